@@ -1,0 +1,115 @@
+//! One word of a bucket: equal lanes, each holding a code or zero for empty, changed together by one store.
+
+/// How a word is cut into lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    bits: u32,
+    ones: u64,
+}
+
+impl Lanes {
+    /// `count` lanes of `bits` bits.
+    pub const fn new(count: u32, bits: u32) -> Self {
+        let (mut ones, mut lane) = (0, 0);
+        while lane < count {
+            ones |= 1 << (lane * bits);
+            lane += 1;
+        }
+        Self { bits, ones }
+    }
+
+    /// The same from the two words that a program carries in its settings.
+    #[inline(always)]
+    pub const fn from_settings(bits: u64, ones: u64) -> Self {
+        Self { bits: bits as u32, ones }
+    }
+
+    /// Width of one lane.
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> u32 {
+        self.ones.count_ones()
+    }
+
+    /// One in every lane.
+    pub const fn ones(&self) -> u64 {
+        self.ones
+    }
+
+    /// Flags the lanes of `word` that hold `code`. Only the lowest flag is exact: a borrow may mark a lane above
+    /// it (Mycroft's zero-in-word test). Not zero exactly if one lane holds the code.
+    #[inline(always)]
+    pub const fn matches(&self, word: u64, code: u64) -> u64 {
+        self.zeros(word ^ code.wrapping_mul(self.ones)) & self.highs()
+    }
+
+    /// The same for two words at once, as a yes or no.
+    #[inline(always)]
+    pub const fn either(&self, first: (u64, u64), second: (u64, u64)) -> bool {
+        let first = self.zeros(first.0 ^ first.1.wrapping_mul(self.ones));
+        let second = self.zeros(second.0 ^ second.1.wrapping_mul(self.ones));
+        (first | second) & self.highs() != 0
+    }
+
+    /// The lowest lane of `word` that holds `code`.
+    pub const fn find(&self, word: u64, code: u64) -> Option<u32> {
+        match self.matches(word, code) {
+            0 => None,
+            flags => Some(flags.trailing_zeros() / self.bits),
+        }
+    }
+
+    /// The code in `lane` of `word`.
+    pub const fn get(&self, word: u64, lane: u32) -> u64 {
+        (word >> (lane * self.bits)) & self.mask()
+    }
+
+    /// `word` with `code` in `lane`.
+    pub const fn with(&self, word: u64, lane: u32, code: u64) -> u64 {
+        let shift = lane * self.bits;
+        word & !(self.mask() << shift) | code << shift
+    }
+
+    #[inline(always)]
+    const fn zeros(&self, word: u64) -> u64 {
+        word.wrapping_sub(self.ones) & !word
+    }
+
+    #[inline(always)]
+    const fn highs(&self) -> u64 {
+        self.ones << (self.bits - 1)
+    }
+
+    const fn mask(&self) -> u64 {
+        u64::MAX >> (64 - self.bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_lanes() -> impl Strategy<Value = Lanes> {
+        prop_oneof![Just((1, 64)), Just((2, 32)), Just((3, 21)), Just((4, 16)), Just((5, 12)), Just((8, 8))]
+            .prop_map(|(count, bits)| Lanes::new(count, bits))
+    }
+
+    proptest! {
+        #[test]
+        fn a_code_is_found_exactly_where_it_first_stands(lanes in any_lanes(), codes: [u8; 8], sought: u8) {
+            let stored = (0..lanes.count()).map(|lane| u64::from(codes[lane as usize] % 4));
+            let word = (0..).zip(stored.clone()).fold(0, |word, (lane, code)| lanes.with(word, lane, code));
+            let sought = u64::from(sought % 4);
+            let first = stored.clone().position(|code| code == sought).map(|lane| lane as u32);
+            prop_assert_eq!(lanes.find(word, sought), first);
+            prop_assert_eq!(lanes.either((word, sought), (word, 7)), first.is_some());
+            for (lane, code) in (0..).zip(stored) {
+                prop_assert_eq!(lanes.get(word, lane), code);
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! How large a table is, how its buckets are cut, and how full it may become.
+
+use super::bucket::Lanes;
+
+/// The shape of one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    index_bits: u32,
+    words: u32,
+    lanes: Lanes,
+}
+
+/// Index bits of the smallest and the largest table of IPv4 addresses: 512 slots and 335 million.
+pub const EXACT4_BITS: core::ops::RangeInclusive<u32> = 8..=26;
+
+/// Index bits of the smallest and the largest table of IPv6 prefixes: 512 slots and 268 million.
+pub const SIX_BITS: core::ops::RangeInclusive<u32> = 7..=26;
+
+impl Geometry {
+    /// A table of `2^index_bits` buckets of `words` words cut into `lanes`.
+    pub const fn new(index_bits: u32, words: u32, lanes: Lanes) -> Self {
+        Self { index_bits, words, lanes }
+    }
+
+    /// A table of IPv4 addresses. A lane holds the 32 bits less the index, and the side: the more buckets, the
+    /// narrower the lanes and the more of them in a word.
+    pub const fn exact4(index_bits: u32) -> Self {
+        let lanes = match index_bits {
+            0..=12 => Lanes::new(2, 32),
+            13..=16 => Lanes::new(3, 21),
+            17..=20 => Lanes::new(4, 16),
+            _ => Lanes::new(5, 12),
+        };
+        Self::new(index_bits, 1, lanes)
+    }
+
+    /// A table of IPv6 prefixes: four slots of a whole word in a bucket of half a cache line.
+    pub const fn six(index_bits: u32) -> Self {
+        Self::new(index_bits, 4, Lanes::new(1, 64))
+    }
+
+    /// The smallest table of IPv4 addresses that takes `entries` within its limit; none if there is no such table.
+    pub fn exact4_for(entries: u64) -> Option<Self> {
+        EXACT4_BITS.map(Self::exact4).find(|geometry| geometry.limit() >= entries)
+    }
+
+    /// The smallest table of IPv6 prefixes that takes `entries` within its limit; none if there is no such table.
+    pub fn six_for(entries: u64) -> Option<Self> {
+        SIX_BITS.map(Self::six).find(|geometry| geometry.limit() >= entries)
+    }
+
+    /// Bits of a bucket's index.
+    pub const fn index_bits(&self) -> u32 {
+        self.index_bits
+    }
+
+    /// How many buckets.
+    pub const fn buckets(&self) -> u32 {
+        1 << self.index_bits
+    }
+
+    /// Words in a bucket.
+    pub const fn bucket_words(&self) -> u32 {
+        self.words
+    }
+
+    /// How a word is cut.
+    pub const fn lanes(&self) -> Lanes {
+        self.lanes
+    }
+
+    /// Words in the whole table.
+    pub const fn words(&self) -> u32 {
+        self.buckets() * self.words
+    }
+
+    /// Slots in a bucket.
+    pub const fn bucket_slots(&self) -> u32 {
+        self.words * self.lanes.count()
+    }
+
+    /// Slots in the whole table.
+    pub const fn slots(&self) -> u64 {
+        self.buckets() as u64 * self.bucket_slots() as u64
+    }
+
+    /// How many entries it takes before it must grow. Kept below the load at which the first insert was ever
+    /// refused (`cargo xtask bench load` prints it for every size).
+    pub const fn limit(&self) -> u64 {
+        self.slots() * self.permille() / 1000
+    }
+
+    const fn permille(&self) -> u64 {
+        match self.bucket_slots() {
+            0..=2 => 800,
+            3 => 910,
+            4 => 955,
+            _ => 965,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_smallest_that_fits() {
+        assert_eq!(Geometry::exact4_for(0), Some(Geometry::exact4(8)));
+        assert_eq!(Geometry::exact4_for(1_000_000), Some(Geometry::exact4(18)));
+        assert_eq!(Geometry::exact4_for(10_000_000), Some(Geometry::exact4(21)));
+        assert_eq!(Geometry::exact4_for(u64::MAX), None);
+        assert_eq!(Geometry::six_for(1_000_000), Some(Geometry::six(18)));
+    }
+
+    #[test]
+    fn a_lane_always_holds_what_the_index_leaves_of_an_address_and_its_side() {
+        for bits in EXACT4_BITS {
+            assert!(Geometry::exact4(bits).lanes().bits() > 32 - bits, "{bits} index bits");
+        }
+    }
+}

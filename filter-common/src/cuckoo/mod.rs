@@ -1,0 +1,159 @@
+//! The cuckoo filter: buckets of codes, in which every entry stands in one of its two homes.
+//!
+//! `bucket` cuts words into lanes, `geometry` says how many, `scheme` is where an entry may stand (`exact`,
+//! `hashed`, and `six` which joins both), `search` finds room. This file is the table itself: reading, and writing
+//! where no reader looks on. Writing under running readers is the daemon's `kernel::live`.
+
+pub mod bucket;
+pub mod exact;
+pub mod geometry;
+pub mod hashed;
+pub mod scheme;
+pub mod search;
+pub mod six;
+
+use crate::{Words, WordsMut};
+use geometry::Geometry;
+use scheme::{Home, Scheme};
+use search::Path;
+
+/// No room: neither a free slot nor a path to one within the limits of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// A slot: which word, and which lane of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Index of the word in the table.
+    pub word: u32,
+    /// Lane within the word.
+    pub lane: u32,
+}
+
+/// Buckets somewhere, and who may stand where in them.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<S, W> {
+    scheme: S,
+    geometry: Geometry,
+    words: W,
+}
+
+impl<S: Scheme, W: Words> Table<S, W> {
+    /// The table of this shape in `words`.
+    pub const fn new(scheme: S, geometry: Geometry, words: W) -> Self {
+        Self { scheme, geometry, words }
+    }
+
+    /// Who may stand where.
+    pub const fn scheme(&self) -> &S {
+        &self.scheme
+    }
+
+    /// The shape.
+    pub const fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// Where the buckets live.
+    pub const fn words(&self) -> &W {
+        &self.words
+    }
+
+    /// Does `key` stand in one of its homes?
+    pub fn contains(&self, key: S::Key) -> bool {
+        self.scheme.homes(key).into_iter().any(|home| self.slot_of(home).is_some())
+    }
+
+    /// The slot in which `home` is taken by its code.
+    pub fn slot_of(&self, home: Home) -> Option<Slot> {
+        self.slot_with(home.bucket, home.code)
+    }
+
+    /// A free slot of `bucket`.
+    pub fn free_slot(&self, bucket: u32) -> Option<Slot> {
+        self.slot_with(bucket, 0)
+    }
+
+    /// Everything in the table, in the order of its buckets.
+    pub fn entries(&self) -> impl Iterator<Item = Home> + '_ {
+        (0..self.geometry.buckets()).flat_map(|bucket| self.slots(bucket)).filter(|home| home.code != 0)
+    }
+
+    fn slots(&self, bucket: u32) -> impl Iterator<Item = Home> + '_ {
+        (0..self.geometry.bucket_slots()).map(move |number| self.home_at(bucket, number))
+    }
+
+    /// What stands in the slot of this number in `bucket`.
+    pub(crate) fn home_at(&self, bucket: u32, number: u32) -> Home {
+        let slot = self.slot(bucket, number);
+        Home { bucket, code: self.lanes().get(self.words.load(slot.word), slot.lane) }
+    }
+
+    pub(crate) fn slot(&self, bucket: u32, number: u32) -> Slot {
+        let (word, lane) = (number / self.lanes().count(), number % self.lanes().count());
+        Slot { word: bucket * self.geometry.bucket_words() + word, lane }
+    }
+
+    fn slot_with(&self, bucket: u32, code: u64) -> Option<Slot> {
+        let first = bucket * self.geometry.bucket_words();
+        (first..first + self.geometry.bucket_words())
+            .find_map(|word| Some(Slot { word, lane: self.lanes().find(self.words.load(word), code)? }))
+    }
+
+    const fn lanes(&self) -> bucket::Lanes {
+        self.geometry.lanes()
+    }
+}
+
+impl<S: Scheme, W: WordsMut> Table<S, W> {
+    /// Writes `code` into `slot`, by one store.
+    pub fn put(&self, slot: Slot, code: u64) {
+        self.words.store(slot.word, self.lanes().with(self.words.load(slot.word), slot.lane, code));
+    }
+
+    /// Lets `key` in where a home has a free slot; says whether one had.
+    pub fn insert_free(&self, key: S::Key) -> bool {
+        for home in self.scheme.homes(key) {
+            if let Some(slot) = self.free_slot(home.bucket) {
+                self.put(slot, home.code);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Lets `key` in, moving others aside where it must. The caller knows that it is not there yet.
+    ///
+    /// Each entry is written to its new slot before the old one is overwritten, so none is ever nowhere; yet a
+    /// reader that loads its two buckets around a move can miss it. Only for tables that nobody reads.
+    pub fn insert(&self, key: S::Key) -> Result<(), Full> {
+        if self.insert_free(key) {
+            return Ok(());
+        }
+        let path = self.path_for(key).ok_or(Full)?;
+        for (slot, code) in path.writes() {
+            self.put(slot, code);
+        }
+        Ok(())
+    }
+
+    /// A path by which `key` can come in, as the table now stands.
+    pub fn path_for(&self, key: S::Key) -> Option<Path> {
+        search::path(self, self.scheme.homes(key))
+    }
+
+    /// Takes `key` out of every slot in which it stands; says how many there were.
+    pub fn remove(&self, key: S::Key) -> u32 {
+        let mut removed = 0;
+        for home in self.scheme.homes(key) {
+            while let Some(slot) = self.slot_of(home) {
+                self.put(slot, 0);
+                removed += 1;
+            }
+        }
+        removed
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,45 @@
+//! Where an entry may stand: two homes, each a bucket and the code that says there who it is.
+
+/// A place for an entry: the bucket, and the code that stands for the entry in that bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Number of the bucket.
+    pub bucket: u32,
+    /// What is stored there; never zero.
+    pub code: u64,
+}
+
+/// An entry's name in a stash: which stash of its table, and bits that name it there, aligned to the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Number of the stash behind the table.
+    pub stash: u32,
+    /// The bits.
+    pub bits: u64,
+}
+
+/// How entries find their homes.
+pub trait Scheme {
+    /// What is looked up.
+    type Key: Copy;
+
+    /// The two homes of `key`; the same one twice where it has only one.
+    fn homes(&self, key: Self::Key) -> [Home; 2];
+
+    /// The other home of the entry that stands in this one.
+    fn other(&self, home: Home) -> Home;
+
+    /// The name of `key` in a stash.
+    fn token(&self, key: Self::Key) -> Token;
+
+    /// The name in a stash of the entry that stands in `home`.
+    fn token_at(&self, home: Home) -> Token;
+}
+
+/// How far the second home lies from the first: a hash of the remainder or fingerprint, `index_bits` wide.
+/// Zero goes to zero, so an entry with remainder zero has one home, and one code of it never occurs.
+#[inline(always)]
+pub(super) const fn offset(remainder: u64, index_bits: u32) -> u32 {
+    // 2^64 divided by the golden ratio spreads consecutive numbers best (Knuth, volume 3, section 6.4).
+    (remainder.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - index_bits)) as u32
+}

@@ -1,0 +1,102 @@
+//! The shortest way to make room: a breadth-first search from the two homes of a newcomer to a free slot.
+//!
+//! A node is a bucket reached by pushing one entry out of the bucket before it. The first free slot ends the
+//! search, so paths are as short as they can be (libcuckoo and RocksDB search the same way). All in fixed arrays.
+
+use super::scheme::{Home, Scheme};
+use super::{Slot, Table};
+use crate::Words;
+
+/// The most buckets one search looks at. Healthy tables never need a quarter of it; a search that does is a sign
+/// of a crowded table or of an enemy who knows the key, and rebuilding under a new key answers both.
+pub const MOST_NODES: usize = 2048;
+
+/// The longest path: with two slots in a bucket, 2048 nodes are eleven moves deep.
+const MOST_WRITES: usize = 12;
+
+#[derive(Clone, Copy)]
+struct Node {
+    bucket: u32,
+    /// The node whose entry was pushed here, and the number of the slot it left.
+    from: u16,
+    slot: u8,
+    depth: u8,
+}
+
+/// Writes that make room and let the newcomer in, in the order in which they must happen: from the free end.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    writes: [(Slot, u64); MOST_WRITES],
+    count: usize,
+}
+
+impl Path {
+    /// Each slot to write and the code that goes there. The last one is the newcomer.
+    pub fn writes(&self) -> impl DoubleEndedIterator<Item = (Slot, u64)> + ExactSizeIterator + '_ {
+        self.writes[..self.count].iter().copied()
+    }
+
+    /// How many entries move.
+    pub const fn moves(&self) -> usize {
+        self.count - 1
+    }
+
+    fn push(&mut self, slot: Slot, code: u64) {
+        self.writes[self.count] = (slot, code);
+        self.count += 1;
+    }
+}
+
+/// Nearly every search ends within this many buckets, and a small array is faster to set up.
+const FEW_NODES: usize = 64;
+
+/// The shortest path to a free slot for a newcomer with these homes.
+pub(super) fn path<S: Scheme, W: Words>(table: &Table<S, W>, homes: [Home; 2]) -> Option<Path> {
+    within::<FEW_NODES, _, _>(table, homes).or_else(|| within::<MOST_NODES, _, _>(table, homes))
+}
+
+/// No bucket stands twice on the path found: leaving it at its first visit would have been shorter, and found first.
+fn within<const LIMIT: usize, S: Scheme, W: Words>(table: &Table<S, W>, homes: [Home; 2]) -> Option<Path> {
+    let mut nodes = [Node { bucket: 0, from: 0, slot: 0, depth: 0 }; LIMIT];
+    nodes[0].bucket = homes[0].bucket;
+    nodes[1].bucket = homes[1].bucket;
+    let (mut next, mut count) = (0, 2);
+    while next < count {
+        let here = nodes[next];
+        for number in 0..table.geometry().bucket_slots() {
+            let pushed = table.scheme().other(table.home_at(here.bucket, number));
+            let step = Node { bucket: pushed.bucket, from: next as u16, slot: number as u8, depth: here.depth + 1 };
+            if let Some(free) = table.free_slot(pushed.bucket) {
+                return Some(trace(table, homes, &nodes, step, free));
+            }
+            if count < LIMIT && usize::from(step.depth) < MOST_WRITES - 1 && pushed.bucket != here.bucket {
+                nodes[count] = step;
+                count += 1;
+            }
+        }
+        next += 1;
+    }
+    None
+}
+
+fn trace<S: Scheme, W: Words>(
+    table: &Table<S, W>,
+    homes: [Home; 2],
+    nodes: &[Node],
+    last: Node,
+    free: Slot,
+) -> Path {
+    let mut path = Path { writes: [(free, 0); MOST_WRITES], count: 0 };
+    let (mut step, mut room) = (last, free);
+    loop {
+        let from = nodes[usize::from(step.from)];
+        let number = u32::from(step.slot);
+        path.push(room, table.scheme().other(table.home_at(from.bucket, number)).code);
+        room = table.slot(from.bucket, number);
+        if from.depth == 0 {
+            path.push(room, homes[usize::from(step.from)].code);
+            return path;
+        }
+        step = from;
+    }
+}

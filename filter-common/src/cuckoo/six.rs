@@ -1,0 +1,96 @@
+//! The scheme of the IPv6 table: whole /64s exactly, every other length by fingerprint, side by side.
+//!
+//! A slot is a word of its own. Its second lowest bit tells the kinds apart, so that they cannot be mistaken for
+//! each other: 0 an exact code of the network half, 1 a fingerprint of 62 bits.
+
+use super::exact::Exact;
+use super::hashed::{Fingerprint, Hashed};
+use super::scheme::{Home, Scheme, Token};
+use crate::hash::{Address6, Hash};
+use crate::permutation::Permutation;
+
+/// Bits of a code below the remainder of a /64: the side, and the kind.
+const BELOW: u32 = 2;
+const FINGERPRINT: u64 = 0b10;
+
+/// Stashes behind the table: one for each kind.
+pub const STASHES: u32 = 2;
+/// The stash of all lengths but 64.
+pub const OTHER_STASH: u32 = 1;
+
+/// What the IPv6 table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key6 {
+    /// The network half of a /64.
+    Net64(u64),
+    /// A prefix of any other length, hashed.
+    Other(Fingerprint),
+}
+
+/// Homes of IPv6 prefixes.
+#[derive(Clone, Copy, Debug)]
+pub struct Six {
+    exact: Exact,
+    hashed: Hashed,
+}
+
+impl Six {
+    /// A scheme for tables of `2^index_bits` buckets.
+    #[inline(always)]
+    pub const fn new(permutation: Permutation, index_bits: u32) -> Self {
+        Self { exact: Exact::new(permutation, index_bits, BELOW), hashed: Hashed::new(index_bits) }
+    }
+
+    /// The network half that stands in `home`; none if that is a fingerprint.
+    pub const fn net64(&self, home: Home) -> Option<u64> {
+        if home.code & FINGERPRINT != 0 { None } else { Some(self.exact.key(home)) }
+    }
+
+    /// The scheme of the /64s alone.
+    #[inline(always)]
+    pub const fn exact(&self) -> &Exact {
+        &self.exact
+    }
+
+    /// The scheme of all other lengths alone.
+    #[inline(always)]
+    pub const fn hashed(&self) -> &Hashed {
+        &self.hashed
+    }
+}
+
+/// The key of the prefix of `length` bits at `address`, whose other bits are zero.
+#[inline(always)]
+pub const fn fingerprint(hash: &Hash, address: Address6, length: u64) -> Fingerprint {
+    let place = hash.place(address, length) as u32;
+    Fingerprint { place, code: hash.fingerprint(address, length) << BELOW | FINGERPRINT }
+}
+
+impl Scheme for Six {
+    type Key = Key6;
+
+    fn homes(&self, key: Key6) -> [Home; 2] {
+        match key {
+            Key6::Net64(network) => self.exact.homes(network),
+            Key6::Other(fingerprint) => self.hashed.homes(fingerprint),
+        }
+    }
+
+    fn other(&self, home: Home) -> Home {
+        if home.code & FINGERPRINT != 0 { self.hashed.other(home) } else { self.exact.other(home) }
+    }
+
+    fn token(&self, key: Key6) -> Token {
+        match key {
+            Key6::Net64(network) => self.exact.token(network),
+            Key6::Other(fingerprint) => Token { stash: OTHER_STASH, bits: fingerprint.code },
+        }
+    }
+
+    fn token_at(&self, home: Home) -> Token {
+        match home.code & FINGERPRINT {
+            0 => self.exact.token_at(home),
+            _ => Token { stash: OTHER_STASH, bits: home.code },
+        }
+    }
+}

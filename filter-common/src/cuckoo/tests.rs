@@ -1,0 +1,206 @@
+//! The table against a plain set, and the exact scheme against every key there is.
+
+use super::exact::Exact;
+use super::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
+use super::six::{Key6, Six, fingerprint};
+use super::*;
+use crate::hash::{Address6, Hash};
+use crate::permutation::Permutation;
+use core::cell::Cell;
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::{vec, vec::Vec};
+
+/// Numbers that look random and are the same in every run (Steele, Lea and Flood, SplitMix64).
+pub struct Numbers(pub u64);
+
+impl Iterator for Numbers {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        Some(mixed ^ mixed >> 31)
+    }
+}
+
+/// A key for tests.
+pub fn key<const WORDS: usize>(seed: u64) -> [u64; WORDS] {
+    let mut numbers = Numbers(seed);
+    core::array::from_fn(|_| numbers.next().unwrap())
+}
+
+pub fn memory(geometry: Geometry) -> Vec<Cell<u64>> {
+    vec![Cell::new(0); geometry.words() as usize]
+}
+
+/// A table of keys of `width` bits.
+fn exact(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[Cell<u64>]> {
+    Table::new(Exact::new(Permutation::new(width, key(7)), geometry.index_bits(), 1), geometry, words)
+}
+
+fn six(geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
+    Table::new(Six::new(Permutation::new(64, key(9)), geometry.index_bits()), geometry, words)
+}
+
+/// Load at the first insert refused.
+fn load_at_first_refusal<S: Scheme>(table: &Table<S, &[Cell<u64>]>, mut keys: impl Iterator<Item = S::Key>) -> f64 {
+    let refused = keys.position(|key| table.insert(key).is_err()).expect("keys never end");
+    refused as f64 / table.geometry().slots() as f64
+}
+
+fn distinct_addresses(seed: u64) -> impl Iterator<Item = u64> {
+    let shuffle = Permutation::new(32, key(seed));
+    (0..1 << 32).map(move |number| shuffle.forward(number))
+}
+
+#[test]
+fn tables_of_every_lane_width_fill_up_to_their_limits() {
+    for bits in [8, 10, 12, 13, 16, 17, 18, 21] {
+        let geometry = Geometry::exact4(bits);
+        let words = memory(geometry);
+        let load = load_at_first_refusal(&exact(32, geometry, &words), distinct_addresses(u64::from(bits)));
+        let promised = [0.80, 0.80, 0.80, 0.92, 0.95, 0.95][geometry.bucket_slots() as usize];
+        assert!(load >= promised, "{bits} index bits: refused at {load:.4}, promised {promised}");
+        assert!(geometry.limit() as f64 <= load * geometry.slots() as f64, "{bits} index bits: limit above {load:.4}");
+    }
+}
+
+#[test]
+fn ipv6_tables_fill_up_to_their_limits() {
+    for bits in [7, 10, 14, 18] {
+        let geometry = Geometry::six(bits);
+        let words = memory(geometry);
+        let load = load_at_first_refusal(&six(geometry, &words), Numbers(u64::from(bits)).map(Key6::Net64));
+        assert!(load >= 0.95, "{bits} index bits: refused at {load:.4}");
+        assert!(geometry.limit() as f64 <= load * geometry.slots() as f64, "{bits} index bits: limit above {load:.4}");
+    }
+}
+
+/// Widths are shrunk so that codes still use all bits of a lane, and every key can be asked for.
+#[test]
+fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
+    for (width, index_bits, lanes) in [(20, 9, (5, 12)), (24, 9, (4, 16)), (22, 10, (3, 21)), (20, 8, (2, 32))] {
+        let geometry = Geometry::new(index_bits, 1, bucket::Lanes::new(lanes.0, lanes.1));
+        let words = memory(geometry);
+        let table = exact(width, geometry, &words);
+        let inserted: HashSet<u64> = Numbers(3)
+            .map(|number| number >> (64 - width))
+            .scan(HashSet::new(), |seen, key| Some(seen.insert(key).then_some(key)))
+            .flatten()
+            .take_while(|&key| table.insert(key).is_ok())
+            .collect();
+        assert!(inserted.len() as u64 >= geometry.limit());
+        assert!((0..1 << width).all(|key| table.contains(key) == inserted.contains(&key)), "{lanes:?}");
+        assert_eq!(table.entries().map(|home| table.scheme().key(home)).collect::<HashSet<_>>(), inserted);
+    }
+}
+
+#[test]
+fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
+    let geometry = Geometry::new(9, 1, bucket::Lanes::new(4, 16));
+    let words = memory(geometry);
+    let table = exact(24, geometry, &words);
+    let zeros = (0..512_u64).map(|index| Permutation::new(24, key(7)).backward(index << 15));
+    assert!(zeros.clone().all(|key| !table.contains(key)), "an empty table holds nothing");
+    zeros.clone().for_each(|key| table.insert(key).unwrap());
+    assert!(zeros.clone().all(|key| table.contains(key)));
+    assert!(zeros.clone().all(|key| table.remove(key) == 1));
+    assert_eq!(table.entries().count(), 0);
+}
+
+#[test]
+fn a_table_grows_from_itself_alone() {
+    let (small, large) = (Geometry::exact4(12), Geometry::exact4(13));
+    let (before, after) = (memory(small), memory(large));
+    let (before, after) = (exact(32, small, &before), exact(32, large, &after));
+    let addresses: HashSet<u64> = distinct_addresses(5).take(small.limit() as usize).collect();
+    addresses.iter().for_each(|&address| before.insert(address).unwrap());
+    before.entries().for_each(|home| after.insert(before.scheme().key(home)).unwrap());
+    assert!(addresses.iter().all(|&address| after.contains(address)));
+    assert_eq!(after.entries().count(), addresses.len());
+}
+
+/// Regular sets of addresses, as scanners and allocation plans produce them.
+#[test]
+fn patterns_of_addresses_fill_a_table_like_random_ones() {
+    let geometry = Geometry::exact4(12);
+    for stride in [1, 2, 255, 256, 257, 4096, 65_536, 65_537, 0x0101_0101] {
+        for seed in 0..4 {
+            let words = memory(geometry);
+            let permutation = Permutation::new(32, key(100 + seed));
+            let table = Table::new(Exact::new(permutation, geometry.index_bits(), 1), geometry, &words[..]);
+            let addresses = (0..).map(|number: u64| (number * stride ^ number * stride >> 32) & 0xFFFF_FFFF);
+            let mut seen = HashSet::new();
+            let load = load_at_first_refusal(&table, addresses.filter(|&address| seen.insert(address)));
+            assert!(load >= 0.80, "stride {stride}, key {seed}: refused at {load:.4}");
+        }
+    }
+}
+
+#[test]
+fn every_size_has_a_limit_below_its_slots() {
+    for geometry in EXACT4_BITS.map(Geometry::exact4).chain(SIX_BITS.map(Geometry::six)) {
+        assert!(geometry.limit() < geometry.slots());
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u16),
+    Remove(u16),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![3 => any::<u16>().prop_map(Step::Insert), 1 => any::<u16>().prop_map(Step::Remove)];
+    prop::collection::vec(step, 0..800)
+}
+
+proptest! {
+    #[test]
+    fn the_exact_table_is_a_set(steps in steps()) {
+        let geometry = Geometry::new(6, 1, bucket::Lanes::new(4, 16));
+        let words = memory(geometry);
+        let (table, mut oracle) = (exact(16, geometry, &words), HashSet::new());
+        for step in steps {
+            match step {
+                Step::Insert(n) => {
+                    let key = u64::from(n);
+                    if !oracle.contains(&key) && table.insert(key).is_ok() {
+                        oracle.insert(key);
+                    }
+                }
+                Step::Remove(n) => {
+                    let key = u64::from(n);
+                    prop_assert_eq!(table.remove(key), u32::from(oracle.remove(&key)));
+                }
+            }
+        }
+        prop_assert!((0..1 << 16).all(|key| table.contains(key) == oracle.contains(&key)));
+        prop_assert_eq!(table.entries().map(|home| table.scheme().key(home)).collect::<HashSet<_>>(), oracle);
+    }
+
+    #[test]
+    fn the_ipv6_table_is_a_set_of_prefixes(steps in steps()) {
+        let geometry = Geometry::six(7);
+        let words = memory(geometry);
+        let (table, mut oracle) = (six(geometry, &words), HashSet::new());
+        let hash = Hash::new(key(11));
+        let prefix = |n: u16| match n % 3 {
+            0 => Key6::Net64(u64::from(n)),
+            kind => Key6::Other(fingerprint(&hash, Address6::from(u128::from(n)), u64::from(kind) * 60)),
+        };
+        for step in steps {
+            match step {
+                Step::Insert(n) => {
+                    if !oracle.contains(&n) && table.insert(prefix(n)).is_ok() {
+                        oracle.insert(n);
+                    }
+                }
+                Step::Remove(n) => prop_assert_eq!(table.remove(prefix(n)), u32::from(oracle.remove(&n))),
+            }
+        }
+        prop_assert!((0..=u16::MAX).all(|n| table.contains(prefix(n)) == oracle.contains(&n)));
+    }
+}

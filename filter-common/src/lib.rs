@@ -1,0 +1,25 @@
+//! The filter and the decision about a packet, shared word for word by the XDP program and the daemon.
+//!
+//! Nothing here allocates, panics on input, or knows where its words live: tables are reached through
+//! [`Words`], packets through [`packet::Frame`]. So the same functions run as bytecode on BPF maps,
+//! in the daemon on the same maps seen through mmap, and in tests on plain memory.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod cuckoo;
+pub mod hash;
+pub mod networks;
+pub mod packet;
+pub mod permutation;
+pub mod settings;
+pub mod stash;
+pub mod target;
+pub mod verdict;
+mod words;
+
+pub use words::{Words, WordsMut};

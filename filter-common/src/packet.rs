@@ -1,0 +1,94 @@
+//! Who sent this frame? Ethernet, up to four VLAN tags, IPv4 or IPv6, and nothing beyond the source address.
+
+use crate::hash::Address6;
+
+/// The most VLAN tags that are looked behind.
+pub const MOST_TAGS: u32 = 4;
+
+/// A frame, readable up to its end. Numbers are in network order on the wire and in host order here.
+pub trait Frame {
+    /// The 16 bits at `at`, if the frame reaches that far.
+    fn u16(&self, at: usize) -> Option<u16>;
+    /// The IPv4 header fields that matter, at `at`: version and header length, and source. None unless the whole
+    /// header without options is there.
+    fn ipv4(&self, at: usize) -> Option<(u8, u32)>;
+    /// The IPv6 header fields that matter, at `at`: the first byte, and source. None unless the whole header is there.
+    fn ipv6(&self, at: usize) -> Option<(u8, Address6)>;
+}
+
+/// What a frame says of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// An IPv4 packet from this address.
+    V4(u32),
+    /// An IPv6 packet from this address.
+    V6(Address6),
+    /// Something else: ARP, LLDP, PPPoE …
+    NotIp,
+    /// It ends too early, or its header contradicts its type.
+    Malformed,
+    /// More VLAN tags than anybody uses.
+    Overtagged,
+}
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86DD;
+const VLAN: u16 = 0x8100;
+const PROVIDER_VLAN: u16 = 0x88A8;
+/// Tags of 802.1ad before it was a standard, still sent by some switches.
+const OLD_PROVIDER_VLAN: u16 = 0x9100;
+
+/// Length of an Ethernet header without its type, and of a tag.
+const ADDRESSES: usize = 12;
+const TAG: usize = 4;
+const TYPE: usize = 2;
+
+/// Who sent `frame`?
+#[inline(always)]
+pub fn source(frame: &impl Frame) -> Source {
+    let mut at = ADDRESSES;
+    let mut tags = 0;
+    loop {
+        let Some(kind) = frame.u16(at) else { return Source::Malformed };
+        match kind {
+            IPV4 => return ipv4(frame, at + TYPE),
+            IPV6 => return ipv6(frame, at + TYPE),
+            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN if tags < MOST_TAGS => (tags, at) = (tags + 1, at + TAG),
+            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => return Source::Overtagged,
+            _ => return Source::NotIp,
+        }
+    }
+}
+
+#[inline(always)]
+fn ipv4(frame: &impl Frame, at: usize) -> Source {
+    match frame.ipv4(at) {
+        Some((first, address)) if first >> 4 == 4 => Source::V4(address),
+        _ => Source::Malformed,
+    }
+}
+
+#[inline(always)]
+fn ipv6(frame: &impl Frame, at: usize) -> Source {
+    match frame.ipv6(at) {
+        Some((first, address)) if first >> 4 == 6 => Source::V6(address),
+        _ => Source::Malformed,
+    }
+}
+
+/// A frame in plain memory.
+impl Frame for [u8] {
+    fn u16(&self, at: usize) -> Option<u16> {
+        Some(u16::from_be_bytes(*self.get(at..)?.first_chunk()?))
+    }
+
+    fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
+        let header: &[u8; 20] = self.get(at..)?.first_chunk()?;
+        Some((header[0], u32::from_be_bytes(*header[12..].first_chunk()?)))
+    }
+
+    fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
+        let header: &[u8; 40] = self.get(at..)?.first_chunk()?;
+        Some((header[0], u128::from_be_bytes(*header[8..].first_chunk()?).into()))
+    }
+}

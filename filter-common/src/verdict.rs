@@ -1,0 +1,222 @@
+//! The whole decision about a packet: `judge`, and the reasons it can give.
+
+use crate::cuckoo::bucket::Lanes;
+use crate::cuckoo::exact::Exact;
+use crate::cuckoo::six::{OTHER_STASH, Six, fingerprint};
+use crate::hash::{Address6, Hash};
+use crate::packet::{self, Frame, Source};
+use crate::permutation::Permutation;
+use crate::settings::{self, Setting};
+use crate::stash::{self, Stash};
+use crate::{Words, cuckoo, networks};
+
+/// What becomes of a packet, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on to the kernel's stack.
+    Pass(Reason),
+    /// It is dropped, unless the filter only counts.
+    Drop(Reason),
+}
+
+/// Why. The numbers are indices of the counters and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Reason {
+    /// Its source is on no list.
+    Unlisted = 0,
+    /// It is neither IPv4 nor IPv6.
+    NotIp = 1,
+    /// It ends too early, or its header contradicts its type.
+    Malformed = 2,
+    /// It has more VLAN tags than are looked behind.
+    Overtagged = 3,
+    /// Its IPv4 address is listed.
+    Address4 = 4,
+    /// An IPv4 prefix up to /24 that covers it is listed.
+    Network4 = 5,
+    /// The IPv6 /64 it comes from is listed.
+    Net64 = 6,
+    /// Its IPv6 address, or a prefix of another length that covers it, is listed.
+    Other6 = 7,
+}
+
+impl Reason {
+    /// Every reason, in the order of the counters.
+    pub const ALL: [Self; 8] = [
+        Self::Unlisted,
+        Self::NotIp,
+        Self::Malformed,
+        Self::Overtagged,
+        Self::Address4,
+        Self::Network4,
+        Self::Net64,
+        Self::Other6,
+    ];
+
+    /// Its stable name, for `stats` and whoever reads it by machine.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unlisted => "unlisted",
+            Self::NotIp => "not_ip",
+            Self::Malformed => "malformed",
+            Self::Overtagged => "overtagged",
+            Self::Address4 => "ipv4_address",
+            Self::Network4 => "ipv4_prefix",
+            Self::Net64 => "ipv6_64",
+            Self::Other6 => "ipv6_other",
+        }
+    }
+
+    /// What it means for the packet.
+    #[inline(always)]
+    pub const fn verdict(self) -> Verdict {
+        match self {
+            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Overtagged => Verdict::Pass(self),
+            Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => Verdict::Drop(self),
+        }
+    }
+}
+
+impl Verdict {
+    /// Why.
+    #[inline(always)]
+    pub const fn reason(self) -> Reason {
+        match self {
+            Self::Pass(reason) | Self::Drop(reason) => reason,
+        }
+    }
+}
+
+/// Everything a judge looks things up in.
+pub trait Tables {
+    /// One of its settings.
+    fn setting(&self, setting: Setting) -> u64;
+    /// IPv4 addresses: buckets, and a stash behind them.
+    fn addresses(&self) -> impl Words;
+    /// IPv4 prefixes: bits.
+    fn networks(&self) -> impl Words;
+    /// IPv6 prefixes: buckets, and two stashes behind them.
+    fn six(&self) -> impl Words;
+}
+
+/// What becomes of `frame`?
+#[inline(always)]
+pub fn judge(frame: &impl Frame, tables: &impl Tables) -> Verdict {
+    let reason = match packet::source(frame) {
+        Source::V4(address) => judge4(address, tables),
+        Source::V6(address) => judge6(address, tables),
+        Source::NotIp => Reason::NotIp,
+        Source::Malformed => Reason::Malformed,
+        Source::Overtagged => Reason::Overtagged,
+    };
+    reason.verdict()
+}
+
+#[inline(always)]
+fn judge4(address: u32, tables: &impl Tables) -> Reason {
+    if tables.setting(settings::NETWORKS4) != 0 && networks::covers(&tables.networks(), address) {
+        return Reason::Network4;
+    }
+    if tables.setting(settings::ADDRESSES4) != 0 && holds_address4(address, tables) {
+        return Reason::Address4;
+    }
+    Reason::Unlisted
+}
+
+/// Both buckets are loaded before either is compared, and one branch decides: a hit costs what a miss costs.
+#[inline(always)]
+fn holds_address4(address: u32, tables: &impl Tables) -> bool {
+    let scheme = exact4(tables);
+    let shuffled = scheme.shuffle(u64::from(address));
+    let [first, second] = scheme.homes_of_shuffled(shuffled);
+    let buckets = tables.addresses();
+    let (first_word, second_word) = (buckets.load(first.bucket), buckets.load(second.bucket));
+    lanes4(tables).either((first_word, first.code), (second_word, second.code))
+        || stashed(buckets, tables.setting(settings::STASH4) as u32, scheme.token_bits(shuffled))
+}
+
+#[inline(always)]
+fn judge6(address: Address6, tables: &impl Tables) -> Reason {
+    if tables.setting(settings::NETS64) != 0 && holds_net64(address, tables) {
+        return Reason::Net64;
+    }
+    if holds_other6(address, tables) {
+        return Reason::Other6;
+    }
+    Reason::Unlisted
+}
+
+#[inline(always)]
+fn holds_net64(address: Address6, tables: &impl Tables) -> bool {
+    let scheme = six(tables);
+    let shuffled = scheme.exact().shuffle(address.high);
+    holds6(tables, scheme.exact().homes_of_shuffled(shuffled))
+        || stashed(tables.six(), tables.setting(settings::STASH6) as u32, shuffled)
+}
+
+#[inline(always)]
+fn holds_other6(address: Address6, tables: &impl Tables) -> bool {
+    let (scheme, hash) = (six(tables), Hash::new(key(tables, settings::KEY6)));
+    let mut number = 0;
+    while number < settings::MOST_LENGTHS && (number as u64) < tables.setting(settings::LENGTHS6) {
+        let at = settings::LENGTH + number * settings::LENGTH_WORDS;
+        let mask = Address6 { high: tables.setting(at + 1), low: tables.setting(at + 2) };
+        let key = fingerprint(&hash, address.masked(mask), tables.setting(at));
+        let stash = tables.setting(settings::STASH6) as u32 + OTHER_STASH * stash::WORDS;
+        if holds6(tables, scheme.hashed().homes_of(key)) || stashed(tables.six(), stash, key.code) {
+            return true;
+        }
+        number += 1;
+    }
+    false
+}
+
+#[inline(always)]
+fn holds6(tables: &impl Tables, homes: [cuckoo::scheme::Home; 2]) -> bool {
+    const WORDS: u32 = cuckoo::geometry::Geometry::six(7).bucket_words();
+    let words = tables.six();
+    let mut found = 0;
+    for home in homes {
+        let mut word = 0;
+        while word < WORDS {
+            found |= u64::from(words.load(home.bucket * WORDS + word) == home.code);
+            word += 1;
+        }
+    }
+    found != 0
+}
+
+#[inline(always)]
+fn stashed(words: impl Words, base: u32, bits: u64) -> bool {
+    let stash = Stash::new(words, base);
+    stash.count() != 0 && stash.holds(bits)
+}
+
+#[inline(always)]
+fn exact4(tables: &impl Tables) -> Exact {
+    let permutation = Permutation::new(32, key(tables, settings::KEY4));
+    Exact::new(permutation, tables.setting(settings::INDEX_BITS4) as u32, 1)
+}
+
+#[inline(always)]
+fn lanes4(tables: &impl Tables) -> Lanes {
+    Lanes::from_settings(tables.setting(settings::LANE_BITS4), tables.setting(settings::LANE_ONES4))
+}
+
+#[inline(always)]
+fn six(tables: &impl Tables) -> Six {
+    let permutation = Permutation::new(64, key(tables, settings::KEY64));
+    Six::new(permutation, tables.setting(settings::INDEX_BITS6) as u32)
+}
+
+#[inline(always)]
+fn key<const WORDS: usize>(tables: &impl Tables, first: Setting) -> [u64; WORDS] {
+    let mut key = [0; WORDS];
+    let mut word = 0;
+    while word < WORDS {
+        key[word] = tables.setting(first + word);
+        word += 1;
+    }
+    key
+}
