@@ -105,8 +105,6 @@ impl fmt::Debug for Target {
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
-
     use std::string::ToString;
     use std::vec;
 

@@ -103,7 +103,13 @@ pub trait Tables {
 /// What becomes of `frame`?
 #[inline(always)]
 pub fn judge(frame: &impl Frame, tables: &impl Tables) -> Verdict {
-    let reason = match packet::source(frame) {
+    judge_source(packet::source(frame), tables)
+}
+
+/// What becomes of a frame from `source`?
+#[inline(always)]
+pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
+    let reason = match source {
         Source::V4(address) => judge4(address, tables),
         Source::V6(address) => judge6(address, tables),
         Source::NotIp => Reason::NotIp,

@@ -74,6 +74,22 @@ impl<S: Scheme, W: Words> Table<S, W> {
         self.slot_with(bucket, 0)
     }
 
+    /// A free slot in each word of `bucket` that has one.
+    pub fn free_slots(&self, bucket: u32) -> impl Iterator<Item = Slot> + '_ {
+        self.bucket_words(bucket).filter_map(|word| self.lane_with(word, 0))
+    }
+
+    /// The words of `bucket`.
+    pub fn bucket_words(&self, bucket: u32) -> core::ops::Range<u32> {
+        let first = bucket * self.geometry.bucket_words();
+        first..first + self.geometry.bucket_words()
+    }
+
+    /// The bucket that `slot` belongs to.
+    pub fn bucket_of(&self, slot: Slot) -> u32 {
+        slot.word / self.geometry.bucket_words()
+    }
+
     /// Everything in the table, in the order of its buckets.
     pub fn entries(&self) -> impl Iterator<Item = Home> + '_ {
         (0..self.geometry.buckets()).flat_map(|bucket| self.slots(bucket)).filter(|home| home.code != 0)
@@ -95,9 +111,11 @@ impl<S: Scheme, W: Words> Table<S, W> {
     }
 
     fn slot_with(&self, bucket: u32, code: u64) -> Option<Slot> {
-        let first = bucket * self.geometry.bucket_words();
-        (first..first + self.geometry.bucket_words())
-            .find_map(|word| Some(Slot { word, lane: self.lanes().find(self.words.load(word), code)? }))
+        self.bucket_words(bucket).find_map(|word| self.lane_with(word, code))
+    }
+
+    fn lane_with(&self, word: u32, code: u64) -> Option<Slot> {
+        Some(Slot { word, lane: self.lanes().find(self.words.load(word), code)? })
     }
 
     const fn lanes(&self) -> bucket::Lanes {

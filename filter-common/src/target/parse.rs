@@ -1,4 +1,4 @@
-//! Reads a target or a span as an operator writes it, and finds out what a word that is neither was meant to be.
+//! Reads a target or a span as an operator writes it, and tells what a word that is neither was meant to be.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::str::FromStr;

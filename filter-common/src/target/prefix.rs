@@ -1,4 +1,4 @@
-//! A prefix of one family's addresses: all that begin with the same bits. A single address is one of full length.
+//! A prefix: all addresses of one family that begin with the same bits, or a single one.
 
 use core::fmt;
 use core::hash::Hash;
@@ -224,6 +224,7 @@ mod tests {
         let (wide, narrow) = (Prefix4::covering(0x0a00_0000, 8), Prefix4::covering(0x0a01_0000, 16));
         assert!(wide.covers(&narrow) && wide.covers(&wide));
         assert!(!narrow.covers(&wide));
+        assert!(!Prefix4::covering(0x0a00_0000, 16).covers(&wide), "not even where both begin alike");
         assert!(!narrow.covers(&Prefix4::covering(0x0a02_0000, 16)));
     }
 }

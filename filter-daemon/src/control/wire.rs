@@ -15,6 +15,9 @@ pub const LONGEST_LINE: usize = 1 << 20;
 /// The most targets one message carries: a full one stays far below [`LONGEST_LINE`].
 pub const MOST_TARGETS: usize = 8192;
 
+/// The most addresses one test carries, so that their answers fit the daemon's memory too.
+pub const MOST_ADDRESSES: usize = 1024;
+
 /// What a client asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", content = "parameters")]
@@ -273,6 +276,16 @@ pub struct Pong {
     pub pid: u32,
 }
 
+/// One line of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer<T> {
+    /// What was asked for, or a part of it.
+    pub parameters: T,
+    /// Do more parts follow, each on its own line?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continues: bool,
+}
+
 /// What the daemon answers. Which variant belongs to which request is told by their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -331,4 +344,45 @@ pub enum Failure {
 pub struct Explanation {
     /// For people.
     pub message: String,
+}
+
+impl From<String> for Explanation {
+    fn from(message: String) -> Self {
+        Self { message }
+    }
+}
+
+impl From<&str> for Explanation {
+    fn from(message: &str) -> Self {
+        Self { message: message.to_owned() }
+    }
+}
+
+impl Failure {
+    /// What failed, on what, and what to do next.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Unparsable(explanation)
+            | Self::InvalidRequest(explanation)
+            | Self::InvalidConfig(explanation)
+            | Self::PermissionDenied(explanation)
+            | Self::Refused(explanation)
+            | Self::Kernel(explanation)
+            | Self::Unavailable(explanation) => &explanation.message,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn explanation_mut(&mut self) -> &mut Explanation {
+        match self {
+            Self::Unparsable(explanation)
+            | Self::InvalidRequest(explanation)
+            | Self::InvalidConfig(explanation)
+            | Self::PermissionDenied(explanation)
+            | Self::Refused(explanation)
+            | Self::Kernel(explanation)
+            | Self::Unavailable(explanation) => explanation,
+        }
+    }
 }

@@ -1,7 +1,5 @@
 //! Stories of what operators write, and of what they are told.
 
-extern crate std;
-
 use std::format;
 use std::string::{String, ToString};
 
@@ -99,6 +97,12 @@ fn blanks_may_stand_around_the_dash_and_nowhere_else() {
     assert_eq!("10.0.0.0 - 10.0.0.3".parse::<Span>().unwrap().to_string(), "10.0.0.0/30");
     assert!(" 10.0.0.0-10.0.0.3".parse::<Span>().is_err());
     assert!("10.0.0.0 ".parse::<Span>().is_err());
+}
+
+#[test]
+fn a_zone_with_a_dash_and_no_address_does_not_overflow_the_stack() {
+    assert!("%-".parse::<Target>().is_err());
+    assert!("%-".parse::<Span>().is_err());
 }
 
 #[test]

@@ -1,0 +1,9 @@
+//! Builds the BPF objects and lays them beside the daemon's code, which embeds them.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let Err(error) = xtask::ebpf::embed() else { return ExitCode::SUCCESS };
+    format!("{error:#}").lines().for_each(|line| println!("cargo::error={}", line.trim()));
+    ExitCode::FAILURE
+}

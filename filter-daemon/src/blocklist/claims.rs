@@ -1,0 +1,126 @@
+//! Who wants a target, since when and until when: kept once for all targets of which the same is true.
+//!
+//! The million addresses of one list share one entry here, and cost four bytes each beside the address.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{ListId, Moment};
+
+/// One list's wish for a target.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The list.
+    pub list: ListId,
+    /// Since when.
+    pub since: Moment,
+    /// Until when; for good if none.
+    pub until: Option<Moment>,
+    /// Why, in the words of whoever added it.
+    pub note: Option<Arc<str>>,
+}
+
+impl Claim {
+    /// Does `known` say all this already?
+    pub fn adds_nothing_to(&self, known: &Self) -> bool {
+        let lasts = match (known.until, self.until) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(known), Some(new)) => known >= new,
+        };
+        lasts && (self.note.is_none() || self.note == known.note)
+    }
+
+    /// `self`, with what `newer` adds: a later end, another note.
+    pub fn extended_by(&self, newer: Self) -> Self {
+        let until = match (self.until, newer.until) {
+            (Some(known), Some(new)) => Some(known.max(new)),
+            (None, _) | (_, None) => None,
+        };
+        Self { list: self.list, since: self.since, until, note: newer.note.or_else(|| self.note.clone()) }
+    }
+}
+
+/// Number of a set of claims in the [`Registry`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimsId(u32);
+
+/// Every set of claims in use, each once.
+#[derive(Debug, Default)]
+pub struct Registry {
+    sets: Vec<Set>,
+    unused: Vec<ClaimsId>,
+    known: HashMap<Arc<[Claim]>, ClaimsId>,
+}
+
+#[derive(Debug)]
+struct Set {
+    claims: Arc<[Claim]>,
+    users: u32,
+}
+
+impl Registry {
+    /// The claims of this set, one a list.
+    pub fn claims(&self, id: ClaimsId) -> &[Claim] {
+        &self.sets[id.0 as usize].claims
+    }
+
+    /// The claim of `list` in this set.
+    pub fn of(&self, id: ClaimsId, list: ListId) -> Option<&Claim> {
+        self.claims(id).iter().find(|claim| claim.list == list)
+    }
+
+    /// One user moves from the set `before` to the same with `claim` in place of its list's old one.
+    pub fn with(&mut self, before: Option<ClaimsId>, claim: Claim) -> ClaimsId {
+        let others = before.map(|id| self.claims(id)).unwrap_or_default();
+        let mut claims: Vec<Claim> = others.iter().filter(|other| other.list != claim.list).cloned().collect();
+        claims.push(claim);
+        claims.sort_by_key(|claim| claim.list);
+        let after = self.enter(claims.into());
+        before.into_iter().for_each(|id| self.leave(id));
+        after
+    }
+
+    /// One user moves from the set `before` to the same without the claim of `list`; none if nothing is left.
+    pub fn without(&mut self, before: ClaimsId, list: ListId) -> Option<ClaimsId> {
+        let claims: Vec<Claim> = self.claims(before).iter().filter(|claim| claim.list != list).cloned().collect();
+        let after = (!claims.is_empty()).then(|| self.enter(claims.into()));
+        self.leave(before);
+        after
+    }
+
+    /// So many more use this set.
+    pub fn share(&mut self, id: ClaimsId, more: u32) {
+        self.sets[id.0 as usize].users += more;
+    }
+
+    fn enter(&mut self, claims: Arc<[Claim]>) -> ClaimsId {
+        if let Some(&id) = self.known.get(&claims) {
+            self.share(id, 1);
+            return id;
+        }
+        let set = Set { claims: claims.clone(), users: 1 };
+        let id = match self.unused.pop() {
+            Some(id) => {
+                self.sets[id.0 as usize] = set;
+                id
+            }
+            None => {
+                self.sets.push(set);
+                ClaimsId(u32::try_from(self.sets.len() - 1).expect("there are fewer sets than targets"))
+            }
+        };
+        self.known.insert(claims, id);
+        id
+    }
+
+    fn leave(&mut self, id: ClaimsId) {
+        let set = &mut self.sets[id.0 as usize];
+        set.users -= 1;
+        if set.users == 0 {
+            let claims = std::mem::take(&mut set.claims);
+            self.known.remove(&claims);
+            self.unused.push(id);
+        }
+    }
+}

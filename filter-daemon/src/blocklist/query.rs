@@ -1,0 +1,139 @@
+//! Questions to the blocklist: who wants what, and what covers an address or a prefix.
+
+use std::net::IpAddr;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
+
+use super::claims::ClaimsId;
+use super::{Blocklist, Claim, ListId, Moment, single_address};
+
+/// One list's wish for one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The target.
+    pub target: Target,
+    /// The list's name.
+    pub list: Arc<str>,
+    /// Since when.
+    pub since: Moment,
+    /// Until when; for good if none.
+    pub until: Option<Moment>,
+    /// Why.
+    pub note: Option<Arc<str>>,
+}
+
+impl Blocklist {
+    /// How many single IPv4 addresses are wanted.
+    pub fn address_count(&self) -> u64 {
+        self.addresses.len() as u64
+    }
+
+    /// IPv4 lengths in use but 32, each with its count.
+    pub fn lengths4(&self) -> impl Iterator<Item = (u8, u64)> + '_ {
+        self.cover.v4()
+    }
+
+    /// IPv6 lengths in use, each with its count.
+    pub fn lengths6(&self) -> impl Iterator<Item = (u8, u64)> + '_ {
+        self.cover.v6()
+    }
+
+    /// Is exactly this target wanted?
+    pub fn contains(&self, target: Target) -> bool {
+        self.claims_of(target).is_some()
+    }
+
+    /// The lists that want exactly this target.
+    pub fn holders(&self, target: Target) -> Vec<ListId> {
+        self.claims(target).iter().map(|claim| claim.list).collect()
+    }
+
+    /// Every wish that covers `address`, the longest prefix first.
+    pub fn covering(&self, address: IpAddr) -> Vec<Wish> {
+        let covers: Vec<Target> = match Target::from(address) {
+            Target::V4(host) => {
+                let prefixes = self.cover.v4().rev().map(|(length, _)| Prefix::covering(host.address(), length));
+                std::iter::once(host).chain(prefixes).map(Target::V4).collect()
+            }
+            Target::V6(host) => {
+                let prefixes = self.cover.v6().rev().map(|(length, _)| Prefix::covering(host.address(), length));
+                prefixes.map(Target::V6).collect()
+            }
+        };
+        covers.into_iter().flat_map(|target| self.wishes(target)).collect()
+    }
+
+    /// The wishes for up to `most` targets after `after` that `keep` lets by; single IPv4 addresses come first. None of
+    /// the targets is cut in two by the end of a page.
+    pub fn page(&self, after: Option<Target>, most: usize, keep: impl Fn(Target, ListId) -> bool) -> Vec<Wish> {
+        let kept = |target: Target| {
+            let list_of = |claim: &&Claim| keep(target, claim.list);
+            self.claims(target).iter().filter(list_of).map(|claim| self.wish(target, claim)).collect::<Vec<_>>()
+        };
+        self.targets_after(after).map(kept).filter(|wishes| !wishes.is_empty()).take(most).flatten().collect()
+    }
+
+    /// Everything that `list` wants.
+    pub(super) fn targets_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
+        let wants = move |id: &ClaimsId| self.registry.of(*id, list).is_some();
+        let addresses = self.addresses.iter().filter(move |(_, id)| wants(id));
+        let others = self.others.iter().filter(move |(_, id)| wants(id));
+        addresses.map(|(address, _)| Target::V4(Prefix::host(*address))).chain(others.map(|(target, _)| *target))
+    }
+
+    fn targets_after(&self, after: Option<Target>) -> impl Iterator<Item = Target> + '_ {
+        let (addresses, others) = match after.map(|after| (after, single_address(after))) {
+            None => (Some(Bound::Unbounded), Bound::Unbounded),
+            Some((_, Some(address))) => (Some(Bound::Excluded(address)), Bound::Unbounded),
+            Some((after, None)) => (None, Bound::Excluded(after)),
+        };
+        let addresses = addresses.into_iter().flat_map(|from| self.addresses.range((from, Bound::Unbounded)));
+        let others = self.others.range((others, Bound::Unbounded));
+        addresses.map(|(address, _)| Target::V4(Prefix::host(*address))).chain(others.map(|(target, _)| *target))
+    }
+
+    fn wishes(&self, target: Target) -> impl Iterator<Item = Wish> + '_ {
+        self.claims(target).iter().map(move |claim| self.wish(target, claim))
+    }
+
+    fn wish(&self, target: Target, claim: &Claim) -> Wish {
+        let list = self.lists.get(claim.list).name.clone();
+        Wish { target, list, since: claim.since, until: claim.until, note: claim.note.clone() }
+    }
+
+    fn claims(&self, target: Target) -> &[Claim] {
+        self.claims_of(target).map(|id| self.registry.claims(id)).unwrap_or_default()
+    }
+
+    /// Is this address blocked by itself or by a prefix longer than /24?
+    pub fn blocks_address(&self, address: u32) -> bool {
+        let mut long = self.cover.v4().filter(|(length, _)| *length > 24);
+        self.addresses.contains_key(&address)
+            || long.any(|(length, _)| self.contains(Target::V4(Prefix::covering(address, length))))
+    }
+
+    /// Is a wider prefix wanted that covers this one?
+    pub fn is_within_wider(&self, prefix: Prefix4) -> bool {
+        let mut wider = self.cover.v4().filter(|(length, _)| *length < prefix.length());
+        wider.any(|(length, _)| self.contains(Target::V4(Prefix::covering(prefix.address(), length))))
+    }
+
+    /// Prefixes up to /24 within this one.
+    pub fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4> + '_ {
+        let within = self.others.range(Target::V4(prefix)..=Target::V4(Prefix::host(prefix.last())));
+        within.filter_map(|(target, _)| match target {
+            Target::V4(prefix) if prefix.length() <= 24 => Some(*prefix),
+            Target::V4(_) | Target::V6(_) => None,
+        })
+    }
+
+    /// Every IPv6 target.
+    pub fn six(&self) -> impl Iterator<Item = Prefix6> + '_ {
+        self.others.range(Target::V6(Prefix::covering(0, 0))..).filter_map(|(target, _)| match target {
+            Target::V6(prefix) => Some(*prefix),
+            Target::V4(_) => None,
+        })
+    }
+}

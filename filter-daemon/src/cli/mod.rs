@@ -1,0 +1,141 @@
+//! The command line as typed: one definition, from which help, man page and completions come.
+
+pub mod places;
+mod run;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::exit;
+use std::sync::LazyLock;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::command::Verb;
+use crate::control::wire;
+use crate::exit::Exit;
+pub use run::Run;
+use run::RunArguments;
+
+/// What filterd was started for.
+#[derive(Debug)]
+pub enum Invocation {
+    /// To be the daemon.
+    Run(Run),
+    /// To ask the daemon, or to look at its files.
+    Client(Client),
+}
+
+/// A command and how it is to be carried out.
+#[derive(Debug)]
+pub struct Client {
+    /// Where the daemon listens.
+    pub socket: PathBuf,
+    /// Is a program reading?
+    pub json: bool,
+    /// Is nobody reading?
+    pub quiet: bool,
+    /// What to do.
+    pub verb: Verb,
+}
+
+/// Drops packets by source address at the earliest point the kernel has
+///
+/// filterd attaches an XDP program to network interfaces and drops what comes from listed addresses before the
+/// kernel's network stack sees it. Without a command it runs in the foreground; the commands talk to it.
+#[derive(Debug, Parser)]
+#[command(name = "filterd", version, long_version = LONG_VERSION.as_str(), after_help = EXAMPLES)]
+#[command(subcommand_help_heading = "Commands", override_usage = USAGE, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    run: RunArguments,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// Print JSON: one object, or one a line for lists
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    json: bool,
+    /// Print nothing but errors
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    quiet: bool,
+    /// The control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Everywhere")]
+    socket: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run in the foreground, as `filterd --iface eth0` does
+    Run(RunArguments),
+    #[command(flatten)]
+    Verb(Verb),
+}
+
+const USAGE: &str =
+    "filterd [run] --iface <IF>... [--config <FILE>] [OPTIONS]\n       filterd <COMMAND> [OPTIONS]";
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo filterd --iface eth0               filter eth0, in the foreground
+  sudo filterd add 203.0.113.7 --ttl 2h   block an address for two hours
+  sudo filterd add - < blocklist.txt      block what a file lists
+  filterd test 203.0.113.7                is it dropped, and why
+  filterd status                          what filterd does at the moment
+
+Exit codes: 0 done or yes, 1 no, 2 usage or unparsable target, 3 config invalid, 4 nothing changed under
+--strict, 5 refused by the guard, 6 daemon not running or not permitted, 7 partly applied, 8 kernel refused";
+
+const WHAT_TO_TYPE: &str = "\
+filterd drops packets by source address before the kernel's network stack sees them.
+
+  sudo filterd --iface eth0       filter eth0, in the foreground
+  sudo filterd add 203.0.113.7    block an address, while that runs
+  filterd test 203.0.113.7        is it dropped, and why
+  filterd status                  what filterd does at the moment
+
+`filterd --help` tells the rest.";
+
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let version = env!("CARGO_PKG_VERSION");
+    let licence = env!("CARGO_PKG_LICENSE");
+    format!("{version}\ncontrol protocol {}\nlicence {licence}", wire::VERSION)
+});
+
+/// Reads the command line of this process. What is wrong with it is told, and the process ends.
+pub fn parse() -> Invocation {
+    if std::env::args_os().len() <= 1 {
+        eprintln!("{WHAT_TO_TYPE}");
+        exit(Exit::Usage as i32);
+    }
+    let socket = std::env::var_os("FILTERD_SOCKET").filter(|path| !path.is_empty());
+    read(std::env::args_os(), socket).unwrap_or_else(|error| error.exit())
+}
+
+/// Reads a command line; `socket` is where the daemon listens unless the line says otherwise.
+fn read(
+    words: impl IntoIterator<Item = OsString>,
+    socket: Option<OsString>,
+) -> Result<Invocation, clap::Error> {
+    let Arguments { common, run, command } = Arguments::try_parse_from(words)?;
+    let socket = common.socket.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
+    let wrong = |message: String| Arguments::command().error(ErrorKind::ValueValidation, message);
+    places::check_socket(&socket).map_err(wrong)?;
+    let run = match command {
+        Some(Command::Verb(verb)) => {
+            run.must_be_empty().map_err(wrong)?;
+            let Common { json, quiet, .. } = common;
+            return Ok(Invocation::Client(Client { socket, json, quiet, verb }));
+        }
+        Some(Command::Run(further)) => run.and(further),
+        None => run,
+    };
+    run.checked(socket).map(Invocation::Run).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Command lines, and what they are taken for.
+
+use super::*;
+use crate::config::Mode;
+
+fn parsed(line: &str) -> Result<Invocation, clap::Error> {
+    read(line.split_whitespace().map(OsString::from), None)
+}
+
+fn run(line: &str) -> Run {
+    match parsed(line) {
+        Ok(Invocation::Run(run)) => run,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn client(line: &str) -> Client {
+    match parsed(line) {
+        Ok(Invocation::Client(client)) => client,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn error(line: &str) -> String {
+    let error = parsed(line).expect_err(line);
+    assert_eq!(error.exit_code(), Exit::Usage as i32, "{line}");
+    error.to_string()
+}
+
+#[test]
+fn the_tree_is_sound() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn interfaces_alone_run_the_daemon() {
+    let expected = Run {
+        interfaces: vec!["eth0".into(), "eth1".into()],
+        config: None,
+        mode: None,
+        socket: places::SOCKET.into(),
+        state_dir: places::STATE.into(),
+        pin_dir: places::PINS.into(),
+    };
+    assert_eq!(run("filterd --iface eth0 --iface eth1"), expected);
+    assert_eq!(run("filterd run --iface eth0 --iface eth1"), expected);
+    assert_eq!(run("filterd --iface eth0 run --iface eth1"), expected);
+}
+
+#[test]
+fn every_place_can_be_moved() {
+    let run = run("filterd --config f.yaml --mode generic --socket s --state-dir d --pin-dir /sys/fs/bpf/x");
+    assert_eq!(run.config, Some("f.yaml".into()));
+    assert_eq!(run.mode, Some(Mode::Generic));
+    assert_eq!((run.socket, run.state_dir), ("s".into(), "d".into()));
+    assert_eq!(run.pin_dir, PathBuf::from("/sys/fs/bpf/x"));
+}
+
+#[test]
+fn the_socket_is_the_lines_then_the_environments_then_the_usual() {
+    let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+    let socket = |line, environment: Option<&str>| match read(words(line), environment.map(OsString::from)) {
+        Ok(Invocation::Client(client)) => client.socket,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(socket("filterd ping --socket a", Some("b")), PathBuf::from("a"));
+    assert_eq!(socket("filterd --socket a ping", Some("b")), PathBuf::from("a"));
+    assert_eq!(socket("filterd ping", Some("b")), PathBuf::from("b"));
+    assert_eq!(socket("filterd ping", None), PathBuf::from(places::SOCKET));
+}
+
+#[test]
+fn flags_for_every_command_may_stand_anywhere() {
+    let client = client("filterd -q add 203.0.113.7 --json --ttl 2h");
+    assert!(client.quiet && client.json);
+    assert!(matches!(client.verb, Verb::Add(_)));
+    assert!(matches!(self::client("filterd del 203.0.113.7").verb, Verb::Remove(_)));
+    assert!(matches!(self::client("filterd add -").verb, Verb::Add(_)));
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    assert!(error("filterd --iface eth0 add 203.0.113.7").contains("--iface is for running filterd"));
+    assert!(error("filterd --iface eth/0").contains("'eth/0'"));
+    assert!(error("filterd --iface eth0 --mode fast").contains("auto, native or generic"));
+    assert!(error("filterd add").contains("<TARGET>"));
+    assert!(error("filterd add 203.0.113.7 --ttl 2x").contains("1h30m"));
+    assert!(error("filterd add 203.0.113.7 --list Bad!").contains("a-z"));
+    assert!(error("filterd list --family 5").contains("[possible values: 4, 6]"));
+    assert!(error("filterd explode").contains("explode"));
+    assert!(error(&format!("filterd ping --socket /{}", "x".repeat(107))).contains("at most 107"));
+}
+
+#[test]
+fn help_has_examples_for_every_command_that_changes_something() {
+    for verb in ["add", "remove", "test", "list", "flush"] {
+        let help = parsed(&format!("filterd {verb} --help")).expect_err("help").to_string();
+        assert!(help.contains("Examples:") && help.contains(&format!("filterd {verb}")), "{help}");
+    }
+}

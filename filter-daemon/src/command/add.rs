@@ -1,0 +1,116 @@
+//! `filterd add`: blocks targets from now on.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::change::{self, Outcome};
+use super::console::Console;
+use super::figure::{count, counted};
+use super::moment;
+use super::trouble::Trouble;
+use super::ttl::Ttl;
+use crate::control::request;
+use crate::control::wire::{self, Request};
+use crate::exit::Exit;
+
+/// Block addresses, prefixes or ranges, from now on
+///
+/// What is blocked already is no error: the answer says what changed. Adding again with a longer --ttl extends
+/// it. Many targets at once are best given on standard input.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filterd add 203.0.113.7
+  filterd add 198.51.100.0/24 2001:db8:bad::/48 --note 'ticket 4711'
+  filterd add 203.0.113.7 --ttl 2h --list ssh
+  filterd add 203.0.113.16-203.0.113.99
+  filterd add - < blocklist.txt")]
+pub struct Add {
+    /// Address, prefix, range a-b, or - to read them from standard input, one a line
+    #[arg(value_name = "TARGET", required = true)]
+    targets: Vec<String>,
+    /// Block only so long: 90 (seconds), 10m, 2h, 1h30m, 7d, 1w
+    #[arg(long, value_name = "TIME")]
+    ttl: Option<Ttl>,
+    /// The live list they go to
+    #[arg(long, value_name = "NAME", value_parser = request::list_name)]
+    list: Option<String>,
+    /// Why, for whoever asks later
+    #[arg(long, value_name = "TEXT", value_parser = request::note)]
+    note: Option<String>,
+    /// Exit with 4 if nothing changed
+    #[arg(long)]
+    strict: bool,
+}
+
+impl Add {
+    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+        let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
+        console.answer(&outcome, |outcome| self.told(outcome))?;
+        Ok(outcome.exit(self.strict))
+    }
+
+    fn request(&self, targets: Vec<String>) -> Request {
+        let ttl = self.ttl.map(Ttl::as_secs);
+        Request::Add(wire::Add { targets, list: self.list.clone(), ttl, note: self.note.clone() })
+    }
+
+    fn told(&self, outcome: &Outcome) -> String {
+        let wire::Changed { named, changed, entered, .. } = outcome.changed;
+        match (&self.targets[..], named, changed, entered) {
+            (_, 0, ..) => String::new(),
+            ([word], 1, 0, _) if word != "-" => format!("{word} is already blocked"),
+            ([word], 1, _, 0) if word != "-" => {
+                format!("{word} is already blocked; its entry is brought up to date{}", self.length())
+            }
+            ([word], 1, ..) if word != "-" => format!("blocked {word}{}", self.length()),
+            (_, named, changed, entered) => {
+                let mut parts = Vec::new();
+                parts.extend(
+                    (entered > 0).then(|| format!("{} newly blocked{}", count(entered), self.length())),
+                );
+                let renewed = changed.saturating_sub(entered);
+                parts.extend((renewed > 0).then(|| format!("{} brought up to date", count(renewed))));
+                let same = named.saturating_sub(changed);
+                parts.extend((same > 0).then(|| format!("{} already blocked", count(same))));
+                format!("{}: {}", counted(named, "target"), parts.join(", "))
+            }
+        }
+    }
+
+    fn length(&self) -> String {
+        self.ttl.map(|ttl| format!(" for {}", moment::length(ttl.as_secs()))).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(words: &[&str], ttl: Option<&str>, [named, changed, entered]: [u64; 3]) -> String {
+        let add = Add {
+            targets: words.iter().map(ToString::to_string).collect(),
+            ttl: ttl.map(|word| word.parse().unwrap()),
+            list: None,
+            note: None,
+            strict: false,
+        };
+        let changed = wire::Changed { named, changed, entered, ..wire::Changed::default() };
+        add.told(&Outcome { changed, rejected: 0 })
+    }
+
+    #[test]
+    fn the_answer_says_what_changed() {
+        assert_eq!(told(&["192.0.2.1"], None, [1, 1, 1]), "blocked 192.0.2.1");
+        assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 1]), "blocked 192.0.2.1 for 2 h");
+        assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0]), "192.0.2.1 is already blocked");
+        let renewed = "192.0.2.1 is already blocked; its entry is brought up to date for 2 h";
+        assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
+        let many = "1,000 targets: 10 newly blocked, 5 brought up to date, 985 already blocked";
+        assert_eq!(told(&["-"], None, [1000, 15, 10]), many);
+        assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
+        assert_eq!(told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]), "2 targets: 2 newly blocked");
+        assert_eq!(told(&["-"], None, [0, 0, 0]), "");
+    }
+}

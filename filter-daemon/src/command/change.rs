@@ -1,0 +1,170 @@
+//! What add and remove have in common: where their targets come from, and how they end.
+
+use std::path::Path;
+
+use filter_common::target::Span;
+use serde::Serialize;
+
+use super::batch::Batches;
+use super::console::Console;
+use super::figure::counted;
+use super::input::{Input, Line};
+use super::progress::Progress;
+use super::trouble::Trouble;
+use crate::control::client::{Client, ClientError};
+use crate::control::request;
+use crate::control::wire::{Changed, Request};
+use crate::exit::Exit;
+
+/// In place of targets: they come on standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// More bad lines than this are counted, not told.
+const MOST_TOLD: u64 = 10;
+
+/// What became of the targets.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct Outcome {
+    /// What the daemon did.
+    #[serde(flatten)]
+    pub changed: Changed,
+    /// Lines of standard input that were not understood.
+    pub rejected: u64,
+}
+
+impl Outcome {
+    /// What to exit with.
+    pub fn exit(&self, strict: bool) -> Exit {
+        match (self.rejected, self.changed.named, self.changed.changed) {
+            (1.., 0, _) => Exit::Usage,
+            (1.., _, _) => Exit::Partly,
+            (0, _, 0) if strict => Exit::Unchanged,
+            (0, _, _) => Exit::Done,
+        }
+    }
+}
+
+/// Sends targets, given one by one or on standard input, to the daemon in messages made by `request`.
+pub fn apply(
+    words: &[String],
+    socket: &Path,
+    console: &mut Console,
+    request: &dyn Fn(Vec<String>) -> Request,
+) -> Result<Outcome, Trouble> {
+    if words == [STANDARD_INPUT] {
+        let mut batches = Batches::new(Client::connect(socket)?, request);
+        return from_input(&mut batches, console);
+    }
+    let spans = parsed(words)?;
+    let mut batches = Batches::new(Client::connect(socket)?, request);
+    let ended = spans.into_iter().try_for_each(|span| batches.push(span)).and_then(|()| batches.finish());
+    conclude(&mut batches, ended, 0)
+}
+
+/// All targets, or all that is wrong with them.
+fn parsed(words: &[String]) -> Result<Vec<Span>, Trouble> {
+    let (good, bad): (Vec<_>, Vec<_>) = words.iter().map(|word| span(word)).partition(Result::is_ok);
+    if bad.is_empty() {
+        return Ok(good.into_iter().flatten().collect());
+    }
+    let mut told: Vec<_> = bad.into_iter().filter_map(Result::err).collect();
+    if told.len() < words.len() {
+        told.push("nothing was changed".to_owned());
+    }
+    Err(Trouble::unparsable(told.join("\n")))
+}
+
+fn span(word: &str) -> Result<Span, String> {
+    if word == STANDARD_INPUT {
+        return Err("`-` reads standard input, and then stands alone".to_owned());
+    }
+    request::span(word)
+}
+
+fn from_input(batches: &mut Batches, console: &mut Console) -> Result<Outcome, Trouble> {
+    if console.input_is_terminal {
+        console.note("one target a line, Ctrl-D ends");
+    }
+    let progress = Progress::new(console.progress && !console.input_is_terminal, console.input_length);
+    let mut stream = Stream {
+        batches,
+        read: 0,
+        rejected: 0,
+        progress: &progress,
+        is_file: console.input_length.is_some(),
+    };
+    let ended = stream.run(console);
+    let (read, rejected) = (stream.read, stream.rejected);
+    progress.end();
+    if rejected > MOST_TOLD {
+        console.complain(&format!("stdin: {} in all were not understood", counted(rejected, "line")));
+    }
+    if read + rejected == 0 {
+        console.note("standard input names no target");
+    }
+    match ended {
+        Ok(()) => conclude(batches, Ok(()), rejected),
+        Err(Trouble::Daemon(error)) => conclude(batches, Err(error), rejected),
+        Err(trouble) => {
+            let done = batches.finish();
+            let outcome = conclude(batches, done, rejected)?;
+            Err(partly(outcome, trouble))
+        }
+    }
+}
+
+/// Standard input on its way to the daemon.
+struct Stream<'a, 'b> {
+    batches: &'a mut Batches<'b>,
+    read: u64,
+    rejected: u64,
+    progress: &'a Progress,
+    /// A file never makes its reader wait.
+    is_file: bool,
+}
+
+impl Stream<'_, '_> {
+    fn run(&mut self, console: &mut Console) -> Result<(), Trouble> {
+        let mut input = Input::new(&mut *console.input);
+        let err = &mut *console.err;
+        while let Some(line) = input.next().map_err(Trouble::Input)? {
+            match line {
+                Line::Span(span) => {
+                    self.read += 1;
+                    self.batches.push(span)?;
+                    self.progress.show(self.read, &input);
+                }
+                Line::Bad(error) => {
+                    self.rejected += 1;
+                    if self.rejected <= MOST_TOLD {
+                        // Told at once: the next line may take its time.
+                        self.progress.above(|| drop(writeln!(err, "{error}")));
+                    }
+                }
+            }
+            if !self.is_file && input.may_block() {
+                self.batches.pause()?;
+            }
+        }
+        Ok(self.batches.finish()?)
+    }
+}
+
+fn conclude(
+    batches: &mut Batches,
+    ended: Result<(), ClientError>,
+    rejected: u64,
+) -> Result<Outcome, Trouble> {
+    let outcome = Outcome { changed: batches.done(&ended), rejected };
+    match ended {
+        Ok(()) => Ok(outcome),
+        Err(error) => Err(partly(outcome, error.into())),
+    }
+}
+
+fn partly(done: Outcome, cause: Trouble) -> Trouble {
+    if done.changed.named == 0 {
+        return cause;
+    }
+    Trouble::Partly { done: Box::new(done), cause: Box::new(cause) }
+}

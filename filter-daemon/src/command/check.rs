@@ -1,0 +1,158 @@
+//! `filterd check`: would this configuration be taken? Asks no daemon.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::console::Console;
+use super::figure::{count, counted};
+use super::trouble::Trouble;
+use crate::cli::places;
+use crate::config::{self, Config, Mode};
+use crate::control::wire::Failure;
+use crate::exit::Exit;
+use crate::source::list;
+
+/// Check a configuration and the lists it names, without a daemon
+///
+/// Exits with 3 if the configuration or one of its lists cannot be used.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filterd check
+  filterd check new.yaml && sudo cp new.yaml /etc/filterd/filterd.yaml && sudo filterd reload")]
+pub struct Check {
+    /// The configuration
+    #[arg(value_name = "FILE", default_value = places::CONFIG)]
+    file: PathBuf,
+}
+
+/// More lines that were not understood than this are counted, not told.
+const MOST_TOLD: usize = 10;
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Checked {
+    file: PathBuf,
+    valid: bool,
+    interfaces: Vec<String>,
+    mode: &'static str,
+    enforce: bool,
+    block: usize,
+    lists: Vec<CheckedList>,
+}
+
+/// What was found in one list.
+#[derive(Debug, Serialize)]
+struct CheckedList {
+    name: String,
+    path: PathBuf,
+    targets: usize,
+    rejected: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip)]
+    told: Vec<String>,
+}
+
+impl Check {
+    pub fn execute(&self, console: &mut Console) -> Result<Exit, Trouble> {
+        let config = config::load(&self.file).map_err(|error| refused(error.to_string()))?;
+        let checked = Checked::new(&self.file, &config);
+        console.answer(&checked, told)?;
+        checked.lists.iter().for_each(|list| warn(list, console));
+        let errors: Vec<_> = checked.lists.iter().filter_map(|list| list.error.as_deref()).collect();
+        if errors.is_empty() {
+            return Ok(Exit::Done);
+        }
+        console.flush()?;
+        console.complain(&errors.join("\n"));
+        Ok(Exit::Config)
+    }
+}
+
+fn refused(message: String) -> Trouble {
+    Trouble::Refused(Failure::InvalidConfig(message.into()))
+}
+
+impl Checked {
+    fn new(file: &Path, config: &Config) -> Self {
+        let lists: Vec<_> = config.lists.iter().map(CheckedList::new).collect();
+        Self {
+            file: file.to_owned(),
+            valid: lists.iter().all(|list| list.error.is_none()),
+            interfaces: config.interfaces.clone(),
+            mode: match config.mode {
+                Mode::Auto => "auto",
+                Mode::Native => "native",
+                Mode::Generic => "generic",
+            },
+            enforce: config.enforce,
+            block: config.block.len(),
+            lists,
+        }
+    }
+}
+
+impl CheckedList {
+    fn new(list: &config::List) -> Self {
+        let (name, path) = (list.name.to_string(), list.path.clone());
+        match list::read(&list.path) {
+            Ok(read) => {
+                let told = read.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+                Self {
+                    name,
+                    path,
+                    targets: read.targets.len(),
+                    rejected: read.rejected_count,
+                    error: None,
+                    told,
+                }
+            }
+            Err(error) => {
+                Self { name, path, targets: 0, rejected: 0, error: Some(error.to_string()), told: Vec::new() }
+            }
+        }
+    }
+}
+
+fn told(checked: &Checked) -> String {
+    let interfaces = match &checked.interfaces[..] {
+        [] => "no interface (say where with --iface)".to_owned(),
+        names => names.join(", "),
+    };
+    let drops = if checked.enforce { "" } else { ", only counting (`enforce: false`)" };
+    let verdict = if checked.valid { "valid" } else { "NOT VALID" };
+    let mut text = format!(
+        "{} is {verdict}: {interfaces}, mode {}{drops}, {} blocked, {}\n",
+        checked.file.display(),
+        checked.mode,
+        counted(checked.block as u64, "target"),
+        counted(checked.lists.len() as u64, "list"),
+    );
+    for list in &checked.lists {
+        let found = match (&list.error, list.rejected) {
+            (Some(_), _) => "FAILED".to_owned(),
+            (None, 0) => counted(list.targets as u64, "target"),
+            (None, lines) => format!(
+                "{}, {} not understood",
+                counted(list.targets as u64, "target"),
+                counted(lines, "line")
+            ),
+        };
+        text.push_str(&format!("  {}: {found} ({})\n", list.name, list.path.display()));
+    }
+    text
+}
+
+/// Lines that were not understood are skipped when the list is loaded, so they forbid nothing.
+fn warn(list: &CheckedList, console: &mut Console) {
+    for line in &list.told {
+        console.note(line);
+    }
+    let untold = list.rejected.saturating_sub(list.told.len() as u64);
+    if untold > 0 {
+        console.note(&format!("{}: and {} more", list.path.display(), count(untold)));
+    }
+}

@@ -1,0 +1,66 @@
+//! `filterd flush`: lets go of everything that was added live.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::console::Console;
+use super::figure::{count, counted};
+use super::trouble::Trouble;
+use crate::control::client::Client;
+use crate::control::request;
+use crate::control::wire::{self, Changed, Request};
+use crate::exit::Exit;
+
+/// Let go of everything that was added
+///
+/// Empties the live lists, those that `filterd add` fills. What the configuration or a list file wants blocked
+/// stays blocked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filterd flush
+  filterd flush --list ssh")]
+pub struct Flush {
+    /// Only this live list
+    #[arg(long, value_name = "NAME", value_parser = request::list_name)]
+    list: Option<String>,
+}
+
+impl Flush {
+    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+        let request = Request::Flush(wire::Flush { list: self.list.clone() });
+        let changed: Changed = Client::connect(socket)?.call(&request)?;
+        console.answer(&changed, told)?;
+        Ok(Exit::Done)
+    }
+}
+
+fn told(changed: &Changed) -> String {
+    match (changed.changed, changed.changed.saturating_sub(changed.left)) {
+        (0, _) => "there was nothing to let go of".to_owned(),
+        (all, 0) => format!("unblocked {}", counted(all, "target")),
+        (all, kept) => format!(
+            "let go of {}: {} unblocked, {} still blocked by other lists",
+            counted(all, "target"),
+            count(changed.left),
+            count(kept)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_says_what_is_still_blocked() {
+        let told = |changed, left| told(&Changed { named: changed, changed, left, ..Changed::default() });
+        assert_eq!(told(0, 0), "there was nothing to let go of");
+        assert_eq!(told(1, 1), "unblocked 1 target");
+        assert_eq!(
+            told(1200, 1000),
+            "let go of 1,200 targets: 1,000 unblocked, 200 still blocked by other lists"
+        );
+    }
+}

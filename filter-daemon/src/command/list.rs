@@ -1,0 +1,105 @@
+//! `filterd list`: what is blocked, entry by entry, in a form that `filterd add -` takes back.
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+
+use clap::Args;
+use serde::Deserialize;
+
+use super::console::Console;
+use super::moment::Clock;
+use super::trouble::Trouble;
+use crate::control::client::{Client, ClientError};
+use crate::control::request;
+use crate::control::wire::{self, Entry, Request};
+use crate::exit::Exit;
+
+/// Show what is blocked
+///
+/// One entry a line: the target, and as a comment who wants it blocked, since when, until when and why. A target
+/// that several lists want is shown for each. With --json one object a line.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filterd list
+  filterd list --list ssh --family 6
+  filterd list --json | jq -r .target
+  filterd list > saved.txt; filterd add - < saved.txt")]
+pub struct List {
+    /// Only what this list wants
+    #[arg(long, value_name = "NAME", value_parser = request::list_name)]
+    list: Option<String>,
+    /// Only IPv4 or only IPv6
+    #[arg(long, value_name = "4|6", value_parser = ["4", "6"])]
+    family: Option<String>,
+}
+
+/// A part of the answer.
+#[derive(Deserialize)]
+struct Page {
+    entries: Vec<Entry>,
+}
+
+impl List {
+    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+        let mut client = Client::connect(socket)?;
+        client.send(&self.request())?;
+        let clock = Clock::system();
+        let (pages, arriving) = mpsc::channel();
+        // A pager that nobody scrolls must not keep the daemon waiting, which would hang up: so the answer is
+        // fetched as fast as it comes, whatever becomes of the output.
+        let fetching = thread::spawn(move || fetch(client, &pages));
+        let mut shown = 0;
+        for page in arriving {
+            shown += page.len();
+            page.iter().try_for_each(|entry| console.answer(entry, |entry| told(entry, &clock)))?;
+        }
+        fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        if shown == 0 {
+            console.note("nothing is blocked");
+        }
+        Ok(Exit::Done)
+    }
+
+    fn request(&self) -> Request {
+        let family = self.family.as_ref().and_then(|family| family.parse().ok());
+        Request::List(wire::List { list: self.list.clone(), family })
+    }
+}
+
+fn fetch(mut client: Client, pages: &mpsc::Sender<Vec<Entry>>) -> Result<(), ClientError> {
+    loop {
+        let page = client.receive::<Page>()?;
+        let reader_left = pages.send(page.parameters.entries).is_err();
+        if reader_left || !page.continues {
+            return Ok(());
+        }
+    }
+}
+
+fn told(entry: &Entry, clock: &Clock) -> String {
+    let Entry { target, list, since, until, note } = entry;
+    let (since, until) = (clock.since(*since), clock.until(*until));
+    let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    format!("{target:<20} # {list}, {since}, {until}{note}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_a_target_and_a_comment() {
+        let now = 1_795_296_480;
+        let entry = Entry {
+            target: "203.0.113.7".into(),
+            list: "ssh".into(),
+            since: now - 60,
+            until: Some(now + 720),
+            note: Some("x".into()),
+        };
+        let line = told(&entry, &Clock::standing(now));
+        assert_eq!(line, "203.0.113.7          # ssh, since 1 min ago, until 21:40 (in 12 min): x");
+    }
+}

@@ -1,0 +1,138 @@
+//! Points in time as people think of them: how long ago, how soon, and what the clock on the wall says then.
+
+use std::cell::OnceCell;
+use std::{env, fs};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Now and here.
+pub struct Clock {
+    now: u64,
+    /// Looked up when it is first needed.
+    zone: OnceCell<TimeZone>,
+}
+
+/// A moment this near is told to the second.
+const NEAR: u64 = 600;
+
+/// Units of time, longest first, in seconds.
+const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
+
+impl Clock {
+    /// The system's clock and time zone.
+    pub fn system() -> Self {
+        Self { now: Timestamp::now().as_second().max(0) as u64, zone: OnceCell::new() }
+    }
+
+    /// `since 2 h ago`.
+    pub fn since(&self, then: u64) -> String {
+        match self.now.saturating_sub(then) {
+            0 => "since just now".to_owned(),
+            seconds => format!("since {} ago", length(seconds)),
+        }
+    }
+
+    /// `until 21:40 (in 12 min)`, `for good`.
+    pub fn until(&self, then: Option<u64>) -> String {
+        match then {
+            None => "for good".to_owned(),
+            Some(then) if then <= self.now => "until now".to_owned(),
+            Some(then) => format!("until {} (in {})", self.on_the_wall(then), length(then - self.now)),
+        }
+    }
+
+    /// How long it is since then.
+    pub fn elapsed(&self, then: u64) -> String {
+        length(self.now.saturating_sub(then))
+    }
+
+    /// The time of day, with the date unless it is today.
+    fn on_the_wall(&self, then: u64) -> String {
+        let local = |seconds: u64| {
+            let time = Timestamp::from_second(seconds.try_into().ok()?).ok()?;
+            Some(time.to_zoned(self.zone.get_or_init(local_zone).clone()))
+        };
+        let (Some(now), Some(then)) = (local(self.now), local(then)) else {
+            return "the end of time".to_owned();
+        };
+        let near = then.timestamp().as_second() - now.timestamp().as_second() < NEAR as i64;
+        let seconds = if near && then.second() != 0 { ":%S" } else { "" };
+        let date = if then.date() == now.date() { "" } else { "%Y-%m-%d " };
+        then.strftime(&format!("{date}%H:%M{seconds}")).to_string()
+    }
+}
+
+/// The system's zone. To learn its name, which nobody asks for here, the library walks the whole database of
+/// zones, which takes as long as the rest of a command: so the file itself is asked first.
+fn local_zone() -> TimeZone {
+    let file = if env::var_os("TZ").is_none() { fs::read("/etc/localtime").ok() } else { None };
+    file.and_then(|data| TimeZone::tzif("local", &data).ok()).unwrap_or_else(TimeZone::system)
+}
+
+/// `12 s`, `1 h 50 min`, `12 d`: the longest unit, and the next one if it says something.
+pub fn length(seconds: u64) -> String {
+    let Some(first) = UNITS.iter().position(|(unit, _)| seconds >= *unit) else { return "0 s".to_owned() };
+    let (unit, name) = UNITS[first];
+    let whole = seconds / unit;
+    let rest = UNITS.get(first + 1).map(|(next, name)| (seconds % unit / next, name));
+    match rest {
+        Some((rest, next)) if whole < 10 && rest > 0 => format!("{whole} {name} {rest} {next}"),
+        _ => format!("{whole} {name}"),
+    }
+}
+
+#[cfg(test)]
+impl Clock {
+    /// A clock that stands.
+    pub fn standing(now: u64) -> Self {
+        Self { now, zone: TimeZone::UTC.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-21 21:28:00 UTC.
+    const NOW: u64 = 1_795_296_480;
+
+    #[test]
+    fn lengths_have_one_unit_or_two() {
+        let lengths = [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (119, "1 min 59 s"),
+            (720, "12 min"),
+            (725, "12 min"),
+            (7200, "2 h"),
+            (6600, "1 h 50 min"),
+            (3 * 86_400 + 4 * 3600 + 5, "3 d 4 h"),
+            (40 * 86_400, "40 d"),
+        ];
+        for (seconds, text) in lengths {
+            assert_eq!(length(seconds), text);
+        }
+    }
+
+    #[test]
+    fn times_are_relative_and_on_the_wall() {
+        let clock = Clock::standing(NOW);
+        assert_eq!(clock.since(NOW - 7200), "since 2 h ago");
+        assert_eq!(clock.since(NOW), "since just now");
+        assert_eq!(clock.until(Some(NOW + 720)), "until 21:40 (in 12 min)");
+        assert_eq!(clock.until(Some(NOW + 90)), "until 21:29:30 (in 1 min 30 s)");
+        assert_eq!(clock.until(Some(NOW + 730)), "until 21:40 (in 12 min)");
+        assert_eq!(clock.until(Some(NOW + 2 * 86_400)), "until 2026-11-23 21:28 (in 2 d)");
+        assert_eq!(clock.until(None), "for good");
+    }
+
+    #[test]
+    fn clocks_that_disagree_and_absurd_times_break_nothing() {
+        let clock = Clock::standing(NOW);
+        assert_eq!(clock.since(NOW + 5), "since just now");
+        assert_eq!(clock.until(Some(NOW - 5)), "until now");
+        assert!(clock.until(Some(u64::MAX)).starts_with("until the end of time"));
+    }
+}

@@ -1,0 +1,26 @@
+//! `filterd ping`: does the daemon answer?
+
+use std::path::Path;
+use std::time::Instant;
+
+use clap::Args;
+
+use super::console::Console;
+use super::trouble::Trouble;
+use crate::control::client::Client;
+use crate::control::wire::{Empty, Pong, Request};
+use crate::exit::Exit;
+
+/// Ask whether filterd answers
+#[derive(Debug, Args)]
+pub struct Ping {}
+
+impl Ping {
+    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+        let asked = Instant::now();
+        let pong: Pong = Client::connect(socket)?.call(&Request::Ping(Empty {}))?;
+        let took = asked.elapsed().as_secs_f64() * 1000.0;
+        console.answer(&pong, |pong| format!("filterd answers: pid {}, {took:.1} ms", pong.pid))?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,58 @@
+//! A bar for whoever watches a million targets go by.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::input::Input;
+
+/// A bar that only shows after a while, or none.
+pub struct Progress(Option<ProgressBar>);
+
+/// How often it is looked at, in targets.
+const STEP: u64 = 4096;
+
+impl Progress {
+    /// A bar on standard error if somebody watches; `length` is the input's, in bytes, if it is known.
+    pub fn new(watched: bool, length: Option<u64>) -> Self {
+        Self(watched.then(|| {
+            match length {
+                Some(length) => ProgressBar::new(length)
+                    .with_style(style("{bar:40} {binary_bytes} of {binary_total_bytes}, {msg}, {eta} left")),
+                None => {
+                    let spinner =
+                        ProgressBar::new_spinner().with_style(style("{spinner} {binary_bytes} read, {msg}"));
+                    spinner.enable_steady_tick(Duration::from_millis(200));
+                    spinner
+                }
+            }
+        }))
+    }
+
+    /// So many targets have been read.
+    pub fn show<R: std::io::Read>(&self, targets: u64, input: &Input<R>) {
+        if let Some(bar) = self.0.as_ref().filter(|_| targets.is_multiple_of(STEP)) {
+            bar.set_position(input.position());
+            bar.set_message(super::figure::counted(targets, "target"));
+        }
+    }
+
+    /// Says something above the bar.
+    pub fn above(&self, say: impl FnOnce()) {
+        match &self.0 {
+            Some(bar) => bar.suspend(say),
+            None => say(),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(self) {
+        if let Some(bar) = self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

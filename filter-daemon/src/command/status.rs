@@ -1,0 +1,148 @@
+//! `filterd status`: what the daemon does at the moment, and how full it is.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::console::Console;
+use super::figure::{bytes, count, table};
+use super::moment::Clock;
+use super::trouble::Trouble;
+use crate::control::client::Client;
+use crate::control::wire::{self, Empty, Request};
+use crate::exit::Exit;
+
+/// Show what filterd does at the moment
+#[derive(Debug, Args)]
+pub struct Status {}
+
+const NOTHING_IS_DROPPED: &str = "\
+*** NOTHING IS DROPPED: `enforce: false` in the configuration, so packets are only counted ***";
+
+const NOTHING_IS_SEEN: &str = "\
+*** NOTHING IS DROPPED: filterd is attached to no interface ***";
+
+impl Status {
+    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+        let status: wire::Status = Client::connect(socket)?.call(&Request::Status(Empty {}))?;
+        console.answer(&status, |status| told(status, &Clock::system()))?;
+        Ok(Exit::Done)
+    }
+}
+
+fn told(status: &wire::Status, clock: &Clock) -> String {
+    let up = clock.elapsed(status.started);
+    let config = status.config.as_deref().unwrap_or("none");
+    let mut text = format!("filterd {}, pid {}, up {up}, config {config}\n", status.filterd, status.pid);
+    if status.interfaces.is_empty() {
+        text.push_str(&format!("\n{NOTHING_IS_SEEN}\n"));
+    } else if !status.enforce {
+        text.push_str(&format!("\n{NOTHING_IS_DROPPED}\n"));
+    }
+    section(&mut text, "Interfaces", &interfaces(status));
+    section(&mut text, "Tables", &tables(status));
+    section(&mut text, "Lists", &lists(status));
+    text
+}
+
+fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String; COLUMNS]]) {
+    if !rows.is_empty() {
+        let indented: String = table(rows).lines().map(|line| format!("  {line}\n")).collect();
+        text.push_str(&format!("\n{title}\n{indented}"));
+    }
+}
+
+fn interfaces(status: &wire::Status) -> Vec<[String; 2]> {
+    status.interfaces.iter().map(|interface| [interface.name.clone(), interface.mode.clone()]).collect()
+}
+
+fn tables(status: &wire::Status) -> Vec<[String; 6]> {
+    let row = |table: &wire::Table| {
+        let (entries, capacity) = (count(table.entries), count(table.capacity));
+        [table.name.clone(), entries, "of".to_owned(), capacity, bytes(table.bytes), table.certainty.clone()]
+    };
+    status.tables.iter().map(row).collect()
+}
+
+fn lists(status: &wire::Status) -> Vec<[String; 5]> {
+    let row = |list: &wire::ListStatus| {
+        let targets = if list.targets == 1 { "target" } else { "targets" };
+        let trouble = match (&list.error, list.rejected) {
+            (Some(error), _) => format!("FAILED, keeps what it had: {error}"),
+            (None, 0) => String::new(),
+            (None, 1) => "1 line was not understood".to_owned(),
+            (None, lines) => format!("{} lines were not understood", count(lines)),
+        };
+        [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), trouble]
+    };
+    status.lists.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_795_296_480;
+
+    fn status() -> wire::Status {
+        let list = |name: &str, kind: &str, targets, rejected, error: Option<&str>| wire::ListStatus {
+            name: name.into(),
+            kind: kind.into(),
+            targets,
+            rejected,
+            error: error.map(str::to_owned),
+        };
+        wire::Status {
+            version: 1,
+            filterd: "0.1.0".into(),
+            pid: 812,
+            started: NOW - 3 * 86_400 - 4 * 3600,
+            config: Some("/etc/filterd/filterd.yaml".into()),
+            enforce: true,
+            interfaces: vec![wire::Interface { name: "eth0".into(), mode: "native with frags".into() }],
+            tables: vec![wire::Table {
+                name: "ipv4 addresses".into(),
+                entries: 1_000_000,
+                capacity: 1_245_184,
+                bytes: 1 << 21,
+                certainty: "exact".into(),
+            }],
+            lists: vec![
+                list("manual", "live", 1, 0, None),
+                list("drop", "file", 1204, 3, None),
+                list("gone", "file", 0, 0, Some("no such file")),
+            ],
+        }
+    }
+
+    #[test]
+    fn everything_is_told_at_a_glance() {
+        let expected = "\
+filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
+
+Interfaces
+  eth0  native with frags
+
+Tables
+  ipv4 addresses  1,000,000  of  1,245,184  2.0 MiB  exact
+
+Lists
+  manual  live      1  target
+  drop    file  1,204  targets  3 lines were not understood
+  gone    file      0  targets  FAILED, keeps what it had: no such file
+";
+        assert_eq!(told(&status(), &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn a_filter_that_drops_nothing_shouts() {
+        let idle = wire::Status { enforce: false, ..status() };
+        assert!(told(&idle, &Clock::standing(NOW)).contains("*** NOTHING IS DROPPED: `enforce: false`"));
+        let detached = wire::Status { interfaces: vec![], ..status() };
+        assert!(
+            told(&detached, &Clock::standing(NOW))
+                .contains("*** NOTHING IS DROPPED: filterd is attached to no")
+        );
+        assert!(!told(&status(), &Clock::standing(NOW)).contains("***"));
+    }
+}

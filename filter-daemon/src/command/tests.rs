@@ -1,0 +1,287 @@
+//! Whole commands, against a daemon that is a thread with a script.
+
+use std::io::{BufRead, BufReader, Cursor, Write};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+
+use clap::Parser;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::control::wire::{self, MOST_TARGETS, Request};
+
+/// Listens, answers every request of one client by `answer`, and keeps what was asked.
+struct Daemon {
+    socket: PathBuf,
+    thread: JoinHandle<Vec<Request>>,
+    _place: tempfile::TempDir,
+}
+
+impl Daemon {
+    fn answering(answer: impl Fn(&Request) -> Value + Send + 'static) -> Self {
+        Self::answering_in_parts(move |request| vec![answer(request)])
+    }
+
+    fn answering_in_parts(answer: impl Fn(&Request) -> Vec<Value> + Send + 'static) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let socket = place.path().join("control.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let thread = thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut asked = Vec::new();
+            for line in BufReader::new(&stream).lines() {
+                let request = serde_json::from_str(&line.unwrap()).unwrap();
+                for part in answer(&request) {
+                    writeln!(&stream, "{part}").unwrap();
+                }
+                asked.push(request);
+            }
+            asked
+        });
+        Self { socket, thread, _place: place }
+    }
+
+    fn asked(self) -> Vec<Request> {
+        self.thread.join().unwrap()
+    }
+}
+
+/// Says that every target was changed.
+fn all_changed(request: &Request) -> Value {
+    let named = named(request);
+    json!({"parameters": {"named": named, "changed": named, "entered": named, "left": named}})
+}
+
+fn none_changed(request: &Request) -> Value {
+    json!({"parameters": {"named": named(request), "changed": 0, "entered": 0, "left": 0}})
+}
+
+fn named(request: &Request) -> usize {
+    if let Request::Add(wire::Add { targets, .. }) | Request::Remove(wire::Remove { targets, .. }) = request {
+        return targets.len();
+    }
+    panic!("{request:?} names no targets");
+}
+
+#[derive(Parser)]
+struct Line {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// How a command ended, and what it said.
+struct Said {
+    exit: Exit,
+    out: String,
+    err: String,
+}
+
+fn run(line: &str, socket: &Path, input: &[u8]) -> Said {
+    let (json, quiet) = (line.contains(" --json"), line.contains(" -q"));
+    let words = line.split_whitespace().filter(|word| !["--json", "-q"].contains(word));
+    let Line { verb } = Line::parse_from(words);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut console = Console {
+        json,
+        quiet,
+        input_is_terminal: false,
+        input_length: Some(input.len() as u64),
+        progress: false,
+        input: &mut Cursor::new(input),
+        out: &mut out,
+        err: &mut err,
+    };
+    let exit = carry_out(&verb, socket, &mut console);
+    Said { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+}
+
+#[test]
+fn adding_says_what_it_did() {
+    let daemon = Daemon::answering(all_changed);
+    let said = run("filterd add 203.0.113.7 --ttl 2h --list ssh --note x", &daemon.socket, b"");
+    assert_eq!((said.exit, said.out.as_str()), (Exit::Done, "blocked 203.0.113.7 for 2 h\n"));
+    let asked = daemon.asked();
+    let Request::Add(add) = &asked[0] else { panic!("{asked:?}") };
+    assert_eq!((add.ttl, add.list.as_deref(), add.note.as_deref()), (Some(7200), Some("ssh"), Some("x")));
+}
+
+#[test]
+fn what_changes_nothing_is_an_error_only_if_asked_to_be() {
+    for (flag, exit) in [("", Exit::Done), ("--strict", Exit::Unchanged)] {
+        let daemon = Daemon::answering(none_changed);
+        let said = run(&format!("filterd add 203.0.113.7 {flag}"), &daemon.socket, b"");
+        assert_eq!((said.exit, said.out.as_str()), (exit, "203.0.113.7 is already blocked\n"));
+    }
+}
+
+#[test]
+fn one_bad_target_sends_nothing_and_every_bad_one_is_told() {
+    let said = run("filterd add 203.0.113.7 10.0.0.1/8 example.org -", Path::new("/nowhere"), b"");
+    assert_eq!((said.exit, said.out.as_str()), (Exit::Usage, ""));
+    for told in
+        ["filterd: `10.0.0.1/8` has host bits", "`example.org` is a host name", "`-` reads", "nothing was"]
+    {
+        assert!(said.err.contains(told), "{told}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_removed_target_that_stays_blocked_is_told() {
+    let held = |changed: u64| {
+        move |_: &Request| {
+            let held = json!([{"target": "203.0.113.7", "lists": ["drop"]}]);
+            json!({"parameters": {"named": 1, "changed": changed, "entered": 0, "left": 0, "held": held}})
+        }
+    };
+    let daemon = Daemon::answering(held(1));
+    let said = run("filterd remove 203.0.113.7", &daemon.socket, b"");
+    assert_eq!(said.exit, Exit::Done);
+    assert!(said.out.contains("still blocked: list `drop` wants it"), "{}", said.out);
+    for (flag, exit) in [("", Exit::Done), ("--strict", Exit::Unchanged)] {
+        let daemon = Daemon::answering(held(0));
+        let said = run(&format!("filterd remove 203.0.113.7 {flag}"), &daemon.socket, b"");
+        assert_eq!((said.exit, said.out.as_str()), (exit, ""));
+        assert!(said.err.contains("nothing removed") && said.err.contains("filterd reload"), "{}", said.err);
+    }
+}
+
+#[test]
+fn standard_input_goes_in_messages_of_bounded_size_through_one_connection() {
+    let daemon = Daemon::answering(all_changed);
+    let input: String =
+        (0..100_000_u32).map(|number| format!("{}\n", std::net::Ipv4Addr::from_bits(number))).collect();
+    let said = run("filterd add - --json", &daemon.socket, input.as_bytes());
+    assert_eq!(said.exit, Exit::Done, "{}", said.err);
+    let answer: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&answer["named"], &answer["rejected"]), (&json!(100_000), &json!(0)));
+    let asked = daemon.asked();
+    assert_eq!(asked.len(), 100_000_usize.div_ceil(MOST_TARGETS));
+    assert!(asked.iter().all(|request| named(request) <= MOST_TARGETS));
+}
+
+#[test]
+fn ranges_on_standard_input_count_as_the_prefixes_they_make() {
+    let daemon = Daemon::answering(all_changed);
+    let input = "0.0.0.1-255.255.255.254\n".repeat(1000);
+    assert_eq!(run("filterd add -", &daemon.socket, input.as_bytes()).exit, Exit::Done);
+    assert!(daemon.asked().iter().all(|request| named(request) * 62 < 2 * MOST_TARGETS));
+}
+
+#[test]
+fn bad_lines_are_told_and_the_rest_is_applied() {
+    let daemon = Daemon::answering(all_changed);
+    let said = run("filterd add -", &daemon.socket, b"203.0.113.7\n\nrubbish!\n# fine\n203.0.113.8\n");
+    assert_eq!(said.exit, Exit::Partly);
+    assert!(said.err.starts_with("stdin:3: error: `rubbish!`"), "{}", said.err);
+    assert_eq!(said.out, "2 targets: 2 newly blocked\n");
+}
+
+#[test]
+fn nothing_but_bad_lines_is_a_usage_error_told_in_few_words() {
+    let daemon = Daemon::answering(all_changed);
+    let said = run("filterd add -", &daemon.socket, "rubbish!\n".repeat(1000).as_bytes());
+    assert_eq!((said.exit, said.out.as_str()), (Exit::Usage, ""));
+    assert_eq!(said.err.lines().count(), 11);
+    assert!(said.err.contains("1,000 lines in all were not understood"), "{}", said.err);
+    assert_eq!(daemon.asked(), []);
+}
+
+#[test]
+fn what_was_applied_before_a_failure_is_told() {
+    let input = "203.0.113.7\n".repeat(3 * MOST_TARGETS);
+    let calls = std::cell::Cell::new(0);
+    let daemon = Daemon::answering(move |request| {
+        calls.set(calls.get() + 1);
+        if calls.get() == 2 {
+            return json!({"error": "io.filterd.Kernel", "parameters": {"message": "out of memory"}});
+        }
+        all_changed(request)
+    });
+    let said = run("filterd add -", &daemon.socket, input.as_bytes());
+    assert_eq!(said.exit, Exit::Partly);
+    assert!(said.err.contains("out of memory") && said.err.contains("targets were applied"), "{}", said.err);
+}
+
+#[test]
+fn a_test_says_yes_only_if_all_are_dropped() {
+    let answer = |dropped: [bool; 2]| {
+        move |_: &Request| {
+            let tested =
+                dropped.map(|dropped| json!({"address": "192.0.2.1", "dropped": dropped, "because": []}));
+            json!({"parameters": {"tested": tested}})
+        }
+    };
+    for (dropped, exit) in [([true, true], Exit::Done), ([true, false], Exit::No), ([false, false], Exit::No)]
+    {
+        let daemon = Daemon::answering(answer(dropped));
+        let said = run("filterd test 192.0.2.1 192.0.2.2 -q", &daemon.socket, b"");
+        assert_eq!((said.exit, said.out.as_str(), said.err.as_str()), (exit, "", ""));
+    }
+    let said = run("filterd test 192.0.2.0/24 nonsense", Path::new("/nowhere"), b"");
+    assert_eq!(said.exit, Exit::Usage);
+    assert_eq!(said.err.lines().count(), 2);
+}
+
+#[test]
+fn a_list_comes_part_by_part() {
+    let entry = |target: &str| json!({"target": target, "list": "manual", "since": 0});
+    let answer = move |_: &Request| {
+        vec![
+            json!({"parameters": {"entries": [entry("10.0.0.1"), entry("10.0.0.2")]}, "continues": true}),
+            json!({"parameters": {"entries": [entry("10.0.0.3")]}}),
+        ]
+    };
+    let daemon = Daemon::answering_in_parts(answer);
+    let said = run("filterd list --json", &daemon.socket, b"");
+    assert_eq!(said.exit, Exit::Done);
+    let shown: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(shown, ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(entry));
+    let daemon = Daemon::answering_in_parts(answer);
+    let said = run("filterd list", &daemon.socket, b"");
+    let mut input = input::Input::new(said.out.as_bytes());
+    for target in ["10.0.0.1", "10.0.0.2", "10.0.0.3"] {
+        let read_back = input.next().unwrap();
+        assert_eq!(read_back, Some(input::Line::Span(target.parse().unwrap())));
+    }
+}
+
+#[test]
+fn refusals_of_the_daemon_become_exit_codes() {
+    let codes = [("Refused", Exit::Refused), ("Kernel", Exit::Kernel), ("InvalidConfig", Exit::Config)];
+    for (error, exit) in codes {
+        let answer = json!({"error": format!("io.filterd.{error}"), "parameters": {"message": "a\nb"}});
+        let expected = answer.clone();
+        let daemon = Daemon::answering(move |_| answer.clone());
+        let said = run("filterd reload --json", &daemon.socket, b"");
+        assert_eq!((said.exit, said.err.as_str()), (exit, "filterd: a\n         b\n"));
+        assert_eq!(serde_json::from_str::<Value>(&said.out).unwrap(), expected);
+    }
+}
+
+#[test]
+fn without_a_daemon_the_remedy_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let socket = place.path().join("control.sock");
+    let said = run("filterd ping", &socket, b"");
+    assert_eq!(said.exit, Exit::Unreachable);
+    assert!(
+        said.err.contains("not running") && said.err.contains("sudo filterd --iface eth0"),
+        "{}",
+        said.err
+    );
+    drop(UnixListener::bind(&socket).unwrap());
+    assert_eq!(run("filterd ping", &socket, b"").exit, Exit::Unreachable, "a stale socket");
+}
+
+#[test]
+fn a_daemon_that_hangs_up_or_talks_nonsense_is_told() {
+    let daemon = Daemon::answering(|_| json!({"surprise": 1}));
+    let said = run("filterd ping", &daemon.socket, b"");
+    assert_eq!(said.exit, Exit::Unreachable);
+    assert!(said.err.contains("no filterd of this version"), "{}", said.err);
+    let daemon = Daemon::answering_in_parts(|_| panic!("killed"));
+    let said = run("filterd ping", &daemon.socket, b"");
+    assert_eq!(said.exit, Exit::Unreachable);
+    assert!(said.err.contains("closed the connection"), "{}", said.err);
+}

@@ -1,0 +1,79 @@
+//! Why a command did not do what it was asked, told once at its end.
+
+use std::io::{self, ErrorKind};
+
+use thiserror::Error;
+
+use super::change::Outcome;
+use super::console::Console;
+use crate::control::client::ClientError;
+use crate::control::wire::Failure;
+use crate::exit::Exit;
+
+/// What ends a command early.
+#[derive(Debug, Error)]
+pub enum Trouble {
+    /// The daemon, or the lack of one.
+    #[error(transparent)]
+    Daemon(#[from] ClientError),
+    /// What was typed, or the configuration.
+    #[error("{}", .0.message())]
+    Refused(Failure),
+    /// It ended in the middle: some of it is done.
+    #[error("{cause}\nbefore that, {} of {} targets were applied", done.changed.changed, done.changed.named)]
+    Partly {
+        /// What was done.
+        done: Box<Outcome>,
+        /// What ended it.
+        cause: Box<Trouble>,
+    },
+    /// Standard input failed.
+    #[error("cannot read standard input: {0}")]
+    Input(io::Error),
+    /// Standard output failed.
+    #[error("cannot write the answer: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Trouble {
+    /// A word of the command line is not what it should be.
+    pub fn unparsable(message: String) -> Self {
+        Self::Refused(Failure::Unparsable(message.into()))
+    }
+
+    /// Tells it, to programs on standard output too, and what to exit with.
+    pub fn tell(self, console: &mut Console) -> Exit {
+        if self.reader_left() {
+            return Exit::Done;
+        }
+        if console.json {
+            // If standard output fails, standard error has it too.
+            let _ = console.answer(&self.failure(), |_| String::new()).and_then(|()| console.flush());
+        }
+        console.complain(&self.to_string());
+        self.exit()
+    }
+
+    /// `filterd list | head` has got what it wants.
+    fn reader_left(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == ErrorKind::BrokenPipe)
+    }
+
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Partly { .. } | Self::Input(_) | Self::Output(_) => Exit::Partly,
+            Self::Daemon(_) | Self::Refused(_) => Exit::from(&self.failure()),
+        }
+    }
+
+    /// The same in the words of the wire.
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Daemon(ClientError::Failed(failure)) | Self::Refused(failure) => failure.clone(),
+            Self::Daemon(ClientError::NotPermitted(_)) => Failure::PermissionDenied(self.to_string().into()),
+            Self::Daemon(_) | Self::Partly { .. } | Self::Input(_) | Self::Output(_) => {
+                Failure::Unavailable(self.to_string().into())
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What each key of the configuration takes, and what must hold for it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use filter_common::target::Span;
+
+use super::nearest::nearest;
+use super::raw::{Node, Value};
+use super::shape::{Fault, Faults, Key, Word, kind};
+use super::{Config, List, ListName, Mode, check_interface_name};
+use crate::source::excerpt;
+
+const KEYS: [Key<Config>; 5] = [
+    Key { name: "interfaces", take: interfaces },
+    Key { name: "mode", take: mode },
+    Key { name: "enforce", take: enforce },
+    Key { name: "block", take: block },
+    Key { name: "lists", take: lists },
+];
+
+const LIST_KEYS: [Key<Draft>; 2] = [Key { name: "name", take: name }, Key { name: "path", take: path }];
+
+const LIST_EXAMPLE: &str = "write {name: drop, path: lists/drop.txt}";
+
+const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native), ("generic", Mode::Generic)];
+
+/// What the document says, as far as it makes sense, and all that does not. Relative paths begin at `folder`.
+pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
+    let (mut config, mut faults) = (Config::default(), Faults::default());
+    match root.map(|root| (root.number, root.value)) {
+        None | Some((_, Value::Nothing)) => {}
+        Some((_, Value::Map(map))) => {
+            faults.fields(map, &KEYS, &mut config);
+        }
+        Some((node, other)) => {
+            let message = format!("a configuration is a map of keys, not {}", kind(&other));
+            faults.tell(node, message, "begin with a key, as in `interfaces: [eth0]`");
+        }
+    }
+    for list in &mut config.lists {
+        list.path = folder.join(&list.path);
+    }
+    (config, faults.0)
+}
+
+fn interfaces(faults: &mut Faults, node: Node, config: &mut Config) {
+    let mut said = HashMap::new();
+    for item in faults.items(node, "`interfaces`") {
+        let Some(word) = faults.text(item, "the name of an interface") else { continue };
+        if let Err(error) = check_interface_name(&word.text) {
+            faults.tell(word.node, error.to_string(), error.hint());
+        } else if faults.first(&mut said, &word.text, word.node) {
+            config.interfaces.push(word.text);
+        }
+    }
+}
+
+fn mode(faults: &mut Faults, node: Node, config: &mut Config) {
+    let Some(word) = faults.text(node, "`mode`") else { return };
+    if let Some((_, mode)) = MODES.iter().find(|(name, _)| *name == word.text) {
+        config.mode = *mode;
+        return;
+    }
+    let meant = match word.text.as_str() {
+        "skb" | "xdpgeneric" => Some("generic"),
+        "drv" | "driver" | "xdpdrv" => Some("native"),
+        other => nearest(other, MODES.map(|(name, _)| name)),
+    };
+    let help = meant.map_or("it is auto, native or generic".into(), |meant| format!("did you mean {meant}?"));
+    faults.tell(word.node, format!("there is no mode `{}`", excerpt(&word.text)), help);
+}
+
+fn enforce(faults: &mut Faults, node: Node, config: &mut Config) {
+    let help = match &node.value {
+        Value::Bool(enforce) => {
+            config.enforce = *enforce;
+            return;
+        }
+        Value::Text(word) => match word.to_lowercase().as_str() {
+            "yes" | "on" | "y" | "true" => "did you mean true?",
+            "no" | "off" | "n" | "false" => "did you mean false?",
+            _ => "write true to drop packets, false to only count them",
+        },
+        Value::Nothing | Value::Number | Value::List(_) | Value::Map(_) | Value::Tagged => {
+            "write true to drop packets, false to only count them"
+        }
+    };
+    faults.tell(node.number, format!("`enforce` must be true or false, not {}", kind(&node.value)), help);
+}
+
+fn block(faults: &mut Faults, node: Node, config: &mut Config) {
+    for item in faults.items(node, "`block`") {
+        if let Some(address) = address_taken_for_a_key(&item.value) {
+            let message = format!("YAML takes {address} for a key, because it ends in a colon");
+            faults.tell(item.number, message, format!("put it in quotes: \"{address}\""));
+            continue;
+        }
+        let Some(word) = faults.text(item, "an address, prefix or range") else { continue };
+        match word.text.parse::<Span>() {
+            Ok(span) => config.block.extend(span),
+            Err(error) => {
+                let subject = if word.text.is_empty() { "this".into() } else { excerpt(&word.text) };
+                faults.tell(word.node, format!("{subject} {}", error.fault()), error.hint().to_string());
+            }
+        }
+    }
+}
+
+/// `fe80::` at the end of a line means `{"fe80:": null}`.
+fn address_taken_for_a_key(value: &Value) -> Option<String> {
+    let Value::Map(entries) = value else { return None };
+    let [(Node { value: Value::Text(key), .. }, Node { value: Value::Nothing, .. })] = &entries[..] else {
+        return None;
+    };
+    let address = format!("{key}:");
+    address.parse::<Span>().is_ok().then_some(address)
+}
+
+/// A list before it is known to be whole.
+#[derive(Default)]
+struct Draft {
+    name: Option<(ListName, usize)>,
+    path: Option<PathBuf>,
+}
+
+fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
+    let mut names = HashMap::new();
+    for item in faults.items(node, "`lists`") {
+        let Value::Map(map) = item.value else {
+            let message = format!("a list must be a map of keys, not {}", kind(&item.value));
+            faults.tell(item.number, message, LIST_EXAMPLE);
+            continue;
+        };
+        let mut draft = Draft::default();
+        let said = faults.fields(map, &LIST_KEYS, &mut draft);
+        for Key { name, .. } in LIST_KEYS.iter().filter(|key| !said.contains_key(key.name)) {
+            faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
+        }
+        let Some((name, node)) = draft.name else { continue };
+        if faults.first(&mut names, name.as_str(), node)
+            && let Some(path) = draft.path
+        {
+            config.lists.push(List { name, path });
+        }
+    }
+}
+
+fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    let Some(word) = faults.text(node, "the name of a list") else { return };
+    match word.text.parse::<ListName>() {
+        Ok(name) if name.is_reserved() => {
+            let message = format!("there is always a list `{name}`, so no file can be called that");
+            faults.tell(word.node, message, "choose another name");
+        }
+        Ok(name) => draft.name = Some((name, word.node)),
+        Err(error) => faults.tell(word.node, error.to_string(), error.hint()),
+    }
+}
+
+fn path(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    let Some(Word { node, text }) = faults.text(node, "the path of a list") else { return };
+    if text.is_empty() {
+        faults.tell(node, "the path of a list is empty", "write where its file is");
+    } else if text.contains('\0') {
+        faults.tell(node, "no path has a zero byte in it", "remove \\0");
+    } else if text.starts_with('~') {
+        faults.tell(node, "nothing stands for ~ here", "write the whole path, from / on");
+    } else if text.contains("://") {
+        faults.tell(node, "the path of a list is a file, not an address on the web", "download it first");
+    } else {
+        draft.path = Some(text.into());
+    }
+}

@@ -1,0 +1,137 @@
+//! All that is wrong in a configuration: each error with its place, its line, a caret and what was meant.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::source::file::FileError;
+use crate::source::printable;
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file is too large to be one.
+    #[error("{}: a configuration has at most 256 KiB: put long lists into list files", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something in it is wrong.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+/// All that is wrong in a configuration.
+#[derive(Debug)]
+pub struct Invalid {
+    path: PathBuf,
+    text: String,
+    problems: Vec<Problem>,
+    more: usize,
+}
+
+/// One error and its place in the text.
+#[derive(Debug)]
+pub struct Problem {
+    /// Where it begins, in bytes.
+    pub at: usize,
+    /// How many bytes it takes.
+    pub width: usize,
+    pub message: String,
+    pub help: String,
+}
+
+impl Problem {
+    pub fn new(at: usize, width: usize, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { at, width, message: message.into(), help: help.into() }
+    }
+}
+
+impl Invalid {
+    pub(super) fn new(path: &Path, text: String, problems: Vec<Problem>, more: usize) -> Self {
+        Self { path: path.into(), text, problems, more }
+    }
+
+    /// How many errors there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.problems.len() + self.more
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            self.write(problem, f)?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more errors"),
+        }
+    }
+}
+
+impl Invalid {
+    fn write(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = line_number(&self.text, problem.at);
+        let start = self.text[..problem.at].rfind('\n').map_or(0, |line_end| line_end + 1);
+        let line = self.text[start..].lines().next().unwrap_or("");
+        let column = self.text[start..problem.at].trim_start_matches('\u{feff}').chars().count();
+        let width = self.text[problem.at..].char_indices().take_while(|(at, _)| *at < problem.width).count();
+        let excerpt = Excerpt::new(line.trim_start_matches('\u{feff}'), column, width);
+
+        let (path, message) = (self.path.display(), clean(&problem.message));
+        writeln!(f, "{path}:{number}:{}: error: {message}", column + 1)?;
+        writeln!(f, "{number:>5} | {}", excerpt.line)?;
+        writeln!(f, "      | {:indent$}{}", "", "^".repeat(excerpt.carets), indent = excerpt.indent)?;
+        write!(f, "help: {}", clean(&problem.help))
+    }
+}
+
+/// The line of a byte, counted from one.
+pub fn line_number(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
+fn clean(text: &str) -> String {
+    text.chars().map(printable).collect()
+}
+
+/// As much of a line as fits on a screen.
+struct Excerpt {
+    line: String,
+    indent: usize,
+    carets: usize,
+}
+
+/// How many characters of a line are shown, and how many of them before the error.
+const SHOWN: usize = 100;
+const BEFORE: usize = 60;
+
+impl Excerpt {
+    fn new(line: &str, column: usize, width: usize) -> Self {
+        let from = column.saturating_sub(BEFORE);
+        let mut shown: Vec<char> = line.chars().skip(from).take(SHOWN).map(flat).collect();
+        if let Some(first) = shown.first_mut().filter(|_| from > 0) {
+            *first = '…';
+        }
+        if line.chars().nth(from + SHOWN).is_some() {
+            shown.push('…');
+        }
+        let indent = column - from;
+        let carets = width.min(shown.len().saturating_sub(indent)).max(1);
+        Self { line: shown.into_iter().collect::<String>().trim_end().into(), indent, carets }
+    }
+}
+
+/// A tab takes one column, so that the caret stands where it should.
+fn flat(character: char) -> char {
+    if character == '\t' { ' ' } else { printable(character) }
+}

@@ -1,0 +1,95 @@
+//! What the kernel takes for the name of an interface.
+
+/// One less than the kernel's IFNAMSIZ, which counts the closing zero.
+const LONGEST: usize = 15;
+
+/// Could an interface have this name?
+///
+/// # Errors
+/// When the kernel would refuse to give any interface such a name.
+pub fn check_interface_name(name: &str) -> Result<(), InterfaceNameError> {
+    if name.is_empty() {
+        return Err(InterfaceNameError::Empty);
+    }
+    if name == "." || name == ".." {
+        return Err(InterfaceNameError::Dots);
+    }
+    if let Some((parent, _)) = name.split_once(':') {
+        return Err(InterfaceNameError::Alias { parent: parent.into() });
+    }
+    if let Some(character) = name.chars().find(|c| *c == '/' || c.is_whitespace() || c.is_control()) {
+        return Err(InterfaceNameError::Character { character });
+    }
+    if name.len() > LONGEST {
+        return Err(InterfaceNameError::TooLong);
+    }
+    Ok(())
+}
+
+impl InterfaceNameError {
+    /// What was probably meant, or what to do.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Alias { parent } => format!("did you mean {parent}?"),
+            Self::Character { .. } => "write one name for each item, as in [eth0, eth1]".into(),
+            Self::Empty | Self::Dots | Self::TooLong => "`ip link` shows the names there are".into(),
+        }
+    }
+}
+
+/// Why no interface can have such a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InterfaceNameError {
+    /// There is no name.
+    #[error("the name of an interface is empty")]
+    Empty,
+    /// The name of a folder.
+    #[error("no interface is called . or ..")]
+    Dots,
+    /// An address label, which is no interface of its own.
+    #[error("names with a colon are labels of addresses, not interfaces")]
+    Alias {
+        /// The interface that has the address.
+        parent: String,
+    },
+    /// A character that no name has.
+    #[error("the name of an interface cannot have {character:?}")]
+    Character {
+        /// The first such character.
+        character: char,
+    },
+    /// It is too long.
+    #[error("the name of an interface has at most {LONGEST} bytes")]
+    TooLong,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_the_kernel_gives_are_taken() {
+        for name in ["eth0", "enp0s31f6", "wg-home", "br.100", "büro", "veth0123456789a"] {
+            assert_eq!(check_interface_name(name), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_it_refuses_are_refused() {
+        for name in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "a b",
+            "eth0\n",
+            "eth0:1",
+            "a\u{a0}b",
+            "veth0123456789ab",
+            "büroübersicht12",
+        ] {
+            assert!(check_interface_name(name).is_err(), "{name}");
+        }
+    }
+}

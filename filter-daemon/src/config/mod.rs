@@ -1,0 +1,97 @@
+//! The configuration: read raw, then checked into what the daemon trusts; all errors are told at once.
+
+mod check;
+mod diagnostic;
+mod interface;
+mod name;
+mod nearest;
+mod nesting;
+mod place;
+mod raw;
+mod shape;
+mod syntax;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use filter_common::target::Target;
+
+use crate::source::file::{self, FileError};
+pub use diagnostic::{ConfigError, Invalid};
+pub use interface::{InterfaceNameError, check_interface_name};
+pub use name::{ListName, ListNameError};
+
+/// What the operator wants. A value that exists is valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where packets are filtered.
+    pub interfaces: Vec<String>,
+    /// How the filter is attached there.
+    pub mode: Mode,
+    /// Are packets dropped, or only counted?
+    pub enforce: bool,
+    /// What is blocked.
+    pub block: Vec<Target>,
+    /// Files that name more.
+    pub lists: Vec<List>,
+}
+
+/// How the filter is attached to an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// As early as the driver allows.
+    #[default]
+    Auto,
+    /// In the driver, or not at all.
+    Native,
+    /// In the network stack: slower, and possible everywhere.
+    Generic,
+}
+
+/// A file that names targets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// What it is called.
+    pub name: ListName,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { interfaces: Vec::new(), mode: Mode::Auto, enforce: true, block: Vec::new(), lists: Vec::new() }
+    }
+}
+
+/// More than anybody writes by hand: the parser is not made for more, and lists belong into list files.
+const LARGEST: u64 = 256 * 1024;
+
+/// Reads a configuration file.
+///
+/// # Errors
+/// When it cannot be read, or with all that is wrong in it.
+pub fn load(path: &Path) -> Result<Config, ConfigError> {
+    let mut bytes = Vec::new();
+    let limited = file::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes);
+    limited.map_err(|error| FileError::new(path, error))?;
+    parse(path, bytes)
+}
+
+/// Reads a configuration out of the bytes of the file at `path`, to which its relative paths relate.
+///
+/// # Errors
+/// With all that is wrong in it.
+pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Config, ConfigError> {
+    if bytes.len() as u64 > LARGEST {
+        return Err(ConfigError::TooLarge { path: path.into() });
+    }
+    let text = syntax::text(path, bytes)?;
+    let read = syntax::read(&text);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let (config, faults) = check::check(read.root, folder);
+    let (problems, more) = place::problems(&read.readable, read.problems, faults);
+    if problems.is_empty() { Ok(config) } else { Err(Invalid::new(path, text, problems, more).into()) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! The name of a list, as commands, logs and replies show it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// 1 to 32 of `a-z`, `0-9`, `_` and `-`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListName(String);
+
+/// The longest name.
+const LONGEST: usize = 32;
+
+/// The lists that are always there: what the configuration blocks, and what `filterd add` blocks.
+const RESERVED: [&str; 2] = ["config", "manual"];
+
+impl ListName {
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Does it belong to a list that is always there?
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        RESERVED.contains(&self.as_str())
+    }
+}
+
+impl FromStr for ListName {
+    type Err = ListNameError;
+
+    fn from_str(word: &str) -> Result<Self, ListNameError> {
+        if word.is_empty() {
+            return Err(ListNameError::Empty);
+        }
+        if let Some(character) = word.chars().find(|character| !allowed(*character)) {
+            return Err(ListNameError::Character { character, instead: instead(word) });
+        }
+        if word.len() > LONGEST {
+            return Err(ListNameError::TooLong);
+        }
+        Ok(Self(word.into()))
+    }
+}
+
+impl fmt::Display for ListName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl ListNameError {
+    /// What was probably meant, or what to do.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Character { instead, .. } => format!("did you mean {instead}?"),
+            Self::Empty | Self::TooLong => "choose a short name, such as drop".into(),
+        }
+    }
+}
+
+/// Why a word is no name of a list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListNameError {
+    /// There is no word.
+    #[error("a list needs a name")]
+    Empty,
+    /// It is too long.
+    #[error("the name of a list has at most {LONGEST} characters")]
+    TooLong,
+    /// It has a character that no name has.
+    #[error("the name of a list has only a-z, 0-9, _ and -, not {character:?}")]
+    Character {
+        /// The first such character.
+        character: char,
+        /// A name near to the word.
+        instead: String,
+    },
+}
+
+fn allowed(character: char) -> bool {
+    matches!(character, 'a'..='z' | '0'..='9' | '_' | '-')
+}
+
+fn instead(word: &str) -> String {
+    let lower = word.chars().take(LONGEST).map(|character| character.to_ascii_lowercase());
+    lower.map(|character| if allowed(character) { character } else { '-' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_names_are_names() {
+        for word in ["drop", "a", "0", "spamhaus_drop-v4", &"x".repeat(32)] {
+            assert_eq!(word.parse::<ListName>().unwrap().to_string(), word);
+        }
+    }
+
+    #[test]
+    fn other_words_are_not() {
+        assert_eq!("".parse::<ListName>(), Err(ListNameError::Empty));
+        assert_eq!("x".repeat(33).parse::<ListName>(), Err(ListNameError::TooLong));
+        let refused = "Spamhaus DROP".parse::<ListName>();
+        assert_eq!(
+            refused,
+            Err(ListNameError::Character { character: 'S', instead: "spamhaus-drop".into() })
+        );
+    }
+
+    #[test]
+    fn some_names_belong_to_lists_that_are_always_there() {
+        assert!("config".parse::<ListName>().unwrap().is_reserved());
+        assert!("manual".parse::<ListName>().unwrap().is_reserved());
+        assert!(!"drop".parse::<ListName>().unwrap().is_reserved());
+    }
+}

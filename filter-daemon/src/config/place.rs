@@ -1,0 +1,54 @@
+//! Where in the text a fault is, so that it can be shown.
+
+use super::diagnostic::{Problem, line_number};
+use super::raw;
+use super::shape::{Fault, Help};
+
+/// How many faults are looked up: each reads the document again, and nobody reads more.
+const MOST_FOUND: usize = 100;
+
+/// All problems in the order of the text, and how many more there are.
+pub fn problems(text: &str, told: Vec<Problem>, faults: Vec<Fault>) -> (Vec<Problem>, usize) {
+    let more = faults.len().saturating_sub(MOST_FOUND);
+    // What was covered to read on is no target either; but that is told already.
+    let covered: Vec<usize> = told.iter().map(|problem| problem.at).collect();
+    let found = faults.into_iter().take(MOST_FOUND).map(|fault| problem(text, fault));
+    let mut problems = told;
+    problems.extend(found.filter(|problem| !covered.contains(&problem.at)));
+    problems.sort_by_key(|problem| problem.at);
+    (problems, more)
+}
+
+fn problem(text: &str, fault: Fault) -> Problem {
+    let at = start(text, fault.node);
+    let help = match fault.help {
+        Help::Text(help) => help,
+        Help::Earlier(node) => format!("the first is on line {}", line_number(text, start(text, node))),
+    };
+    Problem::new(at, width(&text[at..]), fault.message, help)
+}
+
+fn start(text: &str, node: usize) -> usize {
+    raw::start(text, node).filter(|start| text.is_char_boundary(*start)).unwrap_or(0)
+}
+
+/// How many bytes of the text belong to the value that it begins with, as far as the line goes.
+fn width(text: &str) -> usize {
+    let line = text.split(['\n', '\r']).next().unwrap_or("");
+    let end = match line.as_bytes() {
+        [] | [b'[' | b'{', ..] | [b'-', b' ', ..] => return 1,
+        [quote @ (b'"' | b'\''), inside @ ..] => {
+            inside.iter().position(|byte| byte == quote).map(|end| end + 2)
+        }
+        _ => plain_end(line),
+    };
+    line[..end.unwrap_or(line.len())].trim_end().len().max(1)
+}
+
+/// A plain value ends at a comment, a key at its colon, either at what closes or goes on with a `[list]`.
+fn plain_end(line: &str) -> Option<usize> {
+    let ends = [line.find(" #"), line.find(": "), line.find(['[', ']', '{', '}', ','])];
+    let end = ends.into_iter().flatten().min();
+    // An address that YAML takes for a key has one colon more.
+    end.or_else(|| line.trim_end().strip_suffix(':').filter(|key| !key.ends_with(':')).map(str::len))
+}

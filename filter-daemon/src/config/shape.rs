@@ -1,0 +1,123 @@
+//! Takes a raw value for what it should be, a map of known keys, a list or a text, or tells what it is instead.
+
+use std::collections::HashMap;
+
+use super::nearest::nearest;
+use super::raw::{Node, Value};
+use crate::source::excerpt;
+
+/// Something wrong with a value.
+pub struct Fault {
+    /// The number of the value.
+    pub node: usize,
+    pub message: String,
+    pub help: Help,
+}
+
+/// What to do about it.
+pub enum Help {
+    Text(String),
+    /// The value of that number came first.
+    Earlier(usize),
+}
+
+/// A key of a map, and what becomes of its value.
+pub struct Key<T> {
+    pub name: &'static str,
+    pub take: fn(&mut Faults, Node, &mut T),
+}
+
+/// All faults found so far.
+#[derive(Default)]
+pub struct Faults(pub Vec<Fault>);
+
+impl Faults {
+    pub fn tell(&mut self, node: usize, message: impl Into<String>, help: impl Into<String>) {
+        self.0.push(Fault { node, message: message.into(), help: Help::Text(help.into()) });
+    }
+
+    /// Is this the first time that the word is said? If not, tells it.
+    pub fn first(&mut self, said: &mut HashMap<String, usize>, word: &str, node: usize) -> bool {
+        let Some(earlier) = said.get(word) else {
+            said.insert(word.into(), node);
+            return true;
+        };
+        let message = format!("`{}` is here for the second time", excerpt(word));
+        self.0.push(Fault { node, message, help: Help::Earlier(*earlier) });
+        false
+    }
+
+    /// Hands each value of a map to its key, and says which keys there were.
+    pub fn fields<T>(
+        &mut self,
+        map: Vec<(Node, Node)>,
+        keys: &[Key<T>],
+        into: &mut T,
+    ) -> HashMap<String, usize> {
+        let mut said = HashMap::new();
+        for (name, value) in map {
+            let Some(word) = self.text(name, "a key") else { continue };
+            let Some(key) = keys.iter().find(|key| key.name == word.text) else {
+                self.unknown_key(&word, keys.iter().map(|key| key.name).collect());
+                continue;
+            };
+            if self.first(&mut said, &word.text, word.node) {
+                (key.take)(self, value, into);
+            }
+        }
+        said
+    }
+
+    fn unknown_key(&mut self, word: &Word, known: Vec<&str>) {
+        let help = match nearest(&word.text, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("the keys here are {}", known.join(", ")),
+        };
+        self.tell(word.node, format!("unknown key `{}`", excerpt(&word.text)), help);
+    }
+
+    /// The items of a list. A key without a value is a list without items: all of them may be commented out.
+    pub fn items(&mut self, node: Node, what: &str) -> Vec<Node> {
+        match node.value {
+            Value::List(items) => items,
+            Value::Nothing => Vec::new(),
+            other @ (Value::Bool(_) | Value::Number | Value::Text(_) | Value::Map(_) | Value::Tagged) => {
+                let help = "begin each line below with `- `, or write [a, b]";
+                self.tell(node.number, format!("{what} must be a list, not {}", kind(&other)), help);
+                Vec::new()
+            }
+        }
+    }
+
+    pub fn text(&mut self, node: Node, what: &str) -> Option<Word> {
+        let help = match node.value {
+            Value::Text(text) => return Some(Word { node: node.number, text }),
+            Value::Nothing => "write it, or remove this",
+            Value::Bool(_) | Value::Number => "put it in quotes",
+            Value::List(_) | Value::Map(_) => {
+                "write a single word; one with `: ` or a colon at its end needs quotes"
+            }
+            Value::Tagged => "remove the word that begins with !",
+        };
+        self.tell(node.number, format!("{what} must be text, not {}", kind(&node.value)), help);
+        None
+    }
+}
+
+/// A text and the number of its value.
+pub struct Word {
+    pub node: usize,
+    pub text: String,
+}
+
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Nothing => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number => "a number",
+        Value::Text(_) => "text",
+        Value::List(_) => "a list",
+        Value::Map(_) => "a map of keys",
+        Value::Tagged => "a value with a YAML tag",
+    }
+}

@@ -1,0 +1,250 @@
+//! Stories of configurations: what they mean, and what is told of those that mean nothing.
+
+mod fuzz;
+
+use std::path::Path;
+
+use super::*;
+
+const REFERENCE: &str = include_str!("../../../configs/filterd.yaml");
+const MINIMAL: &str = include_str!("../../../configs/examples/minimal.yaml");
+const TYPICAL: &str = include_str!("../../../configs/examples/typical.yaml");
+
+fn config(text: &str) -> Config {
+    parse(Path::new("/etc/filterd/filterd.yaml"), text.into()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn told(text: impl Into<Vec<u8>>) -> String {
+    parse(Path::new("f.yaml"), text.into()).expect_err("a configuration with errors").to_string()
+}
+
+fn targets(words: &[&str]) -> Vec<Target> {
+    words.iter().map(|word| word.parse().unwrap()).collect()
+}
+
+#[test]
+fn the_reference_shows_the_defaults() {
+    assert_eq!(config(REFERENCE), Config::default());
+}
+
+#[test]
+fn what_the_reference_shows_in_comments_is_valid_too() {
+    let shown = |line: &str| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).map(String::from);
+    let config = config(&REFERENCE.lines().filter_map(shown).collect::<Vec<_>>().join("\n"));
+    assert_eq!(config.interfaces, ["eth0", "eth1"]);
+    assert_eq!(config.block.len(), 9);
+    assert_eq!(config.lists[0].path, Path::new("/etc/filterd/lists/drop.txt"));
+}
+
+#[test]
+fn the_minimal_example_names_an_interface() {
+    assert_eq!(config(MINIMAL), Config { interfaces: vec!["eth0".into()], ..Config::default() });
+}
+
+#[test]
+fn the_typical_example_means_what_it_says() {
+    let typical = config(TYPICAL);
+    assert!(!typical.enforce);
+    assert_eq!(typical.block[..2], targets(&["203.0.113.7", "198.51.100.0/24"]));
+    assert_eq!(typical.block.last(), targets(&["2001:db8:bad::/48"]).last());
+    let paths: Vec<_> = typical.lists.iter().map(|list| list.path.to_str().unwrap()).collect();
+    assert_eq!(paths, ["/etc/filterd/lists/drop.txt", "/etc/filterd/lists/office.txt"]);
+}
+
+#[test]
+fn an_empty_file_means_the_defaults() {
+    for text in ["", "\n\n", "# nothing\n", "---\n", "\u{feff}", "{}", "block:\ninterfaces:\nlists:\n"] {
+        assert_eq!(config(text), Config::default(), "{text:?}");
+    }
+}
+
+#[test]
+fn a_range_becomes_prefixes() {
+    assert_eq!(config("block: [10.0.0.0-10.0.0.2]").block, targets(&["10.0.0.0/31", "10.0.0.2"]));
+}
+
+#[test]
+fn anchors_and_aliases_mean_what_they_mean_in_yaml() {
+    let text = "interfaces: [&uplink eth0]\nlists: [{name: *uplink, path: x}]";
+    assert_eq!(config(text).lists[0].name.as_str(), "eth0");
+}
+
+#[test]
+fn all_errors_are_told_at_once_with_place_line_caret_and_help() {
+    let text = "\
+interface: [eth0]
+mode: naitve
+block:
+  - 10.0.0.1/8   # the office
+  - fe80::
+  - 1.2.3.4.5
+lists:
+  - {name: Drop, path: drop.txt}
+  - name: config
+";
+    let expected = "\
+f.yaml:1:1: error: unknown key `interface`
+    1 | interface: [eth0]
+      | ^^^^^^^^^
+help: did you mean `interfaces`?
+f.yaml:2:7: error: there is no mode `naitve`
+    2 | mode: naitve
+      |       ^^^^^^
+help: did you mean native?
+f.yaml:4:5: error: 10.0.0.1/8 has host bits set
+    4 |   - 10.0.0.1/8   # the office
+      |     ^^^^^^^^^^
+help: did you mean 10.0.0.0/8 or 10.0.0.1?
+f.yaml:5:5: error: YAML takes fe80:: for a key, because it ends in a colon
+    5 |   - fe80::
+      |     ^^^^^^
+help: put it in quotes: \"fe80::\"
+f.yaml:6:5: error: 1.2.3.4.5 is no IPv4 address
+    6 |   - 1.2.3.4.5
+      |     ^^^^^^^^^
+help: it has four numbers from 0 to 255, as in 192.0.2.1
+f.yaml:8:12: error: the name of a list has only a-z, 0-9, _ and -, not 'D'
+    8 |   - {name: Drop, path: drop.txt}
+      |            ^^^^
+help: did you mean drop?
+f.yaml:9:5: error: this list has no `path`
+    9 |   - name: config
+      |     ^^^^
+help: write {name: drop, path: lists/drop.txt}
+f.yaml:9:11: error: there is always a list `config`, so no file can be called that
+    9 |   - name: config
+      |           ^^^^^^
+help: choose another name";
+    assert_eq!(told(text), expected);
+}
+
+#[test]
+fn every_slip_is_told_where_it_is_and_with_advice() {
+    let table = [
+        ("block: [fe80::, 10.0.0.1/8]", "1:9: error: YAML needs quotes around fe80::", "write \"fe80::\""),
+        ("block: [fe80::, 10.0.0.1/8]", "1:17: error: 10.0.0.1/8 has host bits set", ""),
+        ("block: [::1]", "1:9: error: YAML needs quotes around ::1", "write \"::1\""),
+        ("block: [10.5]", "1:9: error: an address, prefix or range must be", "put it in quotes"),
+        ("block: [1e3]", "1:9: error: an address, prefix or range must be", "quotes"),
+        ("block: [12:30:45]", "1:9: error: 12:30:45 is no IPv6 address", "eight groups"),
+        ("block: 10.0.0.1", "1:8: error: `block` must be a list, not text", "begin each line"),
+        ("block:\n  - - 10.0.0.1", "2:5: error: an address, prefix or range must be", "single word"),
+        ("block: ['']", "1:9: error: this is empty", "write an address"),
+        ("block: [~]", "1:9: error: an address, prefix or range must be text, not nothing", "remove"),
+        ("block: ['fe80::1%eth0']", "1:9: error: fe80::1%eth0 names an interface", "did you mean fe80::1?"),
+        ("block: [*.example.com]", "this is not YAML", "put words that begin with * or & in quotes"),
+        ("block: [!x 10.0.0.1]", "1:9: error: an address, prefix or range must be", "!"),
+        (
+            "block: [10.0.0.1",
+            "1:16: error: this is not YAML",
+            "the list that begins at line 1 column 8 with ]",
+        ),
+        ("block:\n\t- 10.0.0.1", "2:1: error: this is not YAML", "indent with spaces"),
+        ("block:\n  - a\n - b", "3:2: error: this is not YAML", "indented like those above"),
+        ("mode: 'auto", "error: this is not YAML", "close the quotes"),
+        ("mode: a: b", "1:8: error: this is not YAML", "quotes"),
+        ("mode: @auto", "1:7: error: this is not YAML", "put words that begin with @ in quotes"),
+        ("mode:", "1:6: error: `mode` must be text, not nothing", "write it, or remove this"),
+        ("mode: skb", "1:7: error: there is no mode `skb`", "did you mean generic?"),
+        ("mode: fast", "1:7: error: there is no mode `fast`", "it is auto, native or generic"),
+        ("mode: auto\nmode: native", "2:1: error: `mode` is here for the second", "the first is on line 1"),
+        ("enforce: yes", "1:10: error: `enforce` must be true or false, not text", "did you mean true?"),
+        ("enforce: 'false'", "1:10: error: `enforce` must be true or false, not text", "did you mean false?"),
+        ("enforce: 1", "1:10: error: `enforce` must be true or false, not a number", "write true to drop"),
+        ("interfaces: eth0", "1:13: error: `interfaces` must be a list, not text", "[a, b]"),
+        ("interfaces: [eth0 eth1]", "1:14: error: the name of an interface cannot have ' '", "[eth0, eth1]"),
+        ("interfaces: ['']", "1:14: error: the name of an interface is empty", "ip link"),
+        ("interfaces: [0123456789abcdef]", "1:14: error: the name of an interface has at most 15 bytes", ""),
+        ("interfaces: [eth0:1]", "1:14: error: names with a colon", "did you mean eth0?"),
+        ("interfaces: [eth0, eth0]", "1:20: error: `eth0` is here for the second", "the first is on line 1"),
+        ("lists: [drop.txt]", "1:9: error: a list must be a map of keys", "write {name: drop"),
+        ("lists: [{name: a}]", "1:9: error: this list has no `path`", "write {name"),
+        ("lists: [{name: a, path: x}, {name: a, path: y}]", "1:36: error: `a` is here for the", "line 1"),
+        ("lists: [{name: 7, path: x}]", "1:16: error: the name of a list must be text", "quotes"),
+        ("lists: [{name: a, path: ~/x}]", "1:25: error: nothing stands for ~ here", "from / on"),
+        ("lists: [{name: a, path: 'https://x/y'}]", "1:25: error: the path of a list is a file", "download"),
+        ("lists: [{name: a, file: x}]", "1:19: error: unknown key `file`", "the keys here are name, path"),
+        ("mode: auto\n---\nmode: auto", "2:1: error: a second YAML document begins here", "remove this line"),
+        ("[a]\nmode: auto", "1:1: error: this is not YAML: more follows the value", "one map of keys"),
+        ("just text", "1:1: error: a configuration is a map of keys, not text", "interfaces: [eth0]"),
+        ("- eth0", "1:1: error: a configuration is a map of keys, not a list", ""),
+        ("1: 2", "1:1: error: a key must be text, not a number", ""),
+        ("? [a]\n: b", "1:3: error: a key must be text, not a list", ""),
+        ("mode: \u{1}", "1:7: error: the control character '\\u{1}' has no place in YAML", "remove it"),
+        ("ünïcode: [é]\n", "1:1: error: unknown key `ünïcode`", "the keys here are"),
+        ("\u{feff}mode: x", "1:7: error: there is no mode `x`", ""),
+    ];
+    for (text, error, help) in table {
+        let told = told(text);
+        let line = told.lines().find(|line| line.contains(error));
+        assert!(
+            line.is_some() && told.contains(help),
+            "{text:?} is told as\n{told}\nnot {error:?}, {help:?}"
+        );
+    }
+}
+
+#[test]
+fn deep_nesting_is_told_before_it_costs_time() {
+    let told = told("[".repeat(200_000));
+    assert!(told.starts_with("f.yaml:1:33: error: brackets are nested too deep"), "{told}");
+}
+
+#[test]
+fn an_address_that_needs_quotes_is_told_once_and_hides_nothing() {
+    let told = told("block: [fe80::, ::1, 10.0.0.1/8]");
+    assert_eq!(told.matches("error:").count(), 3, "{told}");
+}
+
+#[test]
+fn aliases_cannot_blow_a_small_file_up() {
+    let wide = format!("a: &a [{}]\nb: [{}]", "x, ".repeat(3000), "*a, ".repeat(300));
+    let mut deep = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..9 {
+        let items = vec![format!("*a{}", level - 1); 10].join(", ");
+        deep.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+    }
+    for text in [wide, deep] {
+        let told = told(text);
+        assert!(told.contains("error: aliases (*) repeat a part of the document too often"), "{told}");
+    }
+}
+
+#[test]
+fn a_lone_carriage_return_before_an_error_does_not_panic() {
+    let text = format!("# {}\r# \0", "x".repeat(70));
+    assert!(told(text).starts_with("f.yaml:1:76: error: the control character"));
+}
+
+#[test]
+fn what_is_not_utf8_is_told_where() {
+    let told = told(b"mode: auto\nblock: [\xff]".to_vec());
+    assert!(told.starts_with("f.yaml:2:9: error: this is not UTF-8"), "{told}");
+}
+
+#[test]
+fn of_very_many_errors_a_hundred_are_told() {
+    let told = told(format!("block: [{}]", "10.0.0.1/8, ".repeat(150)));
+    assert_eq!(told.matches("has host bits set").count(), 100);
+    assert!(told.ends_with("and 50 more errors"), "{told}");
+    assert!(told.lines().all(|line| line.chars().count() < 120), "no line is wider than a screen");
+}
+
+#[test]
+fn files_that_cannot_be_read_say_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |path: &Path| load(path).unwrap_err().to_string();
+    assert!(told(folder.path()).ends_with("this is a directory, not a plain file"));
+    assert!(told(&folder.path().join("no.yaml")).ends_with("there is no such file"));
+    let large = folder.path().join("large.yaml");
+    std::fs::write(&large, vec![b'\n'; LARGEST as usize + 1]).unwrap();
+    assert!(told(&large).contains("at most 256 KiB"));
+}
+
+#[test]
+fn a_file_is_read_and_its_relative_paths_begin_at_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("filterd.yaml");
+    std::fs::write(&path, "lists: [{name: drop, path: drop.txt}]").unwrap();
+    assert_eq!(load(&path).unwrap().lists[0].path, folder.path().join("drop.txt"));
+}

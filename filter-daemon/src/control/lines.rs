@@ -1,0 +1,110 @@
+//! Lines out of a socket, none longer than a limit, none waited for without end.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::time::timeout;
+
+/// What is read ahead for each client.
+const READ_AHEAD: usize = 16 * 1024;
+
+/// A line buffer that grew beyond this is given back once its line is dealt with.
+const KEPT: usize = 64 * 1024;
+
+/// Reads line after line.
+pub struct Lines<R> {
+    from: BufReader<R>,
+    line: Vec<u8>,
+    longest: usize,
+    patience: Duration,
+}
+
+/// Why there is no next line.
+#[derive(Debug)]
+pub enum Broken {
+    /// It is longer than the limit.
+    TooLong,
+    /// It began, and did not end in time.
+    TooSlow,
+    /// The socket failed.
+    Failed(io::Error),
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// Lines of at most `longest` bytes, each complete within `patience` of its first byte.
+    pub fn new(from: R, longest: usize, patience: Duration) -> Self {
+        Self { from: BufReader::with_capacity(READ_AHEAD, from), line: Vec::new(), longest, patience }
+    }
+
+    /// Waits for the next line, as long as it takes, and gives it without its end. What stands between the
+    /// last line end and the end of the stream is a line too.
+    pub async fn next(&mut self) -> Result<Option<&[u8]>, Broken> {
+        self.line.clear();
+        self.line.shrink_to(KEPT);
+        if self.from.fill_buf().await.map_err(Broken::Failed)?.is_empty() {
+            return Ok(None);
+        }
+        // One byte more than a whole line: then a line that fills it is known to be too long.
+        let mut bounded = (&mut self.from).take(self.longest as u64 + 2);
+        match timeout(self.patience, bounded.read_until(b'\n', &mut self.line)).await {
+            Err(_) => return Err(Broken::TooSlow),
+            Ok(Err(error)) => return Err(Broken::Failed(error)),
+            Ok(Ok(_)) => {}
+        }
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        }
+        if self.line.len() > self.longest {
+            return Err(Broken::TooLong);
+        }
+        Ok(Some(&self.line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_millis(50);
+
+    #[tokio::test]
+    async fn lines_come_without_their_ends_and_the_last_needs_none() {
+        let mut lines = Lines::new(&b"one\n\ntwo"[..], 3, PATIENCE);
+        assert_eq!(lines.next().await.unwrap(), Some(&b"one"[..]));
+        assert_eq!(lines.next().await.unwrap(), Some(&b""[..]));
+        assert_eq!(lines.next().await.unwrap(), Some(&b"two"[..]));
+        assert_eq!(lines.next().await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_line_too_long_is_not_kept() {
+        for text in ["four\n", "four", "much longer than four"] {
+            let mut lines = Lines::new(text.as_bytes(), 3, PATIENCE);
+            assert!(matches!(lines.next().await, Err(Broken::TooLong)), "{text}");
+        }
+        let endless = tokio::io::repeat(b'x');
+        let mut lines = Lines::new(endless, 1 << 20, Duration::from_secs(10));
+        assert!(matches!(lines.next().await, Err(Broken::TooLong)));
+        assert!(lines.line.capacity() <= 4 << 20);
+    }
+
+    #[tokio::test]
+    async fn a_line_that_does_not_end_is_not_waited_for() {
+        let (mut near, far) = tokio::io::duplex(64);
+        let mut lines = Lines::new(far, 64, PATIENCE);
+        near.write_all(b"half a li").await.unwrap();
+        assert!(matches!(lines.next().await, Err(Broken::TooSlow)));
+    }
+
+    #[tokio::test]
+    async fn silence_is_no_fault() {
+        let (near, far) = tokio::io::duplex(64);
+        let mut lines = Lines::new(far, 64, PATIENCE);
+        assert!(timeout(3 * PATIENCE, lines.next()).await.is_err());
+        drop(near);
+        assert!(matches!(lines.next().await, Ok(None)));
+    }
+}

@@ -1,0 +1,109 @@
+//! Who is on the other end of the socket, and whether he may ask.
+
+use std::fs;
+use std::io;
+
+use tokio::net::UnixStream;
+
+use super::wire::Failure;
+
+/// The process that opened a connection, as the kernel tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its effective user.
+    pub user: u32,
+    /// Its effective group.
+    pub group: u32,
+    /// Its process id, if it has one in this namespace.
+    pub process: Option<i32>,
+}
+
+/// Who may ask: root, the daemon's own user, and members of the socket's group.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    /// The daemon's own user.
+    pub user: u32,
+    /// The group that owns the socket.
+    pub group: u32,
+}
+
+impl Peer {
+    /// The peer of this connection.
+    pub fn of(stream: &UnixStream) -> io::Result<Self> {
+        let credentials = stream.peer_cred()?;
+        Ok(Self { user: credentials.uid(), group: credentials.gid(), process: credentials.pid() })
+    }
+}
+
+impl Admission {
+    /// May this peer ask?
+    pub fn admits(&self, peer: &Peer) -> Result<(), Failure> {
+        let known = peer.user == 0 || peer.user == self.user || peer.group == self.group;
+        if known || further_groups(peer).contains(&self.group) {
+            return Ok(());
+        }
+        let message = format!(
+            "user {} is neither root nor in the group that owns the control socket (gid {}): use sudo",
+            peer.user, self.group
+        );
+        Err(Failure::PermissionDenied(message.into()))
+    }
+}
+
+/// The supplementary groups of the peer's process; none if it is gone by now.
+///
+/// They are asked of the process, not of the user database, since a service may be given a group that its
+/// user is not in. A process id that was given to another process since belongs to another user or tells of
+/// that user's own process: either way nothing is opened that the socket's mode keeps shut.
+fn further_groups(peer: &Peer) -> Vec<u32> {
+    let Some(process) = peer.process else { return Vec::new() };
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    groups_of(&status, peer.user)
+}
+
+/// The groups in a `/proc/PID/status`, if the process runs as `user`.
+fn groups_of(status: &str, user: u32) -> Vec<u32> {
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_default().split_whitespace().filter_map(|number| number.parse().ok())
+    };
+    let effective_user = field("Uid:").nth(1);
+    if effective_user == Some(user) { field("Groups:").collect() } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAEMON: Admission = Admission { user: 900, group: 990 };
+
+    fn admits(user: u32, group: u32) -> bool {
+        DAEMON.admits(&Peer { user, group, process: None }).is_ok()
+    }
+
+    #[test]
+    fn root_the_daemon_itself_and_the_sockets_group_may_ask_and_nobody_else() {
+        assert!(admits(0, 0));
+        assert!(admits(900, 900));
+        assert!(admits(1000, 990));
+        assert!(!admits(1000, 1000));
+        assert!(!admits(65534, 0));
+    }
+
+    #[test]
+    fn supplementary_groups_count_if_the_process_is_still_that_users() {
+        let status =
+            "Name:\tbash\nUid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\nGroups:\t24 990 \n";
+        assert_eq!(groups_of(status, 1000), [24, 990]);
+        assert_eq!(groups_of(status, 1001), [0; 0]);
+        assert_eq!(groups_of("", 1000), [0; 0]);
+    }
+
+    #[test]
+    fn this_process_has_the_groups_that_the_kernel_says() {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let user = nix::unistd::geteuid().as_raw();
+        let groups: Vec<_> = nix::unistd::getgroups().unwrap().iter().map(|group| group.as_raw()).collect();
+        assert_eq!(groups_of(&status, user), groups);
+    }
+}

@@ -1,0 +1,96 @@
+//! The daemon's end of the control socket: lets clients in, and gives each its own conversation.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use nix::unistd::geteuid;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use super::complaints::Complaints;
+use super::conversation::{self, Desk, Patience};
+use super::peer::{Admission, Peer};
+use super::seats::Seats;
+use super::socket::{SocketError, SocketFile};
+use super::wire::Failure;
+use super::{Call, answer};
+
+/// What clients may use up of the daemon.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Clients at once. Each may make the daemon hold one line and its targets, a few MiB.
+    pub clients: usize,
+    /// How long one client may take.
+    pub patience: Patience,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { clients: 256, patience: Patience::default() }
+    }
+}
+
+/// A socket that listens; clients that come before [`serve`](Self::serve) wait.
+pub struct Server {
+    // Before the listener, so that the file is gone before connections are refused.
+    file: SocketFile,
+    listener: UnixListener,
+    limits: Limits,
+}
+
+impl Server {
+    /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
+    pub fn listen(path: &Path) -> Result<Self, SocketError> {
+        let (file, listener) = SocketFile::listen(path)?;
+        Ok(Self { file, listener, limits: Limits::default() })
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Serves clients until it is dropped; then their connections close and the socket's file goes.
+    pub async fn serve(self, calls: mpsc::Sender<Call>) {
+        let admission = Admission { user: geteuid().as_raw(), group: self.file.group() };
+        let desk = Desk { calls, patience: self.limits.patience, complaints: Complaints::new() };
+        let mut seats = Seats::new(self.limits.clients);
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => welcome(stream, admission, &mut seats, &desk),
+                    Err(error) => recover(&error, &desk.complaints).await,
+                },
+                () = seats.vacated() => {}
+            }
+        }
+    }
+}
+
+/// Gives a client its seat, or tells it why there is none.
+fn welcome(stream: UnixStream, admission: Admission, seats: &mut Seats, desk: &Desk) {
+    let admitted = Peer::of(&stream).map_err(|error| Failure::PermissionDenied(error.to_string().into()));
+    match admitted.and_then(|peer| admission.admits(&peer)) {
+        Ok(()) => match seats.free() {
+            Some(seat) => seats.take(seat.clone(), conversation::hold(stream, seat, desk.clone())),
+            None => turn_away(stream, &Failure::Unavailable("too many clients: try again".into()), desk),
+        },
+        Err(failure) => turn_away(stream, &failure, desk),
+    }
+}
+
+/// The buffer of a fresh connection takes a short line at once; nobody is waited for.
+fn turn_away(stream: UnixStream, failure: &Failure, desk: &Desk) {
+    desk.complaints.about(failure.message());
+    // A client that is gone already needs no reason.
+    let _ = stream.into_std().and_then(|mut stream| stream.write(&answer::failure(failure)));
+}
+
+/// Out of descriptors or memory: some come free when other clients leave.
+async fn recover(error: &io::Error, complaints: &Complaints) {
+    complaints.about(format_args!("cannot accept a client: {error}"));
+    sleep(Duration::from_millis(100)).await;
+}

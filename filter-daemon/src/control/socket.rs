@@ -1,0 +1,205 @@
+//! The socket's file: claimed, opened to its group, and gone when the daemon is.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::{Gid, Group};
+use thiserror::Error;
+use tokio::net::UnixListener;
+
+/// Members of this group may talk to the daemon.
+pub const GROUP: &str = "filterd";
+
+/// Why the daemon cannot be reached at this path.
+#[derive(Debug, Error)]
+pub enum SocketError {
+    /// Another daemon is there.
+    #[error("a filterd is already running at {}\nstop it first, or give this one its own --socket, --state-dir and --pin-dir", .0.display())]
+    Taken(PathBuf),
+    /// Something that is no socket is there.
+    #[error("{} exists and is no socket\nmove it away, or choose another --socket", .0.display())]
+    NoSocket(PathBuf),
+    /// The file system refused.
+    #[error("cannot {what} {}: {error}", path.display())]
+    Failed {
+        /// What was attempted.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why it failed.
+        error: io::Error,
+    },
+}
+
+/// A claimed path. Dropping it removes the socket's file.
+pub struct SocketFile {
+    path: PathBuf,
+    /// Device and inode of the file, so that nobody else's is removed.
+    identity: (u64, u64),
+    /// Whose members may ask.
+    group: u32,
+    /// Held as long as this daemon lives, and let go of by the kernel even if it is killed.
+    _claim: Flock<File>,
+}
+
+impl SocketFile {
+    /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
+    pub fn listen(path: &Path) -> Result<(Self, UnixListener), SocketError> {
+        let failed = |what| move |error| SocketError::Failed { what, path: path.to_owned(), error };
+        make_parent(path).map_err(failed("create the directory of"))?;
+        let claim = claim(path)?;
+        remove_stale(path)?;
+        let listener = UnixListener::bind(path).map_err(failed("listen at"))?;
+        open_to_group(path).map_err(failed("set owner and mode of"))?;
+        let file = fs::symlink_metadata(path).map_err(failed("look at"))?;
+        let identity = (file.dev(), file.ino());
+        Ok((Self { path: path.to_owned(), identity, group: file.gid(), _claim: claim }, listener))
+    }
+
+    /// Whose members may ask.
+    pub fn group(&self) -> u32 {
+        self.group
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let ours = |file: fs::Metadata| (file.dev(), file.ino()) == self.identity;
+        if fs::symlink_metadata(&self.path).is_ok_and(ours) {
+            // If it cannot be removed, the next daemon finds it stale and removes it.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Creates what is missing of the directory, open to all: the socket's own mode decides who may ask.
+fn make_parent(path: &Path) -> io::Result<()> {
+    let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists())
+    else {
+        return Ok(());
+    };
+    fs::create_dir_all(parent)?;
+    fs::set_permissions(parent, Permissions::from_mode(0o755))
+}
+
+/// Locks a file beside the socket: of two daemons that start at once, one must lose.
+fn claim(path: &Path) -> Result<Flock<File>, SocketError> {
+    let mut name = OsString::from(path);
+    name.push(".lock");
+    let lock = PathBuf::from(name);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&lock);
+    let file = file.map_err(|error| SocketError::Failed { what: "open", path: lock.clone(), error })?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| {
+        if error == nix::Error::EWOULDBLOCK {
+            SocketError::Taken(path.to_owned())
+        } else {
+            SocketError::Failed { what: "lock", path: lock, error: error.into() }
+        }
+    })
+}
+
+/// Removes the socket that a killed daemon left behind. Anything else is left alone.
+fn remove_stale(path: &Path) -> Result<(), SocketError> {
+    let failed = |what| move |error| SocketError::Failed { what, path: path.to_owned(), error };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed("look at")(error)),
+        Ok(file) if !file.file_type().is_socket() => return Err(SocketError::NoSocket(path.to_owned())),
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(failed("remove the stale"))
+        }
+        // Whether it answers or is too busy to: somebody listens.
+        _ => Err(SocketError::Taken(path.to_owned())),
+    }
+}
+
+/// Gives the socket to the group, if there is one, and then opens it to the group.
+fn open_to_group(path: &Path) -> io::Result<()> {
+    match Group::from_name(GROUP) {
+        Ok(Some(group)) => give_to(path, group.gid)?,
+        Ok(None) => tracing::debug!("there is no group {GROUP}: only root can reach the control socket"),
+        Err(error) => tracing::warn!("cannot look up the group {GROUP}: {error}"),
+    }
+    fs::set_permissions(path, Permissions::from_mode(0o660))
+}
+
+fn give_to(path: &Path, group: Gid) -> io::Result<()> {
+    match chown(path, None, Some(group.as_raw())) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            tracing::warn!("cannot give {} to the group {GROUP}: {error}", path.display());
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listen(path: &Path) -> Result<(SocketFile, UnixListener), SocketError> {
+        SocketFile::listen(path)
+    }
+
+    #[tokio::test]
+    async fn the_socket_is_the_groups_and_goes_with_the_daemon() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("new/run/control.sock");
+        let (file, _listener) = listen(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o660);
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, 0o755);
+        drop(file);
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_second_daemon_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("control.sock");
+        let first = listen(&path).unwrap();
+        assert!(matches!(listen(&path), Err(SocketError::Taken(_))));
+        drop(first);
+        listen(&path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_a_killed_daemon_left_is_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("control.sock");
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        listen(&path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn another_programs_socket_and_other_files_are_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("control.sock");
+        let foreign = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(matches!(listen(&path), Err(SocketError::Taken(_))));
+        drop(foreign);
+        let path = place.path().join("file");
+        fs::write(&path, "precious").unwrap();
+        assert!(matches!(listen(&path), Err(SocketError::NoSocket(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_took_our_place_is_not_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("control.sock");
+        let (file, _listener) = listen(&path).unwrap();
+        fs::rename(&path, place.path().join("elsewhere")).unwrap();
+        let _successor = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        drop(file);
+        assert!(path.exists());
+    }
+}

@@ -1,0 +1,371 @@
+//! The server before clients good and bad, with a task in the place of the owner of state.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use filter_common::target::Target;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::wire::{Changed, Entry, LONGEST_LINE, Pong, Reply, Status, Tested};
+use super::*;
+
+const PING: &[u8] = b"{\"method\":\"io.filterd.Ping\",\"parameters\":{}}\n";
+const LIST: &[u8] = b"{\"method\":\"io.filterd.List\",\"parameters\":{}}\n";
+
+/// A daemon that listens in a directory of its own.
+struct Daemon {
+    path: PathBuf,
+    server: JoinHandle<()>,
+    _place: tempfile::TempDir,
+}
+
+impl Daemon {
+    /// One whose owner of state knows that many addresses.
+    fn knowing(addresses: u32, limits: Limits) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("control.sock");
+        let (calls, mut called) = mpsc::channel::<Call>(16);
+        let server = Server::listen(&path).unwrap().with_limits(limits);
+        tokio::spawn(async move {
+            while let Some(call) = called.recv().await {
+                // A slow request of one client must not keep the owner from the others in this test.
+                tokio::spawn(async move {
+                    let reply = answer_to(&call.request, addresses).await;
+                    let _ = call.reply.send(reply);
+                });
+            }
+        });
+        Self { path, server: tokio::spawn(server.serve(calls)), _place: place }
+    }
+
+    fn new() -> Self {
+        Self::knowing(0, Limits::default())
+    }
+
+    async fn client(&self) -> Person {
+        Person(BufReader::new(UnixStream::connect(&self.path).await.unwrap()))
+    }
+}
+
+async fn answer_to(request: &Request, addresses: u32) -> Result<Reply, wire::Failure> {
+    match request {
+        Request::Add { targets, .. } | Request::Remove { targets, .. } => {
+            let named = targets.len() as u64;
+            Ok(Reply::Changed(Changed { named, changed: named, entered: named, ..Changed::default() }))
+        }
+        Request::Test { addresses } => {
+            let tested = |address: &std::net::IpAddr| Tested {
+                address: address.to_string(),
+                dropped: false,
+                because: vec![],
+            };
+            Ok(Reply::Tested { tested: addresses.iter().map(tested).collect() })
+        }
+        Request::List { after, most, .. } => {
+            let next = after.map_or(0, |target| number(target) + 1);
+            let entries = (next..addresses).take(*most).map(entry).collect();
+            Ok(Reply::Listed { entries })
+        }
+        Request::Flush { .. } => Err(wire::Failure::Refused("not that list".into())),
+        Request::Reload => {
+            sleep(Duration::from_millis(300)).await;
+            Ok(Reply::Changed(Changed::default()))
+        }
+        Request::Ping => Ok(Reply::Pong(Pong { version: wire::VERSION, pid: 1 })),
+        Request::Status | Request::Stats => unreachable!("nobody asks for it here"),
+    }
+}
+
+fn entry(number: u32) -> Entry {
+    let target = Target::from(std::net::Ipv4Addr::from_bits(number)).to_string();
+    Entry { target, list: "manual".into(), since: 0, until: None, note: None }
+}
+
+fn number(target: Target) -> u32 {
+    target.to_string().parse::<std::net::Ipv4Addr>().unwrap().to_bits()
+}
+
+/// A client that writes what it likes.
+struct Person(BufReader<UnixStream>);
+
+impl Person {
+    async fn say(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).await.unwrap();
+    }
+
+    /// The next line; none if the daemon has hung up.
+    async fn hear(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let heard = timeout(Duration::from_secs(20), self.0.read_line(&mut line));
+        match heard.await.expect("the daemon neither answers nor hangs up") {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(serde_json::from_str(&line).expect("every answer is JSON")),
+        }
+    }
+
+    async fn hear_error(&mut self) -> String {
+        let heard = self.hear().await.expect("an answer");
+        format!("{} {}", heard["error"].as_str().expect("an error"), heard["parameters"]["message"])
+    }
+
+    async fn is_answered(&mut self) -> bool {
+        let sent = self.0.write_all(PING).await;
+        sent.is_ok() && self.hear().await.is_some_and(|pong| pong["parameters"]["pid"] == 1)
+    }
+}
+
+fn impatient(line: u64, answer: u64) -> Limits {
+    let patience = Patience { line: Duration::from_millis(line), answer: Duration::from_millis(answer) };
+    Limits { patience, ..Limits::default() }
+}
+
+#[tokio::test]
+async fn a_request_reaches_the_owner_and_its_reply_the_client() {
+    let daemon = Daemon::new();
+    let mut client = daemon.client().await;
+    client
+        .say(b"{\"method\":\"io.filterd.Add\",\"parameters\":{\"targets\":[\"10.0.0.1-10.0.0.2\"],\"ttl\":60}}\n")
+        .await;
+    let expected = json!({"parameters": {"named": 2, "changed": 2, "entered": 2, "left": 0}});
+    assert_eq!(client.hear().await, Some(expected));
+}
+
+#[tokio::test]
+async fn refusals_carry_their_name_and_reason() {
+    let daemon = Daemon::new();
+    let mut client = daemon.client().await;
+    client.say(b"{\"method\":\"io.filterd.Flush\",\"parameters\":{}}\n").await;
+    assert_eq!(client.hear_error().await, "io.filterd.Refused \"not that list\"");
+    client.say(b"{\"method\":\"io.filterd.Test\",\"parameters\":{\"addresses\":[\"nonsense\"]}}\n").await;
+    assert!(client.hear_error().await.starts_with("io.filterd.Unparsable \"`nonsense` is a host name"));
+}
+
+#[tokio::test]
+async fn junk_is_answered_and_the_conversation_goes_on() {
+    let daemon = Daemon::new();
+    let mut client = daemon.client().await;
+    for junk in [&b"\n"[..], b"\0\0\0\n", b"\xff\xfe\x80{\n", b"{\"method\":7}\n", b"GET / HTTP/1.1\r\n"] {
+        client.say(junk).await;
+        assert!(client.hear_error().await.starts_with("io.filterd.InvalidRequest"), "{junk:?}");
+    }
+    assert!(client.is_answered().await);
+}
+
+#[tokio::test]
+async fn requests_in_one_breath_are_answered_in_their_order() {
+    let daemon = Daemon::new();
+    let mut client = daemon.client().await;
+    let mut breath = Vec::new();
+    for count in 1..=100 {
+        let targets = vec!["203.0.113.7"; count];
+        let add = json!({"method": "io.filterd.Add", "parameters": {"targets": targets}});
+        breath.extend(format!("{add}\n").bytes());
+    }
+    client.say(&breath).await;
+    for count in 1..=100 {
+        assert_eq!(client.hear().await.unwrap()["parameters"]["named"], count);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_waits_keeps_nobody_else_waiting() {
+    let daemon = Daemon::new();
+    let (mut slow, mut quick) = (daemon.client().await, daemon.client().await);
+    slow.say(b"{\"method\":\"io.filterd.Reload\",\"parameters\":{}}\n").await;
+    let answered = timeout(Duration::from_millis(200), quick.is_answered()).await;
+    assert_eq!(answered, Ok(true));
+    assert!(slow.hear().await.is_some());
+}
+
+#[tokio::test]
+async fn a_line_too_long_is_refused_before_it_ends() {
+    let daemon = Daemon::new();
+    let mut client = daemon.client().await;
+    let (read, mut write) = client.0.get_mut().split();
+    let endless = async {
+        // Far more than the daemon keeps; it hangs up in the middle.
+        for _ in 0..64 {
+            if write.write_all(&vec![b'x'; LONGEST_LINE]).await.is_err() {
+                return;
+            }
+        }
+        panic!("the daemon took 64 MiB of one line");
+    };
+    let mut answer = String::new();
+    let heard = async { BufReader::new(read).read_line(&mut answer).await };
+    let _ = tokio::join!(endless, heard);
+    assert!(answer.contains("io.filterd.InvalidRequest") && answer.contains("longer than"), "{answer}");
+    assert!(daemon.client().await.is_answered().await);
+}
+
+#[tokio::test]
+async fn a_line_of_just_the_longest_length_is_taken() {
+    let daemon = Daemon::new();
+    let mut client = daemon.client().await;
+    let mut line = PING.trim_ascii_end().to_vec();
+    line.resize(LONGEST_LINE, b' ');
+    line.push(b'\n');
+    client.say(&line).await;
+    assert_eq!(client.hear().await.unwrap()["parameters"]["pid"], 1);
+}
+
+#[tokio::test]
+async fn a_client_that_has_said_all_is_still_answered() {
+    let daemon = Daemon::new();
+    let mut client = daemon.client().await;
+    client.say(PING.trim_ascii_end()).await;
+    client.0.shutdown().await.unwrap();
+    assert_eq!(client.hear().await.unwrap()["parameters"]["pid"], 1);
+    assert_eq!(client.hear().await, None);
+}
+
+#[tokio::test]
+async fn a_long_list_comes_in_lines_that_are_not_too_long() {
+    let many = 3 * request::PAGE as u32 + 17;
+    let daemon = Daemon::knowing(many, Limits::default());
+    let mut client = daemon.client().await;
+    client.say(LIST).await;
+    let mut seen = 0;
+    loop {
+        let page = client.hear().await.unwrap();
+        for listed in page["parameters"]["entries"].as_array().unwrap() {
+            assert_eq!(listed["target"], entry(seen).target);
+            seen += 1;
+        }
+        if page["continues"] != true {
+            break;
+        }
+    }
+    assert_eq!(seen, many);
+    assert!(client.is_answered().await);
+}
+
+#[tokio::test]
+async fn a_list_that_fills_its_last_page_ends_all_the_same() {
+    for addresses in [0, 1, request::PAGE as u32, 2 * request::PAGE as u32] {
+        let daemon = Daemon::knowing(addresses, Limits::default());
+        let mut client = daemon.client().await;
+        client.say(LIST).await;
+        let mut seen = 0;
+        loop {
+            let page = client.hear().await.unwrap();
+            seen += page["parameters"]["entries"].as_array().unwrap().len();
+            if page["continues"] != true {
+                break;
+            }
+        }
+        assert_eq!(seen, addresses as usize);
+    }
+}
+
+#[tokio::test]
+async fn half_a_line_is_not_waited_for_but_silence_is() {
+    let daemon = Daemon::knowing(0, impatient(50, 10_000));
+    let (mut silent, mut halting) = (daemon.client().await, daemon.client().await);
+    halting.say(b"{\"method\":").await;
+    assert!(halting.hear_error().await.contains("did not end within 50ms"));
+    assert_eq!(halting.hear().await, None);
+    assert!(silent.is_answered().await);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_take_its_answer_is_dropped() {
+    let daemon = Daemon::knowing(1_000_000, impatient(10_000, 100));
+    let mut deaf = daemon.client().await;
+    deaf.say(LIST).await;
+    sleep(Duration::from_millis(500)).await;
+    // Far more than sockets hold was due; the daemon hung up instead of keeping it.
+    let mut taken = Vec::new();
+    let _ = timeout(Duration::from_secs(5), deaf.0.read_to_end(&mut taken)).await.expect("hung up");
+    assert!(taken.len() < 4 << 20, "{}", taken.len());
+    assert!(daemon.client().await.is_answered().await);
+}
+
+#[tokio::test]
+async fn silent_clients_make_room_for_those_who_speak() {
+    let daemon = Daemon::knowing(0, Limits { clients: 4, ..Limits::default() });
+    let mut good = daemon.client().await;
+    assert!(good.is_answered().await);
+    let mut silent = Vec::new();
+    for _ in 0..3 {
+        silent.push(daemon.client().await);
+    }
+    for _ in 0..50 {
+        // Speaking makes it the last that has to go.
+        assert!(good.is_answered().await);
+        silent.push(daemon.client().await);
+        assert!(silent.last_mut().unwrap().is_answered().await);
+    }
+    assert!(!silent[0].is_answered().await, "the first silent one had to go");
+}
+
+#[tokio::test]
+async fn when_all_are_at_work_the_next_is_told_to_come_again() {
+    let daemon = Daemon::knowing(0, Limits { clients: 2, ..Limits::default() });
+    let (mut one, mut two) = (daemon.client().await, daemon.client().await);
+    for client in [&mut one, &mut two] {
+        client.say(b"{\"method\":\"io.filterd.Reload\",\"parameters\":{}}\n").await;
+    }
+    sleep(Duration::from_millis(50)).await;
+    assert!(daemon.client().await.hear_error().await.starts_with("io.filterd.Unavailable"));
+    assert!(one.hear().await.is_some() && two.hear().await.is_some());
+    assert!(daemon.client().await.is_answered().await);
+}
+
+#[tokio::test]
+async fn an_owner_that_is_gone_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("control.sock");
+    let (calls, called) = mpsc::channel(1);
+    drop(called);
+    let _server = tokio::spawn(Server::listen(&path).unwrap().serve(calls));
+    let mut client = Person(BufReader::new(UnixStream::connect(&path).await.unwrap()));
+    client.say(PING).await;
+    assert_eq!(client.hear_error().await, "io.filterd.Unavailable \"filterd is stopping\"");
+}
+
+#[tokio::test]
+async fn a_server_that_ends_hangs_up_and_takes_its_socket_along() {
+    let daemon = Daemon::new();
+    let mut client = daemon.client().await;
+    assert!(client.is_answered().await);
+    assert_eq!(fs::metadata(&daemon.path).unwrap().mode() & 0o777, 0o660);
+    daemon.server.abort();
+    assert_eq!(client.hear().await, None);
+    assert!(!daemon.path.exists());
+}
+
+#[test]
+fn replies_are_told_apart_by_their_fields() {
+    let status = Status {
+        version: wire::VERSION,
+        filterd: "0.1.0".into(),
+        pid: 1,
+        started: 0,
+        config: None,
+        enforce: true,
+        interfaces: vec![],
+        tables: vec![],
+        lists: vec![],
+    };
+    let replies = [
+        Reply::Changed(Changed::default()),
+        Reply::Tested { tested: vec![] },
+        Reply::Listed { entries: vec![entry(1)] },
+        Reply::Status(status),
+        Reply::Stats(wire::Stats { version: wire::VERSION, enforce: true, reasons: vec![] }),
+        Reply::Reloaded(wire::Reloaded { milliseconds: 3, ..Default::default() }),
+        Reply::Pong(Pong { version: wire::VERSION, pid: 1 }),
+    ];
+    for reply in replies {
+        let line = serde_json::to_string(&reply).unwrap();
+        assert_eq!(serde_json::from_str::<Reply>(&line).unwrap(), reply, "{line}");
+    }
+}

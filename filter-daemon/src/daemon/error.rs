@@ -1,0 +1,44 @@
+//! Why the daemon could not start or go on.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::config::ConfigError;
+use crate::control::SocketError;
+use crate::exit::Exit;
+use crate::kernel::KernelError;
+
+/// What ended the daemon.
+#[derive(Debug, Error)]
+pub enum DaemonError {
+    /// The configuration is not valid.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// Neither the command line nor the configuration names an interface.
+    #[error("no interface to filter\n         name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration")]
+    NoInterface,
+    /// The control socket cannot be had.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// The kernel refused.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// More lists than there are numbers for.
+    #[error("more than 65,536 lists")]
+    TooManyLists,
+    /// The system refused something that it never refuses.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+impl From<&DaemonError> for Exit {
+    fn from(error: &DaemonError) -> Self {
+        match error {
+            DaemonError::Config(_) | DaemonError::TooManyLists => Self::Config,
+            DaemonError::NoInterface => Self::Usage,
+            DaemonError::Socket(_) | DaemonError::System(_) => Self::Unreachable,
+            DaemonError::Kernel(_) => Self::Kernel,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The daemon: one task owns the blocklist and the tables; everybody else sends it a request and gets a reply.
+//!
+//! `start` brings it up, `owner` is the loop, `serve` what each request does, `reload` how the configuration becomes
+//! changes, `needs` how much room they take.
+
+mod apply;
+mod error;
+mod log;
+mod needs;
+mod owner;
+mod reload;
+mod report;
+mod serve;
+mod start;
+
+use std::process::ExitCode;
+
+use crate::cli::Run;
+use crate::exit::Exit;
+
+/// Runs until a signal ends it.
+pub fn run(run: &Run) -> ExitCode {
+    log::start();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let ended = match runtime {
+        Ok(runtime) => runtime.block_on(start::run(run)),
+        Err(error) => Err(error.into()),
+    };
+    match ended {
+        Ok(()) => Exit::Done.into(),
+        Err(error) => {
+            eprintln!("filterd: {error}");
+            Exit::from(&error).into()
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The one owner of state: the blocklist, the tables, the links.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use tokio::signal::unix::Signal;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tracing::{error, info, warn};
+
+use super::error::DaemonError;
+use super::needs;
+use super::reload::{self, Loaded, Stamp};
+use crate::blocklist::{Blocklist, Moment};
+use crate::cli::Run;
+use crate::config::{Config, ConfigError};
+use crate::control::{Call, Request, wire};
+use crate::kernel::{Attached, KernelError, Table, grace};
+
+/// How a client learns what became of its request.
+pub(super) type Answer = oneshot::Sender<Result<wire::Reply, wire::Failure>>;
+
+/// Everything that changes.
+pub struct Owner {
+    pub(super) run: Run,
+    pub(super) started: Moment,
+    pub(super) config: Config,
+    pub(super) blocklist: Blocklist,
+    pub(super) table: Table,
+    pub(super) links: Vec<Attached>,
+    /// List files as they were last read.
+    pub(super) stamps: HashMap<PathBuf, Stamp>,
+    /// Lines of each list that were not understood.
+    pub(super) rejected: HashMap<String, u64>,
+    /// Why a list could not be read.
+    pub(super) unusable: HashMap<String, String>,
+    grace: Option<JoinHandle<std::io::Result<()>>>,
+    /// The kernel has no grace periods for us: entries on the move get a table of their own instead.
+    graceless: bool,
+    reloading: Option<Reloading>,
+}
+
+/// A reload under way, who waits for it, and who asked too late for what it reads.
+struct Reloading {
+    began: Instant,
+    loading: JoinHandle<Result<Loaded, ConfigError>>,
+    waiting: Vec<Answer>,
+    again: Option<Vec<Answer>>,
+}
+
+/// Where the loop wakes up.
+enum Event {
+    Call(Call),
+    Hangup,
+    Loaded(Result<Loaded, ConfigError>),
+    GraceIsOver(std::io::Result<()>),
+    Deadline,
+}
+
+impl Owner {
+    /// Builds and publishes the tables for what was loaded.
+    pub fn new(run: &Run, loaded: Loaded) -> Result<Self, DaemonError> {
+        let mut owner = Self {
+            run: run.clone(),
+            started: Moment::now(),
+            config: Config::default(),
+            blocklist: Blocklist::default(),
+            table: Table::open(&run.pin_dir)?,
+            links: Vec::new(),
+            stamps: HashMap::new(),
+            rejected: HashMap::new(),
+            unusable: HashMap::new(),
+            grace: None,
+            graceless: false,
+            reloading: None,
+        };
+        let reloaded = owner.apply(loaded)?;
+        reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
+        Ok(owner)
+    }
+
+    /// Attaches to every interface of the command line and the configuration; to none if one of them fails.
+    pub async fn attach(&mut self) -> Result<(), DaemonError> {
+        let names = self.interfaces();
+        if names.is_empty() {
+            return self.give_up(DaemonError::NoInterface);
+        }
+        let mode = self.run.mode.unwrap_or(self.config.mode);
+        for name in names {
+            match self.table.attach(&name, mode).await {
+                Ok(link) => self.links.push(link),
+                Err(error) => return self.give_up(error.into()),
+            }
+        }
+        if !self.config.enforce {
+            warn!("enforce is false: packets are counted, none is dropped");
+        }
+        Ok(())
+    }
+
+    /// Interfaces of the command line and the configuration.
+    pub(super) fn interfaces(&self) -> Vec<String> {
+        let mut names = self.run.interfaces.clone();
+        names.extend(self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name)).cloned());
+        names
+    }
+
+    /// Takes the filter off every interface, and everything out of the kernel.
+    pub fn detach(&mut self) -> Result<(), DaemonError> {
+        for link in self.links.drain(..) {
+            let name = link.name.clone();
+            link.detach()?;
+            info!("{name}: detached");
+        }
+        self.table.remove()?;
+        Ok(())
+    }
+
+    /// Serves requests, signals and time, for good.
+    pub async fn work(&mut self, calls: &mut mpsc::Receiver<Call>, hangup: &mut Signal) -> Infallible {
+        loop {
+            match self.next_event(calls, hangup).await {
+                Event::Call(Call { request: Request::Reload, reply }) => self.begin_reload(vec![reply]),
+                Event::Call(Call { request, reply }) => _ = reply.send(self.serve(request)),
+                Event::Hangup => self.begin_reload(Vec::new()),
+                Event::Loaded(loaded) => self.finish_reload(loaded).await,
+                Event::GraceIsOver(result) => self.grace_is_over(result),
+                Event::Deadline => self.expire(),
+            }
+            self.settle();
+        }
+    }
+
+    async fn next_event(&mut self, calls: &mut mpsc::Receiver<Call>, hangup: &mut Signal) -> Event {
+        let deadline = self.until_deadline();
+        tokio::select! {
+            Some(call) = calls.recv() => Event::Call(call),
+            Some(()) = hangup.recv() => Event::Hangup,
+            loaded = finished(self.reloading.as_mut().map(|reloading| &mut reloading.loading)) => Event::Loaded(loaded),
+            result = finished(self.grace.as_mut()) => Event::GraceIsOver(result),
+            () = tokio::time::sleep(deadline) => Event::Deadline,
+        }
+    }
+
+    /// A clock that is set while we wait is noticed within a minute.
+    fn until_deadline(&self) -> Duration {
+        const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+        self.blocklist.next_deadline().map_or(LONGEST_SLEEP, |deadline| deadline.from_now().min(LONGEST_SLEEP))
+    }
+
+    fn expire(&mut self) {
+        let effects = self.blocklist.expire(Moment::now());
+        if !effects.is_empty() {
+            info!("{} expired", effects.left.len());
+        }
+        if let Err(error) = self.table.carry_out(&effects, &self.blocklist) {
+            error!("{error}");
+        }
+    }
+
+    /// Lets entries on the move take their next step, and waits for a grace period if they need one.
+    fn settle(&mut self) {
+        if self.grace.is_some() {
+            return;
+        }
+        let due = if self.graceless {
+            self.table.settle_anew(&self.blocklist).map(|()| false)
+        } else {
+            self.table.settle(&self.blocklist)
+        };
+        match due {
+            Ok(true) => self.grace = Some(tokio::task::spawn_blocking(grace::wait)),
+            Ok(false) => {}
+            Err(error) => error!("{error}"),
+        }
+    }
+
+    fn grace_is_over(&mut self, result: std::io::Result<()>) {
+        self.grace = None;
+        if let Err(error) = result {
+            warn!("the kernel gives no grace periods ({error}): crowded tables are built anew instead, which is slower");
+            self.graceless = true;
+        }
+    }
+
+    /// Reads the configuration anew, away from this task. Whoever asks while another reload reads may have changed what
+    /// that one has read already, and so gets a further one.
+    fn begin_reload(&mut self, answers: Vec<Answer>) {
+        if let Some(reloading) = &mut self.reloading {
+            reloading.again.get_or_insert_default().extend(answers);
+            return;
+        }
+        let (path, stamps) = (self.run.config.clone(), self.stamps.clone());
+        let loading = tokio::task::spawn_blocking(move || reload::load(path.as_deref(), &stamps));
+        self.reloading = Some(Reloading { began: Instant::now(), loading, waiting: answers, again: None });
+    }
+
+    async fn finish_reload(&mut self, loaded: Result<Loaded, ConfigError>) {
+        let Some(reloading) = self.reloading.take() else { return };
+        let result = match loaded {
+            Ok(loaded) => self.reload(loaded, reloading.began).await,
+            Err(error) => Err(wire::Failure::InvalidConfig(error.to_string().into())),
+        };
+        match &result {
+            Ok(reloaded) => super::report::log_reload(reloaded),
+            Err(failure) => error!("reload failed, everything stays as it was: {}", failure.message()),
+        }
+        let result = result.map(wire::Reply::Reloaded);
+        reloading.waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
+        reloading.again.into_iter().for_each(|answers| self.begin_reload(answers));
+    }
+
+    async fn reload(&mut self, loaded: Loaded, began: Instant) -> Result<wire::Reloaded, wire::Failure> {
+        let failed = |error: DaemonError| wire::Failure::Kernel(error.to_string().into());
+        let mut reloaded = self.apply(loaded).map_err(failed)?;
+        self.follow_interfaces(&mut reloaded.warnings).await;
+        reloaded.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(reloaded)
+    }
+
+    /// Attaches to interfaces that are new in the configuration, and detaches from those that are no longer in it.
+    async fn follow_interfaces(&mut self, warnings: &mut Vec<String>) {
+        let names = self.interfaces();
+        let mode = self.run.mode.unwrap_or(self.config.mode);
+        let (stay, go): (Vec<_>, Vec<_>) = self.links.drain(..).partition(|link| names.contains(&link.name));
+        self.links = stay;
+        for link in go {
+            let name = link.name.clone();
+            match link.detach() {
+                Ok(()) => info!("{name}: detached"),
+                Err(error) => warnings.push(format!("{name}: cannot detach: {error}")),
+            }
+        }
+        for name in names {
+            if self.links.iter().any(|link| link.name == name) {
+                continue;
+            }
+            match self.table.attach(&name, mode).await {
+                Ok(link) => self.links.push(link),
+                Err(error) => warnings.push(error.to_string()),
+            }
+        }
+    }
+
+    fn give_up<T>(&mut self, error: DaemonError) -> Result<T, DaemonError> {
+        self.detach()?;
+        Err(error)
+    }
+
+    /// What there must be room for once `targets` have entered.
+    pub(super) fn reserve(&mut self, targets: impl Iterator<Item = filter_common::target::Target>) -> Result<(), KernelError> {
+        let needs = needs::with(&self.blocklist, targets);
+        self.table.reserve(&needs, &self.blocklist)
+    }
+}
+
+/// The outcome of a task, or never if there is none.
+async fn finished<T>(task: Option<&mut JoinHandle<T>>) -> T {
+    match task {
+        Some(task) => match task.await {
+            Ok(outcome) => outcome,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        },
+        None => std::future::pending().await,
+    }
+}

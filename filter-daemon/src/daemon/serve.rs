@@ -1,0 +1,193 @@
+//! What each request does.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use filter_common::packet::Source;
+use filter_common::target::Target;
+use filter_common::verdict::Verdict;
+
+use super::owner::Owner;
+use crate::blocklist::{Claim, Effects, Kind, ListId, Moment, Targets, Wish};
+use crate::control::wire::{self, Failure, Reply};
+use crate::control::{Family, Request};
+use crate::kernel::KernelError;
+
+/// The list of those who add without naming one.
+const DEFAULT_LIST: &str = "manual";
+
+/// How many targets that stay blocked are told by name.
+const MOST_HELD: usize = 100;
+
+type Answered = Result<Reply, Failure>;
+
+impl Owner {
+    /// Carries a request out.
+    pub fn serve(&mut self, request: Request) -> Answered {
+        match request {
+            Request::Add { targets, list, ttl, note } => self.add(&targets, list, ttl, note),
+            Request::Remove { targets, list } => self.remove(&targets, list),
+            Request::Test { addresses } => Ok(Reply::Tested { tested: addresses.into_iter().map(|a| self.test(a)).collect() }),
+            Request::List { list, family, after, most } => self.list_page(list, family, after, most),
+            Request::Flush { list } => self.flush(list),
+            Request::Status => Ok(Reply::Status(self.status())),
+            Request::Stats => self.stats().map(Reply::Stats).map_err(kernel_failed),
+            Request::Ping => Ok(Reply::Pong(wire::Pong { version: wire::VERSION, pid: std::process::id() })),
+            Request::Reload => Err(Failure::InvalidRequest("a reload is answered when it has been read".into())),
+        }
+    }
+
+    fn add(&mut self, targets: &[Target], list: Option<String>, ttl: Option<Duration>, note: Option<String>) -> Answered {
+        let name = list.as_deref().unwrap_or(DEFAULT_LIST);
+        let list = self.blocklist.lists_mut().get_or_make(name, Kind::Live);
+        let list = list.map_err(|_| Failure::Refused("there are 65,536 lists already".into()))?;
+        self.must_be_live(list)?;
+        let targets: Targets = targets.iter().copied().collect();
+        self.reserve(targets.iter()).map_err(kernel_failed)?;
+        let claim = Claim { list, since: Moment::now(), until: ttl.map(Moment::in_time), note: note.map(Arc::from) };
+        let mut effects = Effects::default();
+        let changed = targets.iter().filter(|target| self.blocklist.add(*target, claim.clone(), &mut effects)).count();
+        if let Err(error) = self.table.carry_out(&effects, &self.blocklist) {
+            self.let_go_of(&effects.entered, list);
+            return Err(kernel_failed(error));
+        }
+        Ok(Reply::Changed(summary(&targets, changed, &effects)))
+    }
+
+    fn remove(&mut self, targets: &[Target], list: Option<String>) -> Answered {
+        let only = list.map(|name| self.live_list(&name)).transpose()?;
+        let targets: Targets = targets.iter().copied().collect();
+        let mut effects = Effects::default();
+        let mut changed = 0;
+        for target in targets.iter() {
+            let lists = self.blocklist.holders(target).into_iter().filter(|&list| self.is_live(list) && only.is_none_or(|only| only == list));
+            let removed = lists.collect::<Vec<_>>().into_iter().filter(|&list| self.blocklist.remove(target, list, &mut effects)).count();
+            changed += usize::from(removed > 0);
+        }
+        self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
+        let held = targets.iter().filter_map(|target| self.held(target)).take(MOST_HELD).collect();
+        Ok(Reply::Changed(wire::Changed { held, ..summary(&targets, changed, &effects) }))
+    }
+
+    fn flush(&mut self, list: Option<String>) -> Answered {
+        let lists = match list {
+            Some(name) => vec![self.live_list(&name)?],
+            None => self.blocklist.lists().iter().filter(|(_, list)| list.kind == Kind::Live).map(|(id, _)| id).collect(),
+        };
+        let mut changed = wire::Changed::default();
+        for list in lists {
+            let held = self.blocklist.lists().get(list).targets;
+            let effects = self.blocklist.release(list);
+            self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
+            changed.named += held;
+            changed.changed += held;
+            changed.left += effects.left.len() as u64;
+        }
+        Ok(Reply::Changed(changed))
+    }
+
+    /// Asks the very tables that packets meet; the blocklist only says why.
+    fn test(&self, address: IpAddr) -> wire::Tested {
+        let source = match address {
+            IpAddr::V4(address) => Source::V4(address.to_bits()),
+            IpAddr::V6(address) => Source::V6(address.to_bits().into()),
+        };
+        let listed = matches!(self.table.judge(source), Verdict::Drop(_));
+        let because: Vec<_> = self.blocklist.covering(address).into_iter().map(entry).collect();
+        if listed == because.is_empty() {
+            tracing::error!("{address}: the tables and the blocklist disagree, please report this");
+        }
+        wire::Tested { address: address.to_string(), dropped: listed && self.config.enforce, because }
+    }
+
+    fn list_page(&self, list: Option<String>, family: Option<Family>, after: Option<Target>, most: usize) -> Answered {
+        let only = match list {
+            Some(name) => Some(self.blocklist.lists().find(&name).ok_or_else(|| no_list(&name))?),
+            None => None,
+        };
+        let keep = |target: Target, list: ListId| only.is_none_or(|only| only == list) && is_of(target, family);
+        Ok(Reply::Listed { entries: self.blocklist.page(after, most, keep).into_iter().map(entry).collect() })
+    }
+
+    /// Who still wants `target`, or the prefix around it if it is one address.
+    fn held(&self, target: Target) -> Option<wire::Held> {
+        let mut lists: Vec<String> = match single(target) {
+            Some(address) => self.blocklist.covering(address).iter().map(|wish| wish.list.to_string()).collect(),
+            None => self.blocklist.holders(target).into_iter().map(|list| self.blocklist.lists().get(list).name.to_string()).collect(),
+        };
+        lists.dedup();
+        (!lists.is_empty()).then(|| wire::Held { target: target.to_string(), lists })
+    }
+
+    fn let_go_of(&mut self, targets: &Targets, list: ListId) {
+        let mut effects = Effects::default();
+        targets.iter().for_each(|target| _ = self.blocklist.remove(target, list, &mut effects));
+        if let Err(error) = self.table.carry_out(&effects, &self.blocklist) {
+            tracing::error!("{error}");
+        }
+    }
+
+    fn live_list(&self, name: &str) -> Result<ListId, Failure> {
+        let list = self.blocklist.lists().find(name).ok_or_else(|| no_list(name))?;
+        self.must_be_live(list)?;
+        Ok(list)
+    }
+
+    fn is_live(&self, list: ListId) -> bool {
+        self.blocklist.lists().get(list).kind == Kind::Live
+    }
+
+    fn must_be_live(&self, list: ListId) -> Result<(), Failure> {
+        if self.is_live(list) {
+            return Ok(());
+        }
+        let name = &self.blocklist.lists().get(list).name;
+        let message = format!("list {name} belongs to the configuration: change it there, then `filterd reload`");
+        Err(Failure::Refused(message.into()))
+    }
+}
+
+fn summary(targets: &Targets, changed: usize, effects: &Effects) -> wire::Changed {
+    wire::Changed {
+        named: targets.len() as u64,
+        changed: changed as u64,
+        entered: effects.entered.len() as u64,
+        left: effects.left.len() as u64,
+        held: Vec::new(),
+    }
+}
+
+fn entry(wish: Wish) -> wire::Entry {
+    wire::Entry {
+        target: wish.target.to_string(),
+        list: wish.list.to_string(),
+        since: wish.since.secs(),
+        until: wish.until.map(Moment::secs),
+        note: wish.note.map(|note| note.to_string()),
+    }
+}
+
+fn is_of(target: Target, family: Option<Family>) -> bool {
+    match (family, target) {
+        (None, _) | (Some(Family::Four), Target::V4(_)) | (Some(Family::Six), Target::V6(_)) => true,
+        (Some(Family::Four), Target::V6(_)) | (Some(Family::Six), Target::V4(_)) => false,
+    }
+}
+
+fn single(target: Target) -> Option<IpAddr> {
+    match target {
+        Target::V4(prefix) if prefix.is_host() => Some(IpAddr::V4(prefix.address().into())),
+        Target::V6(prefix) if prefix.is_host() => Some(IpAddr::V6(prefix.address().into())),
+        Target::V4(_) | Target::V6(_) => None,
+    }
+}
+
+fn no_list(name: &str) -> Failure {
+    Failure::Unparsable(format!("there is no list {name}\n`filterd status` names those there are").into())
+}
+
+fn kernel_failed(error: KernelError) -> Failure {
+    tracing::error!("{error}");
+    Failure::Kernel(error.to_string().into())
+}

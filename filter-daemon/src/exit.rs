@@ -1,0 +1,82 @@
+//! The exit codes: what a script learns from filterd without reading a word.
+
+use std::process::ExitCode;
+
+use crate::control::wire::Failure;
+
+/// How a command ended. The numbers are a promise to scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, or yes.
+    Done = 0,
+    /// No: the address is not dropped.
+    No = 1,
+    /// The command line or a target was not understood.
+    Usage = 2,
+    /// The configuration is not valid.
+    Config = 3,
+    /// Nothing changed, and `--strict` asked for a change.
+    Unchanged = 4,
+    /// The guard refused.
+    Refused = 5,
+    /// The daemon does not run, or its user may not be asked by this one.
+    Unreachable = 6,
+    /// Some of it was done, some not.
+    Partly = 7,
+    /// The kernel refused.
+    Kernel = 8,
+}
+
+impl From<&Failure> for Exit {
+    fn from(failure: &Failure) -> Self {
+        match failure {
+            Failure::Unparsable(_) | Failure::InvalidRequest(_) => Self::Usage,
+            Failure::InvalidConfig(_) => Self::Config,
+            Failure::PermissionDenied(_) | Failure::Unavailable(_) => Self::Unreachable,
+            Failure::Refused(_) => Self::Refused,
+            Failure::Kernel(_) => Self::Kernel,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_of_the_manual() {
+        let codes = [
+            (Exit::Done, 0),
+            (Exit::No, 1),
+            (Exit::Usage, 2),
+            (Exit::Config, 3),
+            (Exit::Unchanged, 4),
+            (Exit::Refused, 5),
+            (Exit::Unreachable, 6),
+            (Exit::Partly, 7),
+            (Exit::Kernel, 8),
+        ];
+        for (exit, number) in codes {
+            assert_eq!(exit as u8, number, "{exit:?}");
+        }
+    }
+
+    #[test]
+    fn every_failure_of_the_daemon_has_its_code() {
+        let because = || "because".into();
+        assert_eq!(Exit::from(&Failure::Unparsable(because())), Exit::Usage);
+        assert_eq!(Exit::from(&Failure::InvalidRequest(because())), Exit::Usage);
+        assert_eq!(Exit::from(&Failure::InvalidConfig(because())), Exit::Config);
+        assert_eq!(Exit::from(&Failure::PermissionDenied(because())), Exit::Unreachable);
+        assert_eq!(Exit::from(&Failure::Refused(because())), Exit::Refused);
+        assert_eq!(Exit::from(&Failure::Kernel(because())), Exit::Kernel);
+        assert_eq!(Exit::from(&Failure::Unavailable(because())), Exit::Unreachable);
+    }
+}

@@ -1,0 +1,242 @@
+//! A table that packets read while it changes: no entry is ever missed, and no newcomer waits.
+//!
+//! A newcomer that finds a free slot takes it by one store. One that needs a path goes into the stash, where packets
+//! find it at once, and waits for a batch:
+//!
+//! 1. *copied*: paths are planned on an overlay, and every entry they move is copied into the stash;
+//! 2. a grace period later, *written*: the overlay is stored into the buckets, in any order;
+//! 3. another grace period later the copies and the newcomers leave the stash.
+//!
+//! In between, newcomers take only slots that the overlay does not touch, and a removal reaches all three places.
+//! `advance` does one step; its caller waits for a grace period between calls.
+
+use std::collections::HashMap;
+
+use filter_common::WordsMut;
+use filter_common::cuckoo::geometry::Geometry;
+use filter_common::cuckoo::scheme::{Home, Scheme, Token};
+use filter_common::cuckoo::{Full, Slot, Table};
+use filter_common::stash::{self, Stash};
+
+use super::overlay::Overlay;
+
+/// The most newcomers in one batch. Each moves one or two others at the loads that tables reach, so that a batch
+/// fills a quarter of the stash.
+const MOST_NEWCOMERS: usize = 128;
+
+/// Buckets under running readers, with their stashes behind them.
+#[derive(Debug)]
+pub struct Live<S: Scheme, W> {
+    table: Table<S, W>,
+    entries: u64,
+    waiting: Vec<S::Key>,
+    phase: Phase<S::Key>,
+}
+
+#[derive(Debug)]
+enum Phase<K> {
+    Calm,
+    Copied(HashMap<u32, u64>, Batch<K>),
+    Written(Batch<K>),
+}
+
+/// Who is in the stash for this batch's sake.
+#[derive(Debug)]
+struct Batch<K> {
+    newcomers: Vec<K>,
+    victims: Vec<Token>,
+}
+
+impl<S, W> Live<S, W>
+where
+    S: Scheme + Copy,
+    S::Key: PartialEq,
+    W: WordsMut,
+{
+    /// A table in fresh, zeroed words.
+    pub fn new(scheme: S, geometry: Geometry, words: W) -> Self {
+        Self { table: Table::new(scheme, geometry, words), entries: 0, waiting: Vec::new(), phase: Phase::Calm }
+    }
+
+    /// The buckets.
+    pub fn table(&self) -> &Table<S, W> {
+        &self.table
+    }
+
+    /// How many entries it holds.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Lets `key` in while nobody reads the table yet. The caller knows that it is not there.
+    pub fn fill(&mut self, key: S::Key) -> Result<(), Full> {
+        self.table.insert(key)?;
+        self.entries += 1;
+        Ok(())
+    }
+
+    /// Lets `key` in; the next packet sees it. Refused if the stash has no room: then the table must be rebuilt.
+    /// The caller knows that it is not there yet.
+    pub fn add(&mut self, key: S::Key) -> Result<(), Full> {
+        if let Some((slot, code)) = self.free_slot(key) {
+            self.table.put(slot, code);
+        } else if put_aside(&self.table, self.table.scheme().token(key)) {
+            self.waiting.push(key);
+        } else {
+            return Err(Full);
+        }
+        self.entries += 1;
+        Ok(())
+    }
+
+    /// Takes `key` out; the next packet does not see it. The caller knows that it is there.
+    pub fn remove(&mut self, key: S::Key) {
+        let token = self.table.scheme().token(key);
+        self.waiting.retain(|waiting| *waiting != key);
+        if let Phase::Copied(planned, _) = &mut self.phase {
+            strike(&self.table, planned, key);
+        }
+        if let Phase::Copied(_, batch) | Phase::Written(batch) = &mut self.phase {
+            batch.newcomers.retain(|newcomer| *newcomer != key);
+            batch.victims.retain(|victim| *victim != token);
+        }
+        self.table.remove(key);
+        stash_of(&self.table, token).remove(token.bits);
+        self.entries -= 1;
+    }
+
+    /// Does the next packet see `key`?
+    pub fn contains(&self, key: S::Key) -> bool {
+        let token = self.table.scheme().token(key);
+        self.table.contains(key) || stash_of(&self.table, token).holds(token.bits)
+    }
+
+    /// Newcomers that have no place in the buckets yet, for whoever rebuilds the table elsewhere.
+    pub fn unplaced(&self) -> impl Iterator<Item = S::Key> + '_ {
+        let planned: &[S::Key] = match &self.phase {
+            Phase::Copied(_, batch) => &batch.newcomers,
+            Phase::Calm | Phase::Written(_) => &[],
+        };
+        self.waiting.iter().chain(planned).copied()
+    }
+
+    /// Is a batch under way, or due?
+    pub fn is_unsettled(&self) -> bool {
+        !matches!(self.phase, Phase::Calm) || !self.waiting.is_empty()
+    }
+
+    /// Are there newcomers for whom no batch can make room? Then the table must be rebuilt.
+    pub fn is_stuck(&self) -> bool {
+        matches!(self.phase, Phase::Calm) && !self.waiting.is_empty()
+    }
+
+    /// Does the step that is due. True if another will be due after a grace period.
+    pub fn advance(&mut self) -> bool {
+        match std::mem::replace(&mut self.phase, Phase::Calm) {
+            Phase::Calm => self.begin(),
+            Phase::Copied(planned, batch) => {
+                planned.into_iter().for_each(|(word, value)| self.table.words().store(word, value));
+                self.phase = Phase::Written(batch);
+                true
+            }
+            Phase::Written(batch) => {
+                self.clear(&batch);
+                self.begin()
+            }
+        }
+    }
+
+    /// Plans a batch for those who wait, and copies into the stash whom it will move.
+    fn begin(&mut self) -> bool {
+        let overlay = Overlay::new(self.table.words(), HashMap::new());
+        let view = Table::new(*self.table.scheme(), self.table.geometry(), &overlay);
+        let mut batch = Batch { newcomers: Vec::new(), victims: Vec::new() };
+        let mut left = Vec::new();
+        for key in self.waiting.drain(..) {
+            if batch.newcomers.len() < MOST_NEWCOMERS && plan(&self.table, &view, key, &mut batch.victims) {
+                batch.newcomers.push(key);
+            } else {
+                left.push(key);
+            }
+        }
+        self.waiting = left;
+        if batch.newcomers.is_empty() {
+            return false;
+        }
+        self.phase = Phase::Copied(overlay.into_planned(), batch);
+        true
+    }
+
+    fn clear(&self, batch: &Batch<S::Key>) {
+        let newcomers = batch.newcomers.iter().map(|key| self.table.scheme().token(*key));
+        for token in newcomers.chain(batch.victims.iter().copied()) {
+            stash_of(&self.table, token).remove(token.bits);
+        }
+    }
+
+    /// A free slot in a home of `key` that no plan is about to overwrite.
+    fn free_slot(&self, key: S::Key) -> Option<(Slot, u64)> {
+        self.table.scheme().homes(key).into_iter().find_map(|home| {
+            let mut free = self.table.free_slots(home.bucket);
+            free.find(|slot| !self.is_planned(slot.word)).map(|slot| (slot, home.code))
+        })
+    }
+
+    fn is_planned(&self, word: u32) -> bool {
+        matches!(&self.phase, Phase::Copied(planned, _) if planned.contains_key(&word))
+    }
+}
+
+/// Lets `key` into `view`, and copies into the stash whom that moves. False, and nothing done, if there is no path or
+/// no room in the stash.
+fn plan<S: Scheme, W: WordsMut>(
+    table: &Table<S, W>,
+    view: &Table<S, &Overlay<'_, W>>,
+    key: S::Key,
+    victims: &mut Vec<Token>,
+) -> bool {
+    if view.insert_free(key) {
+        return true;
+    }
+    let Some(path) = view.path_for(key) else { return false };
+    let mut copied = Vec::with_capacity(path.moves());
+    for (slot, code) in path.writes().take(path.moves()) {
+        let token = table.scheme().token_at(Home { bucket: table.bucket_of(slot), code });
+        if stash_of(table, token).holds(token.bits) {
+            continue;
+        }
+        if !put_aside(table, token) {
+            copied.into_iter().for_each(|token: Token| _ = stash_of(table, token).remove(token.bits));
+            return false;
+        }
+        copied.push(token);
+    }
+    victims.append(&mut copied);
+    path.writes().for_each(|(slot, code)| view.put(slot, code));
+    true
+}
+
+/// Takes `key` out of the words that are planned.
+fn strike<S: Scheme + Copy, W: WordsMut>(table: &Table<S, W>, planned: &mut HashMap<u32, u64>, key: S::Key) {
+    let lanes = table.geometry().lanes();
+    for home in table.scheme().homes(key) {
+        for word in table.bucket_words(home.bucket) {
+            if let Some(value) = planned.get_mut(&word) {
+                while let Some(lane) = lanes.find(*value, home.code) {
+                    *value = lanes.with(*value, lane, 0);
+                }
+            }
+        }
+    }
+}
+
+fn put_aside<S: Scheme, W: WordsMut>(table: &Table<S, W>, token: Token) -> bool {
+    stash_of(table, token).insert(token.bits)
+}
+
+fn stash_of<S: Scheme, W: WordsMut>(table: &Table<S, W>, token: Token) -> Stash<&W> {
+    Stash::new(table.words(), table.geometry().words() + token.stash * stash::WORDS)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! What the tables ask of whoever knows all targets.
+
+use std::collections::BTreeSet;
+
+use filter_common::target::{Prefix4, Prefix6};
+
+/// What there must be room for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Single IPv4 addresses, those of prefixes longer than /24 among them.
+    pub addresses: u64,
+    /// Is there an IPv4 prefix up to /24?
+    pub networks: bool,
+    /// IPv6 prefixes of all lengths.
+    pub six: u64,
+    /// The lengths they have.
+    pub lengths: BTreeSet<u8>,
+}
+
+/// What is wanted blocked.
+pub trait Wanted {
+    /// Is this address blocked by itself or by a prefix longer than /24?
+    fn blocks_address(&self, address: u32) -> bool;
+
+    /// Does a wider prefix cover this one?
+    fn is_within_wider(&self, prefix: Prefix4) -> bool;
+
+    /// Prefixes up to /24 within this one.
+    fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4>;
+
+    /// Every IPv6 target.
+    fn six(&self) -> impl Iterator<Item = Prefix6>;
+}

@@ -1,0 +1,197 @@
+//! What a judge is built for: which lookups it makes, in tables of which geometry, under which keys.
+
+use std::collections::BTreeSet;
+
+use filter_common::cuckoo::exact::Exact;
+use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
+use filter_common::cuckoo::scheme::Scheme;
+use filter_common::cuckoo::six::{self, Key6, Six};
+use filter_common::hash::{self, Hash};
+use filter_common::permutation::{self, Permutation};
+use filter_common::settings::{self, Settings};
+use filter_common::stash;
+use filter_common::target::Prefix6;
+
+/// Everything that a judge's settings say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Drop, or only count?
+    pub enforce: bool,
+    /// The generation of the IPv4 prefixes' map, if there are any.
+    pub networks: Option<u64>,
+    /// The table of IPv4 addresses, if there is one.
+    pub addresses: Option<Addresses>,
+    /// The table of IPv6 prefixes, if there is one.
+    pub six: Option<SixTable>,
+}
+
+/// The table of IPv4 addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Which map.
+    pub generation: u64,
+    /// Its geometry.
+    pub geometry: Geometry,
+    key: [u64; permutation::KEY_WORDS],
+}
+
+/// The table of IPv6 prefixes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SixTable {
+    /// Which map.
+    pub generation: u64,
+    /// Its geometry.
+    pub geometry: Geometry,
+    /// Lengths in use.
+    pub lengths: BTreeSet<u8>,
+    key64: [u64; permutation::KEY_WORDS],
+    key: [u64; hash::KEY_WORDS],
+}
+
+/// A kind of cuckoo table: what a judge must know to look into one of it.
+pub trait Kind {
+    /// Who stands where in it.
+    type Scheme: Scheme + Copy;
+
+    /// What its maps are called.
+    const NAME: &'static str;
+
+    /// The smallest geometry that takes so many entries.
+    fn geometry_for(entries: u64) -> Option<Geometry>;
+
+    /// The most entries that any table of this kind takes.
+    fn most() -> u64;
+
+    /// Which map, of which geometry.
+    fn identity(&self) -> (u64, Geometry);
+
+    /// Stashes behind the buckets.
+    fn stashes(&self) -> u32;
+
+    /// Who stands where.
+    fn scheme(&self) -> Self::Scheme;
+
+    /// Words of its map.
+    fn words(&self) -> u32 {
+        self.identity().1.words() + self.stashes() * stash::WORDS
+    }
+}
+
+impl Addresses {
+    /// A table under a new secret key.
+    pub fn new(generation: u64, geometry: Geometry) -> Self {
+        Self { generation, geometry, key: secret() }
+    }
+}
+
+impl Kind for Addresses {
+    type Scheme = Exact;
+
+    const NAME: &'static str = "addresses";
+
+    fn geometry_for(entries: u64) -> Option<Geometry> {
+        Geometry::exact4_for(entries)
+    }
+
+    fn most() -> u64 {
+        Geometry::exact4(*EXACT4_BITS.end()).limit()
+    }
+
+    fn identity(&self) -> (u64, Geometry) {
+        (self.generation, self.geometry)
+    }
+
+    fn stashes(&self) -> u32 {
+        1
+    }
+
+    fn scheme(&self) -> Exact {
+        Exact::new(Permutation::new(32, self.key), self.geometry.index_bits(), 1)
+    }
+}
+
+impl SixTable {
+    /// A table for these lengths under new secret keys.
+    pub fn new(generation: u64, geometry: Geometry, lengths: BTreeSet<u8>) -> Self {
+        Self { generation, geometry, lengths, key64: secret(), key: secret() }
+    }
+
+    /// The key under which `prefix` stands in it.
+    pub fn key(&self, prefix: Prefix6) -> Key6 {
+        match prefix.length() {
+            64 => Key6::Net64((prefix.address() >> 64) as u64),
+            length => Key6::Other(six::fingerprint(&Hash::new(self.key), prefix.address().into(), length.into())),
+        }
+    }
+}
+
+impl Kind for SixTable {
+    type Scheme = Six;
+
+    const NAME: &'static str = "six";
+
+    fn geometry_for(entries: u64) -> Option<Geometry> {
+        Geometry::six_for(entries)
+    }
+
+    fn most() -> u64 {
+        Geometry::six(*SIX_BITS.end()).limit()
+    }
+
+    fn identity(&self) -> (u64, Geometry) {
+        (self.generation, self.geometry)
+    }
+
+    fn stashes(&self) -> u32 {
+        six::STASHES
+    }
+
+    fn scheme(&self) -> Six {
+        Six::new(Permutation::new(64, self.key64), self.geometry.index_bits())
+    }
+}
+
+impl Shape {
+    /// The words that go into the program.
+    pub fn settings(&self) -> Settings {
+        let mut words = [0; settings::WORDS];
+        words[settings::ENFORCE] = self.enforce.into();
+        words[settings::NETWORKS4] = self.networks.is_some().into();
+        if let Some(table) = &self.addresses {
+            put_addresses(&mut words, table);
+        }
+        if let Some(table) = &self.six {
+            put_six(&mut words, table);
+        }
+        words
+    }
+}
+
+fn put_addresses(words: &mut Settings, table: &Addresses) {
+    let lanes = table.geometry.lanes();
+    words[settings::ADDRESSES4] = 1;
+    words[settings::INDEX_BITS4] = table.geometry.index_bits().into();
+    words[settings::LANE_BITS4] = lanes.bits().into();
+    words[settings::LANE_ONES4] = lanes.ones();
+    words[settings::STASH4] = table.geometry.words().into();
+    words[settings::KEY4..][..table.key.len()].copy_from_slice(&table.key);
+}
+
+fn put_six(words: &mut Settings, table: &SixTable) {
+    let others: Vec<u8> = table.lengths.iter().copied().filter(|&length| length != 64).collect();
+    words[settings::NETS64] = table.lengths.contains(&64).into();
+    words[settings::LENGTHS6] = others.len() as u64;
+    words[settings::INDEX_BITS6] = table.geometry.index_bits().into();
+    words[settings::STASH6] = table.geometry.words().into();
+    words[settings::KEY64..][..table.key64.len()].copy_from_slice(&table.key64);
+    words[settings::KEY6..][..table.key.len()].copy_from_slice(&table.key);
+    for (entry, length) in words[settings::LENGTH..].chunks_exact_mut(settings::LENGTH_WORDS).zip(others) {
+        let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
+        entry.copy_from_slice(&[length.into(), (mask >> 64) as u64, mask as u64]);
+    }
+}
+
+/// A key that nobody else knows; made anew for every table, and never written anywhere.
+fn secret<const WORDS: usize>() -> [u64; WORDS] {
+    std::array::from_fn(|_| getrandom::u64().expect("the kernel always has random numbers once it has booted"))
+}

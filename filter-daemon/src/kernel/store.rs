@@ -1,0 +1,128 @@
+//! One cuckoo table in the kernel, and the one that is about to take its place.
+
+use filter_common::cuckoo::Full;
+use filter_common::cuckoo::scheme::Scheme;
+
+use super::live::Live;
+use super::pins::Pins;
+use super::shape::Kind;
+use super::window::Window;
+use super::{KernelError, Occupancy, storage};
+
+/// The table that packets read, and a fresh one beside it that none reads yet.
+pub struct Store<K: Kind> {
+    current: Option<Built<K>>,
+    fresh: Option<Built<K>>,
+}
+
+/// A table with what a judge must know of it.
+struct Built<K: Kind> {
+    kind: K,
+    live: Live<K::Scheme, Window>,
+}
+
+impl<K> Store<K>
+where
+    K: Kind,
+    <K::Scheme as Scheme>::Key: PartialEq,
+{
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self { current: None, fresh: None }
+    }
+
+    /// What the next judge must know of the table; none if there is no table.
+    pub fn kind(&self) -> Option<&K> {
+        self.newest().map(|built| &built.kind)
+    }
+
+    /// The same, to be changed without moving the table.
+    pub fn kind_mut(&mut self) -> Option<&mut K> {
+        self.newest_mut().map(|built| &mut built.kind)
+    }
+
+    /// How many entries fit before the table must be built larger.
+    pub fn limit(&self) -> u64 {
+        self.newest().map_or(0, |built| built.live.table().geometry().limit())
+    }
+
+    /// Puts an empty table of this kind beside the one in use.
+    pub fn build(&mut self, kind: K, pins: &Pins) -> Result<(), KernelError> {
+        let (generation, geometry) = kind.identity();
+        let window = storage::create(K::NAME, kind.words(), &pins.table(K::NAME, generation))?;
+        self.fresh = Some(Built { live: Live::new(kind.scheme(), geometry, window), kind });
+        Ok(())
+    }
+
+    /// Everything the newest table holds, in the words of its scheme.
+    pub fn newest_live(&self) -> Option<&Live<K::Scheme, Window>> {
+        self.newest().map(|built| &built.live)
+    }
+
+    /// The words of the table that packets read.
+    pub fn words(&self) -> Option<&Window> {
+        self.current.as_ref().map(|built| built.live.table().words())
+    }
+
+    /// Lets `key` in if it is not there.
+    pub fn add(&mut self, key: <K::Scheme as Scheme>::Key) -> Result<(), Full> {
+        if let Some(built) = &mut self.fresh {
+            if built.live.contains(key) { Ok(()) } else { built.live.fill(key) }
+        } else if let Some(built) = &mut self.current {
+            if built.live.contains(key) { Ok(()) } else { built.live.add(key) }
+        } else {
+            Err(Full)
+        }
+    }
+
+    /// Takes `key` out if it is there.
+    pub fn remove(&mut self, key: <K::Scheme as Scheme>::Key) {
+        if let Some(built) = self.newest_mut() && built.live.contains(key) {
+            built.live.remove(key);
+        }
+    }
+
+    /// Lets packets read the fresh table, whose judge has just been published.
+    pub fn publish(&mut self) {
+        if self.fresh.is_some() {
+            self.current = self.fresh.take();
+        }
+    }
+
+    /// Forgets the fresh table.
+    pub fn discard(&mut self) {
+        self.fresh = None;
+    }
+
+    /// Does the next step for entries on the move in the table that packets read.
+    pub fn advance(&mut self) -> bool {
+        self.current.as_mut().is_some_and(|built| built.live.advance())
+    }
+
+    /// Are entries on the move, or waiting to be?
+    pub fn is_unsettled(&self) -> bool {
+        self.current.as_ref().is_some_and(|built| built.live.is_unsettled())
+    }
+
+    /// Are there newcomers for whom there is no room?
+    pub fn is_stuck(&self) -> bool {
+        self.current.as_ref().is_some_and(|built| built.live.is_stuck())
+    }
+
+    /// How full it is.
+    pub fn occupancy(&self) -> Occupancy {
+        self.current.as_ref().map_or_else(Occupancy::default, |built| Occupancy {
+            entries: built.live.entries(),
+            capacity: built.live.table().geometry().limit(),
+            bytes: built.live.table().words().bytes(),
+        })
+    }
+
+    fn newest(&self) -> Option<&Built<K>> {
+        self.fresh.as_ref().or(self.current.as_ref())
+    }
+
+    fn newest_mut(&mut self) -> Option<&mut Built<K>> {
+        self.fresh.as_mut().or(self.current.as_mut())
+    }
+}

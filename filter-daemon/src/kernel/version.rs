@@ -1,0 +1,38 @@
+//! The oldest kernel that filterd runs on.
+
+use super::KernelError;
+
+/// Tested from here on; the features in use would need 5.18 (`xdp.frags`).
+pub const OLDEST: &str = "6.1";
+
+/// Refuses kernels older than [`OLDEST`].
+pub fn check() -> Result<(), KernelError> {
+    let found = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let found = found.trim();
+    if is_older(found, OLDEST) { Err(KernelError::TooOld { found: found.to_owned() }) } else { Ok(()) }
+}
+
+/// A release that cannot be read is taken for new: the loader will tell what it lacks.
+fn is_older(release: &str, than: &str) -> bool {
+    matches!((numbers(release), numbers(than)), (Some(release), Some(than)) if release < than)
+}
+
+fn numbers(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_by_number() {
+        assert!(is_older("5.18.0-1-amd64", "6.1"));
+        assert!(is_older("6.0.19", "6.1"));
+        assert!(!is_older("6.1.0-49-cloud-amd64", "6.1"));
+        assert!(!is_older("6.18.44-fc-v669", "6.1"));
+        assert!(!is_older("10.2", "6.1"));
+        assert!(!is_older("mainline", "6.1"));
+    }
+}

@@ -1,0 +1,14 @@
+//! filterd: drops packets by source address at the earliest point the kernel has.
+//!
+//! `cli` parses what was typed, `command` carries a verb out by asking the daemon through `control`; `daemon` owns the
+//! `blocklist` and the tables in the `kernel`, fed by `config` and `source`.
+
+pub mod blocklist;
+pub mod cli;
+pub mod command;
+pub mod config;
+pub mod control;
+pub mod daemon;
+pub mod exit;
+pub mod kernel;
+pub mod source;

@@ -1,0 +1,13 @@
+//! The binary: the daemon, and the commands that talk to it.
+
+use std::process::ExitCode;
+
+use filterd::cli::{self, Invocation};
+use filterd::{command, daemon};
+
+fn main() -> ExitCode {
+    match cli::parse() {
+        Invocation::Run(run) => daemon::run(&run),
+        Invocation::Client(client) => command::execute(client),
+    }
+}

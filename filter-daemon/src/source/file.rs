@@ -1,0 +1,126 @@
+//! Opens what an operator named, if it is a plain file: anything else could block for ever, or act when opened.
+
+use std::fs::{File, FileType, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+
+/// Opens a plain file for reading.
+///
+/// # Errors
+/// When there is none, or it may not be read, or it is something else than a plain file.
+pub fn open(path: &Path) -> Result<File, FileError> {
+    require_plain(path, &std::fs::metadata(path).map_err(|error| FileError::new(path, error))?)?;
+    // Something else may stand there by now: do not wait for it, and look again.
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
+    let file = file.map_err(|error| FileError::new(path, error))?;
+    require_plain(path, &file.metadata().map_err(|error| FileError::new(path, error))?)?;
+    Ok(file)
+}
+
+fn require_plain(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(FileError::NotPlain { path: path.into(), kind: kind(metadata.file_type()) })
+}
+
+fn kind(file_type: FileType) -> &'static str {
+    if file_type.is_dir() {
+        "a directory"
+    } else if file_type.is_fifo() {
+        "a FIFO"
+    } else if file_type.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Nothing is there.
+    #[error("{}: there is no such file", path.display())]
+    Missing {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// It may not be read.
+    #[error("{}: permission denied: run as root, or let the user who runs filterd read it", path.display())]
+    Denied {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// It is something else.
+    #[error("{}: this is {kind}, not a plain file", path.display())]
+    NotPlain {
+        /// Where it is.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// The system's own words.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Unreadable {
+        /// Where it is.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    /// Tells the usual reasons apart from the rest.
+    #[must_use]
+    pub fn new(path: &Path, source: io::Error) -> Self {
+        let path = path.into();
+        if source.kind() == io::ErrorKind::NotFound {
+            Self::Missing { path }
+        } else if source.kind() == io::ErrorKind::PermissionDenied {
+            Self::Denied { path }
+        } else {
+            Self::Unreadable { path, source }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::stat::Mode;
+
+    use super::*;
+
+    fn told(path: &Path) -> String {
+        open(path).expect_err("no plain file").to_string()
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_refused_without_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        assert!(told(&fifo).ends_with("this is a FIFO, not a plain file"));
+        assert!(told(folder.path()).ends_with("this is a directory, not a plain file"));
+        assert!(told(Path::new("/dev/zero")).ends_with("this is a device, not a plain file"));
+    }
+
+    #[test]
+    fn a_missing_file_is_told_by_its_path() {
+        assert_eq!(told(Path::new("/nowhere/drop.txt")), "/nowhere/drop.txt: there is no such file");
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_is_told_with_the_remedy() {
+        let error = FileError::new(Path::new("drop.txt"), io::ErrorKind::PermissionDenied.into());
+        assert!(error.to_string().starts_with("drop.txt: permission denied: run as root"));
+    }
+
+    #[test]
+    fn a_path_that_no_system_call_takes_is_an_error_too() {
+        assert!(told(Path::new("a\0b")).contains("cannot be read"));
+    }
+}

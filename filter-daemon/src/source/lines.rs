@@ -1,0 +1,171 @@
+//! The lines of a file of any size through one buffer of fixed size.
+
+use std::io::{self, Read};
+
+/// The longest line that is given whole. No target needs a tenth of it.
+pub const LONGEST: usize = 4096;
+
+/// Large enough that system calls do not count, small enough to stay in a processor's cache.
+const BUFFER: usize = 128 * 1024;
+
+/// One line without its end.
+pub struct Line<'a> {
+    /// Counted from one.
+    pub number: u64,
+    /// The line, or its first [`LONGEST`] bytes.
+    pub bytes: &'a [u8],
+    /// Is that all of it?
+    pub whole: bool,
+}
+
+/// Reads lines one by one. What is beyond the first bytes of a long line is read over and never kept.
+pub struct Lines<R> {
+    input: R,
+    buffer: Box<[u8]>,
+    // What has been read and not yet given out.
+    start: usize,
+    end: usize,
+    number: u64,
+    in_long_line: bool,
+}
+
+impl<R: Read> Lines<R> {
+    pub fn new(input: R) -> Self {
+        let buffer = vec![0; BUFFER].into_boxed_slice();
+        Self { input, buffer, start: 0, end: 0, number: 0, in_long_line: false }
+    }
+
+    /// The next line, if there is one.
+    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        if self.in_long_line {
+            self.skip_line()?;
+        }
+        loop {
+            let ahead = self.end - self.start;
+            if let Some(length) = self.line_end() {
+                return Ok(Some(self.give(length, length + 1)));
+            }
+            if ahead > LONGEST {
+                self.in_long_line = true;
+                return Ok(Some(self.give(ahead, ahead)));
+            }
+            if !self.refill()? {
+                return Ok((ahead > 0).then(|| self.give(ahead, ahead)));
+            }
+        }
+    }
+
+    fn give(&mut self, length: usize, taken: usize) -> Line<'_> {
+        let (start, shown) = (self.start, length.min(LONGEST));
+        self.start += taken;
+        self.number += 1;
+        Line { number: self.number, bytes: &self.buffer[start..start + shown], whole: length <= LONGEST }
+    }
+
+    fn skip_line(&mut self) -> io::Result<()> {
+        self.in_long_line = false;
+        loop {
+            if let Some(length) = self.line_end() {
+                self.start += length + 1;
+                return Ok(());
+            }
+            self.start = self.end;
+            if !self.refill()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn line_end(&self) -> Option<usize> {
+        self.buffer[self.start..self.end].iter().position(|byte| *byte == b'\n')
+    }
+
+    /// Moves what is left to the front and reads behind it; false at the end of the input.
+    fn refill(&mut self) -> io::Result<bool> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        loop {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(read) => {
+                    self.end += read;
+                    return Ok(read > 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Gives out a few bytes at a time, as files on slow media do.
+    struct Trickle<'a>(&'a [u8], usize);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let (now, later) = self.0.split_at(self.1.min(self.0.len()).min(buffer.len()));
+            buffer[..now.len()].copy_from_slice(now);
+            self.0 = later;
+            Ok(now.len())
+        }
+    }
+
+    fn read(input: impl Read) -> Vec<(u64, Vec<u8>, bool)> {
+        let mut lines = Lines::new(input);
+        let mut read = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            read.push((line.number, line.bytes.to_vec(), line.whole));
+        }
+        read
+    }
+
+    #[test]
+    fn the_last_line_needs_no_end() {
+        assert_eq!(
+            read(&b"a\n\nb"[..]),
+            [(1, b"a".into(), true), (2, b"".into(), true), (3, b"b".into(), true)]
+        );
+        assert_eq!(read(&b""[..]), []);
+    }
+
+    #[test]
+    fn a_line_without_end_costs_one_buffer_and_counts_once() {
+        let endless = io::repeat(b'x').take(10_000_000).chain(&b"\nnext"[..]);
+        let lines = read(endless);
+        assert_eq!(lines, [(1, vec![b'x'; LONGEST], false), (2, b"next".into(), true)]);
+    }
+
+    #[test]
+    fn the_longest_line_is_whole_and_one_byte_more_is_too_much() {
+        for (length, whole) in [(LONGEST, true), (LONGEST + 1, false)] {
+            let text = "y".repeat(length) + "\nnext";
+            let lines = read(Trickle(text.as_bytes(), LONGEST));
+            assert_eq!(lines, [(1, vec![b'y'; LONGEST], whole), (2, b"next".into(), true)]);
+        }
+    }
+
+    fn lengths() -> impl Strategy<Value = Vec<usize>> {
+        prop::collection::vec(prop_oneof![0usize..20, 4090usize..4100, 100_000usize..200_000], 0..8)
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_those_of_the_text_however_it_arrives(
+            lengths in lengths(),
+            step in prop_oneof![Just(usize::MAX), 3000usize..9000],
+        ) {
+            let text: String = lengths.iter().map(|length| "y".repeat(*length) + "\n").collect();
+            let read = read(Trickle(text.as_bytes(), step));
+            prop_assert_eq!(read.len(), lengths.len());
+            for ((index, length), (number, bytes, whole)) in lengths.into_iter().enumerate().zip(read) {
+                prop_assert_eq!(number, index as u64 + 1);
+                prop_assert_eq!((bytes.len(), whole), (length.min(LONGEST), length <= LONGEST));
+            }
+        }
+    }
+}

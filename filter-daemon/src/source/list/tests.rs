@@ -1,0 +1,149 @@
+//! Stories of list files as they are found in the wild.
+
+use std::io;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn list(text: &str) -> ListFile {
+    parse(Path::new("drop.txt"), text.as_bytes()).expect("a list with targets")
+}
+
+fn targets(text: &str) -> Vec<String> {
+    list(text).targets.iter().map(|target| target.to_string()).collect()
+}
+
+fn told(text: impl AsRef<[u8]>) -> String {
+    parse(Path::new("drop.txt"), text.as_ref()).expect_err("no list").to_string()
+}
+
+#[test]
+fn every_kind_of_target_may_stand_on_a_line() {
+    let text = "203.0.113.7\n198.51.100.0/24\n10.0.0.1-10.0.0.2\n2001:db8::1\n2001:db8:bad::/48\n";
+    let expected =
+        ["10.0.0.1", "10.0.0.2", "203.0.113.7", "198.51.100.0/24", "2001:db8::1", "2001:db8:bad::/48"];
+    assert_eq!(targets(text), expected);
+}
+
+#[test]
+fn comments_blanks_and_foreign_line_ends_do_no_harm() {
+    let text = "\u{feff}203.0.113.1\r\n# a comment\n\n; another\n  \t\r\n1.10.16.0/20 ; SBL256894\n\
+                \t203.0.113.2   # why\r\n203.0.113.3#why\r\n 203.0.113.4 \n10.0.0.0 - 10.0.0.3";
+    let list = list(text);
+    assert_eq!(list.rejected, []);
+    assert_eq!(list.targets.addresses.len(), 4);
+    assert_eq!(list.targets.others.len(), 2);
+}
+
+#[test]
+fn what_is_listed_twice_is_one_target() {
+    assert_eq!(targets("10.0.0.1\n10.0.0.1/32\n10.0.0.1-10.0.0.1\n"), ["10.0.0.1"]);
+}
+
+#[test]
+fn a_line_that_is_no_target_is_told_and_the_others_count() {
+    let list =
+        list("203.0.113.7\nexample.com\n10.0.0.1/8\n203.0.113.8 2024-01-01\n203.0.113.9,1\n\n203.0.113.10\n");
+    assert_eq!(list.targets.len(), 2);
+    assert_eq!(list.rejected_count, 4);
+    let told: Vec<_> = list.rejected.iter().map(ToString::to_string).collect();
+    let expected = [
+        r#"drop.txt:2: error: "example.com" is a host name, not an address: look it up and write its addresses"#,
+        r#"drop.txt:3: error: "10.0.0.1/8" has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?"#,
+        r#"drop.txt:4: error: "203.0.113.8 2024-01-01" goes on after its target: begin what follows with #"#,
+        r#"drop.txt:5: error: "203.0.113.9,1" goes on after its target: begin what follows with #"#,
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn of_much_rubbish_a_hundred_lines_are_kept_and_all_are_counted() {
+    let list = list(&format!("{}203.0.113.7\n", "rubbish\n".repeat(1000)));
+    assert_eq!((list.rejected.len(), list.rejected_count, list.targets.len()), (100, 1000, 1));
+}
+
+#[test]
+fn an_endless_line_is_one_rejected_line() {
+    let endless = io::repeat(b'1').take(5_000_000).chain(&b"\n203.0.113.7\n"[..]);
+    let list = parse(Path::new("drop.txt"), endless).unwrap();
+    assert_eq!(list.targets.len(), 1);
+    assert_eq!(list.rejected.len(), 1);
+    assert_eq!((list.rejected[0].line, list.rejected[0].reason), (1, Reason::TooLong));
+    assert_eq!(list.rejected[0].text.chars().count(), 61);
+}
+
+#[test]
+fn a_long_comment_is_still_a_comment() {
+    let long = "x".repeat(10_000);
+    let list = list(&format!("# {long}\n203.0.113.7 # {long}\n"));
+    assert_eq!((list.targets.len(), list.rejected_count), (1, 0));
+}
+
+#[test]
+fn a_list_may_be_empty() {
+    assert_eq!(list(""), ListFile::default());
+    assert_eq!(list("# nothing today\n\n"), ListFile::default());
+}
+
+#[test]
+fn a_file_without_a_single_target_is_an_error_that_says_what_it_looks_like() {
+    assert_eq!(
+        told("<!DOCTYPE html>\n<html>"),
+        "drop.txt: not one of its 2 lines is an address, prefix or range: \
+         it looks like HTML, so the download has probably failed"
+    );
+    assert!(told("{\"cidr\":\"1.10.16.0/20\"}").contains("looks like JSON"));
+    assert!(told([0x1f, 0x8b, 8, 0]).contains("looks compressed"));
+    assert!(told(b"\xff\xfe1\0.\0").contains("looks like UTF-16"));
+    assert!(told(b"\0\0\0\0").ends_with("looks binary"));
+    assert!(told("rubbish").ends_with("address, prefix or range"));
+}
+
+#[test]
+fn files_that_cannot_be_read_say_why() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(read(&folder.path().join("no.txt")).unwrap_err().to_string().ends_with("no such file"));
+    assert!(read(folder.path()).unwrap_err().to_string().contains("this is a directory"));
+}
+
+#[test]
+fn a_file_is_read_from_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drop.txt");
+    std::fs::write(&path, "203.0.113.7\n").unwrap();
+    assert_eq!(read(&path).unwrap().targets.addresses, [0xcb00_7107]);
+}
+
+/// What is left of a line without its comment.
+fn content(line: &str) -> &str {
+    line.split(['#', ';']).next().unwrap_or("").trim()
+}
+
+proptest! {
+    #[test]
+    fn addresses_read_back_sorted_and_distinct(mut addresses: Vec<u32>) {
+        let line = |address: &u32| format!("{}\n", std::net::Ipv4Addr::from_bits(*address));
+        let list = list(&addresses.iter().map(line).collect::<String>());
+        addresses.sort_unstable();
+        addresses.dedup();
+        prop_assert_eq!(list.targets.addresses, addresses);
+    }
+
+    #[test]
+    fn every_line_is_a_target_or_rejected_or_nothing(
+        lines in prop::collection::vec("[0-9a-f.:/#; ,\\-]{0,20}", 0..20),
+    ) {
+        let meant = lines.iter().filter(|line| !content(line).is_empty()).count() as u64;
+        let understood = lines.iter().filter(|line| content(line).parse::<Span>().is_ok()).count() as u64;
+        match parse(Path::new("drop.txt"), lines.join("\n").as_bytes()) {
+            Ok(list) => prop_assert_eq!(list.rejected_count, meant - understood),
+            Err(error) => prop_assert!(understood == 0 && meant > 0, "{}", error),
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+        let _ = parse(Path::new("drop.txt"), &bytes[..]);
+    }
+}

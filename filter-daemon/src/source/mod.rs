@@ -1,0 +1,13 @@
+//! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
+
+pub mod file;
+mod lines;
+pub mod list;
+mod quad;
+mod rejected;
+mod targets;
+
+pub use list::{ListError, ListFile};
+pub use rejected::{Reason, Rejected};
+pub(crate) use rejected::{excerpt, printable};
+pub use targets::Targets;

@@ -1,0 +1,99 @@
+//! A running filterd: started, asked to stop, or killed, always by its own process id.
+
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::Home;
+
+/// Starting and stopping take milliseconds; this is for machines under load.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The process; killed when dropped.
+#[derive(Debug)]
+pub struct Daemon {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Daemon {
+    /// Starts it and waits until it answers.
+    #[track_caller]
+    pub fn start(command: &mut Command, home: &Home) -> Self {
+        let mut daemon = Self::spawn(command, home);
+        daemon.wait_for("it does not listen", || UnixStream::connect(home.socket()).ok());
+        home.filterd(["ping"]).succeeds();
+        daemon
+    }
+
+    fn spawn(command: &mut Command, home: &Home) -> Self {
+        let log = home.path("log");
+        let file = File::options().create(true).append(true).open(&log).expect("a home can be written");
+        let also = file.try_clone().expect("a file can be shared");
+        command.env("NO_COLOR", "1").stdin(Stdio::null()).stdout(file).stderr(also);
+        let child = command.spawn().unwrap_or_else(|error| panic!("cannot start filterd: {error}"));
+        Self { child, log }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has written so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.id()).expect("process ids are small");
+        kill(Pid::from_raw(id), signal).expect("it is our child and not yet waited for");
+    }
+
+    /// Sends it a signal that should end it, and waits for the end.
+    #[track_caller]
+    pub fn end(mut self, signal: Signal) -> ExitStatus {
+        self.signal(signal);
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                return status;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        panic!("{signal} does not end it; its log:\n{}", self.log());
+    }
+
+    /// Waits until `look` finds what it looks for.
+    #[track_caller]
+    pub fn wait_for<T>(&mut self, otherwise: &str, look: impl Fn() -> Option<T>) -> T {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if let Some(found) = look() {
+                return found;
+            }
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                panic!("filterd ended ({status}); its log:\n{}", self.log());
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        panic!("{otherwise}; its log:\n{}", self.log());
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            eprintln!("-- the log of filterd:\n{}", self.log());
+        }
+    }
+}

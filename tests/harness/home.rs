@@ -1,0 +1,127 @@
+//! The places of one filterd: its socket, state, pins, configuration and log, all its own.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Once;
+
+use nix::mount::{MsFlags, mount};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+use tempfile::TempDir;
+
+use crate::{Reply, leftovers};
+
+const BPFFS: &str = "/sys/fs/bpf";
+
+/// Where one filterd lives; removed when dropped.
+#[derive(Debug)]
+pub struct Home {
+    directory: TempDir,
+    pins: PathBuf,
+}
+
+impl Home {
+    /// A new home, with a name that nobody else on this machine has.
+    #[expect(clippy::new_without_default, reason = "a home is a place, not a value")]
+    pub fn new() -> Self {
+        static PREPARED: Once = Once::new();
+        PREPARED.call_once(|| {
+            mount_bpffs();
+            leftovers::remove();
+        });
+        let name = leftovers::unique_name();
+        let directory = tempfile::Builder::new().prefix(&name).tempdir().expect("/tmp can be written");
+        Self { directory, pins: Path::new(BPFFS).join(name) }
+    }
+
+    /// A file of this home.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The control socket.
+    pub fn socket(&self) -> PathBuf {
+        self.path("control.sock")
+    }
+
+    /// The directory in which maps and links are pinned.
+    pub fn pins(&self) -> &Path {
+        &self.pins
+    }
+
+    /// Writes a file of this home. `$HOME` in it stands for the home's directory.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let text = text.replace("$HOME", &self.directory.path().display().to_string());
+        let path = self.path(name);
+        fs::write(&path, text).expect("a home can be written");
+        path
+    }
+
+    /// The words that make any filterd a daemon of this home.
+    pub fn daemon_arguments(&self) -> Vec<String> {
+        let word = |flag: &str, path: &Path| [flag.to_owned(), path.display().to_string()];
+        let state = word("--state-dir", &self.path("state"));
+        [word("--socket", &self.socket()), state, word("--pin-dir", &self.pins)].concat()
+    }
+
+    /// Runs a verb against the daemon of this home.
+    pub fn filterd(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Reply {
+        self.run(&mut Command::new(binary()), words, Stdio::null())
+    }
+
+    /// Runs a verb with this on its standard input.
+    pub fn filterd_reading(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>, input: &str) -> Reply {
+        let input = self.write("standard-input", input);
+        let input = fs::File::open(input).expect("it was just written");
+        self.run(&mut Command::new(binary()), words, Stdio::from(input))
+    }
+
+    /// Runs a verb as another user of the machine, who may look into this home.
+    pub fn filterd_as(&self, user: u32, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Reply {
+        // The build may stand where other users cannot reach it.
+        let copy = self.path("filterd");
+        fs::copy(binary(), &copy).expect("a home can be written");
+        fs::set_permissions(self.directory.path(), Permissions::from_mode(0o755)).expect("it is ours");
+        self.run(Command::new(copy).uid(user).gid(user), words, Stdio::null())
+    }
+
+    fn run(
+        &self,
+        filterd: &mut Command,
+        words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+        input: Stdio,
+    ) -> Reply {
+        filterd.args(words).env("FILTERD_SOCKET", self.socket()).env("NO_COLOR", "1");
+        Reply::of(filterd.stdin(input))
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.pins);
+    }
+}
+
+/// The program under test: `FILTERD_BIN`, else the newest build beside this test.
+pub fn binary() -> PathBuf {
+    if let Some(named) = std::env::var_os("FILTERD_BIN") {
+        return PathBuf::from(named);
+    }
+    let test = std::env::current_exe().expect("a running test has a file");
+    let profiles = test.ancestors().nth(3).expect("target/PROFILE/deps/TEST");
+    let builds = ["release", "debug"].map(|profile| profiles.join(profile).join("filterd"));
+    let built = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let newest = builds.into_iter().filter(|path| path.exists()).max_by_key(built);
+    newest.expect("build it first: cargo build -p filter-daemon, or set FILTERD_BIN")
+}
+
+fn mount_bpffs() {
+    let mounted = statfs(BPFFS).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC);
+    if !mounted {
+        let nothing = None::<&str>;
+        mount(Some("bpf"), BPFFS, Some("bpf"), MsFlags::empty(), nothing).expect("root may mount bpffs");
+    }
+}

@@ -1,0 +1,36 @@
+//! What killed test runs left behind: namespaces and pins that carry the number of a dead process.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Every namespace and every pin directory of a test run begins like this.
+const PREFIX: &str = "filterd-test-";
+
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+/// A name that nobody else on this machine uses while this process lives.
+pub fn unique_name() -> String {
+    format!("{PREFIX}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Removes what runs that are no more have left.
+pub fn remove() {
+    for name in orphans("/run/netns") {
+        let _ = Command::new("ip").args(["netns", "del", &name]).status();
+    }
+    for name in orphans("/sys/fs/bpf") {
+        let _ = fs::remove_dir_all(Path::new("/sys/fs/bpf").join(name));
+    }
+}
+
+fn orphans(directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_orphan(name)).collect()
+}
+
+fn is_orphan(name: &str) -> bool {
+    let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+    process.is_some_and(|process| !Path::new("/proc").join(process).exists())
+}

@@ -1,0 +1,42 @@
+//! The plumbing behind the stories: two network namespaces, a wire between them, a filterd of one's own.
+//!
+//! A story begins with a [`Net`], asks its filterd for something, and says what it expects of a
+//! [`Frame`]. Nothing here sleeps to wait for the network: after the frames of a story a fence travels the
+//! same queue, and when it arrives, whatever has not arrived was dropped.
+
+mod daemon;
+mod expect;
+mod foreign;
+mod frame;
+mod home;
+mod ip;
+mod leftovers;
+mod namespace;
+mod net;
+mod random;
+mod reply;
+mod wire;
+
+pub use daemon::Daemon;
+pub use expect::Expectation;
+pub use foreign::ForeignProgram;
+pub use frame::Frame;
+pub use home::Home;
+pub use namespace::Namespace;
+pub use net::Net;
+pub use random::Random;
+pub use reply::Reply;
+pub use wire::Wire;
+
+/// The host that filterd guards.
+pub const HOST: &str = "192.0.2.1";
+/// The same host's IPv6 address.
+pub const HOST6: &str = "2001:db8::1";
+/// Whom the stories block; the peer really has this address.
+pub const ATTACKER: &str = "203.0.113.7";
+/// The attacker's IPv6 address.
+pub const ATTACKER6: &str = "2001:db8:bad::7";
+/// Whom nobody ever blocks; the peer really has this address, too.
+pub const BYSTANDER: &str = "198.51.100.7";
+/// The bystander's IPv6 address.
+pub const BYSTANDER6: &str = "2001:db8:900d::7";

@@ -1,0 +1,240 @@
+//! Two namespaces and the links between them: a host with its filterd, and a peer who attacks it.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, HOST, HOST6};
+use crate::{Daemon, Expectation, Frame, Home, Namespace, Reply, Wire, home, leftovers};
+
+const HOST_MAC: &str = "02:00:00:00:00:01";
+const PEER_MAC: &str = "02:00:00:00:00:02";
+/// Where the host sends what is for neither of its own networks: the peer.
+const GATEWAY: &str = "192.0.2.254";
+const GATEWAY6: &str = "2001:db8::fe";
+
+/// A host and a peer. Everything in it is unique on the machine and gone when it is dropped.
+#[derive(Debug)]
+pub struct Net {
+    // The fields are dropped in this order: the daemon goes before what it stands on.
+    daemon: Option<Daemon>,
+    home: Home,
+    wire: Wire,
+    host: Namespace,
+    peer: Namespace,
+}
+
+/// Making one.
+impl Net {
+    /// One link, `eth0` on both ends, and no filterd yet.
+    pub fn new() -> Self {
+        Self::with_links(1)
+    }
+
+    /// Links `eth0`, `eth1`, …, and no filterd yet. Only `eth0` has addresses.
+    pub fn with_links(links: usize) -> Self {
+        let home = Home::new();
+        let name = leftovers::unique_name();
+        let host = Namespace::new(format!("{name}-host"));
+        let peer = Namespace::new(format!("{name}-peer"));
+        (0..links).for_each(|link| join(&host, &peer, link));
+        settle(&host, HOST, HOST6, PEER_MAC);
+        settle(&peer, GATEWAY, GATEWAY6, HOST_MAC);
+        peer.ip_all([ATTACKER, BYSTANDER].map(|own| format!("addr add {own}/32 dev eth0")));
+        peer.ip_all([ATTACKER6, BYSTANDER6].map(|own| format!("addr add {own}/128 dev eth0 nodad")));
+        let wire = Wire::new(&host, &peer, links);
+        Self { daemon: None, home, wire, host, peer }
+    }
+
+    /// One link, and a filterd with this configuration on `eth0`.
+    #[track_caller]
+    pub fn with_filterd(config: &str) -> Self {
+        let mut net = Self::new();
+        net.start(config);
+        net
+    }
+
+    /// Frames of so many bytes fit through `eth0`.
+    pub fn mtu(self, bytes: usize) -> Self {
+        self.host.ip(&format!("link set eth0 mtu {bytes}"));
+        self.peer.ip(&format!("link set eth0 mtu {bytes}"));
+        self
+    }
+}
+
+/// The life of its filterd.
+impl Net {
+    /// Starts filterd with this configuration; on `eth0` if it names no interfaces.
+    #[track_caller]
+    pub fn start(&mut self, config: &str) {
+        self.start_with(config, &[]);
+    }
+
+    /// Starts filterd with this configuration and these further arguments.
+    #[track_caller]
+    pub fn start_with(&mut self, config: &str, arguments: &[&str]) {
+        let mut command = self.host.command(&home::binary().to_string_lossy());
+        command.args(daemon_arguments(&self.home, config)).args(arguments);
+        self.daemon = Some(Daemon::start(&mut command, &self.home));
+    }
+
+    /// Starts one more filterd, with a home of its own, that is not expected to live: how does it end?
+    pub fn another_filterd(&self, config: &str) -> Reply {
+        let home = Home::new();
+        let mut command = self.host.command("timeout");
+        command.args(["--signal=KILL", "30"]).arg(home::binary());
+        Reply::of(command.args(daemon_arguments(&home, config)).env("NO_COLOR", "1"))
+    }
+
+    /// Ends filterd the way systemd does.
+    #[track_caller]
+    pub fn stop(&mut self) -> ExitStatus {
+        self.end(Signal::SIGTERM)
+    }
+
+    /// Ends filterd with this signal, and waits for its end.
+    #[track_caller]
+    pub fn end(&mut self, signal: Signal) -> ExitStatus {
+        self.daemon.take().expect("a filterd is running").end(signal)
+    }
+
+    /// The running filterd.
+    pub fn daemon(&self) -> &Daemon {
+        self.daemon.as_ref().expect("a filterd is running")
+    }
+
+    /// The places of the running filterd.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Writes a file beside the configuration, where that can name it `$HOME/name`.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        self.home.write(name, text)
+    }
+
+    /// Writes the configuration anew; filterd hears of it by a reload.
+    pub fn configure(&self, config: &str) {
+        self.home.write("filterd.yaml", config);
+    }
+}
+
+/// What a story asks.
+impl Net {
+    /// Runs a verb.
+    pub fn filterd(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Reply {
+        self.home.filterd(words)
+    }
+
+    /// Runs a verb with this on its standard input.
+    pub fn filterd_reading(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>, input: &str) -> Reply {
+        self.home.filterd_reading(words, input)
+    }
+
+    /// What becomes of the next such frame on `eth0`?
+    #[must_use = "say what becomes of it: dropped() or passes()"]
+    pub fn expect(&self, frame: impl Into<Frame>) -> Expectation<'_> {
+        self.expect_each([frame])
+    }
+
+    /// What becomes of each of these frames on `eth0`?
+    #[must_use = "say what becomes of them: dropped() or passes()"]
+    pub fn expect_each(&self, frames: impl IntoIterator<Item = impl Into<Frame>>) -> Expectation<'_> {
+        Expectation::new(self, frames.into_iter().map(Into::into).collect())
+    }
+
+    /// Sends a packet from each of these sources; which of them arrived?
+    pub fn send_from(&self, sources: &[IpAddr]) -> HashSet<IpAddr> {
+        let frames: Vec<Frame> = sources.iter().map(|source| Frame::from(*source)).collect();
+        let arrived = self.wire.arrivals(0, &frames);
+        sources.iter().zip(arrived).filter(|(_, arrived)| *arrived).map(|(source, _)| *source).collect()
+    }
+
+    /// Sends these frames in this order over a link; which of them arrived?
+    pub fn arrivals(&self, link: usize, frames: &[Frame]) -> Vec<bool> {
+        self.wire.arrivals(link, frames)
+    }
+
+    /// How many packets filterd has counted for this reason.
+    #[track_caller]
+    pub fn counted(&self, reason: &str) -> u64 {
+        let stats = self.filterd(["stats", "--json"]).succeeds().json();
+        let reasons = stats["reasons"].as_array().expect("stats has reasons");
+        let row = reasons.iter().find(|row| row["reason"] == reason);
+        let row = row.unwrap_or_else(|| panic!("stats knows no reason {reason:?}: {stats}"));
+        row["packets"].as_u64().expect("packets are counted")
+    }
+
+    /// What the kernel says is attached to an interface of the host: `ip -json link`, `xdp`.
+    pub fn attached(&self, interface: &str) -> Option<Value> {
+        let links = self.host.ip(&format!("-json -details link show {interface}"));
+        let links: Value = serde_json::from_str(&links).expect("ip speaks JSON");
+        links[0].get("xdp").cloned()
+    }
+
+    /// The host's namespace.
+    pub fn host(&self) -> &Namespace {
+        &self.host
+    }
+
+    /// The peer's namespace.
+    pub fn peer(&self) -> &Namespace {
+        &self.peer
+    }
+}
+
+impl Default for Net {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn daemon_arguments(home: &Home, config: &str) -> Vec<String> {
+    let file = home.write("filterd.yaml", config);
+    let mut arguments = home.daemon_arguments();
+    arguments.extend(["--config".to_owned(), file.display().to_string()]);
+    if !config.contains("interfaces:") {
+        arguments.extend(["--iface".to_owned(), "eth0".to_owned()]);
+    }
+    arguments
+}
+
+/// A veth pair with one queue, so that frames keep their order.
+fn join(host: &Namespace, peer: &Namespace, link: usize) {
+    let peer_name = peer.name();
+    let one = "numtxqueues 1 numrxqueues 1";
+    host.ip(&format!(
+        "link add eth{link} {one} address {HOST_MAC} type veth peer name eth{link} netns {peer_name} {one} address {PEER_MAC}"
+    ));
+    for namespace in [host, peer] {
+        namespace.inside(|| quiet(link));
+        namespace.ip(&format!("link set eth{link} up"));
+    }
+}
+
+/// No router advertisements and no address of its own making: the wire is silent but for the story.
+fn quiet(link: usize) {
+    for (setting, value) in [("accept_ra", "0"), ("addr_gen_mode", "1"), ("accept_dad", "0")] {
+        let path = format!("/proc/sys/net/ipv6/conf/eth{link}/{setting}");
+        fs::write(path, value).expect("root may set sysctls of its own namespace");
+    }
+}
+
+/// Gives the end `eth0` its addresses, and a way to everywhere else that asks nobody for directions.
+fn settle(namespace: &Namespace, v4: &str, v6: &str, neighbour: &str) {
+    let (next, next6) = if v4 == HOST { (GATEWAY, GATEWAY6) } else { (HOST, HOST6) };
+    namespace.ip_all([
+        format!("addr add {v4}/24 dev eth0"),
+        format!("addr add {v6}/64 dev eth0 nodad"),
+        format!("neigh add {next} lladdr {neighbour} dev eth0 nud permanent"),
+        format!("neigh add {next6} lladdr {neighbour} dev eth0 nud permanent"),
+        format!("route add default via {next}"),
+        format!("-6 route add default via {next6}"),
+    ]);
+}

@@ -1,0 +1,83 @@
+//! How the filter gets onto an interface, and whom it meets there.
+
+use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
+
+/// The kernel's numbers for the modes.
+const NATIVE: u8 = 1;
+const GENERIC: u8 = 2;
+
+#[test]
+fn native_mode_is_what_one_gets_where_the_driver_can() {
+    let net = Net::with_filterd("");
+    let there = net.attached("eth0").expect("attached");
+    assert_eq!(there["mode"], NATIVE);
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    assert_eq!(status["interfaces"][0]["mode"], "native");
+}
+
+#[test]
+fn generic_mode_filters_as_well() {
+    let mut net = Net::new();
+    net.start_with("", &["--mode", "generic"]);
+    assert_eq!(net.attached("eth0").expect("attached")["mode"], GENERIC);
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    assert_eq!(status["interfaces"][0]["mode"], "generic");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.stop();
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn the_log_says_which_mode_it_became() {
+    let net = Net::with_filterd("");
+    let log = net.daemon().log();
+    assert!(log.contains("eth0") && log.contains("native"), "{log}");
+}
+
+#[test]
+fn auto_falls_back_to_generic_where_the_driver_has_no_xdp() {
+    let mut net = Net::new();
+    net.start("interfaces: [eth0, lo]");
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    assert_eq!(status["interfaces"][0]["mode"], "native");
+    assert_eq!(status["interfaces"][1]["mode"], "generic");
+    assert!(net.daemon().log().contains("lo: fell back to generic mode"));
+}
+
+#[test]
+fn native_asked_for_and_not_to_be_had_is_refused() {
+    let net = Net::new();
+    net.another_filterd("interfaces: [lo]\nmode: native")
+        .exits(8)
+        .complains("lo")
+        .complains("--mode generic");
+    assert_eq!(net.attached("lo"), None);
+}
+
+#[test]
+fn a_foreign_program_is_named_and_left_in_place() {
+    let net = Net::new();
+    let foreign = ForeignProgram::attach(net.host(), "eth0");
+    let refused = net.another_filterd("block: [203.0.113.7]");
+    refused.exits(8).complains("eth0").complains(foreign.name).complains(&foreign.id.to_string());
+    assert_eq!(net.attached("eth0").expect("still there")["prog"]["id"], foreign.id);
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn a_foreign_program_is_not_circumvented_by_generic_mode() {
+    let net = Net::new();
+    let foreign = ForeignProgram::attach(net.host(), "eth0");
+    net.another_filterd("mode: generic").exits(8).complains(foreign.name);
+    assert_eq!(net.attached("eth0").expect("still there")["prog"]["id"], foreign.id);
+}
+
+#[test]
+fn where_one_of_two_interfaces_is_taken_the_other_is_not_left_half_done() {
+    let net = Net::with_links(2);
+    let foreign = ForeignProgram::attach(net.host(), "eth1");
+    net.another_filterd("interfaces: [eth0, eth1]").exits(8).complains(foreign.name);
+    assert_eq!(net.attached("eth0"), None);
+}

@@ -1,0 +1,78 @@
+//! Configurations: what they say is so from the first packet, and what is wrong in them is told at once.
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Reply};
+
+#[test]
+fn what_the_config_blocks_is_blocked_from_the_start() {
+    let net = Net::with_filterd("block: [203.0.113.7, 198.18.0.0/16, \"2001:db8:bad::/48\"]");
+    net.expect_each([ATTACKER, "198.18.3.4", ATTACKER6]).dropped();
+    net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn ranges_are_understood_in_a_config() {
+    let net = Net::with_filterd("block: [203.0.113.3-203.0.113.9]");
+    net.expect(ATTACKER).dropped();
+    net.expect("203.0.113.10").passes();
+}
+
+#[test]
+fn no_config_is_needed() {
+    let net = Net::new();
+    net.another_filterd("block: 7").exits(3);
+    let net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_each_with_its_place() {
+    check("interfaces: [eth0]\nenforec: true\nblock:\n  - 203.0.113.300\n  - 10.0.0.1/8\nmode: fast\n")
+        .exits(3)
+        .complains("filterd.yaml:2:1")
+        .complains("enforce")
+        .complains("filterd.yaml:4:5")
+        .complains("203.0.113.300")
+        .complains("filterd.yaml:5:5")
+        .complains("10.0.0.0/8")
+        .complains("filterd.yaml:6:7")
+        .complains("generic")
+        .complains("^");
+}
+
+#[test]
+fn an_ipv6_address_without_quotes_is_explained() {
+    check("block: [fe80::]\n").exits(3).complains(":1:").complains("quote");
+}
+
+#[test]
+fn what_is_no_yaml_at_all_is_told_by_place() {
+    check("block: [203.0.113.7\n").exits(3).complains("filterd.yaml:");
+    check("\u{7}\u{1b}[31m").exits(3);
+    check(&"[".repeat(100_000)).exits(3);
+    check(&"a: b\n".repeat(200_000)).exits(3);
+}
+
+#[test]
+fn a_good_config_is_found_good() {
+    check("interfaces: [eth0]\nblock: [203.0.113.7]\nlists: []\nenforce: false\nmode: generic\n").succeeds();
+}
+
+#[test]
+fn filterd_does_not_start_with_a_bad_config() {
+    let net = Net::new();
+    net.another_filterd("interfaces: [eth0]\nblock: [203.0.113.300]").exits(3).complains(":2:9");
+    assert_eq!(net.attached("eth0"), None);
+}
+
+#[test]
+fn a_config_that_is_not_there_is_named() {
+    let net = Net::new();
+    net.filterd(["check", "/nowhere/filterd.yaml"]).exits(3).complains("/nowhere/filterd.yaml");
+}
+
+fn check(config: &str) -> Reply {
+    let net = Net::new();
+    let file = net.file("filterd.yaml", config);
+    net.filterd(["check".as_ref(), file.as_os_str()])
+}

@@ -1,0 +1,41 @@
+//! `enforce: false`: what would be dropped is counted, and passes.
+
+use harness::{ATTACKER, ATTACKER6, Frame, Net};
+
+#[test]
+fn without_enforce_a_listed_source_passes_and_is_counted() {
+    let net = Net::with_filterd("enforce: false");
+    net.filterd(["add", ATTACKER, ATTACKER6, "198.18.0.0/16", "2001:db8:b::/48"]).succeeds();
+    for (source, reason) in [
+        (ATTACKER, "ipv4_address"),
+        ("198.18.1.1", "ipv4_prefix"),
+        (ATTACKER6, "ipv6_other"),
+        ("2001:db8:b::1", "ipv6_other"),
+    ] {
+        let before = net.counted(reason);
+        net.expect(source).passes();
+        net.expect(Frame::from(source).vlan(3)).passes();
+        assert_eq!(net.counted(reason), before + 2);
+    }
+}
+
+#[test]
+fn test_says_what_would_be_dropped() {
+    let net = Net::with_filterd("enforce: false");
+    net.filterd(["add", ATTACKER]).succeeds();
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    assert_eq!(status["enforce"], false);
+    net.filterd(["status"]).succeeds().says("enforce");
+}
+
+#[test]
+fn a_reload_switches_enforcing_on_and_off() {
+    let net = Net::with_filterd("enforce: false\nblock: [203.0.113.7]");
+    net.expect(ATTACKER).passes();
+    net.configure("enforce: true\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.configure("enforce: false\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+}

@@ -1,0 +1,121 @@
+//! What filterd tells of itself: `list`, `status`, `stats`, `test`, `ping`.
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Frame, Net};
+
+#[test]
+fn list_tells_every_target_once_for_each_list() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.filterd(["add", ATTACKER, ATTACKER6, "198.18.0.0/16", "--list", "ssh"]).succeeds();
+    net.filterd(["list"]).succeeds().says(ATTACKER).says(ATTACKER6).says("198.18.0.0/16").says("ssh");
+    let entries = net.filterd(["list", "--json"]).succeeds().json_lines();
+    let attackers: Vec<_> = entries.iter().filter(|entry| entry["target"] == ATTACKER).collect();
+    assert_eq!((entries.len(), attackers.len()), (4, 2));
+}
+
+#[test]
+fn list_can_be_narrowed() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.filterd(["add", ATTACKER6, "198.18.0.0/16", "--list", "ssh"]).succeeds();
+    net.filterd(["list", "--family", "6"]).succeeds().says(ATTACKER6).is_silent_about("198.18");
+    net.filterd(["list", "--family", "4"]).succeeds().says(ATTACKER).is_silent_about("2001:");
+    net.filterd(["list", "--list", "ssh"]).succeeds().says(ATTACKER6).is_silent_about(ATTACKER);
+}
+
+#[test]
+fn test_tells_every_entry_that_covers_the_address_longest_first() {
+    let net = Net::with_filterd("block: [203.0.113.0/24]");
+    net.filterd(["add", ATTACKER, "203.0.0.0/16", "--list", "ssh", "--note", "rude"]).succeeds();
+    let answer = net.filterd(["test", ATTACKER, "--json"]).exits(0).json();
+    let because = answer["tested"][0]["because"].as_array().expect("a list");
+    let targets: Vec<_> = because.iter().map(|entry| entry["target"].as_str().expect("a target")).collect();
+    assert_eq!(targets, [ATTACKER, "203.0.113.0/24", "203.0.0.0/16"]);
+    assert_eq!(because[0]["list"], "ssh");
+    net.filterd(["test", ATTACKER]).exits(0).says("ssh").says("rude").says("203.0.113.0/24");
+}
+
+#[test]
+fn test_and_the_filter_agree() {
+    let net = Net::with_filterd("block: [203.0.113.0/24, \"2001:db8:bad::/48\"]");
+    for address in [ATTACKER, ATTACKER6] {
+        net.filterd(["test", address]).exits(0);
+        net.expect(address).dropped();
+    }
+    for address in [BYSTANDER, "203.0.112.255", "2001:db8:bae::1"] {
+        net.filterd(["test", address]).exits(1);
+        net.expect(address).passes();
+    }
+}
+
+#[test]
+fn stats_counts_each_packet_under_its_reason() {
+    let net = Net::with_filterd(
+        "block: [203.0.113.7, 198.18.0.0/16, \"2001:db8:1:1::/64\", \"2001:db8:bad::/48\"]",
+    );
+    let five_tags = Frame::from(ATTACKER).vlan(1).vlan(2).vlan(3).vlan(4).vlan(5);
+    for (frame, reason) in [
+        (Frame::from(ATTACKER), "ipv4_address"),
+        (Frame::from("198.18.0.9"), "ipv4_prefix"),
+        (Frame::from("2001:db8:1:1::9"), "ipv6_64"),
+        (Frame::from(ATTACKER6), "ipv6_other"),
+        (Frame::from(BYSTANDER), "unlisted"),
+        (Frame::from(ATTACKER).cut_at(20), "malformed"),
+        (five_tags, "overtagged"),
+    ] {
+        let before = net.counted(reason);
+        net.arrivals(0, &vec![frame; 5]);
+        assert_eq!(net.counted(reason), before + 5, "{reason}");
+    }
+    let before = net.counted("not_ip");
+    net.expect(Frame::arp(ATTACKER)).passes();
+    assert!(net.counted("not_ip") > before);
+}
+
+#[test]
+fn stats_tells_for_people_too() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["stats"]).succeeds().says("drop").says("pass");
+}
+
+#[test]
+fn status_tells_what_filterd_is_and_how_full_it_is() {
+    let net = Net::with_filterd("block: [203.0.113.7, 198.18.0.0/16]");
+    net.filterd(["add", ATTACKER6]).succeeds();
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    assert_eq!(status["version"], 1);
+    assert_eq!(status["pid"], net.daemon().id());
+    assert_eq!(status["enforce"], true);
+    assert_eq!(status["interfaces"][0]["name"], "eth0");
+    let entries: u64 = status["tables"]
+        .as_array()
+        .expect("tables")
+        .iter()
+        .map(|one| one["entries"].as_u64().expect("a count"))
+        .sum();
+    assert!(entries >= 3, "{status}");
+    net.filterd(["status"]).succeeds().says("eth0").says("native").says("exact");
+}
+
+#[test]
+fn ping_answers() {
+    let net = Net::with_filterd("");
+    net.filterd(["ping"]).succeeds();
+    let pong = net.filterd(["ping", "--json"]).succeeds().json();
+    assert_eq!(pong["pid"], net.daemon().id());
+}
+
+#[test]
+fn what_is_printed_for_machines_is_json_and_nothing_else() {
+    let net = Net::with_filterd("");
+    for words in [
+        &["add", ATTACKER, "--json"][..],
+        &["remove", ATTACKER, "--json"],
+        &["flush", "--json"],
+        &["status", "--json"],
+        &["stats", "--json"],
+        &["ping", "--json"],
+        &["reload", "--json"],
+    ] {
+        assert!(net.filterd(words).succeeds().json().is_object());
+    }
+}

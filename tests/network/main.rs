@@ -1,0 +1,21 @@
+//! Stories of a running filterd: a host, a peer, real frames between them. Needs root.
+
+mod add_remove;
+mod attach;
+mod bad_input;
+mod bulk;
+mod config;
+mod enforce;
+mod flush;
+mod frames;
+mod hostile_clients;
+mod interfaces;
+mod list_and_status;
+mod list_files;
+mod prefixes;
+mod reload;
+mod side_by_side;
+mod sockets;
+mod stop;
+mod ttl;
+mod vlan;

@@ -1,0 +1,127 @@
+//! `filterd reload` and SIGHUP: the difference is applied, or nothing at all.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+
+const SOON: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_reload_applies_what_changed() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.expect(ATTACKER).dropped();
+    net.expect(ATTACKER6).passes();
+    net.configure("block: [\"2001:db8:bad::/48\"]");
+    let told = net.filterd(["reload", "--json"]).succeeds().json();
+    assert_eq!((&told["entered"], &told["left"]), (&1.into(), &1.into()));
+    net.expect(ATTACKER).passes();
+    net.expect(ATTACKER6).dropped();
+}
+
+#[test]
+fn a_hang_up_does_the_same() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.configure("block: [\"2001:db8:bad::/48\"]");
+    net.daemon().signal(Signal::SIGHUP);
+    net.expect(ATTACKER6).then_within(SOON).dropped();
+    net.expect(ATTACKER).then_within(SOON).passes();
+}
+
+#[test]
+fn a_list_file_is_read_again() {
+    let mut net = Net::new();
+    net.file("drop.txt", "203.0.113.7\n");
+    net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
+    net.expect(ATTACKER).dropped();
+    net.file("drop.txt", "198.51.100.7\n");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).dropped();
+}
+
+#[test]
+fn what_was_added_live_outlives_a_reload() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.configure("block: []");
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).dropped();
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn a_target_of_config_and_command_line_leaves_when_both_let_go() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.configure("block: []");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["remove", ATTACKER]).succeeds();
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn the_command_line_lets_go_first_and_the_config_still_holds() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.filterd(["add", ATTACKER]).succeeds();
+    let told = net.filterd(["remove", ATTACKER, "--json"]).succeeds().json();
+    assert_eq!(told["held"][0]["target"], ATTACKER);
+    net.expect(ATTACKER).dropped();
+    net.configure("block: []");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn a_bad_config_changes_nothing() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.configure("enforce: false\nblock: [198.51.100.7, 203.0.113.300]\n");
+    let place = format!("{}:2:23", net.home().path("filterd.yaml").display());
+    net.filterd(["reload"]).exits(3).complains(&place).complains("203.0.113.300");
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.daemon().signal(Signal::SIGHUP);
+    net.filterd(["ping"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn a_list_that_disappeared_keeps_what_it_had() {
+    let mut net = Net::new();
+    let list = net.file("drop.txt", "203.0.113.7\n");
+    net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
+    std::fs::remove_file(list).expect("it was there");
+    let told = net.filterd(["reload", "--json"]).succeeds().json();
+    assert!(told["warnings"][0].as_str().expect("a warning").contains("drop.txt"));
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn a_list_taken_out_of_the_config_lets_go() {
+    let mut net = Net::new();
+    net.file("drop.txt", "203.0.113.7\n");
+    net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
+    net.configure("lists: []");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn an_unchanged_config_changes_nothing() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    let told = net.filterd(["reload", "--json"]).succeeds().json();
+    assert_eq!((&told["entered"], &told["left"]), (&0.into(), &0.into()));
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn counters_survive_a_reload() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.expect(ATTACKER).dropped();
+    let before = net.counted("ipv4_address");
+    net.configure("enforce: false\nblock: [203.0.113.0/24]");
+    net.filterd(["reload"]).succeeds();
+    assert_eq!((before, net.counted("ipv4_address")), (1, 1));
+}

@@ -1,0 +1,127 @@
+//! Two judges of one frame: the bytecode in the kernel, and the same code run here. They must always agree.
+
+use aya::programs::{TestRun, TestRunOptions, Xdp};
+use aya_obj::programs::XdpAttachType;
+use filter_common::hash::Address6;
+use filter_common::packet;
+use filter_common::target::{Span, Target};
+use filter_common::verdict::{Reason, Verdict};
+use filterd::blocklist::{Blocklist, Kind, Moment, Targets};
+use filterd::kernel::{Needs, Table};
+use harness::{Frame, Home};
+
+/// A frame, what should be told of it, and why.
+pub type Case = (Frame, Reason, &'static str);
+
+/// The shortest frame that the kernel takes for a test: an Ethernet header.
+pub const SHORTEST: usize = 14;
+
+/// While these targets are blocked, both judges say of each frame what is expected.
+#[track_caller]
+pub fn agree<T: AsRef<str>>(blocked: &[T], cases: impl IntoIterator<Item = Case>) {
+    let judges = Judges::blocking(blocked);
+    let wrong: Vec<String> = cases.into_iter().filter_map(|case| judges.objection(&case)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// While these targets are blocked, both judges say the same of each frame, whatever that is.
+#[track_caller]
+pub fn agree_on(blocked: &[&str], frames: impl IntoIterator<Item = Vec<u8>>) {
+    let judges = Judges::blocking(blocked);
+    for frame in frames {
+        let (here, there) = (judges.natively(&frame), judges.as_bytecode(&frame));
+        assert_eq!(here, there, "natively and as bytecode, of {frame:02x?}");
+    }
+}
+
+/// Tables filled by filterd's own code, and the root program through which packets reach them.
+struct Judges {
+    table: Table,
+    program: Xdp,
+    // Dropped last: the pins.
+    _home: Home,
+}
+
+impl Judges {
+    fn blocking<T: AsRef<str>>(blocked: &[T]) -> Self {
+        let home = Home::new();
+        let mut table = Table::open(home.pins()).expect("root may load programs");
+        let targets: Targets = blocked.iter().flat_map(|text| targets(text.as_ref())).collect();
+        let mut blocklist = Blocklist::default();
+        let list = blocklist.lists_mut().get_or_make("blocked", Kind::Live).expect("it is the first list");
+        table.reserve(&needs(&targets), &blocklist).expect("there is room");
+        let effects = blocklist.replace(list, &targets, Moment::now());
+        table.carry_out(&effects, &blocklist).expect("there is room");
+        let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
+        Self { table, program: program.expect("the root program is pinned"), _home: home }
+    }
+
+    fn objection(&self, (frame, expected, why): &Case) -> Option<String> {
+        let bytes = frame.bytes([6; 6]);
+        let (here, there) = (self.natively(&bytes), self.as_bytecode(&bytes));
+        let right = here == expected.verdict() && there == expected.verdict();
+        (!right)
+            .then(|| format!("{frame} ({why}): {expected:?}, but natively {here:?}, as bytecode {there:?}"))
+    }
+
+    fn natively(&self, frame: &[u8]) -> Verdict {
+        self.table.judge(packet::source(&Memory(frame)))
+    }
+
+    /// What the program does, and the reason that it counts.
+    fn as_bytecode(&self, frame: &[u8]) -> Verdict {
+        const XDP_DROP: u32 = 1;
+        const XDP_PASS: u32 = 2;
+        let before = self.counters();
+        let options = TestRunOptions { data_in: Some(frame), ..TestRunOptions::new() };
+        let action = self.program.test_run(options).expect("the kernel runs it").return_value;
+        let counted = self.counters().into_iter().zip(before).filter(|(after, before)| after.1 != before.1);
+        let reasons: Vec<Reason> = counted.map(|(after, _)| after.0).collect();
+        match (action, &reasons[..]) {
+            (XDP_DROP, [reason]) => Verdict::Drop(*reason),
+            (XDP_PASS, [reason]) => Verdict::Pass(*reason),
+            _ => panic!("action {action} for the reasons {reasons:?}, of {frame:02x?}"),
+        }
+    }
+
+    fn counters(&self) -> Vec<(Reason, u64)> {
+        self.table.counters().expect("counters can be read")
+    }
+}
+
+/// A frame in plain memory.
+struct Memory<'a>(&'a [u8]);
+
+impl packet::Frame for Memory<'_> {
+    fn u16(&self, at: usize) -> Option<u16> {
+        self.0.u16(at)
+    }
+
+    fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
+        self.0.ipv4(at)
+    }
+
+    fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
+        self.0.ipv6(at)
+    }
+}
+
+fn targets(text: &str) -> impl Iterator<Item = Target> {
+    let span: Span = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    span.into_iter()
+}
+
+fn needs(targets: &Targets) -> Needs {
+    let mut needs = Needs::default();
+    for target in targets.iter() {
+        match target {
+            Target::V4(prefix) if prefix.length() <= 24 => needs.networks = true,
+            Target::V4(prefix) => needs.addresses += 1 << (32 - prefix.length()),
+            Target::V6(prefix) => {
+                needs.six += 1;
+                needs.lengths.insert(prefix.length());
+            }
+        }
+    }
+    needs
+}

@@ -1,0 +1,9 @@
+//! Frames through the real bytecode, by BPF_PROG_TEST_RUN, and through the same code run natively. Needs root.
+
+mod addresses;
+mod judges;
+mod others;
+mod prefixes;
+mod tags;
+mod truncated;
+mod wild;

@@ -1,0 +1,49 @@
+//! The crates that code here can name: the dependencies that the manifests list.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Their names, as code spells them.
+pub fn names(root: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for manifest in manifests(root)? {
+        let text =
+            fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+        names.extend(listed(&text));
+    }
+    Ok(names)
+}
+
+fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
+    let packages = entries.flatten().map(|entry| entry.path().join("Cargo.toml"));
+    Ok(packages.chain([root.join("Cargo.toml")]).filter(|manifest| manifest.exists()).collect())
+}
+
+/// The keys of `[dependencies]` and of the sections like it.
+fn listed(manifest: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut is_inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_inside = line.ends_with("dependencies]");
+        } else if is_inside && let Some((name, _)) = line.split_once(['=', '.']) {
+            names.push(name.trim().replace('-', "_"));
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dependencies_are_read_and_nothing_else() {
+        let manifest = "[package]\nname = \"x\"\n\n[dependencies]\n# one\naya-ebpf = \"0.2\"\nnix.workspace = true\n\n\
+                        [build-dependencies]\nxtask = { path = \"..\" }\n[lints]\nworkspace = true\n";
+        assert_eq!(listed(manifest), ["aya_ebpf", "nix", "xtask"]);
+    }
+}

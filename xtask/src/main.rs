@@ -1,0 +1,21 @@
+//! The one door: `cargo xtask TASK`.
+
+#![forbid(unsafe_code)]
+
+mod build;
+mod check;
+mod demo;
+mod run;
+mod task;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    task::Xtask::parse().perform().unwrap_or_else(|error| {
+        eprintln!("xtask: {error:#}");
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,99 @@
+//! The tasks, as they are typed.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xtask::toolchain;
+
+use crate::build::Profile;
+use crate::{build, check, demo, run, test};
+
+/// Everything that is done to this project is done through this door.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+pub struct Xtask {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Find what building for BPF needs, or install it
+    Toolchain,
+    /// Build the BPF programs and the daemon, and tell where it lies
+    Build {
+        /// Build for speed (this is the default)
+        #[arg(long, conflicts_with = "debug")]
+        release: bool,
+        /// Build for debugging
+        #[arg(long)]
+        debug: bool,
+    },
+    /// Check format, lints, who imports whom, and where unsafe code lies
+    Check,
+    /// Run the tests: all of them (as root), or one ring
+    Test {
+        /// Without a ring, all of them
+        #[arg(value_enum)]
+        ring: Option<test::Ring>,
+        /// For the test programs themselves, after `--`: names to choose, or flags
+        #[arg(last = true)]
+        filter: Vec<OsString>,
+    },
+    /// Build the daemon and run it with these arguments, as in `cargo xtask run --iface eth0`
+    #[command(disable_help_flag = true)]
+    Run {
+        /// Handed on as they are
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// See it block and unblock a visitor, in network namespaces of its own (as root)
+    Demo,
+}
+
+impl Xtask {
+    pub fn perform(self) -> Result<ExitCode> {
+        match self.task {
+            Task::Toolchain => println!("{}", toolchain::ensure()?),
+            Task::Build { debug, .. } => {
+                println!(
+                    "{}",
+                    build::daemon(if debug { Profile::Debug } else { Profile::Release })?.display()
+                );
+            }
+            Task::Check => check::all()?,
+            Task::Test { ring, filter } => return test::run(ring, &filter),
+            Task::Run { arguments } => run::daemon(&arguments)?,
+            Task::Demo => demo::show()?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_tasks_do_not_contradict_each_other() {
+        Xtask::command().debug_assert();
+    }
+
+    #[test]
+    fn run_hands_its_arguments_on_as_they_are() {
+        let words = ["--iface", "eth0", "--help", "-q"];
+        let xtask = Xtask::try_parse_from(["xtask", "run"].into_iter().chain(words)).unwrap();
+        let Task::Run { arguments } = xtask.task else { panic!("not run: {xtask:?}") };
+        assert_eq!(arguments, words);
+    }
+
+    #[test]
+    fn test_takes_a_ring_and_a_filter() {
+        let xtask = Xtask::try_parse_from(["xtask", "test", "network", "--", "vlan"]).unwrap();
+        let Task::Test { ring, filter } = xtask.task else { panic!("not test: {xtask:?}") };
+        assert_eq!((ring, filter), (Some(test::Ring::Network), vec!["vlan".into()]));
+    }
+}

@@ -1,0 +1,93 @@
+//! `test`: the units, then the rings of stories as root, and one line that counts them all.
+
+mod tally;
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+use xtask::{debian, process, toolchain, workspace};
+
+use crate::build::{self, Profile};
+use tally::Tally;
+
+/// The rings of tests, from the inside out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Ring {
+    /// Pure code; needs no root
+    Units,
+    /// The BPF programs on crafted frames, in the kernel
+    Program,
+    /// A running daemon between network namespaces
+    Network,
+}
+
+/// What stories call.
+const TOOLS: [debian::Tool; 4] =
+    [("ip", "iproute2"), ("nsenter", "util-linux"), ("bpftool", "bpftool"), ("llvm-objdump", "llvm")];
+
+const RINGS: [Ring; 3] = [Ring::Units, Ring::Program, Ring::Network];
+
+impl Ring {
+    /// The test program; the units are what the manifest calls its default members.
+    fn stories(self) -> Option<&'static str> {
+        match self {
+            Self::Units => None,
+            Self::Program => Some("program"),
+            Self::Network => Some("network"),
+        }
+    }
+}
+
+/// Runs a ring, or all of them, with `filter` handed on to the test programs.
+pub fn run(ring: Option<Ring>, filter: &[OsString]) -> Result<ExitCode> {
+    let rings = ring.map_or(RINGS.to_vec(), |ring| vec![ring]);
+    toolchain::ensure()?;
+    let mut tally = Tally::default();
+    for ring in rings {
+        run_ring(ring, filter, &mut tally)?;
+    }
+    tally.skipped().iter().for_each(|reason| println!("{reason}"));
+    println!("{tally}");
+    Ok(if tally.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn run_ring(ring: Ring, filter: &[OsString], tally: &mut Tally) -> Result<()> {
+    let mut cargo = workspace::cargo();
+    cargo.args(["test", "--no-fail-fast"]);
+    if let Some(stories) = ring.stories() {
+        cargo.args(["--package", "filterd-tests", "--test", stories]).env("FILTERD_BIN", daemon()?);
+    }
+    // A story that skips itself says so on its output, which is shown only on request.
+    cargo.args(["--", "--show-output"]).args(filter);
+    count(&mut cargo, tally)
+}
+
+/// What stories need beside themselves: root, some tools, and the daemon.
+fn daemon() -> Result<PathBuf> {
+    ensure!(
+        process::is_root(),
+        "the stories of programs and networks need root\n       try `cargo xtask test units`, or all as root: sudo env \"PATH=$PATH\" \"HOME=$HOME\" cargo xtask test"
+    );
+    debian::provide(&TOOLS)?;
+    build::daemon(Profile::Release)
+}
+
+/// Runs tests, shows what they print, and counts it.
+fn count(cargo: &mut Command, tally: &mut Tally) -> Result<()> {
+    eprintln!("$ {}", process::line(cargo));
+    let mut tests = cargo.stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
+    let output = tests.stdout.take().context("the tests have no output")?;
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line.context("cannot read what the tests print")?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        tally.read(&line);
+    }
+    let status = tests.wait().context("cannot wait for the tests")?;
+    tally.end_run(status.success());
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Counts tests by what their programs print, over several programs and runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a story begins the line with that tells why it did not run.
+const SKIPPED: &str = "SKIPPED ";
+
+/// The sums so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    passed: usize,
+    failed: usize,
+    ignored: usize,
+    /// Why a test skipped itself, by test, for libtest counts these among the passed.
+    skipped: BTreeMap<String, String>,
+    /// The test whose output is being read.
+    speaker: Option<String>,
+    failed_before: usize,
+}
+
+impl Tally {
+    /// Takes in one line.
+    pub fn read(&mut self, line: &str) {
+        if let Some(sums) = line.strip_prefix("test result: ") {
+            self.speaker = None;
+            self.passed += sum(sums, "passed");
+            self.failed += sum(sums, "failed");
+            self.ignored += sum(sums, "ignored");
+        } else if let Some(test) =
+            line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
+        {
+            self.speaker = Some(test.to_owned());
+        } else if line.starts_with(SKIPPED) {
+            let test = self.speaker.clone().unwrap_or_else(|| line.to_owned());
+            self.skipped.entry(test).or_insert_with(|| line.to_owned());
+        }
+    }
+
+    /// A run has ended. One that failed without a failed test did not compile, or died: that counts as one.
+    pub fn end_run(&mut self, succeeded: bool) {
+        if !succeeded && self.failed == self.failed_before {
+            self.failed += 1;
+        }
+        self.failed_before = self.failed;
+        self.speaker = None;
+    }
+
+    /// Why tests skipped themselves.
+    pub fn skipped(&self) -> Vec<&str> {
+        self.skipped.values().map(String::as_str).collect()
+    }
+
+    /// Something ran, and nothing failed.
+    pub fn is_good(&self) -> bool {
+        self.failed == 0 && self.passed > 0
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let passed = self.passed.saturating_sub(self.skipped.len());
+        write!(f, "{passed} passed, {} failed, {} skipped", self.failed, self.ignored + self.skipped.len())
+    }
+}
+
+/// The 12 of "ok. 12 passed; 0 failed; …".
+fn sum(sums: &str, of: &str) -> usize {
+    let words: Vec<&str> = sums.split([' ', ';', '.']).collect();
+    let found = words.windows(2).find(|pair| pair[1] == of);
+    found.and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(text: &str, succeeded: bool) -> Tally {
+        let mut tally = Tally::default();
+        text.lines().for_each(|line| tally.read(line));
+        tally.end_run(succeeded);
+        tally
+    }
+
+    #[test]
+    fn programs_are_added_up() {
+        let text = "test a ... ok\ntest result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.10s\n\
+                    test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 4 filtered out; finished in 0.10s";
+        let tally = tally(text, false);
+        assert_eq!(tally.to_string(), "15 passed, 2 failed, 1 skipped");
+        assert!(!tally.is_good());
+    }
+
+    #[test]
+    fn a_test_that_skips_itself_did_not_pass() {
+        let text = "---- vlan::five stdout ----\nSKIPPED vlan::five: no such thing\nSKIPPED again\n\n\
+                    ---- other stdout ----\nhello\n\
+                    test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s";
+        let tally = tally(text, true);
+        assert_eq!(tally.to_string(), "2 passed, 0 failed, 1 skipped");
+        assert_eq!(tally.skipped(), ["SKIPPED vlan::five: no such thing"]);
+        assert!(tally.is_good());
+    }
+
+    #[test]
+    fn a_run_that_dies_is_a_failure() {
+        let tally = tally("running 3 tests\ntest a ... ok", false);
+        assert_eq!(tally.to_string(), "0 passed, 1 failed, 0 skipped");
+    }
+
+    #[test]
+    fn each_run_can_die() {
+        let mut tally = tally("test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured", false);
+        tally.end_run(false);
+        assert_eq!(tally.to_string(), "1 passed, 2 failed, 0 skipped");
+    }
+
+    #[test]
+    fn nothing_run_is_nothing_proven() {
+        assert!(!tally("", true).is_good());
+    }
+}

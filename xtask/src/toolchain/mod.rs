@@ -1,0 +1,78 @@
+//! What building for BPF needs: a compiler that brings the source of its library, and a linker whose LLVM is no older.
+//!
+//! This is the only place in the project that knows where they come from.
+
+mod compiler;
+mod linker;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::debian;
+pub use compiler::Compiler;
+
+/// A compiler and a linker that fit together.
+#[derive(Debug)]
+pub struct Toolchain {
+    pub compiler: Compiler,
+    pub linker: PathBuf,
+}
+
+impl fmt::Display for Toolchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "compiler  {}\nlinker    {}", self.compiler, self.linker.display())
+    }
+}
+
+/// The toolchain that is there. Takes milliseconds and changes nothing.
+pub fn find() -> Result<Toolchain> {
+    search().ok_or_else(|| {
+        anyhow!(
+            "cannot build for BPF: {}\n       try `cargo xtask build` (or `cargo xtask toolchain`): it installs what is missing",
+            missing()
+        )
+    })
+}
+
+/// The toolchain that is there, else one installed now.
+pub fn ensure() -> Result<Toolchain> {
+    if let Some(toolchain) = search() {
+        return Ok(toolchain);
+    }
+    eprintln!("{}: installing it, once.", missing());
+    install().with_context(|| {
+        format!(
+            "cannot install what building for BPF needs\n       {}\n       {}",
+            "or bring your own: `rustup toolchain install nightly --component rust-src`",
+            "and a bpf-linker whose LLVM is no older than that compiler's: `cargo binstall bpf-linker`"
+        )
+    })
+}
+
+fn search() -> Option<Toolchain> {
+    compiler::all().find_map(|compiler| {
+        let linker = linker::find(compiler.llvm)?;
+        Some(Toolchain { compiler, linker })
+    })
+}
+
+fn install() -> Result<Toolchain> {
+    debian::refresh();
+    let compiler = match compiler::all().find(|compiler| linker::can_be_built(compiler.llvm)) {
+        Some(compiler) => compiler,
+        None => compiler::install(&linker::packages(compiler::USUAL_LLVM))?,
+    };
+    let linker = linker::install(&compiler)?;
+    Ok(Toolchain { compiler, linker })
+}
+
+fn missing() -> String {
+    match compiler::all().next() {
+        Some(compiler) => {
+            format!("no bpf-linker with LLVM {} or newer is here for {compiler}", compiler.llvm)
+        }
+        None => "no Rust compiler here brings the source of its library".to_owned(),
+    }
+}

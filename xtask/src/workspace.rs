@@ -1,0 +1,55 @@
+//! The work tree: where it lies, where its builds go, and its own cargo.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+/// The top of the work tree.
+pub fn root() -> PathBuf {
+    // Cargo tells this to what it runs; what was compiled in may be a tree that has moved since.
+    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).parent().expect("every package lies in the work tree").to_owned()
+}
+
+/// The cargo that started us, in the work tree.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+/// The directory that cargo builds in, whatever set it: this very program was built there.
+pub fn target() -> Result<PathBuf> {
+    let program = this_program()?;
+    let marked = program.ancestors().find(|directory| directory.join("CACHEDIR.TAG").exists());
+    Ok(marked.map_or_else(|| root().join("target"), Path::to_owned))
+}
+
+/// Where a build of the daemon lies. `profile` is a directory's name: `release` or `debug`.
+pub fn daemon(profile: &str) -> Result<PathBuf> {
+    let program = this_program()?;
+    let profiles = program.ancestors().nth(2).context("this program lies in no build directory")?;
+    Ok(profiles.join(profile).join("filterd"))
+}
+
+fn this_program() -> Result<PathBuf> {
+    env::current_exe().context("cannot tell where this program lies")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_the_work_tree() {
+        assert!(root().join("Cargo.lock").exists());
+    }
+
+    #[test]
+    fn builds_go_where_this_test_was_built() {
+        let test = env::current_exe().unwrap();
+        assert!(test.starts_with(target().unwrap()));
+    }
+}
