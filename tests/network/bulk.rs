@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::thread;
 
 use harness::{Net, Random};
 
@@ -28,6 +29,26 @@ fn a_hundred_thousand_from_standard_input() {
     only_these_are_dropped(&net, kept, gone);
     net.filterd(["flush"]).succeeds();
     assert_eq!(net.send_from(&listed).len(), listed.len(), "all of them arrive again");
+}
+
+#[test]
+fn while_the_table_grows_the_listed_are_dropped_and_the_others_pass() {
+    let mut all = Random(4).addresses(102_000);
+    let (unlisted, listed) = (all.split_off(101_000), all.split_off(100_000));
+    let net = Net::with_filterd("");
+    net.filterd_reading(["add", "-"], &lines(&listed)).succeeds();
+    let home = net.home();
+    thread::scope(|scope| {
+        let growing = scope.spawn(|| {
+            for part in all.chunks(20_000) {
+                home.filterd_reading(["add", "-"], &lines(part)).succeeds();
+            }
+        });
+        while !growing.is_finished() {
+            only_these_are_dropped(&net, &listed, &unlisted);
+        }
+    });
+    only_these_are_dropped(&net, &[listed, all].concat(), &unlisted);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! `filterd reload` and SIGHUP: the difference is applied, or nothing at all.
 
+use std::thread;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net, Random};
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -124,4 +125,51 @@ fn counters_survive_a_reload() {
     net.configure("enforce: false\nblock: [203.0.113.0/24]");
     net.filterd(["reload"]).succeeds();
     assert_eq!((before, net.counted("ipv4_address")), (1, 1));
+}
+
+#[test]
+fn nobody_slips_through_while_other_targets_take_over() {
+    let mut net = Net::new();
+    let mut random = Random(5);
+    net.file("narrow.txt", &format!("{NARROW}{}", crowd(&mut random)));
+    net.file("wide.txt", &format!("{WIDE}{}", crowd(&mut random)));
+    let configs = ["narrow", "wide"].map(|name| format!("lists: [{{name: drop, path: $HOME/{name}.txt}}]"));
+    net.start(&configs[0]);
+    while_reloading_between(&configs, &net);
+}
+
+#[test]
+fn nobody_slips_through_while_a_target_moves_to_another_list() {
+    let mut net = Net::new();
+    net.file("drop.txt", NARROW);
+    let configs =
+        ["block: [203.0.113.7, \"2001:db8:bad::/64\"]", "lists: [{name: drop, path: $HOME/drop.txt}]"];
+    net.start(configs[0]);
+    while_reloading_between(&configs, &net);
+}
+
+const NARROW: &str = "203.0.113.7\n2001:db8:bad::/64\n";
+const WIDE: &str = "203.0.113.0/24\n2001:db8:bad::/48\n";
+
+/// So many others in a list that a reload takes its time.
+fn crowd(random: &mut Random) -> String {
+    random.addresses(30_000).iter().fold(String::new(), |text, address| text + &address.to_string() + "\n")
+}
+
+/// Both configurations block both attackers, by different means: at no moment does one of them pass.
+fn while_reloading_between(configs: &[impl AsRef<str> + Sync; 2], net: &Net) {
+    let (attackers, bystanders) = ([ATTACKER, ATTACKER6], [BYSTANDER, BYSTANDER6]);
+    let home = net.home();
+    thread::scope(|scope| {
+        let reloading = scope.spawn(move || {
+            for config in configs.iter().cycle().take(20) {
+                home.write("filterd.yaml", config.as_ref());
+                home.filterd(["reload"]).succeeds();
+            }
+        });
+        while !reloading.is_finished() {
+            net.expect_each((0..50).flat_map(|_| attackers)).dropped();
+            net.expect_each(bystanders).passes();
+        }
+    });
 }

@@ -10,12 +10,13 @@ mod effect;
 mod lists;
 mod moment;
 mod query;
+mod targets;
 
 use std::collections::BTreeMap;
 
 use filter_common::target::Target;
 
-pub use crate::source::Targets;
+pub use targets::Targets;
 pub use claims::Claim;
 use claims::{ClaimsId, Registry};
 use cover::Cover;
@@ -83,25 +84,23 @@ impl Blocklist {
         true
     }
 
-    /// `list` wants these targets from now on, and no others.
-    pub fn replace(&mut self, list: ListId, targets: &Targets, now: Moment) -> Effects {
-        let mut effects = Effects::default();
-        self.remove_all(list, |target| !targets.contains(target), &mut effects);
+    /// `list` wants these targets for good, whatever else it wants.
+    pub fn extend(&mut self, list: ListId, targets: &Targets, now: Moment, effects: &mut Effects) {
         let claim = Claim { list, since: now, until: None, note: None };
         if self.addresses.is_empty() {
-            self.take_in(&targets.addresses, &claim, &mut effects);
+            self.take_in(&targets.addresses, &claim, effects);
         }
-        for target in targets.iter() {
-            self.add(target, claim.clone(), &mut effects);
-        }
-        effects
+        targets.iter().for_each(|target| _ = self.add(target, claim.clone(), effects));
+    }
+
+    /// `list` wants none but these.
+    pub fn restrict(&mut self, list: ListId, targets: &Targets, effects: &mut Effects) {
+        self.remove_all(list, |target| !targets.contains(target), effects);
     }
 
     /// `list` lets go of everything.
-    pub fn release(&mut self, list: ListId) -> Effects {
-        let mut effects = Effects::default();
-        self.remove_all(list, |_| true, &mut effects);
-        effects
+    pub fn release(&mut self, list: ListId, effects: &mut Effects) {
+        self.remove_all(list, |_| true, effects);
     }
 
     /// Lets go of everything whose time is over at `now`.

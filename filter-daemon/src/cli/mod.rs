@@ -87,8 +87,10 @@ Examples:
   filterd test 203.0.113.7                is it dropped, and why
   filterd status                          what filterd does at the moment
 
-Exit codes: 0 done or yes, 1 no, 2 usage or unparsable target, 3 config invalid, 4 nothing changed under
---strict, 5 refused by the guard, 6 daemon not running or not permitted, 7 partly applied, 8 kernel refused";
+Exit codes:
+  0 done, or yes        3 config invalid              6 daemon not running, or not permitted
+  1 no                  4 nothing changed (--strict)  7 partly applied
+  2 usage, bad target   5 refused by the guard        8 refused by the kernel";
 
 const WHAT_TO_TYPE: &str = "\
 filterd drops packets by source address before the kernel's network stack sees them.

@@ -1,5 +1,7 @@
 //! What was loaded becomes the blocklist: every list of the configuration as it now is, and none that is gone from it.
 
+use std::path::PathBuf;
+
 use tracing::info;
 
 use super::error::DaemonError;
@@ -7,64 +9,70 @@ use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
 use crate::blocklist::{Effects, Kind, ListId, Moment, Targets};
 use crate::control::wire::Reloaded;
-use crate::kernel::KernelError;
+use crate::source::ListFile;
 
 /// The list that holds the configuration's own `block:`.
 pub const CONFIG_LIST: &str = "config";
 
 impl Owner {
     /// Makes the lists of the configuration what was loaded. Room is made first: if there is none, nothing changes.
+    /// Every list takes in what is new before any lets go, so that a target that moves from one to another stays blocked.
     pub fn apply(&mut self, loaded: Loaded) -> Result<Reloaded, DaemonError> {
-        let Loaded { config, block, lists } = loaded;
-        self.table.enforce(config.enforce);
-        self.reserve(block.iter().chain(lists.iter().flat_map(targets)))?;
-        let mut reloaded = Reloaded::default();
-        let gone = self.lists_gone(&lists);
-        let config_list = self.list(CONFIG_LIST, Kind::Config)?;
-        self.replace(config_list, &block, &mut reloaded)?;
-        let paths: Vec<_> = config.lists.iter().map(|list| list.path.clone()).collect();
-        self.stamps.retain(|path, _| paths.contains(path));
-        for (list, path) in lists.into_iter().zip(paths) {
-            self.apply_list(list, path, &mut reloaded)?;
-        }
-        for list in gone {
-            let effects = self.blocklist.release(list);
-            self.carry_out_of_reload(&effects, &mut reloaded)?;
-        }
-        self.config = config;
-        Ok(reloaded)
+        self.table.enforce(loaded.config.enforce);
+        self.reserve(loaded.block.iter().chain(loaded.files().flat_map(|file| file.targets.iter())))?;
+        let gone = self.lists_gone(&loaded.lists);
+        let read = self.lists_read(&loaded)?;
+        let mut effects = Effects::default();
+        let now = Moment::now();
+        read.iter().for_each(|(list, targets)| self.blocklist.extend(*list, targets, now, &mut effects));
+        read.iter().for_each(|(list, targets)| self.blocklist.restrict(*list, targets, &mut effects));
+        gone.into_iter().for_each(|list| self.blocklist.release(list, &mut effects));
+        self.table.carry_out(&effects, &self.blocklist)?;
+        Ok(self.note(loaded, &effects))
     }
 
-    fn apply_list(&mut self, list: LoadedList, path: std::path::PathBuf, reloaded: &mut Reloaded) -> Result<(), DaemonError> {
-        let id = self.list(&list.name, Kind::File)?;
-        match list.found {
+    /// The lists that were read, each with what it wants now.
+    fn lists_read<'a>(&mut self, loaded: &'a Loaded) -> Result<Vec<(ListId, &'a Targets)>, DaemonError> {
+        let mut read = vec![(self.list(CONFIG_LIST, Kind::Config)?, &loaded.block)];
+        for list in &loaded.lists {
+            let id = self.list(&list.name, Kind::File)?;
+            if let Found::Read(file, _) = &list.found {
+                read.push((id, &file.targets));
+            }
+        }
+        Ok(read)
+    }
+
+    /// Remembers how each file was found, and tells what the operator should know.
+    fn note(&mut self, loaded: Loaded, effects: &Effects) -> Reloaded {
+        let (entered, left) = (effects.entered.len() as u64, effects.left.len() as u64);
+        let mut reloaded = Reloaded { entered, left, ..Reloaded::default() };
+        let paths: Vec<_> = loaded.config.lists.iter().map(|list| list.path.clone()).collect();
+        self.stamps.retain(|path, _| paths.contains(path));
+        for (list, path) in loaded.lists.into_iter().zip(paths) {
+            self.note_list(list, path, &mut reloaded);
+        }
+        self.config = loaded.config;
+        reloaded
+    }
+
+    fn note_list(&mut self, list: LoadedList, path: PathBuf, reloaded: &mut Reloaded) {
+        let LoadedList { name, found } = list;
+        match found {
             Found::Unchanged => reloaded.unchanged += 1,
             Found::Unusable(error) => {
-                let kept = self.blocklist.lists().get(id).targets;
-                reloaded.warnings.push(format!("list {} keeps its {kept} targets: {error}", list.name));
-                self.unusable.insert(list.name, error);
+                let kept = self.blocklist.lists().find(&name).map_or(0, |id| self.blocklist.lists().get(id).targets);
+                reloaded.warnings.push(format!("list {name} keeps its {kept} targets: {error}"));
+                self.unusable.insert(name, error);
             }
             Found::Read(file, stamp) => {
-                self.unusable.remove(&list.name);
-                self.replace(id, &file.targets, reloaded)?;
-                info!("list {}: {} targets", list.name, file.targets.len());
-                warn_of_rejected(&list.name, &file, &mut reloaded.warnings);
-                self.rejected.insert(list.name, file.rejected_count);
+                info!("list {name}: {} targets", file.targets.len());
+                warn_of_rejected(&name, &file, &mut reloaded.warnings);
+                self.unusable.remove(&name);
+                self.rejected.insert(name, file.rejected_count);
                 stamp.into_iter().for_each(|stamp| _ = self.stamps.insert(path.clone(), stamp));
             }
         }
-        Ok(())
-    }
-
-    fn replace(&mut self, list: ListId, targets: &Targets, reloaded: &mut Reloaded) -> Result<(), KernelError> {
-        let effects = self.blocklist.replace(list, targets, Moment::now());
-        self.carry_out_of_reload(&effects, reloaded)
-    }
-
-    fn carry_out_of_reload(&mut self, effects: &Effects, reloaded: &mut Reloaded) -> Result<(), KernelError> {
-        reloaded.entered += effects.entered.len() as u64;
-        reloaded.left += effects.left.len() as u64;
-        self.table.carry_out(effects, &self.blocklist)
     }
 
     /// File lists that the configuration no longer names.
@@ -79,16 +87,8 @@ impl Owner {
     }
 }
 
-fn targets(list: &LoadedList) -> impl Iterator<Item = filter_common::target::Target> + '_ {
-    let file = match &list.found {
-        Found::Read(file, _) => Some(file),
-        Found::Unchanged | Found::Unusable(_) => None,
-    };
-    file.into_iter().flat_map(|file| file.targets.iter())
-}
-
 /// The first lines that were not understood, and how many there were.
-fn warn_of_rejected(name: &str, file: &crate::source::ListFile, warnings: &mut Vec<String>) {
+fn warn_of_rejected(name: &str, file: &ListFile, warnings: &mut Vec<String>) {
     const TOLD: usize = 5;
     if file.rejected_count == 0 {
         return;

@@ -6,7 +6,7 @@
 mod apply;
 mod error;
 mod log;
-mod needs;
+pub mod needs;
 mod owner;
 mod reload;
 mod report;

@@ -40,6 +40,16 @@ pub struct Loaded {
     pub lists: Vec<LoadedList>,
 }
 
+impl Loaded {
+    /// The list files that were read.
+    pub fn files(&self) -> impl Iterator<Item = &ListFile> {
+        self.lists.iter().filter_map(|list| match &list.found {
+            Found::Read(file, _) => Some(file),
+            Found::Unchanged | Found::Unusable(_) => None,
+        })
+    }
+}
+
 /// One list file as it was found.
 #[derive(Debug)]
 pub struct LoadedList {

@@ -75,16 +75,12 @@ impl Owner {
             Some(name) => vec![self.live_list(&name)?],
             None => self.blocklist.lists().iter().filter(|(_, list)| list.kind == Kind::Live).map(|(id, _)| id).collect(),
         };
-        let mut changed = wire::Changed::default();
-        for list in lists {
-            let held = self.blocklist.lists().get(list).targets;
-            let effects = self.blocklist.release(list);
-            self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
-            changed.named += held;
-            changed.changed += held;
-            changed.left += effects.left.len() as u64;
-        }
-        Ok(Reply::Changed(changed))
+        let held = lists.iter().map(|list| self.blocklist.lists().get(*list).targets).sum();
+        let mut effects = Effects::default();
+        lists.into_iter().for_each(|list| self.blocklist.release(list, &mut effects));
+        self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
+        let left = effects.left.len() as u64;
+        Ok(Reply::Changed(wire::Changed { named: held, changed: held, left, ..wire::Changed::default() }))
     }
 
     /// Asks the very tables that packets meet; the blocklist only says why.

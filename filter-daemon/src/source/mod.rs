@@ -5,9 +5,8 @@ mod lines;
 pub mod list;
 mod quad;
 mod rejected;
-mod targets;
 
 pub use list::{ListError, ListFile};
 pub use rejected::{Reason, Rejected};
 pub(crate) use rejected::{excerpt, printable};
-pub use targets::Targets;
+pub use crate::blocklist::Targets;

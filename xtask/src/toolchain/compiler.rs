@@ -21,10 +21,14 @@ const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web
 /// The LLVM of Debian's newest, before it is there to be asked.
 pub const USUAL_LLVM: u32 = 22;
 
-/// What a cargo or rustup around us sets for its own compiler, and must not reach another one.
-const LEAKS: [&str; 8] = [
+/// What a cargo or rustup around us sets for its own compiler, and what a build script is told: the names begin so.
+const LEAKS: [&str; 12] = [
     "CARGO_BUILD_",
+    "CARGO_CFG_",
     "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_FEATURE_",
+    "CARGO_MANIFEST_",
+    "CARGO_PKG_",
     "CARGO_PROFILE_",
     "CARGO_TARGET_",
     "CLIPPY_",
@@ -32,6 +36,9 @@ const LEAKS: [&str; 8] = [
     "RUSTFLAGS",
     "RUSTUP_TOOLCHAIN",
 ];
+
+/// Of what a build script is told, the names that are whole words. Other build scripts watch them and run anew.
+const TOLD: [&str; 7] = ["DEBUG", "HOST", "NUM_JOBS", "OPT_LEVEL", "OUT_DIR", "PROFILE", "TARGET"];
 
 /// A compiler with its cargo and the source of its library.
 #[derive(Debug)]
@@ -121,7 +128,7 @@ fn versions(about: &str) -> Option<(String, u32)> {
 
 fn leaks(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    LEAKS.iter().any(|leak| name.starts_with(leak))
+    TOLD.contains(&name.as_ref()) || LEAKS.iter().any(|leak| name.starts_with(leak))
 }
 
 #[cfg(test)]
@@ -162,7 +169,7 @@ mod tests {
         ] {
             assert!(leaks(OsStr::new(name)), "{name}");
         }
-        for name in ["CARGO_HOME", "CARGO_HTTP_CAINFO", "HOME", "RUSTUP_HOME", "PATH"] {
+        for name in ["CARGO_HOME", "CARGO_HTTP_CAINFO", "HOSTNAME", "HOME", "RUSTUP_HOME", "PATH"] {
             assert!(!leaks(OsStr::new(name)), "{name}");
         }
     }

@@ -1,0 +1,66 @@
+//! What `cargo xtask bench packet` measures filterd's program with, and against.
+//!
+//! `sender` gives every packet another source and hands it to the program under test: filterd's own, or one of those
+//! here. They read packets by the very code that filterd reads them by.
+
+#![no_std]
+#![no_main]
+#![deny(unsafe_code)]
+
+mod crowd;
+#[path = "../../src/frame.rs"]
+mod frame;
+#[path = "../../src/license.rs"]
+mod license;
+mod peers;
+mod sender;
+
+use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS};
+use aya_ebpf::macros::xdp;
+use aya_ebpf::programs::XdpContext;
+use filter_common::packet::{self, Source};
+
+#[xdp(frags)]
+pub fn bench_sender4(ctx: XdpContext) -> u32 {
+    sender::send4(&ctx);
+    XDP_PASS
+}
+
+#[xdp(frags)]
+pub fn bench_sender6(ctx: XdpContext) -> u32 {
+    sender::send6(&ctx);
+    XDP_PASS
+}
+
+/// The limit: who sent it is all that this asks.
+#[xdp(frags)]
+pub fn bench_parse(ctx: XdpContext) -> u32 {
+    action(match packet::source(&frame::InPlace::new(&ctx)) {
+        Source::V4(address) => address == 0,
+        Source::V6(address) => address.high == 0,
+        Source::NotIp | Source::Malformed | Source::Overtagged => true,
+    })
+}
+
+/// The floor of what a lookup can cost: one word of a table, chosen by the source, compared with it.
+#[xdp(frags)]
+pub fn bench_load(ctx: XdpContext) -> u32 {
+    action(match packet::source(&frame::InPlace::new(&ctx)) {
+        Source::V4(address) => peers::word_for(address) == u64::from(address),
+        Source::V6(_) | Source::NotIp | Source::Malformed | Source::Overtagged => false,
+    })
+}
+
+/// What most programs like filterd do.
+#[xdp(frags)]
+pub fn bench_hash(ctx: XdpContext) -> u32 {
+    action(match packet::source(&frame::InPlace::new(&ctx)) {
+        Source::V4(address) => peers::hash_holds(address),
+        Source::V6(_) | Source::NotIp | Source::Malformed | Source::Overtagged => false,
+    })
+}
+
+#[inline(always)]
+fn action(drop: bool) -> u32 {
+    if drop { XDP_DROP } else { XDP_PASS }
+}

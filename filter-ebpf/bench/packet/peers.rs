@@ -1,0 +1,37 @@
+//! What filterd is measured against: the maps that others look their lists up in.
+#![allow(unsafe_code, reason = "values of maps are reached by raw pointers")]
+
+use aya_ebpf::btf_maps::{Array, HashMap};
+use aya_ebpf::macros::btf_map;
+
+const MMAPABLE: usize = 1 << 10;
+
+/// Sizes are set when they are loaded.
+#[btf_map]
+static WORDS: Array<u64, 1, MMAPABLE> = Array::new();
+#[btf_map]
+static HASH: HashMap<u32, u64, 1> = HashMap::new();
+
+/// How many bits number the words.
+#[unsafe(no_mangle)]
+static INDEX_BITS: u64 = 0;
+
+/// The word that would tell of `address`.
+#[inline(always)]
+pub fn word_for(address: u32) -> u64 {
+    let bits = &raw const INDEX_BITS;
+    // SAFETY: it is a static. Volatile, because the loader gives it its value after compilation.
+    let bits = unsafe { bits.read_volatile() };
+    let index = u64::from(address).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits);
+    match WORDS.get_ptr(index as u32) {
+        // SAFETY: the map gave this pointer to a word of its own.
+        Some(word) => unsafe { word.read_volatile() },
+        None => 0,
+    }
+}
+
+/// Is `address` in the hash map?
+#[inline(always)]
+pub fn hash_holds(address: u32) -> bool {
+    HASH.get_ptr(address).is_some()
+}

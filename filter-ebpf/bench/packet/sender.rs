@@ -1,0 +1,85 @@
+//! Gives a packet another source, and hands it to the program under test.
+#![allow(unsafe_code, reason = "packets and statics are written and read by raw pointers, and a jump cannot be typed")]
+
+use aya_ebpf::btf_maps::ProgramArray;
+use aya_ebpf::helpers::{bpf_get_prandom_u32, bpf_ktime_get_ns};
+use aya_ebpf::macros::btf_map;
+use aya_ebpf::programs::XdpContext;
+
+use crate::crowd;
+
+/// One slot: the program under test.
+#[btf_map]
+static SUBJECT: ProgramArray<1> = ProgramArray::new();
+
+/// Who sends: so many of the crowd, from this number on.
+#[unsafe(no_mangle)]
+static FIRST: u64 = 0;
+#[unsafe(no_mangle)]
+static COUNT: u64 = 0;
+/// Does a packet wait until the one before it is done with? (0 or 1)
+#[unsafe(no_mangle)]
+static ALONE: u64 = 0;
+
+const ETHERNET: usize = 14;
+const SOURCE4: usize = ETHERNET + 12;
+const SOURCE6: usize = ETHERNET + 8;
+
+#[inline(always)]
+pub fn send4(ctx: &XdpContext) {
+    let source = crowd::address(choose());
+    if write(ctx, SOURCE4, source.to_be()) {
+        jump(ctx);
+    }
+}
+
+#[inline(always)]
+pub fn send6(ctx: &XdpContext) {
+    let source = crowd::network(choose());
+    if write(ctx, SOURCE6, source.to_be()) {
+        jump(ctx);
+    }
+}
+
+#[inline(always)]
+fn choose() -> u32 {
+    let random = u64::from(random());
+    (setting(&FIRST) + (random * setting(&COUNT) >> 32)) as u32
+}
+
+/// A processor reads its clock when it has done everything before; what depends on the time waits for that.
+#[inline(always)]
+fn random() -> u32 {
+    // SAFETY: it takes nothing and gives a number.
+    let random = unsafe { bpf_get_prandom_u32() };
+    if setting(&ALONE) == 0 {
+        return random;
+    }
+    // SAFETY: it takes nothing and gives a number.
+    let time = unsafe { bpf_ktime_get_ns() };
+    random.wrapping_add(time as u32)
+}
+
+#[inline(always)]
+fn setting(setting: &'static u64) -> u64 {
+    let word = &raw const *setting;
+    // SAFETY: it is a static. Volatile, because the loader gives it its value after compilation.
+    unsafe { word.read_volatile() }
+}
+
+#[inline(always)]
+fn write<T>(ctx: &XdpContext, at: usize, value: T) -> bool {
+    let start = ctx.data() + at;
+    let fits = start + size_of::<T>() <= ctx.data_end();
+    if fits {
+        // SAFETY: these bytes lie in the packet; BPF stores to packets need no alignment where this is built for.
+        unsafe { (start as *mut T).write_volatile(value) }
+    }
+    fits
+}
+
+#[inline(always)]
+fn jump(ctx: &XdpContext) {
+    // SAFETY: nothing in this program needs dropping, and where the jump fails the caller goes on.
+    unsafe { SUBJECT.tail_call(ctx, 0) }
+}
