@@ -10,7 +10,7 @@ use crate::{Words, WordsMut};
 pub const WORDS: u32 = HOT_WORDS + SETS * WAYS;
 
 const HOT_WORDS: u32 = 8;
-const SET_BITS: u32 = 8;
+const SET_BITS: u32 = 9;
 const SETS: u32 = 1 << SET_BITS;
 const WAYS: u32 = 8;
 
@@ -92,7 +92,7 @@ mod tests {
     fn an_entry_is_found_from_its_insertion_to_its_removal() {
         let words = vec![Cell::new(0); 2 * WORDS as usize];
         let (stash, neighbour) = (Stash::new(&words[..], 0), Stash::new(&words[..], WORDS));
-        for bits in [0, 1 << 8, u64::MAX] {
+        for bits in [0, 1 << 9, u64::MAX] {
             assert!(stash.insert(bits) && stash.insert(bits));
             assert!(stash.holds(bits) && stash.count() == 1);
             assert!(!neighbour.holds(bits) && neighbour.count() == 0);

@@ -1,11 +1,11 @@
-//! What killed test runs left behind: namespaces and pins that carry the number of a dead process.
+//! What killed test runs left behind: namespaces, pins and homes that carry the number of a dead process.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Every namespace and every pin directory of a test run begins like this.
+/// Everything of a test run begins like this.
 const PREFIX: &str = "filterd-test-";
 
 static MADE: AtomicU32 = AtomicU32::new(0);
@@ -17,15 +17,17 @@ pub fn unique_name() -> String {
 
 /// Removes what runs that are no more have left.
 pub fn remove() {
-    for name in orphans("/run/netns") {
+    for name in orphans(Path::new("/run/netns")) {
         let _ = Command::new("ip").args(["netns", "del", &name]).status();
     }
-    for name in orphans("/sys/fs/bpf") {
-        let _ = fs::remove_dir_all(Path::new("/sys/fs/bpf").join(name));
+    for place in [Path::new("/sys/fs/bpf"), &std::env::temp_dir()] {
+        for name in orphans(place) {
+            let _ = fs::remove_dir_all(place.join(name));
+        }
     }
 }
 
-fn orphans(directory: &str) -> Vec<String> {
+fn orphans(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_orphan(name)).collect()
 }

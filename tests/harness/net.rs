@@ -79,7 +79,9 @@ impl Net {
     /// Starts filterd with this configuration and these further arguments.
     #[track_caller]
     pub fn start_with(&mut self, config: &str, arguments: &[&str]) {
-        let mut command = self.host.command(&home::binary().to_string_lossy());
+        // A test run that is killed takes its daemons with it.
+        let mut command = self.host.command("setpriv");
+        command.args(["--pdeathsig", "KILL"]).arg(home::binary());
         command.args(daemon_arguments(&self.home, config)).args(arguments);
         self.daemon = Some(Daemon::start(&mut command, &self.home));
     }

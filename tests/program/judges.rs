@@ -6,7 +6,7 @@ use filter_common::hash::Address6;
 use filter_common::packet;
 use filter_common::target::{Span, Target};
 use filter_common::verdict::{Reason, Verdict};
-use filterd::blocklist::{Blocklist, Kind, Moment, Targets};
+use filterd::blocklist::{Blocklist, Effects, Kind, Moment, Targets};
 use filterd::kernel::{Needs, Table};
 use harness::{Frame, Home};
 
@@ -50,7 +50,8 @@ impl Judges {
         let mut blocklist = Blocklist::default();
         let list = blocklist.lists_mut().get_or_make("blocked", Kind::Live).expect("it is the first list");
         table.reserve(&needs(&targets), &blocklist).expect("there is room");
-        let effects = blocklist.replace(list, &targets, Moment::now());
+        let mut effects = Effects::default();
+        blocklist.extend(list, &targets, Moment::now(), &mut effects);
         table.carry_out(&effects, &blocklist).expect("there is room");
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
         Self { table, program: program.expect("the root program is pinned"), _home: home }

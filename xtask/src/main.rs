@@ -8,6 +8,7 @@ mod demo;
 mod run;
 mod task;
 mod test;
+mod vm;
 
 use std::process::ExitCode;
 

@@ -87,6 +87,10 @@ impl Scheme for Exact {
         Home { bucket: home.bucket ^ self.offset(remainder), code: home.code ^ FIRST }
     }
 
+    fn is_first(&self, home: Home) -> bool {
+        home.code & FIRST != 0 && home.code >> self.below != 0
+    }
+
     fn token(&self, key: u64) -> Token {
         Token { stash: 0, bits: self.token_bits(self.shuffle(key)) }
     }

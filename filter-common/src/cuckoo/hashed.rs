@@ -52,6 +52,11 @@ impl Scheme for Hashed {
         self.across(home)
     }
 
+    /// A fingerprint does not tell.
+    fn is_first(&self, _home: Home) -> bool {
+        false
+    }
+
     fn token(&self, key: Fingerprint) -> Token {
         Token { stash: 0, bits: key.code }
     }

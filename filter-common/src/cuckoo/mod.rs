@@ -157,7 +157,12 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
 
     /// A path by which `key` can come in, as the table now stands.
     pub fn path_for(&self, key: S::Key) -> Option<Path> {
-        search::path(self, self.scheme.homes(key))
+        search::path(self, self.scheme.homes(key), |_| true)
+    }
+
+    /// The same, moving entries only from their first homes to their second ones.
+    pub fn forward_path_for(&self, key: S::Key) -> Option<Path> {
+        search::path(self, self.scheme.homes(key), |home| self.scheme.is_first(home))
     }
 
     /// Takes `key` out of every slot in which it stands; says how many there were.

@@ -29,6 +29,11 @@ pub trait Scheme {
     /// The other home of the entry that stands in this one.
     fn other(&self, home: Home) -> Home;
 
+    /// Is this known to be the first home of what stands there, and not the only one? Packets look into first homes first,
+    /// so an entry may move on to its second home under their eyes: whoever finds the first one empty, comes to the
+    /// second one in time.
+    fn is_first(&self, home: Home) -> bool;
+
     /// The name of `key` in a stash.
     fn token(&self, key: Self::Key) -> Token;
 

@@ -50,13 +50,21 @@ impl Path {
 /// Nearly every search ends within this many buckets, and a small array is faster to set up.
 const FEW_NODES: usize = 64;
 
-/// The shortest path to a free slot for a newcomer with these homes.
-pub(super) fn path<S: Scheme, W: Words>(table: &Table<S, W>, homes: [Home; 2]) -> Option<Path> {
-    within::<FEW_NODES, _, _>(table, homes).or_else(|| within::<MOST_NODES, _, _>(table, homes))
+/// The shortest path to a free slot for a newcomer with these homes, on which only entries move that `may_move` lets.
+pub(super) fn path<S: Scheme, W: Words>(
+    table: &Table<S, W>,
+    homes: [Home; 2],
+    may_move: impl Fn(Home) -> bool,
+) -> Option<Path> {
+    within::<FEW_NODES, _, _>(table, homes, &may_move).or_else(|| within::<MOST_NODES, _, _>(table, homes, &may_move))
 }
 
 /// No bucket stands twice on the path found: leaving it at its first visit would have been shorter, and found first.
-fn within<const LIMIT: usize, S: Scheme, W: Words>(table: &Table<S, W>, homes: [Home; 2]) -> Option<Path> {
+fn within<const LIMIT: usize, S: Scheme, W: Words>(
+    table: &Table<S, W>,
+    homes: [Home; 2],
+    may_move: &impl Fn(Home) -> bool,
+) -> Option<Path> {
     let mut nodes = [Node { bucket: 0, from: 0, slot: 0, depth: 0 }; LIMIT];
     nodes[0].bucket = homes[0].bucket;
     nodes[1].bucket = homes[1].bucket;
@@ -64,7 +72,11 @@ fn within<const LIMIT: usize, S: Scheme, W: Words>(table: &Table<S, W>, homes: [
     while next < count {
         let here = nodes[next];
         for number in 0..table.geometry().bucket_slots() {
-            let pushed = table.scheme().other(table.home_at(here.bucket, number));
+            let stands = table.home_at(here.bucket, number);
+            if !may_move(stands) {
+                continue;
+            }
+            let pushed = table.scheme().other(stands);
             let step = Node { bucket: pushed.bucket, from: next as u16, slot: number as u8, depth: here.depth + 1 };
             if let Some(free) = table.free_slot(pushed.bucket) {
                 return Some(trace(table, homes, &nodes, step, free));

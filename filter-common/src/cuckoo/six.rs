@@ -80,6 +80,10 @@ impl Scheme for Six {
         if home.code & FINGERPRINT != 0 { self.hashed.other(home) } else { self.exact.other(home) }
     }
 
+    fn is_first(&self, home: Home) -> bool {
+        home.code & FINGERPRINT == 0 && self.exact.is_first(home)
+    }
+
     fn token(&self, key: Key6) -> Token {
         match key {
             Key6::Net64(network) => self.exact.token(network),

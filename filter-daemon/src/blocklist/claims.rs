@@ -60,6 +60,12 @@ struct Set {
 }
 
 impl Registry {
+    /// How many sets are in use.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
     /// The claims of this set, one a list.
     pub fn claims(&self, id: ClaimsId) -> &[Claim] {
         &self.sets[id.0 as usize].claims

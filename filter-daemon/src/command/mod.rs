@@ -48,7 +48,7 @@ pub enum Verb {
 
 /// Carries a command out, in this process's terminal or pipes.
 pub fn execute(client: Client) -> ExitCode {
-    let (input, err) = (stdin(), stderr());
+    let (input, mut err) = (stdin(), stderr());
     let mut console = Console {
         json: client.json,
         quiet: client.quiet,
@@ -57,7 +57,8 @@ pub fn execute(client: Client) -> ExitCode {
         progress: err.is_terminal() && !client.quiet,
         input: &mut input.lock(),
         out: &mut BufWriter::new(stdout().lock()),
-        err: &mut err.lock(),
+        // Locked only while it speaks, since the progress bar draws there too.
+        err: &mut err,
     };
     carry_out(&client.verb, &client.socket, &mut console).into()
 }

@@ -1,12 +1,12 @@
 //! A bar for whoever watches a million targets go by.
-
-use std::time::Duration;
+//!
+//! It has no thread of its own: one that draws while this one speaks could wait for it, and it for that one.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::input::Input;
 
-/// A bar that only shows after a while, or none.
+/// A bar, or none.
 pub struct Progress(Option<ProgressBar>);
 
 /// How often it is looked at, in targets.
@@ -15,17 +15,10 @@ const STEP: u64 = 4096;
 impl Progress {
     /// A bar on standard error if somebody watches; `length` is the input's, in bytes, if it is known.
     pub fn new(watched: bool, length: Option<u64>) -> Self {
-        Self(watched.then(|| {
-            match length {
-                Some(length) => ProgressBar::new(length)
-                    .with_style(style("{bar:40} {binary_bytes} of {binary_total_bytes}, {msg}, {eta} left")),
-                None => {
-                    let spinner =
-                        ProgressBar::new_spinner().with_style(style("{spinner} {binary_bytes} read, {msg}"));
-                    spinner.enable_steady_tick(Duration::from_millis(200));
-                    spinner
-                }
-            }
+        Self(watched.then(|| match length {
+            Some(length) => ProgressBar::new(length)
+                .with_style(style("{bar:40} {binary_bytes} of {binary_total_bytes}, {msg}, {eta} left")),
+            None => ProgressBar::new_spinner().with_style(style("{spinner} {binary_bytes} read, {msg}")),
         }))
     }
 

@@ -1,6 +1,6 @@
 //! The one owner of state: the blocklist, the tables, the links.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -40,6 +40,8 @@ pub struct Owner {
     /// The kernel has no grace periods for us: entries on the move get a table of their own instead.
     graceless: bool,
     reloading: Option<Reloading>,
+    /// Large additions that wait until there is room to move entries. At most one a client.
+    deferred: VecDeque<Call>,
 }
 
 /// A reload under way, who waits for it, and who asked too late for what it reads.
@@ -75,6 +77,7 @@ impl Owner {
             grace: None,
             graceless: false,
             reloading: None,
+            deferred: VecDeque::new(),
         };
         let reloaded = owner.apply(loaded)?;
         reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
@@ -123,12 +126,38 @@ impl Owner {
         loop {
             match self.next_event(calls, hangup).await {
                 Event::Call(Call { request: Request::Reload, reply }) => self.begin_reload(vec![reply]),
-                Event::Call(Call { request, reply }) => _ = reply.send(self.serve(request)),
+                Event::Call(call) if self.must_wait(&call.request) => self.deferred.push_back(call),
+                Event::Call(call) => self.answer(call),
                 Event::Hangup => self.begin_reload(Vec::new()),
                 Event::Loaded(loaded) => self.finish_reload(loaded).await,
                 Event::GraceIsOver(result) => self.grace_is_over(result),
                 Event::Deadline => self.expire(),
             }
+            self.settle();
+            self.catch_up();
+        }
+    }
+
+    fn answer(&mut self, call: Call) {
+        // A client that has gone meanwhile is told nothing.
+        _ = call.reply.send(self.serve(call.request));
+    }
+
+    /// Must this addition wait, because many entries are on the move? Small ones never do.
+    fn must_wait(&self, request: &Request) -> bool {
+        const SMALL: usize = 64;
+        let is_large = matches!(request, Request::Add { targets, .. } if targets.len() > SMALL);
+        is_large && self.grace.is_some() && self.table.is_crowded()
+    }
+
+    /// Answers those who had to wait, as far as they no longer need to.
+    fn catch_up(&mut self) {
+        while let Some(call) = self.deferred.pop_front() {
+            if self.must_wait(&call.request) {
+                self.deferred.push_front(call);
+                return;
+            }
+            self.answer(call);
             self.settle();
         }
     }

@@ -1,7 +1,8 @@
 //! A table that packets read while it changes: no entry is ever missed, and no newcomer waits.
 //!
-//! A newcomer that finds a free slot takes it by one store. One that needs a path goes into the stash, where packets
-//! find it at once, and waits for a batch:
+//! A newcomer that finds a free slot takes it by one store. Where others must move, and each of them from its first home
+//! to its second, they are moved at once, from the free end: packets look into first homes first, so they meet everyone in
+//! one home or the other. Else the newcomer goes into the stash, where packets find it too, and waits for a batch:
 //!
 //! 1. *copied*: paths are planned on an overlay, and every entry they move is copied into the stash;
 //! 2. a grace period later, *written*: the overlay is stored into the buckets, in any order;
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 use filter_common::WordsMut;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::{Home, Scheme, Token};
+use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Slot, Table};
 use filter_common::stash::{self, Stash};
 
@@ -23,6 +25,10 @@ use super::overlay::Overlay;
 /// The most newcomers in one batch. Each moves one or two others at the loads that tables reach, so that a batch
 /// fills a quarter of the stash.
 const MOST_NEWCOMERS: usize = 128;
+
+/// Do all processors see stores in the order in which they were made, and load in the order of the program? Only then
+/// may entries move without a grace period.
+const IS_ORDERED: bool = cfg!(target_arch = "x86_64");
 
 /// Buckets under running readers, with their stashes behind them.
 #[derive(Debug)]
@@ -80,6 +86,8 @@ where
     pub fn add(&mut self, key: S::Key) -> Result<(), Full> {
         if let Some((slot, code)) = self.free_slot(key) {
             self.table.put(slot, code);
+        } else if let Some(path) = self.forward_path(key) {
+            path.writes().for_each(|(slot, code)| self.table.put(slot, code));
         } else if put_aside(&self.table, self.table.scheme().token(key)) {
             self.waiting.push(key);
         } else {
@@ -118,6 +126,11 @@ where
             Phase::Calm | Phase::Written(_) => &[],
         };
         self.waiting.iter().chain(planned).copied()
+    }
+
+    /// Do so many newcomers wait that more than a few at a time should wait for them?
+    pub fn is_crowded(&self) -> bool {
+        self.waiting.len() >= MOST_NEWCOMERS
     }
 
     /// Is a batch under way, or due?
@@ -180,6 +193,12 @@ where
             let mut free = self.table.free_slots(home.bucket);
             free.find(|slot| !self.is_planned(slot.word)).map(|slot| (slot, home.code))
         })
+    }
+
+    /// A path that packets may watch, through words that no plan is about to overwrite.
+    fn forward_path(&self, key: S::Key) -> Option<Path> {
+        let path = if IS_ORDERED { self.table.forward_path_for(key) } else { None };
+        path.filter(|path| path.writes().all(|(slot, _)| !self.is_planned(slot.word)))
     }
 
     fn is_planned(&self, word: u32) -> bool {

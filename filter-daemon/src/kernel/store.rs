@@ -99,6 +99,18 @@ where
         self.current.as_mut().is_some_and(|built| built.live.advance())
     }
 
+    /// Should those who add many entries wait a while?
+    pub fn is_crowded(&self) -> bool {
+        self.current.as_ref().is_some_and(|built| built.live.is_crowded())
+    }
+
+    /// How many entries a table must take to be built anew for one more: in a fresh one, crowded under its key, more than
+    /// its geometry takes; else as many as there are.
+    pub fn one_more(&self) -> u64 {
+        let in_use = self.newest().map_or(0, |built| built.live.entries());
+        if self.fresh.is_some() { self.limit() + 1 } else { in_use + 1 }
+    }
+
     /// Are entries on the move, or waiting to be?
     pub fn is_unsettled(&self) -> bool {
         self.current.as_ref().is_some_and(|built| built.live.is_unsettled())

@@ -87,13 +87,18 @@ impl Table {
     pub fn settle(&mut self, wanted: &impl Wanted) -> Result<bool, KernelError> {
         let due = [self.addresses.advance(), self.six.advance()];
         if self.addresses.is_stuck() {
-            self.enlarge_addresses(self.addresses.limit() + 1)?;
+            self.enlarge_addresses(self.addresses.one_more())?;
         }
         if self.six.is_stuck() {
-            self.enlarge_six(self.six.limit() + 1, wanted)?;
+            self.enlarge_six(self.six.one_more(), wanted)?;
         }
         self.publish()?;
         Ok(due.contains(&true))
+    }
+
+    /// Should those who add many entries wait for a grace period first? One entry never needs to.
+    pub fn is_crowded(&self) -> bool {
+        self.addresses.is_crowded() || self.six.is_crowded()
     }
 
     /// Gives entries on the move a table of their own, for kernels without grace periods.
@@ -181,10 +186,10 @@ impl Table {
         }
     }
 
-    /// A table that is crowded under its key although it is not full is built anew, twice as large.
+    /// Where there is neither a path nor room in the stash, the table is built anew, under another key.
     fn enter_address(&mut self, address: u32) -> Result<(), KernelError> {
         while self.addresses.add(address.into()).is_err() {
-            self.enlarge_addresses(self.addresses.limit() + 1)?;
+            self.enlarge_addresses(self.addresses.one_more())?;
         }
         Ok(())
     }
@@ -195,7 +200,7 @@ impl Table {
             if key.is_some_and(|key| self.six.add(key).is_ok()) {
                 return Ok(());
             }
-            self.enlarge_six(self.six.limit() + 1, wanted)?;
+            self.enlarge_six(self.six.one_more(), wanted)?;
         }
     }
 

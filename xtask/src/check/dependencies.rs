@@ -1,4 +1,4 @@
-//! The crates that code here can name: the dependencies that the manifests list.
+//! The crates that code here can name: the dependencies that the packages' manifests list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ pub fn names(root: &Path) -> Result<Vec<String>> {
 fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
     let packages = entries.flatten().map(|entry| entry.path().join("Cargo.toml"));
-    Ok(packages.chain([root.join("Cargo.toml")]).filter(|manifest| manifest.exists()).collect())
+    Ok(packages.filter(|manifest| manifest.exists()).collect())
 }
 
-/// The keys of `[dependencies]` and of the sections like it.
+/// The keys of `[dependencies]` and of the sections like it, but not of those that tests alone can name.
 fn listed(manifest: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_inside = false;
     for line in manifest.lines() {
         if line.starts_with('[') {
-            is_inside = line.ends_with("dependencies]");
+            is_inside = line.ends_with("dependencies]") && !line.starts_with("[dev-");
         } else if is_inside && let Some((name, _)) = line.split_once(['=', '.']) {
             names.push(name.trim().replace('-', "_"));
         }
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn the_dependencies_are_read_and_nothing_else() {
         let manifest = "[package]\nname = \"x\"\n\n[dependencies]\n# one\naya-ebpf = \"0.2\"\nnix.workspace = true\n\n\
-                        [build-dependencies]\nxtask = { path = \"..\" }\n[lints]\nworkspace = true\n";
+                        [build-dependencies]\nxtask = { path = \"..\" }\n[dev-dependencies]\nproptest = \"1\"\n[lints]\nworkspace = true\n";
         assert_eq!(listed(manifest), ["aya_ebpf", "nix", "xtask"]);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use anyhow::{Context, Result};
 use xtask::workspace;
 
 use super::source::File;
@@ -10,11 +9,10 @@ use super::source::File;
 const HEADING: &str = "## Unsafe rooms";
 
 /// One line for each unsafe file that is not listed, and for each listed one that is not unsafe.
-pub fn complaints(files: &[File]) -> Result<Vec<String>> {
-    let document = workspace::root().join("ARCHITECTURE.md");
-    let text =
-        fs::read_to_string(&document).with_context(|| format!("cannot read {}", document.display()))?;
-    Ok(compare(files, &listed(&text)))
+pub fn complaints(files: &[File]) -> Vec<String> {
+    // Without the document no room is listed, and each unsafe file is told.
+    let text = fs::read_to_string(workspace::root().join("ARCHITECTURE.md")).unwrap_or_default();
+    compare(files, &listed(&text))
 }
 
 fn compare(files: &[File], rooms: &[&str]) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! `test`: the units, then the rings of stories as root, and one line that counts them all.
 
-mod tally;
+pub mod tally;
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};

@@ -8,10 +8,14 @@ mod linker;
 use std::fmt;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 
 use crate::debian;
 pub use compiler::Compiler;
+
+const BRING_YOUR_OWN: &str =
+    "       or bring your own: `rustup toolchain install nightly --component rust-src`, and a bpf-linker
+       whose LLVM is no older than that compiler's: `cargo binstall bpf-linker`";
 
 /// A compiler and a linker that fit together.
 #[derive(Debug)]
@@ -42,13 +46,8 @@ pub fn ensure() -> Result<Toolchain> {
         return Ok(toolchain);
     }
     eprintln!("{}: installing it, once.", missing());
-    install().with_context(|| {
-        format!(
-            "cannot install what building for BPF needs\n       {}\n       {}",
-            "or bring your own: `rustup toolchain install nightly --component rust-src`",
-            "and a bpf-linker whose LLVM is no older than that compiler's: `cargo binstall bpf-linker`"
-        )
-    })
+    install()
+        .map_err(|error| anyhow!("cannot install what building for BPF needs: {error:#}\n{BRING_YOUR_OWN}"))
 }
 
 fn search() -> Option<Toolchain> {

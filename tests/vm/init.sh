@@ -1,0 +1,51 @@
+#!/bin/busybox sh
+# The first process of a guest: makes the machine that stories expect, does what /plan says, and tells of it on the
+# second serial line in lines that begin with @@ (read by xtask/src/vm/guest.rs).
+
+/bin/busybox mkdir -p /proc /sys /dev /run /tmp /etc /var/lib
+/bin/busybox mount -t proc proc /proc
+/bin/busybox --install -s /bin
+export PATH=/usr/bin:/bin HOME=/tmp FILTERD_BIN=/opt/filterd
+
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mkdir -p /dev/pts
+mount -t devpts devpts /dev/pts
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+mount -t tmpfs tmpfs /run
+mount -t bpf bpf /sys/fs/bpf
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+mount -t securityfs securityfs /sys/kernel/security
+echo 'root:x:0:0::/:/bin/sh' >/etc/passwd
+echo 'root:x:0:' >/etc/group
+
+exec </dev/null >/dev/ttyS1 2>&1
+for module in /modules/*; do insmod "$module"; done
+ip link set lo up
+echo '@@ booted'
+
+# Runs a test program under a name, after the words that change what it may do.
+stage() {
+    echo "@@ begin $1"
+    shift
+    "$@"
+    echo "@@ end $?"
+}
+
+while read -r name arguments; do
+    case $name in
+        shell) setsid cttyhack sh </dev/ttyS1 ;;
+        program | network) stage "$name" "/opt/$name" --show-output $arguments ;;
+        verifier) stage "$name" /opt/verifier --nocapture $arguments ;;
+        verifier-without-perfmon)
+            stage "$name" setpriv --bounding-set=-all,+bpf,+net_admin /opt/verifier --nocapture $arguments
+            ;;
+        verifier-under-lockdown)
+            echo confidentiality >/sys/kernel/security/lockdown
+            stage "$name" /opt/verifier --nocapture $arguments
+            ;;
+    esac </dev/null
+done </plan
+
+echo '@@ done'
+poweroff -f

@@ -1,0 +1,69 @@
+//! The verifier matrix: does this kernel take every program that settings can make of the judge, and at what price?
+//!
+//! Run as root, and again without CAP_PERFMON; `cargo xtask vm --ring verifier` does both on every kernel.
+
+mod capability;
+mod combination;
+mod loaded;
+
+use std::time::Instant;
+
+use filterd::blocklist::{Blocklist, Effects};
+use filterd::kernel::{KernelError, Table};
+use harness::Home;
+
+use combination::Combination;
+use loaded::Price;
+
+/// Instructions that the verifier may walk for one judge. The kernel gives up at a million.
+const BUDGET: u64 = 700_000;
+
+#[test]
+fn every_combination_of_settings_is_accepted() {
+    println!("{}", capability::perfmon());
+    let combinations = Combination::all();
+    let (accepted, refused): (Vec<_>, Vec<_>) =
+        combinations.iter().map(judged).partition(|judged| judged.is_ok());
+    summarize(&accepted.into_iter().flatten().collect::<Vec<_>>());
+    let refused: Vec<String> = refused.into_iter().filter_map(Result::err).collect();
+    assert!(refused.is_empty(), "{} refused, the first:\n{}", refused.len(), refused[0]);
+}
+
+/// Loads and publishes a judge, prints its price, and says how many instructions were verified, or why not.
+fn judged(combination: &Combination) -> Result<u64, String> {
+    let begun = Instant::now();
+    let price = load(combination).map_err(|error| told(format!("{combination}: REFUSED: {error}")))?;
+    let Price { root, judge } = price;
+    let took = begun.elapsed().as_millis();
+    println!("{combination}: {judge} instructions verified (root {root}), {took} ms");
+    if judge > BUDGET {
+        return Err(told(format!("{combination}: {judge} instructions are over the budget of {BUDGET}")));
+    }
+    Ok(judge)
+}
+
+fn load(combination: &Combination) -> Result<Price, KernelError> {
+    let home = Home::new();
+    let nobody = Blocklist::default();
+    let mut table = Table::open(home.pins())?;
+    table.enforce(combination.enforce);
+    table.reserve(&combination.needs(), &nobody)?;
+    let price = loaded::price();
+    table.carry_out(&Effects::default(), &nobody)?;
+    Ok(price)
+}
+
+fn told(objection: String) -> String {
+    println!("{objection}");
+    objection
+}
+
+fn summarize(instructions: &[u64]) {
+    let (least, most) = (instructions.iter().min(), instructions.iter().max());
+    if let (Some(least), Some(most)) = (least, most) {
+        println!(
+            "{} accepted: {least} to {most} instructions verified (budget {BUDGET})",
+            instructions.len()
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! The guest's only file system: an init, busybox, the programs, and the tools and modules that stories need.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use xtask::{process, workspace};
+
+use super::in_guest;
+use super::kernel::Kernel;
+use super::programs::Program;
+
+/// In the order in which they must be loaded.
+const MODULES: [&str; 10] = [
+    "virtio",
+    "virtio_ring",
+    "virtio_pci_legacy_dev",
+    "virtio_pci_modern_dev",
+    "virtio_pci",
+    "failover",
+    "net_failover",
+    "virtio_net",
+    "veth",
+    "macvlan",
+];
+
+/// Tools that stories call, and busybox has not, or not with these flags.
+const TOOLS: [&str; 4] = ["ip", "nsenter", "setpriv", "timeout"];
+
+/// Builds one for `kernel` that does what `plan` says.
+pub fn build(directory: &Path, kernel: &Kernel, programs: &[Program], plan: &str) -> Result<PathBuf> {
+    let tree = Tree { top: directory.join(format!("{}.tree", kernel.series)) };
+    tree.clear()?;
+    tree.copy(&workspace::root().join("tests/vm/init.sh"), Path::new("init"))?;
+    tree.write(Path::new("plan"), plan)?;
+    tree.copy(&found("busybox")?, Path::new("bin/busybox"))?;
+    programs.iter().try_for_each(|program| tree.copy(&program.file, &in_guest(&program.name)))?;
+    TOOLS.iter().try_for_each(|tool| tree.copy_tool(&found(tool)?))?;
+    for (number, name) in MODULES.iter().enumerate() {
+        if let Some(module) = kernel.module(name)? {
+            tree.unpack_module(&module, &format!("modules/{number:02}-{name}.ko"))?;
+        }
+    }
+    tree.pack(&directory.join(format!("{}.initrd", kernel.series)))
+}
+
+fn found(program: &str) -> Result<PathBuf> {
+    process::find(program).with_context(|| format!("there is no program {program}"))
+}
+
+/// What will be the initrd, laid out in a directory.
+struct Tree {
+    top: PathBuf,
+}
+
+impl Tree {
+    fn clear(&self) -> Result<()> {
+        let cleared = if self.top.exists() { fs::remove_dir_all(&self.top) } else { Ok(()) };
+        cleared
+            .and_then(|()| fs::create_dir_all(&self.top))
+            .with_context(|| format!("cannot make {}", self.top.display()))
+    }
+
+    fn copy(&self, file: &Path, to: &Path) -> Result<()> {
+        let to = self.make_place(to)?;
+        fs::copy(file, &to).with_context(|| format!("cannot copy {} to {}", file.display(), to.display()))?;
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).context("cannot make it executable")
+    }
+
+    fn write(&self, to: &Path, text: &str) -> Result<()> {
+        let to = self.make_place(to)?;
+        fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))
+    }
+
+    /// A tool of this machine's, with the libraries that it names.
+    fn copy_tool(&self, tool: &Path) -> Result<()> {
+        let name = tool.file_name().context("a tool has a name")?;
+        self.copy(tool, &Path::new("usr/bin").join(name))?;
+        let needed = process::output(Command::new("ldd").arg(tool))?;
+        let libraries = needed.split_whitespace().filter(|word| word.starts_with('/')).map(Path::new);
+        libraries.into_iter().try_for_each(|library| self.copy(library, library.strip_prefix("/")?))
+    }
+
+    fn unpack_module(&self, module: &Path, to: &str) -> Result<()> {
+        if module.extension().is_some_and(|extension| extension == "ko") {
+            return self.copy(module, Path::new(to));
+        }
+        let unpacked = File::create(self.make_place(Path::new(to))?).context("cannot write a module")?;
+        process::run(Command::new("xz").args(["--decompress", "--stdout"]).arg(module).stdout(unpacked))
+    }
+
+    fn make_place(&self, inside: &Path) -> Result<PathBuf> {
+        let place = self.top.join(inside);
+        let parent = place.parent().expect("it lies in the tree");
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        Ok(place)
+    }
+
+    fn pack(&self, file: &Path) -> Result<PathBuf> {
+        let packed = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
+        let mut pack = Command::new("sh");
+        pack.args(["-c", "find . | busybox cpio -o -H newc"])
+            .current_dir(&self.top)
+            .stdout(packed)
+            .stderr(Stdio::null());
+        process::run(&mut pack).context("cannot pack the initrd")?;
+        Ok(file.to_owned())
+    }
+}
