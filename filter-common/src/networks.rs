@@ -41,7 +41,13 @@ fn bit(words: &(impl Words + ?Sized), base: u32, number: u32) -> bool {
     words.load(base + number / 64) >> (number % 64) & 1 != 0
 }
 
-fn set_bits(words: &(impl WordsMut + ?Sized), base: u32, first: u32, last: u32, wanted: impl Fn(u32) -> bool) {
+fn set_bits(
+    words: &(impl WordsMut + ?Sized),
+    base: u32,
+    first: u32,
+    last: u32,
+    wanted: impl Fn(u32) -> bool,
+) {
     for word in first / 64..=last / 64 {
         let (from, to) = (first.max(word * 64), last.min(word * 64 + 63));
         let before = words.load(base + word);

@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn every_number_of_sixteen_bits_has_its_own_place() {
-        let shuffle = Permutation::new(16, [3, 1, 4, 1, 5, 9, 2, 6].map(|n: u64| n.wrapping_mul(0x9E37_79B9)));
+        let shuffle =
+            Permutation::new(16, [3, 1, 4, 1, 5, 9, 2, 6].map(|n: u64| n.wrapping_mul(0x9E37_79B9)));
         let mut seen = vec![false; 1 << 16];
         for number in 0..1 << 16 {
             let place = shuffle.forward(number);

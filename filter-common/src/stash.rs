@@ -4,6 +4,7 @@
 //! token, aligned to the top: the highest choose a set of eight ways, one cache line, and the rest is stored, so
 //! nothing is mistaken for anything else.
 
+use crate::cuckoo::bucket::Found;
 use crate::{Words, WordsMut};
 
 /// Words of one stash: a cache line with the hot word, then the sets.
@@ -38,14 +39,12 @@ impl<W: Words> Stash<W> {
     #[inline(always)]
     pub fn holds(&self, bits: u64) -> bool {
         let (first, code) = self.place(bits);
-        let mut way = 0;
+        let (mut found, mut way) = (Found::NONE, 0);
         while way < WAYS {
-            if self.words.load(first + way) == code {
-                return true;
-            }
+            found.note(self.words.load(first + way), code);
             way += 1;
         }
-        false
+        found.any()
     }
 
     #[inline(always)]

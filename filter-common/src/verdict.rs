@@ -1,6 +1,6 @@
 //! The whole decision about a packet: `judge`, and the reasons it can give.
 
-use crate::cuckoo::bucket::Lanes;
+use crate::cuckoo::bucket::{Found, Lanes};
 use crate::cuckoo::exact::Exact;
 use crate::cuckoo::six::{OTHER_STASH, Six, fingerprint};
 use crate::hash::{Address6, Hash};
@@ -39,11 +39,14 @@ pub enum Reason {
     Net64 = 6,
     /// Its IPv6 address, or a prefix of another length that covers it, is listed.
     Other6 = 7,
+    /// Its IPv6 source is listed, but it is neighbour discovery: without that, whoever is not listed could not be reached
+    /// on the same link either.
+    Neighbour = 8,
 }
 
 impl Reason {
     /// Every reason, in the order of the counters.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Unlisted,
         Self::NotIp,
         Self::Malformed,
@@ -52,6 +55,7 @@ impl Reason {
         Self::Network4,
         Self::Net64,
         Self::Other6,
+        Self::Neighbour,
     ];
 
     /// Its stable name, for `stats` and whoever reads it by machine.
@@ -65,6 +69,7 @@ impl Reason {
             Self::Network4 => "ipv4_prefix",
             Self::Net64 => "ipv6_64",
             Self::Other6 => "ipv6_other",
+            Self::Neighbour => "neighbour",
         }
     }
 
@@ -72,7 +77,9 @@ impl Reason {
     #[inline(always)]
     pub const fn verdict(self) -> Verdict {
         match self {
-            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Overtagged => Verdict::Pass(self),
+            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Overtagged | Self::Neighbour => {
+                Verdict::Pass(self)
+            }
             Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => Verdict::Drop(self),
         }
     }
@@ -102,8 +109,13 @@ pub trait Tables {
 
 /// What becomes of `frame`?
 #[inline(always)]
-pub fn judge(frame: &impl Frame, tables: &impl Tables) -> Verdict {
-    judge_source(packet::source(frame), tables)
+pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
+    match judge_source(packet::source(frame), tables) {
+        Verdict::Drop(Reason::Net64 | Reason::Other6) if packet::is_neighbour_discovery(&frame.anew()) => {
+            Reason::Neighbour.verdict()
+        }
+        verdict => verdict,
+    }
 }
 
 /// What becomes of a frame from `source`?
@@ -178,19 +190,20 @@ fn holds_other6(address: Address6, tables: &impl Tables) -> bool {
     false
 }
 
+/// Without a branch for each slot: the verifier would follow every one of them, for every length in use.
 #[inline(always)]
 fn holds6(tables: &impl Tables, homes: [cuckoo::scheme::Home; 2]) -> bool {
     const WORDS: u32 = cuckoo::geometry::Geometry::six(7).bucket_words();
     let words = tables.six();
-    let mut found = 0;
+    let mut found = Found::NONE;
     for home in homes {
         let mut word = 0;
         while word < WORDS {
-            found |= u64::from(words.load(home.bucket * WORDS + word) == home.code);
+            found.note(words.load(home.bucket * WORDS + word), home.code);
             word += 1;
         }
     }
-    found != 0
+    found.any()
 }
 
 #[inline(always)]

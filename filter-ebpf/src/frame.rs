@@ -1,6 +1,7 @@
 //! The packet where it lies: every read is checked against its end, as the verifier demands.
 #![allow(unsafe_code, reason = "a packet is reached by raw pointers, nothing else")]
 
+use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::programs::XdpContext;
 use filter_common::hash::Address6;
 use filter_common::packet::Frame;
@@ -12,6 +13,7 @@ const IPV6_SOURCE: usize = 8;
 
 /// The linear part of a packet, which holds all its headers.
 pub struct InPlace {
+    context: *const xdp_md,
     start: usize,
     end: usize,
 }
@@ -19,7 +21,7 @@ pub struct InPlace {
 impl InPlace {
     #[inline(always)]
     pub fn new(ctx: &XdpContext) -> Self {
-        Self { start: ctx.data(), end: ctx.data_end() }
+        Self { context: ctx.ctx, start: ctx.data(), end: ctx.data_end() }
     }
 
     /// Do the `length` bytes at `at` lie in the packet?
@@ -56,5 +58,14 @@ impl Frame for InPlace {
             let low = u64::from_be(self.read(at + IPV6_SOURCE + 8));
             (self.read(at), Address6 { high, low })
         })
+    }
+
+    #[inline(always)]
+    fn anew(&self) -> impl Frame {
+        // SAFETY: the context lives as long as the program runs; the field is read from it, not referred to.
+        let start = unsafe { (&raw const (*self.context).data).read_volatile() };
+        // SAFETY: as above.
+        let end = unsafe { (&raw const (*self.context).data_end).read_volatile() };
+        Self { context: self.context, start: start as usize, end: end as usize }
     }
 }

@@ -2,8 +2,6 @@
 
 use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
-use filter_common::hash::Address6;
-use filter_common::packet;
 use filter_common::target::{Span, Target};
 use filter_common::verdict::{Reason, Verdict};
 use filterd::blocklist::{Blocklist, Effects, Kind, Moment, Targets};
@@ -66,7 +64,7 @@ impl Judges {
     }
 
     fn natively(&self, frame: &[u8]) -> Verdict {
-        self.table.judge(packet::source(&Memory(frame)))
+        self.table.judge_frame(frame)
     }
 
     /// What the program does, and the reason that it counts.
@@ -87,23 +85,6 @@ impl Judges {
 
     fn counters(&self) -> Vec<(Reason, u64)> {
         self.table.counters().expect("counters can be read")
-    }
-}
-
-/// A frame in plain memory.
-struct Memory<'a>(&'a [u8]);
-
-impl packet::Frame for Memory<'_> {
-    fn u16(&self, at: usize) -> Option<u16> {
-        self.0.u16(at)
-    }
-
-    fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
-        self.0.ipv4(at)
-    }
-
-    fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
-        self.0.ipv6(at)
     }
 }
 

@@ -7,11 +7,14 @@ use filterd::kernel::Needs;
 /// The /64 is looked up by itself; all other lengths one by one.
 const NET64: u8 = 64;
 
-/// How many other IPv6 lengths are tried, the dearest first.
-const LENGTHS: [usize; 8] = [128, 64, 32, 8, 4, 2, 1, 0];
+/// The most other lengths there are.
+const MOST_LENGTHS: usize = 128;
+
+/// How many other IPv6 lengths are combined with everything else.
+const LENGTHS: [usize; 4] = [0, 1, 3, MOST_LENGTHS];
 
 /// So many addresses that the table is cut into so many lanes.
-const LANES: [(u64, &str); 5] = [(0, "none"), (4_200_000, "5"), (200_000, "4"), (10_000, "3"), (1, "2")];
+const LANES: [(u64, &str); 5] = [(0, "none"), (1, "2"), (10_000, "3"), (200_000, "4"), (4_200_000, "5")];
 
 /// One way.
 pub struct Combination {
@@ -33,6 +36,20 @@ impl Combination {
             }
         }
         all
+    }
+
+    /// Every number of IPv6 lengths, with nothing else on, and with everything.
+    pub fn lengths() -> Vec<Self> {
+        let combination = |lengths, is_on| Self {
+            enforce: is_on,
+            networks: is_on,
+            lanes: if is_on { (1, "2") } else { (0, "none") },
+            nets64: is_on,
+            lengths,
+        };
+        (0..=MOST_LENGTHS)
+            .flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on)))
+            .collect()
     }
 
     /// What asks the tables for it.

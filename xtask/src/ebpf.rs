@@ -28,7 +28,7 @@ const PROFILE: [(&str, &str); 5] = [
 /// Builds the objects and tells the directory they lie in.
 pub fn build(toolchain: &Toolchain) -> Result<PathBuf> {
     let machine = Machine::of_this_build();
-    let target = workspace::target()?.join(if is_logging() { "ebpf-log" } else { "ebpf" });
+    let target = target()?;
     let mut cargo = cargo(toolchain, "build", &machine, &target);
     process::run(&mut cargo).context("cannot build the BPF programs")?;
     Ok(target.join(machine.triple()).join("release"))
@@ -36,10 +36,12 @@ pub fn build(toolchain: &Toolchain) -> Result<PathBuf> {
 
 /// Looks the programs over with clippy, where this compiler has one, else with the compiler alone.
 pub fn lint(toolchain: &Toolchain) -> Result<()> {
-    let task = if toolchain.compiler.has_clippy() { "clippy" } else { "check" };
-    let target = workspace::target()?.join("ebpf-check");
-    let mut cargo = cargo(toolchain, task, &Machine::of_this_build(), &target);
-    cargo.env("CARGO_BUILD_WARNINGS", "deny");
+    let has_clippy = toolchain.compiler.has_clippy();
+    let task = if has_clippy { "clippy" } else { "check" };
+    let mut cargo = cargo(toolchain, task, &Machine::of_this_build(), &target()?);
+    if has_clippy {
+        cargo.args(["--", "-Dwarnings"]);
+    }
     process::run(&mut cargo).context("the BPF programs are not in order")
 }
 
@@ -83,6 +85,11 @@ fn flags(toolchain: &Toolchain, machine: &Machine) -> String {
     let linker = format!("-Clinker={}", toolchain.linker.display());
     let architecture = format!("--cfg=bpf_target_arch=\"{}\"", machine.architecture);
     [architecture.as_str(), "-Cdebuginfo=2", "-Clink-arg=--btf", &linker].join("\x1f")
+}
+
+/// Of its own, and another one for each of the features: two builds at a time must not take each other's objects.
+fn target() -> Result<PathBuf> {
+    Ok(workspace::target()?.join(if is_logging() { "ebpf-log" } else { "ebpf" }))
 }
 
 fn is_logging() -> bool {

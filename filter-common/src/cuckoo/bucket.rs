@@ -88,6 +88,28 @@ impl Lanes {
     }
 }
 
+/// Whether any of several words was the one sought, gathered without branches.
+#[derive(Clone, Copy, Debug)]
+pub struct Found(u64);
+
+impl Found {
+    /// None yet.
+    pub const NONE: Self = Self(0);
+
+    /// Looks at one word. The highest bit of the sum is set exactly if a difference was zero.
+    #[inline(always)]
+    pub const fn note(&mut self, word: u64, sought: u64) {
+        let difference = word ^ sought;
+        self.0 |= difference.wrapping_sub(1) & !difference;
+    }
+
+    /// Was it among them?
+    #[inline(always)]
+    pub const fn any(self) -> bool {
+        self.0 >> 63 != 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +121,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_word_among_others_is_found_and_no_other(words: [u64; 4], sought: u64, at in 0..5_usize) {
+            let mut all = words.to_vec();
+            if at < 4 {
+                all[at] = sought;
+            }
+            let mut found = Found::NONE;
+            all.iter().for_each(|word| found.note(*word, sought));
+            prop_assert_eq!(found.any(), all.contains(&sought));
+        }
+
         #[test]
         fn a_code_is_found_exactly_where_it_first_stands(lanes in any_lanes(), codes: [u8; 8], sought: u8) {
             let stored = (0..lanes.count()).map(|lane| u64::from(codes[lane as usize] % 4));

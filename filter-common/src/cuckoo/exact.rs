@@ -57,7 +57,10 @@ impl Exact {
         let first = (shuffled >> self.remainder_bits()) as u32;
         let code = remainder << self.below;
         let lone = if remainder == 0 { FIRST } else { 0 };
-        [Home { bucket: first, code: code | FIRST }, Home { bucket: first ^ self.offset(remainder), code: code | lone }]
+        [
+            Home { bucket: first, code: code | FIRST },
+            Home { bucket: first ^ self.offset(remainder), code: code | lone },
+        ]
     }
 
     #[inline(always)]

@@ -56,7 +56,8 @@ pub(super) fn path<S: Scheme, W: Words>(
     homes: [Home; 2],
     may_move: impl Fn(Home) -> bool,
 ) -> Option<Path> {
-    within::<FEW_NODES, _, _>(table, homes, &may_move).or_else(|| within::<MOST_NODES, _, _>(table, homes, &may_move))
+    within::<FEW_NODES, _, _>(table, homes, &may_move)
+        .or_else(|| within::<MOST_NODES, _, _>(table, homes, &may_move))
 }
 
 /// No bucket stands twice on the path found: leaving it at its first visit would have been shorter, and found first.
@@ -77,7 +78,8 @@ fn within<const LIMIT: usize, S: Scheme, W: Words>(
                 continue;
             }
             let pushed = table.scheme().other(stands);
-            let step = Node { bucket: pushed.bucket, from: next as u16, slot: number as u8, depth: here.depth + 1 };
+            let step =
+                Node { bucket: pushed.bucket, from: next as u16, slot: number as u8, depth: here.depth + 1 };
             if let Some(free) = table.free_slot(pushed.bucket) {
                 return Some(trace(table, homes, &nodes, step, free));
             }

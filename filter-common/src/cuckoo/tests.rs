@@ -45,7 +45,10 @@ fn six(geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
 }
 
 /// Load at the first insert refused.
-fn load_at_first_refusal<S: Scheme>(table: &Table<S, &[Cell<u64>]>, mut keys: impl Iterator<Item = S::Key>) -> f64 {
+fn load_at_first_refusal<S: Scheme>(
+    table: &Table<S, &[Cell<u64>]>,
+    mut keys: impl Iterator<Item = S::Key>,
+) -> f64 {
     let refused = keys.position(|key| table.insert(key).is_err()).expect("keys never end");
     refused as f64 / table.geometry().slots() as f64
 }
@@ -63,7 +66,10 @@ fn tables_of_every_lane_width_fill_up_to_their_limits() {
         let load = load_at_first_refusal(&exact(32, geometry, &words), distinct_addresses(u64::from(bits)));
         let promised = [0.80, 0.80, 0.80, 0.92, 0.95, 0.95][geometry.bucket_slots() as usize];
         assert!(load >= promised, "{bits} index bits: refused at {load:.4}, promised {promised}");
-        assert!(geometry.limit() as f64 <= load * geometry.slots() as f64, "{bits} index bits: limit above {load:.4}");
+        assert!(
+            geometry.limit() as f64 <= load * geometry.slots() as f64,
+            "{bits} index bits: limit above {load:.4}"
+        );
     }
 }
 
@@ -74,14 +80,19 @@ fn ipv6_tables_fill_up_to_their_limits() {
         let words = memory(geometry);
         let load = load_at_first_refusal(&six(geometry, &words), Numbers(u64::from(bits)).map(Key6::Net64));
         assert!(load >= 0.95, "{bits} index bits: refused at {load:.4}");
-        assert!(geometry.limit() as f64 <= load * geometry.slots() as f64, "{bits} index bits: limit above {load:.4}");
+        assert!(
+            geometry.limit() as f64 <= load * geometry.slots() as f64,
+            "{bits} index bits: limit above {load:.4}"
+        );
     }
 }
 
 /// Widths are shrunk so that codes still use all bits of a lane, and every key can be asked for.
 #[test]
 fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
-    for (width, index_bits, lanes) in [(20, 9, (5, 12)), (24, 9, (4, 16)), (22, 10, (3, 21)), (20, 8, (2, 32))] {
+    for (width, index_bits, lanes) in
+        [(20, 9, (5, 12)), (24, 9, (4, 16)), (22, 10, (3, 21)), (20, 8, (2, 32))]
+    {
         let geometry = Geometry::new(index_bits, 1, bucket::Lanes::new(lanes.0, lanes.1));
         let words = memory(geometry);
         let table = exact(width, geometry, &words);
@@ -153,7 +164,8 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![3 => any::<u16>().prop_map(Step::Insert), 1 => any::<u16>().prop_map(Step::Remove)];
+    let step =
+        prop_oneof![3 => any::<u16>().prop_map(Step::Insert), 1 => any::<u16>().prop_map(Step::Remove)];
     prop::collection::vec(step, 0..800)
 }
 

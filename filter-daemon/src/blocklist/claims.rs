@@ -79,7 +79,8 @@ impl Registry {
     /// One user moves from the set `before` to the same with `claim` in place of its list's old one.
     pub fn with(&mut self, before: Option<ClaimsId>, claim: Claim) -> ClaimsId {
         let others = before.map(|id| self.claims(id)).unwrap_or_default();
-        let mut claims: Vec<Claim> = others.iter().filter(|other| other.list != claim.list).cloned().collect();
+        let mut claims: Vec<Claim> =
+            others.iter().filter(|other| other.list != claim.list).cloned().collect();
         claims.push(claim);
         claims.sort_by_key(|claim| claim.list);
         let after = self.enter(claims.into());
@@ -89,7 +90,8 @@ impl Registry {
 
     /// One user moves from the set `before` to the same without the claim of `list`; none if nothing is left.
     pub fn without(&mut self, before: ClaimsId, list: ListId) -> Option<ClaimsId> {
-        let claims: Vec<Claim> = self.claims(before).iter().filter(|claim| claim.list != list).cloned().collect();
+        let claims: Vec<Claim> =
+            self.claims(before).iter().filter(|claim| claim.list != list).cloned().collect();
         let after = (!claims.is_empty()).then(|| self.enter(claims.into()));
         self.leave(before);
         after

@@ -17,7 +17,9 @@ impl Deadlines {
     /// `list` wants `target` until then.
     pub fn set(&mut self, until: Moment, target: Target, list: ListId) {
         match target {
-            Target::V4(prefix) if prefix.is_host() => _ = self.addresses.insert((until, prefix.address(), list)),
+            Target::V4(prefix) if prefix.is_host() => {
+                _ = self.addresses.insert((until, prefix.address(), list))
+            }
             Target::V4(_) | Target::V6(_) => _ = self.others.insert((until, target, list)),
         }
     }
@@ -25,7 +27,9 @@ impl Deadlines {
     /// It no longer does.
     pub fn clear(&mut self, until: Moment, target: Target, list: ListId) {
         match target {
-            Target::V4(prefix) if prefix.is_host() => _ = self.addresses.remove(&(until, prefix.address(), list)),
+            Target::V4(prefix) if prefix.is_host() => {
+                _ = self.addresses.remove(&(until, prefix.address(), list))
+            }
             Target::V4(_) | Target::V6(_) => _ = self.others.remove(&(until, target, list)),
         }
     }

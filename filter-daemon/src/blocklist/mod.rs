@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 
 use filter_common::target::Target;
 
-pub use targets::Targets;
 pub use claims::Claim;
 use claims::{ClaimsId, Registry};
 use cover::Cover;
@@ -25,6 +24,7 @@ pub use effect::Effects;
 pub use lists::{Kind, List, ListId, Lists, TooManyLists};
 pub use moment::Moment;
 pub use query::Wish;
+pub use targets::Targets;
 
 /// Everything that is wanted blocked.
 #[derive(Debug, Default)]

@@ -54,11 +54,13 @@ impl Blocklist {
     pub fn covering(&self, address: IpAddr) -> Vec<Wish> {
         let covers: Vec<Target> = match Target::from(address) {
             Target::V4(host) => {
-                let prefixes = self.cover.v4().rev().map(|(length, _)| Prefix::covering(host.address(), length));
+                let prefixes =
+                    self.cover.v4().rev().map(|(length, _)| Prefix::covering(host.address(), length));
                 std::iter::once(host).chain(prefixes).map(Target::V4).collect()
             }
             Target::V6(host) => {
-                let prefixes = self.cover.v6().rev().map(|(length, _)| Prefix::covering(host.address(), length));
+                let prefixes =
+                    self.cover.v6().rev().map(|(length, _)| Prefix::covering(host.address(), length));
                 prefixes.map(Target::V6).collect()
             }
         };
@@ -67,10 +69,19 @@ impl Blocklist {
 
     /// The wishes for up to `most` targets after `after` that `keep` lets by; single IPv4 addresses come first. None of
     /// the targets is cut in two by the end of a page.
-    pub fn page(&self, after: Option<Target>, most: usize, keep: impl Fn(Target, ListId) -> bool) -> Vec<Wish> {
+    pub fn page(
+        &self,
+        after: Option<Target>,
+        most: usize,
+        keep: impl Fn(Target, ListId) -> bool,
+    ) -> Vec<Wish> {
         let kept = |target: Target| {
             let list_of = |claim: &&Claim| keep(target, claim.list);
-            self.claims(target).iter().filter(list_of).map(|claim| self.wish(target, claim)).collect::<Vec<_>>()
+            self.claims(target)
+                .iter()
+                .filter(list_of)
+                .map(|claim| self.wish(target, claim))
+                .collect::<Vec<_>>()
         };
         self.targets_after(after).map(kept).filter(|wishes| !wishes.is_empty()).take(most).flatten().collect()
     }
@@ -80,7 +91,9 @@ impl Blocklist {
         let wants = move |id: &ClaimsId| self.registry.of(*id, list).is_some();
         let addresses = self.addresses.iter().filter(move |(_, id)| wants(id));
         let others = self.others.iter().filter(move |(_, id)| wants(id));
-        addresses.map(|(address, _)| Target::V4(Prefix::host(*address))).chain(others.map(|(target, _)| *target))
+        addresses
+            .map(|(address, _)| Target::V4(Prefix::host(*address)))
+            .chain(others.map(|(target, _)| *target))
     }
 
     fn targets_after(&self, after: Option<Target>) -> impl Iterator<Item = Target> + '_ {
@@ -91,7 +104,9 @@ impl Blocklist {
         };
         let addresses = addresses.into_iter().flat_map(|from| self.addresses.range((from, Bound::Unbounded)));
         let others = self.others.range((others, Bound::Unbounded));
-        addresses.map(|(address, _)| Target::V4(Prefix::host(*address))).chain(others.map(|(target, _)| *target))
+        addresses
+            .map(|(address, _)| Target::V4(Prefix::host(*address)))
+            .chain(others.map(|(target, _)| *target))
     }
 
     fn wishes(&self, target: Target) -> impl Iterator<Item = Wish> + '_ {

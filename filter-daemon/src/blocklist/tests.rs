@@ -108,7 +108,12 @@ fn an_address_is_covered_by_itself_and_by_prefixes_the_longest_first() {
     story.add(1, "198.51.100.7", None);
     let told: Vec<_> = story.blocklist.covering("198.51.100.7".parse().unwrap()).into_iter().collect();
     let told: Vec<_> = told.iter().map(|wish| (wish.target.to_string(), &*wish.list)).collect();
-    let expected = [("198.51.100.7", "one"), ("198.51.100.7", "two"), ("198.51.100.0/24", "one"), ("198.51.0.0/16", "one")];
+    let expected = [
+        ("198.51.100.7", "one"),
+        ("198.51.100.7", "two"),
+        ("198.51.100.0/24", "one"),
+        ("198.51.0.0/16", "one"),
+    ];
     assert_eq!(told, expected.map(|(target, list)| (target.to_owned(), list)));
 }
 

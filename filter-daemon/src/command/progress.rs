@@ -15,10 +15,12 @@ const STEP: u64 = 4096;
 impl Progress {
     /// A bar on standard error if somebody watches; `length` is the input's, in bytes, if it is known.
     pub fn new(watched: bool, length: Option<u64>) -> Self {
-        Self(watched.then(|| match length {
-            Some(length) => ProgressBar::new(length)
-                .with_style(style("{bar:40} {binary_bytes} of {binary_total_bytes}, {msg}, {eta} left")),
-            None => ProgressBar::new_spinner().with_style(style("{spinner} {binary_bytes} read, {msg}")),
+        Self(watched.then(|| {
+            match length {
+                Some(length) => ProgressBar::new(length)
+                    .with_style(style("{bar:40} {binary_bytes} of {binary_total_bytes}, {msg}, {eta} left")),
+                None => ProgressBar::new_spinner().with_style(style("{spinner} {binary_bytes} read, {msg}")),
+            }
         }))
     }
 

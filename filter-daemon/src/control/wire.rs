@@ -195,7 +195,7 @@ pub struct Status {
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// `native with frags`, `native` or `generic`.
+    /// `native` or `generic`.
     pub mode: String,
 }
 

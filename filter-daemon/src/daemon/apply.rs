@@ -61,7 +61,8 @@ impl Owner {
         match found {
             Found::Unchanged => reloaded.unchanged += 1,
             Found::Unusable(error) => {
-                let kept = self.blocklist.lists().find(&name).map_or(0, |id| self.blocklist.lists().get(id).targets);
+                let kept =
+                    self.blocklist.lists().find(&name).map_or(0, |id| self.blocklist.lists().get(id).targets);
                 reloaded.warnings.push(format!("list {name} keeps its {kept} targets: {error}"));
                 self.unusable.insert(name, error);
             }
@@ -78,7 +79,9 @@ impl Owner {
     /// File lists that the configuration no longer names.
     fn lists_gone(&self, loaded: &[LoadedList]) -> Vec<ListId> {
         let lists = self.blocklist.lists().iter();
-        let gone = lists.filter(|(_, list)| list.kind == Kind::File && loaded.iter().all(|named| *named.name != *list.name));
+        let gone = lists.filter(|(_, list)| {
+            list.kind == Kind::File && loaded.iter().all(|named| *named.name != *list.name)
+        });
         gone.map(|(id, _)| id).collect()
     }
 

@@ -16,7 +16,9 @@ pub enum DaemonError {
     #[error("{0}")]
     Config(#[from] ConfigError),
     /// Neither the command line nor the configuration names an interface.
-    #[error("no interface to filter\n         name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration")]
+    #[error(
+        "no interface to filter\n         name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration"
+    )]
     NoInterface,
     /// The control socket cannot be had.
     #[error(transparent)]

@@ -106,7 +106,9 @@ impl Owner {
     /// Interfaces of the command line and the configuration.
     pub(super) fn interfaces(&self) -> Vec<String> {
         let mut names = self.run.interfaces.clone();
-        names.extend(self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name)).cloned());
+        names.extend(
+            self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name)).cloned(),
+        );
         names
     }
 
@@ -176,7 +178,9 @@ impl Owner {
     /// A clock that is set while we wait is noticed within a minute.
     fn until_deadline(&self) -> Duration {
         const LONGEST_SLEEP: Duration = Duration::from_secs(60);
-        self.blocklist.next_deadline().map_or(LONGEST_SLEEP, |deadline| deadline.from_now().min(LONGEST_SLEEP))
+        self.blocklist
+            .next_deadline()
+            .map_or(LONGEST_SLEEP, |deadline| deadline.from_now().min(LONGEST_SLEEP))
     }
 
     fn expire(&mut self) {
@@ -209,7 +213,9 @@ impl Owner {
     fn grace_is_over(&mut self, result: std::io::Result<()>) {
         self.grace = None;
         if let Err(error) = result {
-            warn!("the kernel gives no grace periods ({error}): crowded tables are built anew instead, which is slower");
+            warn!(
+                "the kernel gives no grace periods ({error}): crowded tables are built anew instead, which is slower"
+            );
             self.graceless = true;
         }
     }
@@ -279,7 +285,10 @@ impl Owner {
     }
 
     /// What there must be room for once `targets` have entered.
-    pub(super) fn reserve(&mut self, targets: impl Iterator<Item = filter_common::target::Target>) -> Result<(), KernelError> {
+    pub(super) fn reserve(
+        &mut self,
+        targets: impl Iterator<Item = filter_common::target::Target>,
+    ) -> Result<(), KernelError> {
         let needs = needs::with(&self.blocklist, targets);
         self.table.reserve(&needs, &self.blocklist)
     }

@@ -74,7 +74,10 @@ pub enum Found {
 pub fn load(path: Option<&Path>, known: &HashMap<PathBuf, Stamp>) -> Result<Loaded, ConfigError> {
     let config = path.map_or_else(|| Ok(Config::default()), config::load)?;
     let block = config.block.iter().copied().collect();
-    let lists = config.lists.iter().map(|list| LoadedList { name: list.name.to_string(), found: find(&list.path, known) });
+    let lists = config
+        .lists
+        .iter()
+        .map(|list| LoadedList { name: list.name.to_string(), found: find(&list.path, known) });
     Ok(Loaded { block, lists: lists.collect(), config })
 }
 

@@ -50,7 +50,8 @@ impl Owner {
     }
 
     fn tables(&self) -> Vec<wire::Table> {
-        let networks = self.blocklist.lengths4().filter(|(length, _)| *length <= 24).map(|(_, count)| count).sum();
+        let networks =
+            self.blocklist.lengths4().filter(|(length, _)| *length <= 24).map(|(_, count)| count).sum();
         let networks = Occupancy { entries: networks, capacity: 1 << 24, bytes: self.table.networks_bytes() };
         vec![
             table("ipv4 addresses", self.table.addresses(), "exact"),
@@ -81,4 +82,3 @@ fn table(name: &str, occupancy: Occupancy, certainty: &str) -> wire::Table {
     let Occupancy { entries, capacity, bytes } = occupancy;
     wire::Table { name: name.to_owned(), entries, capacity, bytes, certainty: certainty.to_owned() }
 }
-

@@ -28,26 +28,38 @@ impl Owner {
         match request {
             Request::Add { targets, list, ttl, note } => self.add(&targets, list, ttl, note),
             Request::Remove { targets, list } => self.remove(&targets, list),
-            Request::Test { addresses } => Ok(Reply::Tested { tested: addresses.into_iter().map(|a| self.test(a)).collect() }),
+            Request::Test { addresses } => {
+                Ok(Reply::Tested { tested: addresses.into_iter().map(|a| self.test(a)).collect() })
+            }
             Request::List { list, family, after, most } => self.list_page(list, family, after, most),
             Request::Flush { list } => self.flush(list),
             Request::Status => Ok(Reply::Status(self.status())),
             Request::Stats => self.stats().map(Reply::Stats).map_err(kernel_failed),
             Request::Ping => Ok(Reply::Pong(wire::Pong { version: wire::VERSION, pid: std::process::id() })),
-            Request::Reload => Err(Failure::InvalidRequest("a reload is answered when it has been read".into())),
+            Request::Reload => {
+                Err(Failure::InvalidRequest("a reload is answered when it has been read".into()))
+            }
         }
     }
 
-    fn add(&mut self, targets: &[Target], list: Option<String>, ttl: Option<Duration>, note: Option<String>) -> Answered {
+    fn add(
+        &mut self,
+        targets: &[Target],
+        list: Option<String>,
+        ttl: Option<Duration>,
+        note: Option<String>,
+    ) -> Answered {
         let name = list.as_deref().unwrap_or(DEFAULT_LIST);
         let list = self.blocklist.lists_mut().get_or_make(name, Kind::Live);
         let list = list.map_err(|_| Failure::Refused("there are 65,536 lists already".into()))?;
         self.must_be_live(list)?;
         let targets: Targets = targets.iter().copied().collect();
         self.reserve(targets.iter()).map_err(kernel_failed)?;
-        let claim = Claim { list, since: Moment::now(), until: ttl.map(Moment::in_time), note: note.map(Arc::from) };
+        let claim =
+            Claim { list, since: Moment::now(), until: ttl.map(Moment::in_time), note: note.map(Arc::from) };
         let mut effects = Effects::default();
-        let changed = targets.iter().filter(|target| self.blocklist.add(*target, claim.clone(), &mut effects)).count();
+        let changed =
+            targets.iter().filter(|target| self.blocklist.add(*target, claim.clone(), &mut effects)).count();
         if let Err(error) = self.table.carry_out(&effects, &self.blocklist) {
             self.let_go_of(&effects.entered, list);
             return Err(kernel_failed(error));
@@ -61,8 +73,16 @@ impl Owner {
         let mut effects = Effects::default();
         let mut changed = 0;
         for target in targets.iter() {
-            let lists = self.blocklist.holders(target).into_iter().filter(|&list| self.is_live(list) && only.is_none_or(|only| only == list));
-            let removed = lists.collect::<Vec<_>>().into_iter().filter(|&list| self.blocklist.remove(target, list, &mut effects)).count();
+            let lists = self
+                .blocklist
+                .holders(target)
+                .into_iter()
+                .filter(|&list| self.is_live(list) && only.is_none_or(|only| only == list));
+            let removed = lists
+                .collect::<Vec<_>>()
+                .into_iter()
+                .filter(|&list| self.blocklist.remove(target, list, &mut effects))
+                .count();
             changed += usize::from(removed > 0);
         }
         self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
@@ -73,7 +93,13 @@ impl Owner {
     fn flush(&mut self, list: Option<String>) -> Answered {
         let lists = match list {
             Some(name) => vec![self.live_list(&name)?],
-            None => self.blocklist.lists().iter().filter(|(_, list)| list.kind == Kind::Live).map(|(id, _)| id).collect(),
+            None => self
+                .blocklist
+                .lists()
+                .iter()
+                .filter(|(_, list)| list.kind == Kind::Live)
+                .map(|(id, _)| id)
+                .collect(),
         };
         let held = lists.iter().map(|list| self.blocklist.lists().get(*list).targets).sum();
         let mut effects = Effects::default();
@@ -97,21 +123,36 @@ impl Owner {
         wire::Tested { address: address.to_string(), dropped: listed && self.config.enforce, because }
     }
 
-    fn list_page(&self, list: Option<String>, family: Option<Family>, after: Option<Target>, most: usize) -> Answered {
+    fn list_page(
+        &self,
+        list: Option<String>,
+        family: Option<Family>,
+        after: Option<Target>,
+        most: usize,
+    ) -> Answered {
         let only = match list {
             Some(name) => Some(self.blocklist.lists().find(&name).ok_or_else(|| no_list(&name))?),
             None => None,
         };
-        let keep = |target: Target, list: ListId| only.is_none_or(|only| only == list) && is_of(target, family);
+        let keep =
+            |target: Target, list: ListId| only.is_none_or(|only| only == list) && is_of(target, family);
         Ok(Reply::Listed { entries: self.blocklist.page(after, most, keep).into_iter().map(entry).collect() })
     }
 
     /// Who still wants `target`, or the prefix around it if it is one address.
     fn held(&self, target: Target) -> Option<wire::Held> {
         let mut lists: Vec<String> = match single(target) {
-            Some(address) => self.blocklist.covering(address).iter().map(|wish| wish.list.to_string()).collect(),
-            None => self.blocklist.holders(target).into_iter().map(|list| self.blocklist.lists().get(list).name.to_string()).collect(),
+            Some(address) => {
+                self.blocklist.covering(address).iter().map(|wish| wish.list.to_string()).collect()
+            }
+            None => self
+                .blocklist
+                .holders(target)
+                .into_iter()
+                .map(|list| self.blocklist.lists().get(list).name.to_string())
+                .collect(),
         };
+        lists.sort();
         lists.dedup();
         (!lists.is_empty()).then(|| wire::Held { target: target.to_string(), lists })
     }
@@ -139,7 +180,8 @@ impl Owner {
             return Ok(());
         }
         let name = &self.blocklist.lists().get(list).name;
-        let message = format!("list {name} belongs to the configuration: change it there, then `filterd reload`");
+        let message =
+            format!("list {name} belongs to the configuration: change it there, then `filterd reload`");
         Err(Failure::Refused(message.into()))
     }
 }

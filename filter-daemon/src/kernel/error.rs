@@ -23,7 +23,9 @@ pub enum KernelError {
         source: io::Error,
     },
     /// Capabilities are missing.
-    #[error("not permitted to {what}\n       filterd needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run it as root")]
+    #[error(
+        "not permitted to {what}\n       filterd needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run it as root"
+    )]
     NotPermitted {
         /// What was tried.
         what: &'static str,
@@ -43,8 +45,10 @@ pub enum KernelError {
         name: String,
     },
     /// The kernel has no memory for a table.
-    #[error("the kernel gives no {bytes} bytes for the table of {name}: {reason}\n       what was blocked stays blocked; \
-             free memory, or raise the limit of filterd's cgroup (MemoryMax)")]
+    #[error(
+        "the kernel gives no {bytes} bytes for the table of {name}: {reason}\n       what was blocked stays blocked; \
+             free memory, or raise the limit of filterd's cgroup (MemoryMax)"
+    )]
     NoMemory {
         /// Which table.
         name: &'static str,
@@ -91,7 +95,9 @@ pub enum KernelError {
         reason: String,
     },
     /// The set is larger than the largest table.
-    #[error("{entries} entries are more than one table takes ({most}): block prefixes instead of single addresses")]
+    #[error(
+        "{entries} entries are more than one table takes ({most}): block prefixes instead of single addresses"
+    )]
     TooMany {
         /// How many were asked for.
         entries: u64,
@@ -133,6 +139,7 @@ pub(super) fn errno_of(error: &(dyn std::error::Error + 'static)) -> Option<i32>
 }
 
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes: Vec<_> = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
+    let causes: Vec<_> =
+        std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
     causes.join(": ")
 }

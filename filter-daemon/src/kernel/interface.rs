@@ -56,7 +56,8 @@ pub async fn find(name: &str) -> Result<Interface, KernelError> {
 }
 
 fn read(name: &str, message: &LinkMessage) -> Interface {
-    let mut interface = Interface { name: name.to_owned(), index: message.header.index, mtu: 0, occupant: None };
+    let mut interface =
+        Interface { name: name.to_owned(), index: message.header.index, mtu: 0, occupant: None };
     for attribute in &message.attributes {
         if let LinkAttribute::Mtu(mtu) = attribute {
             interface.mtu = *mtu;
@@ -69,7 +70,8 @@ fn read(name: &str, message: &LinkMessage) -> Interface {
 }
 
 fn occupant(details: &[LinkXdp]) -> Option<Occupant> {
-    let id = details.iter().find_map(|detail| if let LinkXdp::ProgId(id) = detail { Some(*id) } else { None })?;
+    let id =
+        details.iter().find_map(|detail| if let LinkXdp::ProgId(id) = detail { Some(*id) } else { None })?;
     let generic = details.iter().any(|detail| matches!(detail, LinkXdp::Attached(XdpAttached::SocketBuffer)));
     Some(Occupant { id, mode: if generic { AttachedMode::Generic } else { AttachedMode::Native } })
 }

@@ -26,7 +26,10 @@ impl Judge {
     pub fn load(shape: &Shape, pins: &Pins) -> Result<Self, KernelError> {
         let settings = shape.settings();
         let mut loader = EbpfLoader::new();
-        loader.btf(None).override_global("SETTINGS", &settings[..], true).map_pin_path("COUNTERS", pins.counters());
+        loader
+            .btf(None)
+            .override_global("SETTINGS", &settings[..], true)
+            .map_pin_path("COUNTERS", pins.counters());
         for (map, name, words, generation) in maps(shape) {
             loader.map_max_entries(map, words);
             if let Some(generation) = generation {
@@ -51,7 +54,10 @@ impl Judge {
 
 /// The pins of the maps that a judge of this shape uses.
 pub fn table_pins(shape: &Shape, pins: &Pins) -> Vec<PathBuf> {
-    maps(shape).into_iter().filter_map(|(_, name, _, generation)| Some(pins.table(name, generation?))).collect()
+    maps(shape)
+        .into_iter()
+        .filter_map(|(_, name, _, generation)| Some(pins.table(name, generation?)))
+        .collect()
 }
 
 /// Each map: its name in the object and in its pin, its size, and its generation. One that is not in use is as small as
@@ -59,7 +65,12 @@ pub fn table_pins(shape: &Shape, pins: &Pins) -> Vec<PathBuf> {
 fn maps(shape: &Shape) -> [(&'static str, &'static str, u32, Option<u64>); 3] {
     let (addresses, six) = (shape.addresses.as_ref(), shape.six.as_ref());
     [
-        ("ADDRESSES", Addresses::NAME, addresses.map_or(1, Kind::words), addresses.map(|table| table.generation)),
+        (
+            "ADDRESSES",
+            Addresses::NAME,
+            addresses.map_or(1, Kind::words),
+            addresses.map(|table| table.generation),
+        ),
         ("NETWORKS", NETWORKS, shape.networks.map_or(1, |_| networks::WORDS), shape.networks),
         ("SIX", SixTable::NAME, six.map_or(1, Kind::words), six.map(|table| table.generation)),
     ]

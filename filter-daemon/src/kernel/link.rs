@@ -70,7 +70,8 @@ fn adopt(root: &Root, interface: &Interface, pins: &Pins) -> Result<Option<Attac
         return Ok(None);
     }
     let (Some(occupant), Some(id)) = (&interface.occupant, root.id()) else { return forget(path) };
-    let link = PinnedLink::from_pin(&path).map_err(|error| KernelError::load("open the pinned link", error))?;
+    let link =
+        PinnedLink::from_pin(&path).map_err(|error| KernelError::load("open the pinned link", error))?;
     if occupant.id != id {
         return forget(path);
     }
@@ -99,16 +100,23 @@ fn climb(root: &mut Root, interface: &Interface, mode: Mode) -> Result<(FdLink, 
     }
 }
 
-fn attach(root: &mut Root, interface: &Interface, mode: AttachedMode) -> Result<(FdLink, AttachedMode), KernelError> {
+fn attach(
+    root: &mut Root,
+    interface: &Interface,
+    mode: AttachedMode,
+) -> Result<(FdLink, AttachedMode), KernelError> {
     let asked = match mode {
         AttachedMode::Native => XdpMode::Driver,
         AttachedMode::Generic => XdpMode::Skb,
     };
     let failed = |source: io::Error| refusal(interface, mode, source);
     let program = root.program();
-    let id = program
-        .attach_to_if_index(interface.index, asked)
-        .map_err(|error| failed(errno_of(&error).map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error)))?;
+    let id = program.attach_to_if_index(interface.index, asked).map_err(|error| {
+        failed(
+            errno_of(&error)
+                .map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error),
+        )
+    })?;
     let link = program.take_link(id).map_err(|error| failed(io::Error::other(error)))?;
     // Where the kernel refuses a link, aya attaches by netlink instead; that cannot be pinned, and ends here.
     let link = FdLink::try_from(link).map_err(|_| failed(io::Error::from_raw_os_error(nix::libc::EINVAL)))?;
@@ -118,7 +126,9 @@ fn attach(root: &mut Root, interface: &Interface, mode: AttachedMode) -> Result<
 
 fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> KernelError {
     let hint = match (mode, source.raw_os_error()) {
-        (_, Some(nix::libc::EPERM | nix::libc::EACCES)) => "filterd needs CAP_NET_ADMIN: run it as root".to_owned(),
+        (_, Some(nix::libc::EPERM | nix::libc::EACCES)) => {
+            "filterd needs CAP_NET_ADMIN: run it as root".to_owned()
+        }
         (_, Some(nix::libc::EBUSY | nix::libc::EEXIST)) => {
             "another XDP program came in between, or one sits on a device above it (macvlan)".to_owned()
         }

@@ -61,7 +61,12 @@ where
 {
     /// A table in fresh, zeroed words.
     pub fn new(scheme: S, geometry: Geometry, words: W) -> Self {
-        Self { table: Table::new(scheme, geometry, words), entries: 0, waiting: Vec::new(), phase: Phase::Calm }
+        Self {
+            table: Table::new(scheme, geometry, words),
+            entries: 0,
+            waiting: Vec::new(),
+            phase: Phase::Calm,
+        }
     }
 
     /// The buckets.

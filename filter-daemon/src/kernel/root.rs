@@ -24,7 +24,10 @@ impl Root {
             pins.forget_root().map_err(|source| KernelError::NoBpffs { path: pins.root(), source })?;
             load(pins)?;
         }
-        let failed = |error: &dyn std::error::Error| KernelError::Load { what: "open the root program", reason: error.to_string() };
+        let failed = |error: &dyn std::error::Error| KernelError::Load {
+            what: "open the root program",
+            reason: error.to_string(),
+        };
         let program = Xdp::from_pin(pins.root(), XdpAttachType::Interface).map_err(|error| failed(&error))?;
         let next = MapData::from_pin(pins.next()).map_err(|error| failed(&error))?;
         let next = ProgramArray::try_from(Map::ProgramArray(next)).map_err(|error| failed(&error))?;

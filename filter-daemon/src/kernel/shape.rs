@@ -120,7 +120,9 @@ impl SixTable {
     pub fn key(&self, prefix: Prefix6) -> Key6 {
         match prefix.length() {
             64 => Key6::Net64((prefix.address() >> 64) as u64),
-            length => Key6::Other(six::fingerprint(&Hash::new(self.key), prefix.address().into(), length.into())),
+            length => {
+                Key6::Other(six::fingerprint(&Hash::new(self.key), prefix.address().into(), length.into()))
+            }
         }
     }
 }
@@ -193,5 +195,7 @@ fn put_six(words: &mut Settings, table: &SixTable) {
 
 /// A key that nobody else knows; made anew for every table, and never written anywhere.
 fn secret<const WORDS: usize>() -> [u64; WORDS] {
-    std::array::from_fn(|_| getrandom::u64().expect("the kernel always has random numbers once it has booted"))
+    std::array::from_fn(|_| {
+        getrandom::u64().expect("the kernel always has random numbers once it has booted")
+    })
 }

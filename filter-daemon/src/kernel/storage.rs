@@ -21,7 +21,8 @@ pub fn create(name: &'static str, words: u32, path: &Path) -> Result<Window, Ker
         words,
         BPF_F_MMAPABLE,
     );
-    let map = MapData::create(definition, name, None).map_err(|error| KernelError::map(name, u64::from(words) * 8, error))?;
+    let map = MapData::create(definition, name, None)
+        .map_err(|error| KernelError::map(name, u64::from(words) * 8, error))?;
     _ = fs::remove_file(path);
     map.pin(path).map_err(|error| KernelError::load("pin a table", error))?;
     Window::open(map.fd(), words).map_err(|source| KernelError::Window { what: name, source })

@@ -77,7 +77,9 @@ where
 
     /// Takes `key` out if it is there.
     pub fn remove(&mut self, key: <K::Scheme as Scheme>::Key) {
-        if let Some(built) = self.newest_mut() && built.live.contains(key) {
+        if let Some(built) = self.newest_mut()
+            && built.live.contains(key)
+        {
             built.live.remove(key);
         }
     }

@@ -9,9 +9,9 @@ use filter_common::cuckoo::geometry::Geometry;
 use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filter_common::verdict::{Reason, Verdict, judge_source};
+use filter_common::verdict::{Reason, Verdict, judge, judge_source};
 
-use super::judge::{self, Judge};
+use super::judge::{Judge, NETWORKS, table_pins};
 use super::needs::{Needs, Wanted};
 use super::pins::Pins;
 use super::root::Root;
@@ -77,10 +77,12 @@ impl Table {
     }
 
     /// Carries effects out; packets are judged by them when this returns. `wanted` is what is blocked from then on.
+    /// Whoever enters is in before anybody leaves: an address may be covered by one target first and by another then.
     pub fn carry_out(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
-        effects.left.iter().for_each(|target| self.leave(target, wanted));
         effects.entered.iter().try_for_each(|target| self.enter(target, wanted))?;
-        self.publish()
+        self.publish()?;
+        effects.left.iter().for_each(|target| self.leave(target, wanted));
+        Ok(())
     }
 
     /// Does the next step for entries on the move. True if another is due after a grace period.
@@ -114,9 +116,17 @@ impl Table {
 
     /// What a packet from `source` meets right now: the program's own decision, made on the program's own tables.
     pub fn judge(&self, source: Source) -> Verdict {
-        let Some(shape) = &self.published else { return Reason::Unlisted.verdict() };
+        self.seen().map_or(Reason::Unlisted.verdict(), |seen| judge_source(source, &seen))
+    }
+
+    /// The same for a whole frame.
+    pub fn judge_frame(&self, frame: &[u8]) -> Verdict {
+        self.seen().map_or(Reason::Unlisted.verdict(), |seen| judge(frame, &seen))
+    }
+
+    fn seen(&self) -> Option<Seen<'_>> {
         let networks = self.networks.as_ref().map(|(_, window)| window);
-        judge_source(source, &Seen::new(shape, self.addresses.words(), networks, self.six.words()))
+        Some(Seen::new(self.published.as_ref()?, self.addresses.words(), networks, self.six.words()))
     }
 
     /// Packets by reason, since the filter was first attached.
@@ -150,7 +160,7 @@ impl Table {
         }
         if needs.networks && self.networks.is_none() {
             let generation = self.next_generation();
-            let window = storage::create(judge::NETWORKS, networks::WORDS, &self.pins.table(judge::NETWORKS, generation))?;
+            let window = storage::create(NETWORKS, networks::WORDS, &self.pins.table(NETWORKS, generation))?;
             self.networks = Some((generation, window));
         }
         if needs.six > self.six.limit() {
@@ -165,7 +175,9 @@ impl Table {
     fn enter(&mut self, target: Target, wanted: &impl Wanted) -> Result<(), KernelError> {
         match target {
             Target::V4(prefix) if is_network(prefix) => self.set_network(prefix, |_| true),
-            Target::V4(prefix) => return (prefix.first()..=prefix.last()).try_for_each(|address| self.enter_address(address)),
+            Target::V4(prefix) => {
+                return (prefix.first()..=prefix.last()).try_for_each(|address| self.enter_address(address));
+            }
             Target::V6(prefix) => return self.enter_six(prefix, wanted),
         }
         Ok(())
@@ -175,7 +187,8 @@ impl Table {
         match target {
             Target::V4(prefix) if is_network(prefix) => self.leave_network(prefix, wanted),
             Target::V4(prefix) => {
-                let unwanted = (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
+                let unwanted =
+                    (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
                 unwanted.for_each(|address| self.addresses.remove(address.into()));
             }
             Target::V6(prefix) => {
@@ -259,7 +272,9 @@ impl Table {
     /// Loads the judge for the tables as they now are, if it is not the one at work.
     fn prepare(&mut self) -> Result<(), KernelError> {
         let shape = self.shape();
-        if self.published.as_ref() != Some(&shape) && self.ready.as_ref().is_none_or(|(ready, _)| *ready != shape) {
+        if self.published.as_ref() != Some(&shape)
+            && self.ready.as_ref().is_none_or(|(ready, _)| *ready != shape)
+        {
             let judge = Judge::load(&shape, &self.pins)?;
             self.ready = Some((shape, judge));
         }
@@ -276,7 +291,7 @@ impl Table {
         self.root.publish(&judge)?;
         self.addresses.publish();
         self.six.publish();
-        if let Err(error) = self.pins.keep_tables(&judge::table_pins(&shape, &self.pins)) {
+        if let Err(error) = self.pins.keep_tables(&table_pins(&shape, &self.pins)) {
             tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
         }
         self.published = Some(shape);

@@ -6,7 +6,7 @@ pub mod list;
 mod quad;
 mod rejected;
 
+pub use crate::blocklist::Targets;
 pub use list::{ListError, ListFile};
 pub use rejected::{Reason, Rejected};
 pub(crate) use rejected::{excerpt, printable};
-pub use crate::blocklist::Targets;
