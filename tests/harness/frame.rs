@@ -60,7 +60,12 @@ impl Frame {
     pub fn neighbour_solicitation(sender: &str) -> Self {
         let mut question = vec![135, 0, 0, 0, 0, 0, 0, 0];
         question.extend(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).octets());
-        Self::from(sender).transport(ICMP6, question)
+        Self::from(sender).transport(ICMP6, question).hop_limit(255)
+    }
+
+    /// As many routers may still pass it on: fewer than 255 tell that one has.
+    pub fn hop_limit(self, hop_limit: u8) -> Self {
+        self.with_ip(|ip| ip.hop_limit = hop_limit)
     }
 
     /// To somebody else than the host.

@@ -13,6 +13,8 @@ pub struct Ip {
     pub destination: IpAddr,
     /// The number of what it carries, and the bytes of that.
     pub transport: (u8, Vec<u8>),
+    /// How many routers may still pass it on.
+    pub hop_limit: u8,
     /// IPv4 only: the fragment field, flags and offset in eights.
     pub fragment: u16,
     /// IPv4 only: options, in whole words.
@@ -26,7 +28,7 @@ impl Ip {
     pub fn new(source: IpAddr, transport: (u8, Vec<u8>)) -> Self {
         let host = if source.is_ipv4() { HOST } else { HOST6 };
         let destination = host.parse().expect("the host has an address");
-        Self { source, destination, transport, fragment: 0, options: Vec::new(), extensions: Vec::new() }
+        Self { source, destination, transport, hop_limit: 64, fragment: 0, options: Vec::new(), extensions: Vec::new() }
     }
 
     /// The packet as it travels.
@@ -47,7 +49,7 @@ impl Ip {
         packet.extend(total.to_be_bytes());
         packet.extend([0, 1]);
         packet.extend(self.fragment.to_be_bytes());
-        packet.extend([64, *protocol, 0, 0]);
+        packet.extend([self.hop_limit, *protocol, 0, 0]);
         packet.extend(source.octets());
         packet.extend(destination.octets());
         packet.extend(&self.options);
@@ -69,7 +71,7 @@ impl Ip {
         let length = u16::try_from(upper.len()).expect("a packet has at most 65,535 bytes");
         let mut packet = vec![0x60, 0, 0, 0];
         packet.extend(length.to_be_bytes());
-        packet.extend([after, 64]);
+        packet.extend([after, self.hop_limit]);
         packet.extend(source.octets());
         packet.extend(destination.octets());
         packet.extend(upper);

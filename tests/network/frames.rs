@@ -97,6 +97,7 @@ fn neighbours_find_each_other_even_when_they_are_listed() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER6]).succeeds();
     net.expect(Frame::neighbour_solicitation(ATTACKER6)).passes();
+    net.expect(Frame::neighbour_solicitation(ATTACKER6).hop_limit(254)).dropped();
 }
 
 const PACKETS: [fn(Frame) -> Frame; 8] = [

@@ -6,6 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+/// What cargo leaves in a directory that it builds in. The first only where it made the directory itself.
+const MARKS: [&str; 2] = ["CACHEDIR.TAG", ".rustc_info.json"];
+
 /// The top of the work tree.
 pub fn root() -> PathBuf {
     // Cargo tells this to what it runs; what was compiled in may be a tree that has moved since.
@@ -23,7 +26,8 @@ pub fn cargo() -> Command {
 /// The directory that cargo builds in, whatever set it: this very program was built there.
 pub fn target() -> Result<PathBuf> {
     let program = this_program()?;
-    let marked = program.ancestors().find(|directory| directory.join("CACHEDIR.TAG").exists());
+    let is_marked = |directory: &&Path| MARKS.iter().any(|mark| directory.join(mark).exists());
+    let marked = program.ancestors().find(is_marked);
     Ok(marked.map_or_else(|| root().join("target"), Path::to_owned))
 }
 

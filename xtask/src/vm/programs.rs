@@ -32,8 +32,8 @@ pub fn build(rings: &[Ring]) -> Result<Vec<Program>> {
     let mut cargo = workspace::cargo();
     cargo.args(["build", "--release", "--target", TARGET, "--message-format=json-render-diagnostics"]);
     cargo.args(["--package", "filter-daemon", "--bin", "filterd", "--package", "filterd-tests"]);
-    rings.iter().for_each(|ring| drop(cargo.args(["--test", ring.program()])));
-    cargo.envs(PROFILE).env("RUSTFLAGS", "-Ctarget-feature=+crt-static").stderr(Stdio::inherit());
+    cargo.args(rings.iter().flat_map(|ring| ["--test", ring.program()]));
+    cargo.envs(PROFILE).env("RUSTFLAGS", "-C target-feature=+crt-static").stderr(Stdio::inherit());
     let built = process::output(&mut cargo).context("cannot build for the guests")?;
     let programs: Vec<_> = built.lines().filter_map(program).collect();
     ensure!(programs.len() == rings.len() + 1, "cargo built {} programs for the guests", programs.len());
