@@ -114,7 +114,7 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
         Verdict::Drop(Reason::Net64 | Reason::Other6) if packet::is_neighbour_discovery(&frame.anew()) => {
             Reason::Neighbour.verdict()
         }
-        verdict => verdict,
+        verdict @ (Verdict::Pass(_) | Verdict::Drop(_)) => verdict,
     }
 }
 

@@ -62,10 +62,12 @@ impl Frame for InPlace {
 
     #[inline(always)]
     fn anew(&self) -> impl Frame {
-        // SAFETY: the context lives as long as the program runs; the field is read from it, not referred to.
-        let start = unsafe { (&raw const (*self.context).data).read_volatile() };
+        // SAFETY: the context lives as long as the program runs.
+        let start = unsafe { &raw const (*self.context).data };
         // SAFETY: as above.
-        let end = unsafe { (&raw const (*self.context).data_end).read_volatile() };
+        let end = unsafe { &raw const (*self.context).data_end };
+        // SAFETY: both are fields of the context. Volatile, so that they are not remembered from before.
+        let (start, end) = (unsafe { start.read_volatile() }, unsafe { end.read_volatile() });
         Self { context: self.context, start: start as usize, end: end as usize }
     }
 }

@@ -28,7 +28,15 @@ impl Ip {
     pub fn new(source: IpAddr, transport: (u8, Vec<u8>)) -> Self {
         let host = if source.is_ipv4() { HOST } else { HOST6 };
         let destination = host.parse().expect("the host has an address");
-        Self { source, destination, transport, hop_limit: 64, fragment: 0, options: Vec::new(), extensions: Vec::new() }
+        Self {
+            source,
+            destination,
+            transport,
+            hop_limit: 64,
+            fragment: 0,
+            options: Vec::new(),
+            extensions: Vec::new(),
+        }
     }
 
     /// The packet as it travels.

@@ -20,7 +20,6 @@ echo 'root:x:0:0::/:/bin/sh' >/etc/passwd
 echo 'root:x:0:' >/etc/group
 
 exec </dev/null >/dev/ttyS1 2>&1
-for module in /modules/*; do insmod "$module"; done
 ip link set lo up
 echo '@@ booted'
 
@@ -31,6 +30,8 @@ stage() {
     "$@"
     echo "@@ end $?"
 }
+
+for module in /modules/*; do insmod "$module" || stage modules false; done
 
 while read -r name arguments; do
     case $name in

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::path::Path;
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,7 @@ impl fmt::Display for Accelerator {
 fn speaks(kernel: &Kernel, log: &Path) -> Result<bool> {
     fs::write(log, "").with_context(|| format!("cannot write {}", log.display()))?;
     let mut qemu = machine::qemu(kernel, Accelerator::Kvm, log);
+    let qemu = qemu.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut qemu = qemu.spawn().context("cannot start qemu-system-x86_64")?;
     let begun = Instant::now();
     let has_spoken = || fs::read_to_string(log).is_ok_and(|text| text.contains("Linux version"));

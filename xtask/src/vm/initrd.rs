@@ -14,8 +14,8 @@ use super::programs::Program;
 
 /// In the order in which they must be loaded.
 const MODULES: [&str; 10] = [
-    "virtio",
     "virtio_ring",
+    "virtio",
     "virtio_pci_legacy_dev",
     "virtio_pci_modern_dev",
     "virtio_pci",
