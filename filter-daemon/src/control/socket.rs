@@ -171,6 +171,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn of_two_daemons_that_start_at_once_one_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("control.sock");
+        let _first = listen(&path).unwrap();
+        // As if the first had claimed its place and not yet bound its socket.
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(listen(&path), Err(SocketError::Taken(_))));
+    }
+
+    #[tokio::test]
     async fn what_a_killed_daemon_left_is_replaced() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");

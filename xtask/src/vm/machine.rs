@@ -104,14 +104,13 @@ fn listen(lines: &Receiver<String>, end: Instant, boot: &mut Boot) {
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match lines.recv_timeout(left) {
-            Ok(line) => match Line::read(&line) {
-                Line::Done => return boot.done(),
-                Line::Output(text) => {
-                    println!("{text}");
-                    boot.output(text);
+            Ok(line) => {
+                let line = Line::read(&line);
+                boot.hear(&line);
+                if line == Line::Done {
+                    return;
                 }
-                told => boot.told(&told),
-            },
+            }
             Err(RecvTimeoutError::Timeout) => return boot.complain("it hangs: its time is over".to_owned()),
             Err(RecvTimeoutError::Disconnected) => {
                 return boot.complain("it died before it was done".to_owned());

@@ -28,42 +28,32 @@ impl Boot {
         Self { series, begun: Instant::now(), boot: None, stages: Vec::new(), complaints: Vec::new() }
     }
 
-    /// Takes in what the guest tells of its progress.
-    pub fn told(&mut self, line: &Line<'_>) {
+    /// Takes in a line of the guest's, and shows what its programs print.
+    pub fn hear(&mut self, line: &Line<'_>) {
         match line {
             Line::Booted => self.boot = Some(self.begun.elapsed()),
             Line::Begin(stage) => {
                 println!("\n-- Linux {}: {stage}", self.series);
                 self.stages.push(Stage::new(stage));
             }
-            Line::End(is_good) => {
-                if let Some(stage) = self.stages.last_mut() {
-                    stage.end(*is_good);
-                }
+            Line::End(is_good) => self.stage().into_iter().for_each(|stage| stage.end(*is_good)),
+            Line::Output(text) => {
+                println!("{text}");
+                self.stage().into_iter().for_each(|stage| stage.tally.read(text));
             }
-            Line::Done | Line::Output(_) => {}
+            Line::Done if self.stages.is_empty() => self.complain("it had nothing to do".to_owned()),
+            Line::Done => {}
         }
     }
 
-    /// Takes in what a test program prints.
-    pub fn output(&mut self, line: &str) {
-        if let Some(stage) = self.stages.last_mut() {
-            stage.tally.read(line);
-        }
-    }
-
-    /// The guest has done all it had to do.
-    pub fn done(&mut self) {
-        if self.stages.is_empty() {
-            self.complain("it had nothing to do".to_owned());
-        }
+    /// The stage that it is in.
+    fn stage(&mut self) -> Option<&mut Stage> {
+        self.stages.last_mut().filter(|stage| stage.took.is_none())
     }
 
     /// Something other than a test went wrong.
     pub fn complain(&mut self, complaint: String) {
-        if let Some(stage) = self.stages.last_mut().filter(|stage| stage.took.is_none()) {
-            stage.end(false);
-        }
+        self.stage().into_iter().for_each(|stage| stage.end(false));
         self.complaints.push(complaint);
     }
 
@@ -130,13 +120,7 @@ mod tests {
 
     fn boot(lines: &[&str]) -> Boot {
         let mut boot = Boot::new("6.1");
-        for line in lines {
-            match Line::read(line) {
-                Line::Output(text) => boot.output(text),
-                Line::Done => boot.done(),
-                told => boot.told(&told),
-            }
-        }
+        lines.iter().for_each(|line| boot.hear(&Line::read(line)));
         boot
     }
 
