@@ -10,8 +10,11 @@ const NET64: u8 = 64;
 /// The most other lengths there are.
 const MOST_LENGTHS: usize = 128;
 
+/// Blocklists have fewer.
+const USUAL: usize = 16;
+
 /// How many other IPv6 lengths are combined with everything else.
-const LENGTHS: [usize; 4] = [0, 1, 3, MOST_LENGTHS];
+const LENGTHS: [usize; 3] = [0, 1, MOST_LENGTHS];
 
 /// So many addresses that the table is cut into so many lanes.
 const LANES: [(u64, &str); 5] = [(0, "none"), (1, "2"), (10_000, "3"), (200_000, "4"), (4_200_000, "5")];
@@ -38,7 +41,7 @@ impl Combination {
         all
     }
 
-    /// Every number of IPv6 lengths, with nothing else on, and with everything.
+    /// Numbers of IPv6 lengths, the usual ones all, with nothing else on, and with everything.
     pub fn lengths() -> Vec<Self> {
         let combination = |lengths, is_on| Self {
             enforce: is_on,
@@ -47,9 +50,8 @@ impl Combination {
             nets64: is_on,
             lengths,
         };
-        (0..=MOST_LENGTHS)
-            .flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on)))
-            .collect()
+        let numbers = (0..USUAL).chain((USUAL..=MOST_LENGTHS).step_by(8));
+        numbers.flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on))).collect()
     }
 
     /// What asks the tables for it.

@@ -249,7 +249,13 @@ impl Owner {
 
     async fn reload(&mut self, loaded: Loaded, began: Instant) -> Result<wire::Reloaded, wire::Failure> {
         let failed = |error: DaemonError| wire::Failure::Kernel(error.to_string().into());
+        let mode = self.config.mode;
         let mut reloaded = self.apply(loaded).map_err(failed)?;
+        if self.config.mode != mode && self.run.mode.is_none() {
+            reloaded.warnings.push(
+                "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
+            );
+        }
         self.follow_interfaces(&mut reloaded.warnings).await;
         reloaded.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(reloaded)

@@ -26,10 +26,6 @@ use super::overlay::Overlay;
 /// fills a quarter of the stash.
 const MOST_NEWCOMERS: usize = 128;
 
-/// Do all processors see stores in the order in which they were made, and load in the order of the program? Only then
-/// may entries move without a grace period.
-const IS_ORDERED: bool = cfg!(target_arch = "x86_64");
-
 /// Buckets under running readers, with their stashes behind them.
 #[derive(Debug)]
 pub struct Live<S: Scheme, W> {
@@ -37,6 +33,7 @@ pub struct Live<S: Scheme, W> {
     entries: u64,
     waiting: Vec<S::Key>,
     phase: Phase<S::Key>,
+    is_ordered: bool,
 }
 
 #[derive(Debug)]
@@ -66,7 +63,15 @@ where
             entries: 0,
             waiting: Vec::new(),
             phase: Phase::Calm,
+            is_ordered: cfg!(target_arch = "x86_64"),
         }
+    }
+
+    /// Do all processors see stores in the order in which they were made, and load in the order of the program? Only then
+    /// may entries move without a grace period. Known from the architecture; tests try both.
+    #[cfg(test)]
+    fn on_ordered_memory(self, is_ordered: bool) -> Self {
+        Self { is_ordered, ..self }
     }
 
     /// The buckets.
@@ -202,7 +207,7 @@ where
 
     /// A path that packets may watch, through words that no plan is about to overwrite.
     fn forward_path(&self, key: S::Key) -> Option<Path> {
-        let path = if IS_ORDERED { self.table.forward_path_for(key) } else { None };
+        let path = if self.is_ordered { self.table.forward_path_for(key) } else { None };
         path.filter(|path| path.writes().all(|(slot, _)| !self.is_planned(slot.word)))
     }
 
