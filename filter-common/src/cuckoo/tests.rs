@@ -65,7 +65,7 @@ fn tables_of_every_lane_width_fill_up_to_their_limits() {
         for seed in 0..1_u64 << 12_u32.saturating_sub(bits) {
             let geometry = Geometry::exact4(bits);
             let words = memory(geometry);
-            let permutation = Permutation::new(32, key(seed << 32 | u64::from(bits)));
+            let permutation = Permutation::new(32, key((seed << 32) | u64::from(bits)));
             let table = Table::new(Exact::new(permutation, bits, 1), geometry, &words[..]);
             let load = load_at_first_refusal(&table, distinct_addresses(seed));
             let promised = [0.80, 0.80, 0.80, 0.92, 0.95, 0.95][geometry.bucket_slots() as usize];
@@ -145,7 +145,8 @@ fn patterns_of_addresses_fill_a_table_like_random_ones() {
             let words = memory(geometry);
             let permutation = Permutation::new(32, key(100 + seed));
             let table = Table::new(Exact::new(permutation, geometry.index_bits(), 1), geometry, &words[..]);
-            let addresses = (0..).map(|number: u64| (number * stride ^ number * stride >> 32) & 0xFFFF_FFFF);
+            let addresses =
+                (0..).map(|number: u64| ((number * stride) ^ ((number * stride) >> 32)) & 0xFFFF_FFFF);
             let mut seen = HashSet::new();
             let load = load_at_first_refusal(&table, addresses.filter(|&address| seen.insert(address)));
             assert!(load >= 0.80, "stride {stride}, key {seed}: refused at {load:.4}");

@@ -4,7 +4,7 @@ pub mod tally;
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -46,24 +46,27 @@ impl Ring {
 pub fn run(ring: Option<Ring>, filter: &[OsString]) -> Result<ExitCode> {
     let rings = ring.map_or(RINGS.to_vec(), |ring| vec![ring]);
     toolchain::ensure()?;
+    // First, lest somebody without root wait for the units only to be told so.
+    let daemon = rings.iter().any(|ring| ring.stories().is_some()).then(daemon).transpose()?;
     let mut tally = Tally::default();
     for ring in rings {
-        run_ring(ring, filter, &mut tally)?;
+        count(command(ring, daemon.as_deref()).args(filter), &mut tally)?;
     }
     tally.skipped().iter().for_each(|reason| println!("{reason}"));
     println!("{tally}");
     Ok(if tally.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn run_ring(ring: Ring, filter: &[OsString], tally: &mut Tally) -> Result<()> {
+fn command(ring: Ring, daemon: Option<&Path>) -> Command {
     let mut cargo = workspace::cargo();
     cargo.args(["test", "--no-fail-fast"]);
-    if let Some(stories) = ring.stories() {
-        cargo.args(["--package", "filterd-tests", "--test", stories]).env("FILTERD_BIN", daemon()?);
-    }
-    // A story that skips itself says so on its output, which is shown only on request.
-    cargo.args(["--", "--show-output"]).args(filter);
-    count(&mut cargo, tally)
+    cargo.envs(daemon.map(|daemon| ("FILTERD_BIN", daemon)));
+    match ring.stories() {
+        None => cargo.arg("--"),
+        // A story that skips itself says so on its output, which is shown only on request.
+        Some(stories) => cargo.args(["--package", "filterd-tests", "--test", stories, "--", "--show-output"]),
+    };
+    cargo
 }
 
 /// What stories need beside themselves: root, some tools, and the daemon.

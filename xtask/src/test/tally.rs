@@ -1,6 +1,5 @@
 //! Counts tests by what their programs print, over several programs and runs.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// What a story begins the line with that tells why it did not run.
@@ -12,28 +11,54 @@ pub struct Tally {
     passed: usize,
     failed: usize,
     ignored: usize,
-    /// Why a test skipped itself, by test, for libtest counts these among the passed.
-    skipped: BTreeMap<String, String>,
-    /// The test whose output is being read.
-    speaker: Option<String>,
+    /// Why tests skipped themselves; libtest counts them among the passed.
+    skipped: Vec<String>,
+    speech: Speech,
     failed_before: usize,
+}
+
+/// Whose words the lines are.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Speech {
+    /// Those of libtest.
+    #[default]
+    Libtest,
+    /// Those of a test.
+    Test,
+    /// Those of a test that has told why it did not run.
+    Skipped,
 }
 
 impl Tally {
     /// Takes in one line.
     pub fn read(&mut self, line: &str) {
-        if let Some(sums) = line.strip_prefix("test result: ") {
-            self.speaker = None;
+        if line.starts_with("---- ") && line.ends_with(" stdout ----") {
+            self.speech = Speech::Test;
+        } else if line == "successes:" || line == "failures:" {
+            self.speech = Speech::Libtest;
+        } else if line.starts_with(SKIPPED) {
+            self.skip(line);
+        } else if let Some(sums) = line.strip_prefix("test result: ") {
+            self.add(sums);
+        }
+    }
+
+    /// A test may give several reasons.
+    fn skip(&mut self, line: &str) {
+        if self.speech != Speech::Skipped {
+            self.skipped.push(line.to_owned());
+        }
+        if self.speech == Speech::Test {
+            self.speech = Speech::Skipped;
+        }
+    }
+
+    /// A test may print what looks like sums: tests of this very file do.
+    fn add(&mut self, sums: &str) {
+        if self.speech == Speech::Libtest {
             self.passed += sum(sums, "passed");
             self.failed += sum(sums, "failed");
             self.ignored += sum(sums, "ignored");
-        } else if let Some(test) =
-            line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
-        {
-            self.speaker = Some(test.to_owned());
-        } else if line.starts_with(SKIPPED) {
-            let test = self.speaker.clone().unwrap_or_else(|| line.to_owned());
-            self.skipped.entry(test).or_insert_with(|| line.to_owned());
         }
     }
 
@@ -43,12 +68,12 @@ impl Tally {
             self.failed += 1;
         }
         self.failed_before = self.failed;
-        self.speaker = None;
+        self.speech = Speech::Libtest;
     }
 
     /// Why tests skipped themselves.
-    pub fn skipped(&self) -> Vec<&str> {
-        self.skipped.values().map(String::as_str).collect()
+    pub fn skipped(&self) -> &[String] {
+        &self.skipped
     }
 
     /// Something ran, and nothing failed.
@@ -94,12 +119,19 @@ mod tests {
     #[test]
     fn a_test_that_skips_itself_did_not_pass() {
         let text = "---- vlan::five stdout ----\nSKIPPED vlan::five: no such thing\nSKIPPED again\n\n\
-                    ---- other stdout ----\nhello\n\
+                    ---- other stdout ----\nhello\n\nsuccesses:\n    other\n\
                     test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s";
         let tally = tally(text, true);
         assert_eq!(tally.to_string(), "2 passed, 0 failed, 1 skipped");
         assert_eq!(tally.skipped(), ["SKIPPED vlan::five: no such thing"]);
         assert!(tally.is_good());
+    }
+
+    #[test]
+    fn what_a_test_prints_is_no_result() {
+        let text = "successes:\n\n---- results stdout ----\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n\n\
+                    successes:\n    results\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured";
+        assert_eq!(tally(text, true).to_string(), "1 passed, 0 failed, 0 skipped");
     }
 
     #[test]
