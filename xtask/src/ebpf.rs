@@ -13,6 +13,9 @@ use crate::{process, workspace};
 /// The programs, each an object of its own.
 pub const OBJECTS: [&str; 2] = ["root", "judge"];
 
+/// Those that benchmarks measure them with; nobody else needs them.
+const BENCH_OBJECTS: [&str; 1] = ["bench-packet"];
+
 /// Set to 1 for objects that print each verdict through aya-log.
 const LOG: &str = "FILTERD_BPF_LOG";
 
@@ -27,9 +30,19 @@ const PROFILE: [(&str, &str); 5] = [
 
 /// Builds the objects and tells the directory they lie in.
 pub fn build(toolchain: &Toolchain) -> Result<PathBuf> {
+    build_these(&OBJECTS, toolchain)
+}
+
+/// Builds the objects of the benchmarks and tells the directory they lie in.
+pub fn build_benches(toolchain: &Toolchain) -> Result<PathBuf> {
+    build_these(&BENCH_OBJECTS, toolchain)
+}
+
+fn build_these(objects: &[&str], toolchain: &Toolchain) -> Result<PathBuf> {
     let machine = Machine::of_this_build();
     let target = target()?;
     let mut cargo = cargo(toolchain, "build", &machine, &target);
+    cargo.args(objects.iter().flat_map(|object| ["--bin", object]));
     process::run(&mut cargo).context("cannot build the BPF programs")?;
     Ok(target.join(machine.triple()).join("release"))
 }

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use xtask::toolchain;
 
 use crate::build::Profile;
-use crate::{build, check, demo, run, test, vm};
+use crate::{bench, build, check, demo, run, test, vm};
 
 /// Everything that is done to this project is done through this door.
 #[derive(Debug, Parser)]
@@ -49,6 +49,9 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Measure, side by side with what it is measured against (as root)
+    #[command(subcommand)]
+    Bench(bench::Bench),
     /// Run the rings on other kernels, each in a virtual machine
     Vm(vm::Vm),
     /// See it block and unblock a visitor, in network namespaces of its own (as root)
@@ -67,6 +70,7 @@ impl Xtask {
             }
             Task::Check => check::all()?,
             Task::Test { ring, filter } => return test::run(ring, &filter),
+            Task::Bench(bench) => bench.run()?,
             Task::Run { arguments } => run::daemon(&arguments)?,
             Task::Vm(vm) => return vm.run(),
             Task::Demo => demo::show()?,

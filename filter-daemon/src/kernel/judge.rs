@@ -7,6 +7,7 @@ use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 use filter_common::networks;
 
 use super::KernelError;
+use super::debug::Lines;
 use super::pins::Pins;
 use super::shape::{Addresses, Kind, Shape, SixTable};
 
@@ -19,6 +20,7 @@ pub const NETWORKS: &str = "networks";
 #[derive(Debug)]
 pub struct Judge {
     object: Ebpf,
+    lines: Option<Lines>,
 }
 
 impl Judge {
@@ -42,7 +44,13 @@ impl Judge {
             .and_then(|program| program.try_into().ok())
             .expect("the embedded object has this XDP program");
         program.load().map_err(|error| KernelError::load("load the judge", error))?;
-        Ok(Self { object })
+        let lines = Lines::follow(&mut object);
+        Ok(Self { object, lines })
+    }
+
+    /// What it prints, if it was built for debugging.
+    pub fn into_lines(self) -> Option<Lines> {
+        self.lines
     }
 
     /// The program.

@@ -5,6 +5,7 @@
 //! a cuckoo table under running readers, through a `window` and with `grace` periods; `link` attaches to interfaces.
 
 mod counters;
+mod debug;
 mod error;
 pub mod grace;
 mod interface;

@@ -11,6 +11,7 @@ use filter_common::packet::Source;
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filter_common::verdict::{Reason, Verdict, judge, judge_source};
 
+use super::debug::Lines;
 use super::judge::{Judge, NETWORKS, table_pins};
 use super::needs::{Needs, Wanted};
 use super::pins::Pins;
@@ -34,6 +35,7 @@ pub struct Table {
     networks: Option<(u64, Window)>,
     published: Option<Shape>,
     ready: Option<(Shape, Judge)>,
+    lines: Option<Lines>,
 }
 
 impl Table {
@@ -52,6 +54,7 @@ impl Table {
             networks: None,
             published: None,
             ready: None,
+            lines: None,
         })
     }
 
@@ -295,6 +298,7 @@ impl Table {
             tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
         }
         self.published = Some(shape);
+        self.lines = judge.into_lines();
         Ok(())
     }
 

@@ -1,5 +1,8 @@
 //! Gives a packet another source, and hands it to the program under test.
-#![allow(unsafe_code, reason = "packets and statics are written and read by raw pointers, and a jump cannot be typed")]
+#![allow(
+    unsafe_code,
+    reason = "packets and statics are written and read by raw pointers, and a jump cannot be typed"
+)]
 
 use aya_ebpf::btf_maps::ProgramArray;
 use aya_ebpf::helpers::{bpf_get_prandom_u32, bpf_ktime_get_ns};

@@ -1,0 +1,37 @@
+//! What it was measured on.
+
+use std::fs;
+
+use nix::sys::utsname::uname;
+
+/// One line: processor, how many of it, how much cache, and the kernel.
+pub fn describe() -> String {
+    let kernel =
+        uname().map_or_else(|_| "?".to_owned(), |name| name.release().to_string_lossy().into_owned());
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{} × {}, {}, Linux {kernel}", processors, processor(), caches())
+}
+
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let name =
+        value("model name").or_else(|| value("CPU part")).unwrap_or_else(|| "unknown processor".to_owned());
+    let model = value("model\t").map_or_else(String::new, |model| format!(" model {model}"));
+    let clock = value("cpu MHz").map_or_else(String::new, |clock| format!(" at {clock} MHz"));
+    name + &model + &clock
+}
+
+/// The data caches of the first processor.
+fn caches() -> String {
+    let read = |index: u32, file: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{file}");
+        fs::read_to_string(path).map(|text| text.trim().to_owned()).ok()
+    };
+    let cache = |index| Some((read(index, "level")?, read(index, "type")?, read(index, "size")?));
+    let data = (0..8).filter_map(cache).filter(|(_, kind, _)| kind != "Instruction");
+    data.map(|(level, _, size)| format!("L{level} {size}")).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,72 @@
+//! What a packet costs: filterd's program, what it cannot go below, and its peers, side by side in one run.
+//!
+//! `plan` says what is measured, `subject` loads the programs and fills their tables, `sender` runs packets through
+//! one of them, `rounds` takes them all in turn, `code` looks at the programs themselves, and
+//! `report` tells what came out. `cargo xtask bench packet` calls it.
+
+#![forbid(unsafe_code)]
+
+mod code;
+#[path = "../../../filter-ebpf/bench/packet/crowd.rs"]
+mod crowd;
+mod figures;
+mod machine;
+mod plan;
+mod report;
+mod rounds;
+mod sender;
+mod steps;
+mod subject;
+mod tables;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use plan::Plan;
+use report::Report;
+use subject::Stage;
+
+/// Measure what a packet costs.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// A minute's worth: fewer packets, fewer rounds, less exact
+    #[arg(long, conflicts_with = "full")]
+    short: bool,
+    /// Ten million addresses, too
+    #[arg(long)]
+    full: bool,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Write the tables to this page, too
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// The BPF object `bench-packet`
+    #[arg(long, value_name = "FILE", env = "FILTERD_BENCH_PACKET")]
+    object: PathBuf,
+    /// Cargo says this to every benchmark
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let object = std::fs::read(&arguments.object)
+        .with_context(|| format!("cannot read {}", arguments.object.display()))?;
+    let plan = Plan::new(arguments.short, arguments.full);
+    let stage = Stage::new(&object);
+    let mut subjects = plan.subjects.iter().map(|spec| stage.subject(spec)).collect::<Result<Vec<_>>>()?;
+    let measured = rounds::run(&plan, &stage, &mut subjects)?;
+    let report = Report { machine: machine::describe(), code: code::of(&subjects)?, plan: &plan, measured };
+    if let Some(page) = &arguments.page {
+        report.write_page(page)?;
+    }
+    if arguments.json {
+        println!("{:#}", report.json())
+    } else {
+        print!("{}", report.text())
+    }
+    Ok(())
+}
