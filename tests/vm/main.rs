@@ -1,6 +1,6 @@
 //! The verifier matrix: does this kernel take every program that settings can make of the judge, and at what price?
 //!
-//! Run as root, and again without CAP_PERFMON; `cargo xtask vm --ring verifier` does both on every kernel.
+//! Run as root; `cargo xtask vm --ring verifier` does it on every kernel, `--ring without-perfmon` with less privilege.
 
 mod capability;
 mod combination;

@@ -21,7 +21,8 @@ impl Stage {
         match ring {
             Ring::Program => vec![Self::Program],
             Ring::Network => vec![Self::Network],
-            Ring::Verifier => vec![Self::Verifier, Self::VerifierWithoutPerfmon, Self::VerifierUnderLockdown],
+            Ring::Verifier => vec![Self::Verifier, Self::VerifierUnderLockdown],
+            Ring::WithoutPerfmon => vec![Self::VerifierWithoutPerfmon],
         }
     }
 }

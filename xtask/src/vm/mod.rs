@@ -57,14 +57,16 @@ pub struct Vm {
     filter: Vec<OsString>,
 }
 
-/// The rings that need a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// The rings that need a kernel, in the order in which they run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Ring {
     /// The BPF programs on crafted frames, in the kernel
     Program,
     /// A running daemon between network namespaces
     Network,
-    /// Every combination of settings before the verifier
+    /// Every combination of settings before the verifier, without CAP_PERFMON: what does it mind?
+    WithoutPerfmon,
+    /// The same with it, and again under lockdown, which nothing lifts
     Verifier,
 }
 
@@ -109,10 +111,12 @@ impl Vm {
 
     fn rings(&self) -> Vec<Ring> {
         if self.ring.is_empty() {
-            vec![Ring::Program, Ring::Network, Ring::Verifier]
-        } else {
-            self.ring.clone()
+            return vec![Ring::Program, Ring::Network, Ring::Verifier];
         }
+        let mut rings = self.ring.clone();
+        rings.sort_unstable();
+        rings.dedup();
+        rings
     }
 
     /// What the guest reads and does, a line a stage.
