@@ -47,7 +47,7 @@ pub fn send6(ctx: &XdpContext) {
 #[inline(always)]
 fn choose() -> u32 {
     let random = u64::from(random());
-    (setting(&FIRST) + (random * setting(&COUNT) >> 32)) as u32
+    (setting(&FIRST) + ((random * setting(&COUNT)) >> 32)) as u32
 }
 
 /// A processor reads its clock when it has done everything before; what depends on the time waits for that.
