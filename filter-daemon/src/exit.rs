@@ -36,6 +36,7 @@ impl From<&Failure> for Exit {
             Failure::PermissionDenied(_) | Failure::Unavailable(_) => Self::Unreachable,
             Failure::Refused(_) => Self::Refused,
             Failure::Kernel(_) => Self::Kernel,
+            Failure::NotDurable(_) => Self::Partly,
         }
     }
 }
@@ -77,6 +78,7 @@ mod tests {
         assert_eq!(Exit::from(&Failure::PermissionDenied(because())), Exit::Unreachable);
         assert_eq!(Exit::from(&Failure::Refused(because())), Exit::Refused);
         assert_eq!(Exit::from(&Failure::Kernel(because())), Exit::Kernel);
+        assert_eq!(Exit::from(&Failure::NotDurable(because())), Exit::Partly);
         assert_eq!(Exit::from(&Failure::Unavailable(because())), Exit::Unreachable);
     }
 }

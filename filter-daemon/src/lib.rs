@@ -10,5 +10,6 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod exit;
+pub mod journal;
 pub mod kernel;
 pub mod source;

@@ -88,10 +88,17 @@ impl Net {
 
     /// Starts one more filterd, with a home of its own, that is not expected to live: how does it end?
     pub fn another_filterd(&self, config: &str) -> Reply {
+        self.another_filterd_with(config, &[])
+    }
+
+    /// The same with these further arguments, which count more than its own.
+    pub fn another_filterd_with(&self, config: &str, arguments: &[&str]) -> Reply {
         let home = Home::new();
+        let own = daemon_arguments(&home, config);
+        let own = own.chunks(2).filter(|pair| !arguments.contains(&pair[0].as_str())).flatten();
         let mut command = self.host.command("timeout");
         command.args(["--signal=KILL", "30"]).arg(home::binary());
-        Reply::of(command.args(daemon_arguments(&home, config)).env("NO_COLOR", "1"))
+        Reply::of(command.args(own).args(arguments).env("NO_COLOR", "1"))
     }
 
     /// Ends filterd the way systemd does.

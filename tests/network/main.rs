@@ -5,6 +5,7 @@ mod attach;
 mod bad_input;
 mod bulk;
 mod config;
+mod durable;
 mod enforce;
 mod flush;
 mod frames;

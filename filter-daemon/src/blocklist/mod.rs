@@ -3,6 +3,7 @@
 //! Lists change here and nowhere else. Each change tells its effects: the targets that enter or leave the filter. A
 //! target that several lists want leaves when the last one lets go.
 
+mod change;
 mod claims;
 mod cover;
 mod deadline;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 use filter_common::target::Target;
 
+pub use change::Change;
 pub use claims::Claim;
 use claims::{ClaimsId, Registry};
 use cover::Cover;
@@ -84,13 +86,21 @@ impl Blocklist {
         true
     }
 
-    /// `list` wants these targets for good, whatever else it wants.
-    pub fn extend(&mut self, list: ListId, targets: &Targets, now: Moment, effects: &mut Effects) {
-        let claim = Claim { list, since: now, until: None, note: None };
-        if self.addresses.is_empty() {
-            self.take_in(&targets.addresses, &claim, effects);
+    /// A list wants all these targets, whatever else it wants. Tells for which of them that changed anything.
+    pub fn extend(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) -> Targets {
+        if self.addresses.is_empty() && claim.until.is_none() {
+            self.take_in(&targets.addresses, claim, effects);
+            let others = targets.others.iter().copied();
+            let others = others.filter(|target| self.add(*target, claim.clone(), effects)).collect();
+            return Targets { addresses: targets.addresses.clone(), others };
         }
-        targets.iter().for_each(|target| _ = self.add(target, claim.clone(), effects));
+        let mut changed = Targets::default();
+        for target in targets.iter() {
+            if self.add(target, claim.clone(), effects) {
+                changed.push(target);
+            }
+        }
+        changed
     }
 
     /// `list` wants none but these.
@@ -110,6 +120,37 @@ impl Blocklist {
             self.remove(target, list, &mut effects);
         }
         effects
+    }
+
+    /// Makes a change that was made before, at its time.
+    pub fn repeat(&mut self, change: Change) -> Result<(), TooManyLists> {
+        let mut effects = Effects::default();
+        match change {
+            Change::Want { list, since, until, note, targets } => {
+                // What was over by then is not extended.
+                self.expire(since);
+                let list = self.lists.get_or_make(&list, Kind::Live)?;
+                self.extend(&targets, &Claim { list, since, until, note }, &mut effects);
+            }
+            Change::Release { list, targets } => {
+                if let Some(list) = self.lists.find(&list) {
+                    targets.iter().for_each(|target| _ = self.remove(target, list, &mut effects));
+                }
+            }
+            Change::ReleaseAll { list } => {
+                if let Some(list) = self.lists.find(&list) {
+                    self.release(list, &mut effects);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that is wanted, as if it entered now.
+    pub fn everything(&self) -> Effects {
+        let others = self.others.keys().copied().collect();
+        let entered = Targets { addresses: self.addresses.keys().copied().collect(), others };
+        Effects { entered, left: Targets::default() }
     }
 
     /// When the next deadline is.

@@ -14,6 +14,10 @@ fn targets(words: &[&str]) -> Targets {
     words.iter().map(|word| target(word)).collect()
 }
 
+fn wish(list: ListId, since: u32) -> Claim {
+    Claim { list, since: Moment::from_secs(since), until: None, note: None }
+}
+
 struct Story {
     blocklist: Blocklist,
     lists: [ListId; 2],
@@ -91,10 +95,10 @@ fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
     let mut story = Story::new();
     let [one, two] = story.lists;
     let mut effects = Effects::default();
-    story.blocklist.extend(one, &targets(&["192.0.2.1", "192.0.2.2"]), Moment::from_secs(1), &mut effects);
+    story.blocklist.extend(&targets(&["192.0.2.1", "192.0.2.2"]), &wish(one, 1), &mut effects);
     assert_eq!(effects.entered.len(), 2);
     let mut effects = Effects::default();
-    story.blocklist.extend(two, &targets(&["192.0.2.2", "192.0.2.3"]), Moment::from_secs(2), &mut effects);
+    story.blocklist.extend(&targets(&["192.0.2.2", "192.0.2.3"]), &wish(two, 2), &mut effects);
     story.blocklist.restrict(one, &targets(&["192.0.2.1"]), &mut effects);
     assert_eq!(effects, Effects { entered: targets(&["192.0.2.3"]), left: targets(&[]) });
 }
@@ -144,7 +148,7 @@ fn the_claims_of_a_million_addresses_are_kept_once() {
     let mut story = Story::new();
     let list = story.lists[0];
     let many = Targets { addresses: (0..100_000).collect(), others: Vec::new() };
-    story.blocklist.extend(list, &many, Moment::from_secs(1), &mut Effects::default());
+    story.blocklist.extend(&many, &wish(list, 1), &mut Effects::default());
     assert_eq!(story.blocklist.lists().get(list).targets, 100_000);
     assert_eq!(story.blocklist.registry.len(), 1);
     story.blocklist.release(list, &mut Effects::default());

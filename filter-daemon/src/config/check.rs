@@ -8,20 +8,24 @@ use filter_common::target::Span;
 use super::nearest::nearest;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
-use super::{Config, List, ListName, Mode, check_interface_name};
+use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
 use crate::source::excerpt;
 
-const KEYS: [Key<Config>; 5] = [
+const KEYS: [Key<Config>; 7] = [
     Key { name: "interfaces", take: interfaces },
     Key { name: "mode", take: mode },
     Key { name: "enforce", take: enforce },
     Key { name: "block", take: block },
     Key { name: "lists", take: lists },
+    Key { name: "durable", take: durable },
+    Key { name: "on_exit", take: on_exit },
 ];
 
 const LIST_KEYS: [Key<Draft>; 2] = [Key { name: "name", take: name }, Key { name: "path", take: path }];
 
 const LIST_EXAMPLE: &str = "write {name: drop, path: lists/drop.txt}";
+
+const ON_EXIT: [(&str, OnExit); 2] = [("detach", OnExit::Detach), ("keep", OnExit::Keep)];
 
 const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native), ("generic", Mode::Generic)];
 
@@ -72,21 +76,39 @@ fn mode(faults: &mut Faults, node: Node, config: &mut Config) {
 }
 
 fn enforce(faults: &mut Faults, node: Node, config: &mut Config) {
+    let meaning = "write true to drop packets, false to only count them";
+    config.enforce = truth(faults, node, "`enforce`", meaning).unwrap_or(config.enforce);
+}
+
+fn durable(faults: &mut Faults, node: Node, config: &mut Config) {
+    let meaning = "write true to answer when it is on disk, false to answer before";
+    config.durable = truth(faults, node, "`durable`", meaning).unwrap_or(config.durable);
+}
+
+/// True or false, and nothing that only looks like it.
+fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
     let help = match &node.value {
-        Value::Bool(enforce) => {
-            config.enforce = *enforce;
-            return;
-        }
+        Value::Bool(truth) => return Some(*truth),
         Value::Text(word) => match word.to_lowercase().as_str() {
             "yes" | "on" | "y" | "true" => "did you mean true?",
             "no" | "off" | "n" | "false" => "did you mean false?",
-            _ => "write true to drop packets, false to only count them",
+            _ => meaning,
         },
-        Value::Nothing | Value::Number | Value::List(_) | Value::Map(_) | Value::Tagged => {
-            "write true to drop packets, false to only count them"
-        }
+        Value::Nothing | Value::Number | Value::List(_) | Value::Map(_) | Value::Tagged => meaning,
     };
-    faults.tell(node.number, format!("`enforce` must be true or false, not {}", kind(&node.value)), help);
+    faults.tell(node.number, format!("{subject} must be true or false, not {}", kind(&node.value)), help);
+    None
+}
+
+fn on_exit(faults: &mut Faults, node: Node, config: &mut Config) {
+    let Some(word) = faults.text(node, "`on_exit`") else { return };
+    if let Some((_, on_exit)) = ON_EXIT.iter().find(|(name, _)| *name == word.text) {
+        config.on_exit = *on_exit;
+        return;
+    }
+    let meant = nearest(&word.text, ON_EXIT.map(|(name, _)| name));
+    let help = meant.map_or("it is detach or keep".into(), |meant| format!("did you mean {meant}?"));
+    faults.tell(word.node, format!("`on_exit` cannot be `{}`", excerpt(&word.text)), help);
 }
 
 fn block(faults: &mut Faults, node: Node, config: &mut Config) {

@@ -34,6 +34,20 @@ pub struct Config {
     pub block: Vec<Target>,
     /// Files that name more.
     pub lists: Vec<List>,
+    /// Is what is added live on disk before the answer goes out?
+    pub durable: bool,
+    /// What becomes of the filter when the daemon is stopped.
+    pub on_exit: OnExit,
+}
+
+/// What becomes of the filter when the daemon is stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnExit {
+    /// It goes with the daemon.
+    #[default]
+    Detach,
+    /// It stays, and filters what it filtered last.
+    Keep,
 }
 
 /// How the filter is attached to an interface.
@@ -59,7 +73,15 @@ pub struct List {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { interfaces: Vec::new(), mode: Mode::Auto, enforce: true, block: Vec::new(), lists: Vec::new() }
+        Self {
+            interfaces: Vec::new(),
+            mode: Mode::Auto,
+            enforce: true,
+            block: Vec::new(),
+            lists: Vec::new(),
+            durable: true,
+            on_exit: OnExit::Detach,
+        }
     }
 }
 

@@ -334,6 +334,9 @@ pub enum Failure {
     /// The kernel did not do it; the old set stays.
     #[serde(rename = "io.filterd.Kernel")]
     Kernel(Explanation),
+    /// It is done and works, but is not on disk: it would not survive a restart.
+    #[serde(rename = "io.filterd.NotDurable")]
+    NotDurable(Explanation),
     /// The daemon is stopping or overloaded.
     #[serde(rename = "io.filterd.Unavailable")]
     Unavailable(Explanation),
@@ -369,6 +372,7 @@ impl Failure {
             | Self::PermissionDenied(explanation)
             | Self::Refused(explanation)
             | Self::Kernel(explanation)
+            | Self::NotDurable(explanation)
             | Self::Unavailable(explanation) => &explanation.message,
         }
     }
@@ -382,6 +386,7 @@ impl Failure {
             | Self::PermissionDenied(explanation)
             | Self::Refused(explanation)
             | Self::Kernel(explanation)
+            | Self::NotDurable(explanation)
             | Self::Unavailable(explanation) => explanation,
         }
     }

@@ -7,7 +7,7 @@ use tracing::info;
 use super::error::DaemonError;
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
-use crate::blocklist::{Effects, Kind, ListId, Moment, Targets};
+use crate::blocklist::{Claim, Effects, Kind, ListId, Moment, Targets};
 use crate::control::wire::Reloaded;
 use crate::source::ListFile;
 
@@ -17,14 +17,18 @@ pub const CONFIG_LIST: &str = "config";
 impl Owner {
     /// Makes the lists of the configuration what was loaded. Room is made first: if there is none, nothing changes.
     /// Every list takes in what is new before any lets go, so that a target that moves from one to another stays blocked.
-    pub fn apply(&mut self, loaded: Loaded) -> Result<Reloaded, DaemonError> {
+    /// `effects` are those that nobody has carried out yet.
+    pub fn apply(&mut self, loaded: Loaded, mut effects: Effects) -> Result<Reloaded, DaemonError> {
+        self.must_not_be_live(&loaded.lists)?;
         self.table.enforce(loaded.config.enforce);
         self.reserve(loaded.block.iter().chain(loaded.files().flat_map(|file| file.targets.iter())))?;
         let gone = self.lists_gone(&loaded.lists);
         let read = self.lists_read(&loaded)?;
-        let mut effects = Effects::default();
         let now = Moment::now();
-        read.iter().for_each(|(list, targets)| self.blocklist.extend(*list, targets, now, &mut effects));
+        for (list, targets) in &read {
+            let claim = Claim { list: *list, since: now, until: None, note: None };
+            self.blocklist.extend(targets, &claim, &mut effects);
+        }
         read.iter().for_each(|(list, targets)| self.blocklist.restrict(*list, targets, &mut effects));
         gone.into_iter().for_each(|list| self.blocklist.release(list, &mut effects));
         self.table.carry_out(&effects, &self.blocklist)?;
@@ -83,6 +87,18 @@ impl Owner {
             list.kind == Kind::File && loaded.iter().all(|named| *named.name != *list.name)
         });
         gone.map(|(id, _)| id).collect()
+    }
+
+    fn must_not_be_live(&self, loaded: &[LoadedList]) -> Result<(), DaemonError> {
+        let lists = self.blocklist.lists();
+        let live = loaded.iter().filter_map(|list| lists.find(&list.name)).find(|id| {
+            let list = lists.get(*id);
+            list.kind == Kind::Live && list.targets > 0
+        });
+        live.map_or(Ok(()), |id| {
+            let list = lists.get(id);
+            Err(DaemonError::ListIsLive { name: list.name.to_string(), targets: list.targets })
+        })
     }
 
     fn list(&mut self, name: &str, kind: Kind) -> Result<ListId, DaemonError> {

@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::config::ConfigError;
 use crate::control::SocketError;
 use crate::exit::Exit;
+use crate::journal::JournalError;
 use crate::kernel::KernelError;
 
 /// What ended the daemon.
@@ -26,6 +27,20 @@ pub enum DaemonError {
     /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// There is no telling what was added live before.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The configuration gives a file the name of a live list.
+    #[error(
+        "list {name} holds {targets} targets that were added live, so no file can be called that\n         choose another \
+         name, or let go of them: `filterd flush --list {name}`"
+    )]
+    ListIsLive {
+        /// Its name.
+        name: String,
+        /// How many targets it has.
+        targets: u64,
+    },
     /// More lists than there are numbers for.
     #[error("more than 65,536 lists")]
     TooManyLists,
@@ -37,9 +52,11 @@ pub enum DaemonError {
 impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
-            DaemonError::Config(_) | DaemonError::TooManyLists => Self::Config,
+            DaemonError::Config(_) | DaemonError::ListIsLive { .. } | DaemonError::TooManyLists => {
+                Self::Config
+            }
             DaemonError::NoInterface => Self::Usage,
-            DaemonError::Socket(_) | DaemonError::System(_) => Self::Unreachable,
+            DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) => Self::Kernel,
         }
     }

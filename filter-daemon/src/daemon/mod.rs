@@ -1,10 +1,11 @@
 //! The daemon: one task owns the blocklist and the tables; everybody else sends it a request and gets a reply.
 //!
 //! `start` brings it up, `owner` is the loop, `serve` what each request does, `reload` how the configuration becomes
-//! changes, `needs` how much room they take.
+//! changes, `live` how what is added stays, `needs` how much room it takes.
 
 mod apply;
 mod error;
+mod live;
 mod log;
 pub mod needs;
 mod owner;

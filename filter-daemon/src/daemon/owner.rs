@@ -11,12 +11,15 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use super::error::DaemonError;
+use super::live::{self, Carrying};
 use super::needs;
 use super::reload::{self, Loaded, Stamp};
-use crate::blocklist::{Blocklist, Moment};
+use crate::blocklist::{Blocklist, Change, Effects, Moment};
 use crate::cli::Run;
 use crate::config::{Config, ConfigError};
 use crate::control::{Call, Request, wire};
+use crate::exit::Exit;
+use crate::journal::{Journal, NotWritten};
 use crate::kernel::{Attached, KernelError, Table, grace};
 
 /// How a client learns what became of its request.
@@ -30,6 +33,12 @@ pub struct Owner {
     pub(super) blocklist: Blocklist,
     pub(super) table: Table,
     pub(super) links: Vec<Attached>,
+    pub(super) journal: Journal,
+    /// Changes that the journal has not been told yet.
+    pub(super) unsaved: Vec<Change>,
+    pub(super) carrying: Option<Carrying>,
+    /// When the journal may be tried again after the disk has failed.
+    pub(super) journal_retry: Instant,
     /// List files as they were last read.
     pub(super) stamps: HashMap<PathBuf, Stamp>,
     /// Lines of each list that were not understood.
@@ -58,19 +67,27 @@ enum Event {
     Hangup,
     Loaded(Result<Loaded, ConfigError>),
     GraceIsOver(std::io::Result<()>),
+    Carried(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
     Deadline,
 }
 
 impl Owner {
-    /// Builds and publishes the tables for what was loaded.
+    /// Builds and publishes the tables for what was loaded, and for what was added live before.
     pub fn new(run: &Run, loaded: Loaded) -> Result<Self, DaemonError> {
+        let mut blocklist = Blocklist::default();
+        let journal = live::restore(&run.state_dir, &loaded.config, &mut blocklist)?;
+        let restored = blocklist.everything();
         let mut owner = Self {
             run: run.clone(),
             started: Moment::now(),
             config: Config::default(),
-            blocklist: Blocklist::default(),
+            blocklist,
             table: Table::open(&run.pin_dir)?,
             links: Vec::new(),
+            journal,
+            unsaved: Vec::new(),
+            carrying: None,
+            journal_retry: Instant::now(),
             stamps: HashMap::new(),
             rejected: HashMap::new(),
             unusable: HashMap::new(),
@@ -79,7 +96,7 @@ impl Owner {
             reloading: None,
             deferred: VecDeque::new(),
         };
-        let reloaded = owner.apply(loaded)?;
+        let reloaded = owner.apply(loaded, restored)?;
         reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
         Ok(owner)
     }
@@ -133,16 +150,18 @@ impl Owner {
                 Event::Hangup => self.begin_reload(Vec::new()),
                 Event::Loaded(loaded) => self.finish_reload(loaded).await,
                 Event::GraceIsOver(result) => self.grace_is_over(result),
+                Event::Carried(written) => self.carried(written),
                 Event::Deadline => self.expire(),
             }
             self.settle();
             self.catch_up();
+            self.keep_journal();
         }
     }
 
     fn answer(&mut self, call: Call) {
-        // A client that has gone meanwhile is told nothing.
-        _ = call.reply.send(self.serve(call.request));
+        let answered = self.serve(call.request);
+        self.answer_when_written(answered, call.reply);
     }
 
     /// Must this addition wait, because many entries are on the move? Small ones never do.
@@ -171,6 +190,7 @@ impl Owner {
             Some(()) = hangup.recv() => Event::Hangup,
             loaded = finished(self.reloading.as_mut().map(|reloading| &mut reloading.loading)) => Event::Loaded(loaded),
             result = finished(self.grace.as_mut()) => Event::GraceIsOver(result),
+            written = told(self.carrying.as_mut().map(|carrying| &mut carrying.written)) => Event::Carried(written),
             () = tokio::time::sleep(deadline) => Event::Deadline,
         }
     }
@@ -178,9 +198,9 @@ impl Owner {
     /// A clock that is set while we wait is noticed within a minute.
     fn until_deadline(&self) -> Duration {
         const LONGEST_SLEEP: Duration = Duration::from_secs(60);
-        self.blocklist
-            .next_deadline()
-            .map_or(LONGEST_SLEEP, |deadline| deadline.from_now().min(LONGEST_SLEEP))
+        let deadline = self.blocklist.next_deadline().map(Moment::from_now);
+        let due = [deadline, self.until_journal_retry()];
+        due.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min)
     }
 
     fn expire(&mut self) {
@@ -248,9 +268,12 @@ impl Owner {
     }
 
     async fn reload(&mut self, loaded: Loaded, began: Instant) -> Result<wire::Reloaded, wire::Failure> {
-        let failed = |error: DaemonError| wire::Failure::Kernel(error.to_string().into());
+        let failed = |error: DaemonError| match Exit::from(&error) {
+            Exit::Config => wire::Failure::InvalidConfig(error.to_string().into()),
+            _ => wire::Failure::Kernel(error.to_string().into()),
+        };
         let mode = self.config.mode;
-        let mut reloaded = self.apply(loaded).map_err(failed)?;
+        let mut reloaded = self.apply(loaded, Effects::default()).map_err(failed)?;
         if self.config.mode != mode && self.run.mode.is_none() {
             reloaded.warnings.push(
                 "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
@@ -307,6 +330,14 @@ async fn finished<T>(task: Option<&mut JoinHandle<T>>) -> T {
             Ok(outcome) => outcome,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         },
+        None => std::future::pending().await,
+    }
+}
+
+/// What is told, or never if nobody is to tell anything.
+async fn told<T>(told: Option<&mut oneshot::Receiver<T>>) -> Result<T, oneshot::error::RecvError> {
+    match told {
+        Some(told) => told.await,
         None => std::future::pending().await,
     }
 }

@@ -1,5 +1,6 @@
 //! What each request does.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +10,13 @@ use filter_common::target::Target;
 use filter_common::verdict::Verdict;
 
 use super::owner::Owner;
-use crate::blocklist::{Claim, Effects, Kind, ListId, Moment, Targets, Wish};
+use crate::blocklist::{Change, Claim, Effects, Kind, ListId, Moment, Targets, Wish};
 use crate::control::wire::{self, Failure, Reply};
 use crate::control::{Family, Request};
 use crate::kernel::KernelError;
 
 /// The list of those who add without naming one.
-const DEFAULT_LIST: &str = "manual";
+pub(super) const DEFAULT_LIST: &str = "manual";
 
 /// How many targets that stay blocked are told by name.
 const MOST_HELD: usize = 100;
@@ -58,32 +59,34 @@ impl Owner {
         let claim =
             Claim { list, since: Moment::now(), until: ttl.map(Moment::in_time), note: note.map(Arc::from) };
         let mut effects = Effects::default();
-        let changed =
-            targets.iter().filter(|target| self.blocklist.add(*target, claim.clone(), &mut effects)).count();
+        let changed = self.blocklist.extend(&targets, &claim, &mut effects);
         if let Err(error) = self.table.carry_out(&effects, &self.blocklist) {
             self.let_go_of(&effects.entered, list);
             return Err(kernel_failed(error));
         }
-        Ok(Reply::Changed(summary(&targets, changed, &effects)))
+        let count = changed.len();
+        let Claim { since, until, note, .. } = claim;
+        self.unsaved.push(Change::Want { list: self.name_of(list), since, until, note, targets: changed });
+        Ok(Reply::Changed(summary(&targets, count, &effects)))
     }
 
     fn remove(&mut self, targets: &[Target], list: Option<String>) -> Answered {
         let only = list.map(|name| self.live_list(&name)).transpose()?;
         let targets: Targets = targets.iter().copied().collect();
         let mut effects = Effects::default();
+        let mut released = BTreeMap::<ListId, Targets>::new();
         let mut changed = 0;
         for target in targets.iter() {
-            let lists = self
-                .blocklist
-                .holders(target)
-                .into_iter()
-                .filter(|&list| self.is_live(list) && only.is_none_or(|only| only == list));
-            let removed = lists
-                .collect::<Vec<_>>()
-                .into_iter()
-                .filter(|&list| self.blocklist.remove(target, list, &mut effects))
-                .count();
-            changed += usize::from(removed > 0);
+            let mut lists = self.blocklist.holders(target);
+            lists.retain(|&list| self.is_live(list) && only.is_none_or(|only| only == list));
+            for &list in &lists {
+                self.blocklist.remove(target, list, &mut effects);
+                released.entry(list).or_default().push(target);
+            }
+            changed += usize::from(!lists.is_empty());
+        }
+        for (list, targets) in released {
+            self.unsaved.push(Change::Release { list: self.name_of(list), targets });
         }
         self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
         let held = targets.iter().filter_map(|target| self.held(target)).take(MOST_HELD).collect();
@@ -103,7 +106,10 @@ impl Owner {
         };
         let held = lists.iter().map(|list| self.blocklist.lists().get(*list).targets).sum();
         let mut effects = Effects::default();
-        lists.into_iter().for_each(|list| self.blocklist.release(list, &mut effects));
+        for list in lists {
+            self.blocklist.release(list, &mut effects);
+            self.unsaved.push(Change::ReleaseAll { list: self.name_of(list) });
+        }
         self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
         let left = effects.left.len() as u64;
         Ok(Reply::Changed(wire::Changed { named: held, changed: held, left, ..wire::Changed::default() }))
@@ -171,8 +177,12 @@ impl Owner {
         Ok(list)
     }
 
-    fn is_live(&self, list: ListId) -> bool {
+    pub(super) fn is_live(&self, list: ListId) -> bool {
         self.blocklist.lists().get(list).kind == Kind::Live
+    }
+
+    fn name_of(&self, list: ListId) -> Arc<str> {
+        self.blocklist.lists().get(list).name.clone()
     }
 
     fn must_be_live(&self, list: ListId) -> Result<(), Failure> {

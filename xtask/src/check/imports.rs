@@ -25,6 +25,19 @@ const RULES: &[(&str, May)] = &[
     ("filter-daemon/src/source", AllBut(&["crate::kernel", "crate::daemon"])),
     ("filter-daemon/src/command", AllBut(&["crate::kernel", "crate::daemon"])),
     ("filter-daemon/src/control", AllBut(&["crate::kernel", "crate::daemon"])),
+    (
+        "filter-daemon/src/journal",
+        Only(&[
+            "filter_common",
+            "crate::blocklist",
+            "redb",
+            "crc32fast",
+            "thiserror",
+            "tracing",
+            "tempfile",
+            "proptest",
+        ]),
+    ),
     ("filter-daemon/src/kernel", AllBut(&["crate::daemon", "crate::command", "crate::control"])),
     ("filter-daemon/src/kernel", AllButExcept("crate::blocklist", "crate::blocklist::Effects")),
 ];

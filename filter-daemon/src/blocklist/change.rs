@@ -1,0 +1,50 @@
+//! What a list says: it wants targets blocked, or no longer.
+
+use std::sync::Arc;
+
+use super::{Moment, Targets};
+
+/// One change of one live list, named rather than numbered: numbers last only as long as the daemon runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The list wants these targets blocked.
+    Want {
+        /// Its name.
+        list: Arc<str>,
+        /// Since when.
+        since: Moment,
+        /// Until when; for good if none.
+        until: Option<Moment>,
+        /// Why.
+        note: Option<Arc<str>>,
+        /// Which.
+        targets: Targets,
+    },
+    /// The list lets go of these targets.
+    Release {
+        /// Its name.
+        list: Arc<str>,
+        /// Which.
+        targets: Targets,
+    },
+    /// The list lets go of everything.
+    ReleaseAll {
+        /// Its name.
+        list: Arc<str>,
+    },
+}
+
+impl Change {
+    /// How many targets it names.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Want { targets, .. } | Self::Release { targets, .. } => targets.len(),
+            Self::ReleaseAll { .. } => 0,
+        }
+    }
+
+    /// Does it name none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

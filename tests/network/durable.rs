@@ -1,0 +1,191 @@
+//! What was added live is there again after a restart, however filterd ended.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use nix::sys::signal::Signal;
+
+#[test]
+fn what_was_added_survives_a_kill() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, ATTACKER6, "192.0.2.64/26", "--note", "23 doors", "--list", "ssh"])
+        .succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect_each([ATTACKER, ATTACKER6, "192.0.2.100"]).dropped();
+    net.expect(BYSTANDER).passes();
+    net.filterd(["test", ATTACKER]).exits(0).says("ssh").says("23 doors");
+}
+
+#[test]
+fn what_was_added_survives_a_stop() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.stop();
+    net.expect(ATTACKER).passes();
+    net.start("");
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn what_was_removed_stays_removed() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, ATTACKER6, BYSTANDER]).succeeds();
+    net.filterd(["remove", BYSTANDER]).succeeds();
+    net.filterd(["add", "192.0.2.77", "--list", "short"]).succeeds();
+    net.filterd(["flush", "--list", "short"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.expect_each([BYSTANDER, "192.0.2.77"]).passes();
+}
+
+#[test]
+fn a_ban_that_ended_meanwhile_does_not_come_back() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", BYSTANDER, "--ttl", "1s"]).succeeds();
+    net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
+    let until = |net: &Net| {
+        net.filterd(["test", ATTACKER, "--json"]).exits(0).json()["tested"][0]["because"][0].clone()
+    };
+    let before = until(&net);
+    net.end(Signal::SIGKILL);
+    std::thread::sleep(Duration::from_secs(2));
+    net.start("");
+    net.expect(BYSTANDER).passes();
+    net.filterd(["list"]).succeeds().is_silent_about(BYSTANDER);
+    assert_eq!(until(&net), before, "the other one ends when it was to end");
+}
+
+#[test]
+fn many_adds_and_removes_are_carried_forward() {
+    let mut net = Net::with_filterd("");
+    let many: String = (0..60_000)
+        .map(|host: u32| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
+        .collect();
+    net.filterd(["add", ATTACKER]).succeeds();
+    for _ in 0..3 {
+        net.filterd_reading(["add", "-", "--list", "many"], &many).succeeds();
+        net.filterd_reading(["remove", "-"], &many).succeeds();
+    }
+    net.filterd(["add", "192.0.2.77"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect_each([ATTACKER, "192.0.2.77"]).dropped();
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    assert_eq!(status["tables"][0]["entries"], 2, "{status}");
+    let written = fs::metadata(net.home().path("state/live.redb")).expect("the journal").len();
+    assert!(written < 4 << 20, "{written} bytes for two entries");
+}
+
+#[test]
+fn a_damaged_journal_is_set_aside_and_told() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.end(Signal::SIGKILL);
+    fs::write(net.home().path("state/live.redb"), "what a disk makes of it ".repeat(10_000)).expect("ours");
+    net.start("block: [203.0.113.7]");
+    net.expect(ATTACKER).dropped();
+    assert!(net.daemon().log().contains("the journal of live entries is damaged"), "{}", net.daemon().log());
+    let kept = fs::read_dir(net.home().path("state")).expect("there").flatten();
+    assert!(kept.into_iter().any(|file| file.file_name().to_string_lossy().contains("damaged")));
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.expect(BYSTANDER).dropped();
+}
+
+#[test]
+fn a_full_disk_is_told_and_made_up_for() {
+    let mut net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir(&state).expect("a home can be written");
+    let disk = SmallDisk::mount(&state.display().to_string());
+    net.start("");
+    net.filterd(["add", BYSTANDER]).succeeds();
+    disk.fill();
+    let many: String = (0..100_000)
+        .map(|host: u32| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
+        .collect();
+    net.filterd_reading(["add", "-"], &many).exits(7).complains("would not survive a restart");
+    net.expect("10.0.0.9").dropped();
+    disk.make_room();
+    net.filterd(["add", ATTACKER]).succeeds();
+    let patience = std::time::Instant::now();
+    while !net.daemon().log().contains("live entries are on disk again") {
+        assert!(patience.elapsed() < Duration::from_secs(60), "{}", net.daemon().log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect_each([ATTACKER, BYSTANDER, "10.0.0.9"]).dropped();
+}
+
+#[test]
+fn a_second_filterd_does_not_share_the_journal() {
+    let net = Net::with_filterd("");
+    let state = net.home().path("state").display().to_string();
+    net.another_filterd_with("", &["--state-dir", &state])
+        .exits(6)
+        .complains("in use")
+        .complains("--state-dir");
+}
+
+#[test]
+fn a_file_cannot_take_the_name_of_a_live_list() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
+    net.file("list.txt", "192.0.2.77\n");
+    net.configure("lists: [{name: ssh, path: $HOME/list.txt}]");
+    net.filterd(["reload"]).exits(3).complains("flush --list ssh");
+    net.expect(ATTACKER).dropped();
+    net.expect("192.0.2.77").passes();
+}
+
+#[test]
+fn a_live_list_whose_name_a_file_took_meanwhile_goes_on_under_another() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
+    net.stop();
+    net.file("list.txt", "192.0.2.77\n");
+    net.start("lists: [{name: ssh, path: $HOME/list.txt}]");
+    net.expect_each([ATTACKER, "192.0.2.77"]).dropped();
+    net.filterd(["test", ATTACKER]).exits(0).says("manual");
+}
+
+#[test]
+fn where_durability_is_off_entries_still_come_back() {
+    let mut net = Net::with_filterd("durable: false");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.stop();
+    net.start("durable: false");
+    net.expect(ATTACKER).dropped();
+}
+
+/// A file system of two mebibytes.
+struct SmallDisk {
+    at: String,
+}
+
+impl SmallDisk {
+    fn mount(at: &str) -> Self {
+        let done = Command::new("mount").args(["-t", "tmpfs", "-o", "size=2m", "filterd-test", at]).status();
+        assert!(done.expect("mount can be run").success());
+        Self { at: at.to_owned() }
+    }
+
+    fn fill(&self) {
+        // Until it is full, which it says by an error.
+        let _ = fs::write(format!("{}/ballast", self.at), vec![1; 4 << 20]);
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(format!("{}/ballast", self.at)).expect("it is there");
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").args(["-l", &self.at]).status();
+    }
+}
