@@ -9,5 +9,7 @@ fn main() -> ExitCode {
     match cli::parse() {
         Invocation::Run(run) => daemon::run(&run),
         Invocation::Client(client) => command::execute(client),
+        Invocation::Detach(leftovers) => daemon::detach(&leftovers),
+        Invocation::Keep(pin_dir) => daemon::keep(&pin_dir),
     }
 }

@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Daemon {
     child: Child,
     log: PathBuf,
+    /// What of its log was forgotten, in bytes.
+    forgotten: usize,
 }
 
 impl Daemon {
@@ -38,7 +40,7 @@ impl Daemon {
         let also = file.try_clone().expect("a file can be shared");
         command.env("NO_COLOR", "1").stdin(Stdio::null()).stdout(file).stderr(also);
         let child = command.spawn().unwrap_or_else(|error| panic!("cannot start filterd: {error}"));
-        Self { child, log }
+        Self { child, log, forgotten: 0 }
     }
 
     /// Its process id.
@@ -48,7 +50,23 @@ impl Daemon {
 
     /// What it has written so far.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        log.get(self.forgotten..).unwrap_or_default().to_owned()
+    }
+
+    /// Forgets what it has written so far.
+    pub fn forget_log(&mut self) {
+        self.forgotten += self.log().len();
+    }
+
+    /// Waits until it has written this.
+    #[track_caller]
+    pub fn wait_for_log(&mut self, words: &str) {
+        let log = self.log.clone();
+        let forgotten = self.forgotten;
+        self.wait_for(&format!("it does not say {words:?}"), || {
+            std::fs::read_to_string(&log).ok()?.get(forgotten..)?.contains(words).then_some(())
+        });
     }
 
     /// Sends it a signal.
@@ -59,8 +77,14 @@ impl Daemon {
 
     /// Sends it a signal that should end it, and waits for the end.
     #[track_caller]
-    pub fn end(mut self, signal: Signal) -> ExitStatus {
+    pub fn end(self, signal: Signal) -> ExitStatus {
         self.signal(signal);
+        self.wait()
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn wait(mut self) -> ExitStatus {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait().expect("it is our child") {
@@ -68,7 +92,7 @@ impl Daemon {
             }
             thread::sleep(Duration::from_millis(2));
         }
-        panic!("{signal} does not end it; its log:\n{}", self.log());
+        panic!("it does not end; its log:\n{}", self.log());
     }
 
     /// Waits until `look` finds what it looks for.

@@ -101,6 +101,37 @@ impl Net {
         Reply::of(command.args(own).args(arguments).env("NO_COLOR", "1"))
     }
 
+    /// Starts another filterd that takes the place of the running one.
+    #[track_caller]
+    pub fn succeed(&mut self, config: &str) {
+        let before = self.daemon.take().expect("a filterd is running");
+        self.start_with(config, &["--take-over"]);
+        let home = &self.home;
+        let daemon = self.daemon.as_mut().expect("it was just started");
+        let ours = format!("\"pid\":{}}}", daemon.id());
+        daemon.wait_for("it does not take over", || {
+            home.filterd(["ping", "--json"]).output.contains(&ours).then_some(())
+        });
+        assert!(before.wait().success(), "the one before ends well");
+    }
+
+    /// Lets every user of the machine read what is in its home.
+    pub fn readable_by_all(&self) {
+        self.home.readable_by_all();
+    }
+
+    /// Waits until filterd has written this.
+    #[track_caller]
+    pub fn wait_for_log(&mut self, words: &str) {
+        let daemon = self.daemon.as_mut().expect("a filterd is running");
+        daemon.wait_for_log(words);
+    }
+
+    /// Forgets what it has written so far.
+    pub fn forget_log(&mut self) {
+        self.daemon.as_mut().expect("a filterd is running").forget_log();
+    }
+
     /// Ends filterd the way systemd does.
     #[track_caller]
     pub fn stop(&mut self) -> ExitStatus {

@@ -73,11 +73,3 @@ fn a_foreign_program_is_not_circumvented_by_generic_mode() {
     net.another_filterd("mode: generic").exits(8).complains(foreign.name);
     assert_eq!(net.attached("eth0").expect("still there")["prog"]["id"], foreign.id);
 }
-
-#[test]
-fn where_one_of_two_interfaces_is_taken_the_other_is_not_left_half_done() {
-    let net = Net::with_links(2);
-    let foreign = ForeignProgram::attach(net.host(), "eth1");
-    net.another_filterd("interfaces: [eth0, eth1]").exits(8).complains(foreign.name);
-    assert_eq!(net.attached("eth0"), None);
-}

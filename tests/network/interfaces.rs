@@ -1,6 +1,6 @@
 //! Several interfaces under one filterd.
 
-use harness::{ATTACKER, BYSTANDER, Net};
+use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
 
 #[test]
 fn one_block_holds_on_every_interface() {
@@ -57,9 +57,86 @@ fn status_names_each_with_its_mode() {
 }
 
 #[test]
-fn an_interface_that_does_not_exist_is_told_by_name() {
-    let net = Net::new();
-    net.another_filterd("interfaces: [eth9]").exits(8).complains("eth9");
+fn an_interface_that_is_not_there_yet_is_waited_for() {
+    let mut net = Net::with_links(2);
+    net.host().ip("link set eth1 down");
+    net.host().ip("link set eth1 name later");
+    net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
+    assert!(net.daemon().log().contains("eth1 is not there yet"), "{}", net.daemon().log());
+    net.filterd(["status"]).succeeds().says("eth1  NOT FILTERED  there is no interface eth1");
+    net.expect(ATTACKER).dropped();
+    net.host().ip("link set later name eth1");
+    net.host().ip("link set eth1 up");
+    net.wait_for_log("eth1: attached after");
+    net.expect(ATTACKER).on("eth1").dropped();
+    net.expect(BYSTANDER).on("eth1").passes();
+}
+
+#[test]
+fn the_only_interface_may_be_late_too() {
+    let mut net = Net::new();
+    net.start("interfaces: [eth9]");
+    net.filterd(["status"]).succeeds().says("NOTHING IS DROPPED");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.host().ip("link set eth0 down");
+    net.host().ip("link set eth0 name eth9");
+    net.wait_for_log("eth9: attached after");
+    net.filterd(["status"]).succeeds().is_silent_about("NOTHING IS DROPPED");
+}
+
+#[test]
+fn one_that_is_deleted_and_made_again_is_filtered_again() {
+    let mut net = Net::with_links(2);
+    net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
+    for _ in 0..3 {
+        net.host().ip("link del eth1");
+        net.wait_for_log("eth1 is gone");
+        net.filterd(["status"]).succeeds().says("eth1  NOT FILTERED");
+        net.expect(ATTACKER).dropped();
+        net.host().ip("link add eth1 type veth peer name other");
+        net.wait_for_log("eth1: attached after");
+        assert_eq!(net.attached("eth1").expect("attached")["mode"], 1);
+        net.forget_log();
+    }
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    assert_eq!(status["interfaces"][1]["gaps"], 3, "{status}");
+}
+
+#[test]
+fn one_that_is_renamed_is_still_filtered() {
+    let mut net = Net::with_links(2);
+    net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
+    net.host().ip("link set eth1 down");
+    net.host().ip("link set eth1 name lan0");
+    net.wait_for_log("eth1 is called lan0 now");
+    assert!(net.attached("lan0").is_some());
+    net.filterd(["status"]).succeeds().says("eth1  native  it is called lan0 now");
+    net.host().ip("link set lan0 name eth1");
+    net.host().ip("link set eth1 up");
+    net.expect(ATTACKER).on("eth1").dropped();
+}
+
+#[test]
+fn one_that_is_moved_to_another_namespace_is_still_filtered_there() {
+    let mut net = Net::with_links(2);
+    net.start("interfaces: [eth0, eth1]");
+    let peer = net.peer().name().to_owned();
+    net.host().ip("link set eth1 name moved");
+    net.host().ip(&format!("link set moved netns {peer}"));
+    net.wait_for_log("was moved to another network namespace");
+    let there = net.peer().ip("-json -details link show moved");
+    assert!(there.contains("xdp"), "{there}");
+}
+
+#[test]
+fn where_one_is_taken_the_other_is_filtered_and_it_is_told() {
+    let mut net = Net::with_links(2);
+    let foreign = ForeignProgram::attach(net.host(), "eth1");
+    net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
+    assert!(net.daemon().log().contains(foreign.name), "{}", net.daemon().log());
+    net.filterd(["status"]).succeeds().says("eth1  NOT FILTERED");
+    net.expect(ATTACKER).dropped();
+    assert_eq!(net.attached("eth1").expect("still there")["prog"]["id"], foreign.id);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Two judges of one frame: the bytecode in the kernel, and the same code run here. They must always agree.
 
+use std::cell::RefCell;
+
 use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::target::{Span, Target};
 use filter_common::verdict::{Reason, Verdict};
-use filterd::blocklist::{Blocklist, Effects, Kind, Moment, Targets};
+use filterd::blocklist::{Blocklist, Claim, Effects, Kind, Moment, Targets};
 use filterd::kernel::{Needs, Table};
 use harness::{Frame, Home};
 
@@ -34,7 +36,7 @@ pub fn agree_on(blocked: &[&str], frames: impl IntoIterator<Item = Vec<u8>>) {
 
 /// Tables filled by filterd's own code, and the root program through which packets reach them.
 struct Judges {
-    table: Table,
+    table: RefCell<Table>,
     program: Xdp,
     // Dropped last: the pins.
     _home: Home,
@@ -49,10 +51,15 @@ impl Judges {
         let list = blocklist.lists_mut().get_or_make("blocked", Kind::Live).expect("it is the first list");
         table.reserve(&needs(&targets), &blocklist).expect("there is room");
         let mut effects = Effects::default();
-        blocklist.extend(list, &targets, Moment::now(), &mut effects);
+        let claim = Claim { list, since: Moment::now(), until: None, note: None };
+        blocklist.extend(&targets, &claim, &mut effects);
         table.carry_out(&effects, &blocklist).expect("there is room");
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
-        Self { table, program: program.expect("the root program is pinned"), _home: home }
+        Self {
+            table: RefCell::new(table),
+            program: program.expect("the root program is pinned"),
+            _home: home,
+        }
     }
 
     fn objection(&self, (frame, expected, why): &Case) -> Option<String> {
@@ -64,7 +71,7 @@ impl Judges {
     }
 
     fn natively(&self, frame: &[u8]) -> Verdict {
-        self.table.judge_frame(frame)
+        self.table.borrow().judge_frame(frame)
     }
 
     /// What the program does, and the reason that it counts.
@@ -84,7 +91,7 @@ impl Judges {
     }
 
     fn counters(&self) -> Vec<(Reason, u64)> {
-        self.table.counters().expect("counters can be read")
+        self.table.borrow_mut().counters().expect("counters can be read")
     }
 }
 

@@ -14,6 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::command::Verb;
 use crate::control::wire;
 use crate::exit::Exit;
+use crate::kernel::keeper::process;
 pub use run::Run;
 use run::RunArguments;
 
@@ -24,6 +25,23 @@ pub enum Invocation {
     Run(Run),
     /// To ask the daemon, or to look at its files.
     Client(Client),
+    /// To take out of the kernel what a daemon has left there.
+    Detach(Detach),
+    /// To hold the kernel for a daemon that has its pins there.
+    Keep(PathBuf),
+}
+
+/// What `detach` needs to know.
+#[derive(Debug)]
+pub struct Detach {
+    /// Where a daemon would listen.
+    pub socket: PathBuf,
+    /// Where its pins are.
+    pub pin_dir: PathBuf,
+    /// Is a program reading?
+    pub json: bool,
+    /// Is nobody reading?
+    pub quiet: bool,
 }
 
 /// A command and how it is to be carried out.
@@ -72,6 +90,14 @@ struct Common {
 enum Command {
     /// Run in the foreground, as `filterd --iface eth0` does
     Run(RunArguments),
+    /// Take out of the kernel what a filterd left there that was killed, or kept its filter on exit
+    Detach {
+        /// Where its pins are [default: /sys/fs/bpf/filterd]
+        #[arg(long, value_name = "DIR")]
+        pin_dir: Option<PathBuf>,
+    },
+    #[command(name = process::VERB, hide = true)]
+    Keep { pin_dir: PathBuf },
     #[command(flatten)]
     Verb(Verb),
 }
@@ -133,6 +159,13 @@ fn read(
             let Common { json, quiet, .. } = common;
             return Ok(Invocation::Client(Client { socket, json, quiet, verb }));
         }
+        Some(Command::Detach { pin_dir }) => {
+            run.must_be_empty().map_err(wrong)?;
+            let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
+            let Common { json, quiet, .. } = common;
+            return Ok(Invocation::Detach(Detach { socket, pin_dir, json, quiet }));
+        }
+        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir)),
         Some(Command::Run(further)) => run.and(further),
         None => run,
     };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use nix::unistd::User;
 
 use super::places;
 use crate::config::{Mode, check_interface_name};
@@ -26,6 +27,12 @@ pub struct RunArguments {
     /// Pins of link and maps, on a bpf file system [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR")]
     pin_dir: Option<PathBuf>,
+    /// Be this user once everything is open; the kernel is held by a process of its own
+    #[arg(long, value_name = "NAME", value_parser = user)]
+    user: Option<User>,
+    /// Take the place of a filterd that runs with the same socket, without a gap
+    #[arg(long)]
+    take_over: bool,
 }
 
 /// As checked: there is something to run with.
@@ -43,6 +50,10 @@ pub struct Run {
     pub state_dir: PathBuf,
     /// Pins of link and maps.
     pub pin_dir: PathBuf,
+    /// Whom to become.
+    pub user: Option<User>,
+    /// Must whoever listens at the socket make way?
+    pub take_over: bool,
 }
 
 impl RunArguments {
@@ -55,6 +66,8 @@ impl RunArguments {
             mode: further.mode.or(self.mode),
             state_dir: further.state_dir.or(self.state_dir),
             pin_dir: further.pin_dir.or(self.pin_dir),
+            user: further.user.or(self.user),
+            take_over: further.take_over || self.take_over,
         }
     }
 
@@ -66,6 +79,8 @@ impl RunArguments {
             (self.mode.is_some(), "--mode"),
             (self.state_dir.is_some(), "--state-dir"),
             (self.pin_dir.is_some(), "--pin-dir"),
+            (self.user.is_some(), "--user"),
+            (self.take_over, "--take-over"),
         ];
         match given.iter().find(|(given, _)| *given) {
             Some((_, flag)) => {
@@ -105,6 +120,8 @@ impl RunArguments {
             socket,
             state_dir: self.state_dir.unwrap_or_else(|| places::STATE.into()),
             pin_dir: self.pin_dir.unwrap_or_else(|| places::PINS.into()),
+            user: self.user,
+            take_over: self.take_over,
         })
     }
 }
@@ -112,6 +129,11 @@ impl RunArguments {
 fn interface(name: &str) -> Result<String, String> {
     check_interface_name(name).map_err(|error| error.to_string())?;
     Ok(name.to_owned())
+}
+
+fn user(name: &str) -> Result<User, String> {
+    let found = User::from_name(name).map_err(|error| error.to_string())?;
+    found.ok_or_else(|| "there is no such user".to_owned())
 }
 
 fn mode(word: &str) -> Result<Mode, String> {

@@ -22,6 +22,9 @@ const NOTHING_IS_DROPPED: &str = "\
 const NOTHING_IS_SEEN: &str = "\
 *** NOTHING IS DROPPED: filterd is attached to no interface ***";
 
+/// The mode of an interface that is not filtered.
+const NONE: &str = "none";
+
 impl Status {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let status: wire::Status = Client::connect(socket)?.call(&Request::Status(Empty {}))?;
@@ -34,7 +37,7 @@ fn told(status: &wire::Status, clock: &Clock) -> String {
     let up = clock.elapsed(status.started);
     let config = status.config.as_deref().unwrap_or("none");
     let mut text = format!("filterd {}, pid {}, up {up}, config {config}\n", status.filterd, status.pid);
-    if status.interfaces.is_empty() {
+    if status.interfaces.iter().all(|interface| interface.mode == NONE) {
         text.push_str(&format!("\n{NOTHING_IS_SEEN}\n"));
     } else if !status.enforce {
         text.push_str(&format!("\n{NOTHING_IS_DROPPED}\n"));
@@ -52,8 +55,22 @@ fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String
     }
 }
 
-fn interfaces(status: &wire::Status) -> Vec<[String; 2]> {
-    status.interfaces.iter().map(|interface| [interface.name.clone(), interface.mode.clone()]).collect()
+fn interfaces(status: &wire::Status) -> Vec<[String; 3]> {
+    let row = |interface: &wire::Interface| {
+        let mode = if interface.mode == NONE { "NOT FILTERED" } else { &interface.mode };
+        [interface.name.clone(), mode.to_owned(), history(interface)]
+    };
+    status.interfaces.iter().map(row).collect()
+}
+
+/// Where it is, and how long it was without protection.
+fn history(interface: &wire::Interface) -> String {
+    let times = if interface.gaps == 1 { "once" } else { "several times" };
+    let gone = (interface.gaps > 0).then(|| format!("went away {times}"));
+    let unprotected =
+        (interface.unprotected > 0).then(|| format!("{} s without protection", count(interface.unprotected)));
+    let first = interface.note.as_deref().and_then(|note| note.lines().next()).map(str::to_owned);
+    [first, gone, unprotected].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn tables(status: &wire::Status) -> Vec<[String; 6]> {
@@ -99,7 +116,11 @@ mod tests {
             started: NOW - 3 * 86_400 - 4 * 3600,
             config: Some("/etc/filterd/filterd.yaml".into()),
             enforce: true,
-            interfaces: vec![wire::Interface { name: "eth0".into(), mode: "native with frags".into() }],
+            interfaces: vec![wire::Interface {
+                name: "eth0".into(),
+                mode: "native".into(),
+                ..wire::Interface::default()
+            }],
             tables: vec![wire::Table {
                 name: "ipv4 addresses".into(),
                 entries: 1_000_000,
@@ -121,7 +142,7 @@ mod tests {
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
 
 Interfaces
-  eth0  native with frags
+  eth0  native
 
 Tables
   ipv4 addresses  1,000,000  of  1,245,184  2.0 MiB  exact
@@ -132,6 +153,31 @@ Lists
   gone    file      0  targets  FAILED, keeps what it had: no such file
 ";
         assert_eq!(told(&status(), &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn an_interface_that_is_not_filtered_shouts() {
+        let waiting = |name: &str, mode: &str, note: Option<&str>, unprotected, gaps| wire::Interface {
+            name: name.into(),
+            mode: mode.into(),
+            note: note.map(str::to_owned),
+            unprotected,
+            gaps,
+        };
+        let interfaces = vec![
+            waiting("eth0", "native", None, 3, 1),
+            waiting("eth1", "none", Some("there is no interface eth1"), 1200, 0),
+            waiting("eth2", "native", Some("it is called lan0 now"), 0, 0),
+        ];
+        let text = told(&wire::Status { interfaces, ..status() }, &Clock::standing(NOW));
+        let expected = "\
+Interfaces
+  eth0  native        went away once, 3 s without protection
+  eth1  NOT FILTERED  there is no interface eth1, 1,200 s without protection
+  eth2  native        it is called lan0 now
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("***"), "{text}");
     }
 
     #[test]

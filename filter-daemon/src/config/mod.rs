@@ -15,6 +15,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use filter_common::target::Target;
+use serde::{Deserialize, Serialize};
 
 use crate::source::file::{self, FileError};
 pub use diagnostic::{ConfigError, Invalid};
@@ -51,7 +52,7 @@ pub enum OnExit {
 }
 
 /// How the filter is attached to an interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// As early as the driver allows.
     #[default]

@@ -75,6 +75,8 @@ pub enum Request {
     Reload,
     /// Is anybody there?
     Ping,
+    /// End, and leave the filter to another filterd.
+    HandOver,
 }
 
 /// A family of addresses.
@@ -112,6 +114,7 @@ impl TryFrom<wire::Request> for Request {
             wire::Request::Stats(_) => Self::Stats,
             wire::Request::Reload(_) => Self::Reload,
             wire::Request::Ping(_) => Self::Ping,
+            wire::Request::HandOver(_) => Self::HandOver,
         })
     }
 }

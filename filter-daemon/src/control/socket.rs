@@ -19,7 +19,7 @@ pub const GROUP: &str = "filterd";
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// Another daemon is there.
-    #[error("a filterd is already running at {}\nstop it first, or give this one its own --socket, --state-dir and --pin-dir", .0.display())]
+    #[error("a filterd is already running at {}\nstop it first, take its place with --take-over, or give this one its own --socket, --state-dir and --pin-dir", .0.display())]
     Taken(PathBuf),
     /// Something that is no socket is there.
     #[error("{} exists and is no socket\nmove it away, or choose another --socket", .0.display())]

@@ -49,6 +49,9 @@ pub enum Request {
     /// Is anybody there?
     #[serde(rename = "io.filterd.Ping")]
     Ping(Empty),
+    /// End, and leave the filter to the one who asks.
+    #[serde(rename = "io.filterd.HandOver")]
+    HandOver(Empty),
 }
 
 /// No parameters; `{}` on the wire.
@@ -191,12 +194,21 @@ pub struct Status {
 }
 
 /// One interface of a status.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// `native` or `generic`.
+    /// `native` or `generic`, or `none` if it is not filtered.
     pub mode: String,
+    /// Why it is not filtered, or where it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Seconds for which it was not filtered, since filterd started.
+    #[serde(default)]
+    pub unprotected: u64,
+    /// How often it went away.
+    #[serde(default)]
+    pub gaps: u64,
 }
 
 /// One table of a status.
@@ -308,7 +320,7 @@ pub enum Reply {
     Stats(Stats),
     /// To a reload.
     Reloaded(Reloaded),
-    /// To a ping.
+    /// To a ping, or to a request to hand over.
     Pong(Pong),
 }
 

@@ -41,6 +41,14 @@ pub enum DaemonError {
         /// How many targets it has.
         targets: u64,
     },
+    /// The user to become cannot be become.
+    #[error("cannot become user {name}: {source}")]
+    User {
+        /// The user.
+        name: String,
+        /// Why not.
+        source: io::Error,
+    },
     /// More lists than there are numbers for.
     #[error("more than 65,536 lists")]
     TooManyLists,
@@ -55,7 +63,7 @@ impl From<&DaemonError> for Exit {
             DaemonError::Config(_) | DaemonError::ListIsLive { .. } | DaemonError::TooManyLists => {
                 Self::Config
             }
-            DaemonError::NoInterface => Self::Usage,
+            DaemonError::NoInterface | DaemonError::User { .. } => Self::Usage,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) => Self::Kernel,
         }

@@ -5,19 +5,25 @@
 
 mod apply;
 mod error;
+mod interfaces;
+mod leftovers;
 mod live;
 mod log;
 pub mod needs;
 mod owner;
+mod privilege;
 mod reload;
 mod report;
 mod serve;
 mod start;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::Run;
 use crate::exit::Exit;
+use crate::kernel::keeper::process;
+pub use leftovers::detach;
 
 /// Runs until a signal ends it.
 pub fn run(run: &Run) -> ExitCode {
@@ -32,6 +38,20 @@ pub fn run(run: &Run) -> ExitCode {
         Err(error) => {
             eprintln!("filterd: {error}");
             Exit::from(&error).into()
+        }
+    }
+}
+
+/// Is the process that holds the kernel for another one.
+pub fn keep(pin_dir: &Path) -> ExitCode {
+    log::start();
+    match process::be(pin_dir) {
+        Ok(()) => Exit::Done.into(),
+        Err(error) => {
+            eprintln!(
+                "filterd: the holder of the kernel is started by filterd itself, and by nobody else: {error}"
+            );
+            Exit::Kernel.into()
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The one owner of state: the blocklist, the tables, the links.
 
 use std::collections::{HashMap, VecDeque};
-use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -11,16 +10,18 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use super::error::DaemonError;
+use super::interfaces::Guarded;
 use super::live::{self, Carrying};
 use super::needs;
 use super::reload::{self, Loaded, Stamp};
 use crate::blocklist::{Blocklist, Change, Effects, Moment};
 use crate::cli::Run;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, OnExit};
 use crate::control::{Call, Request, wire};
 use crate::exit::Exit;
 use crate::journal::{Journal, NotWritten};
-use crate::kernel::{Attached, KernelError, Table, grace};
+use crate::kernel::keeper::Keeper;
+use crate::kernel::{KernelError, Table, grace};
 
 /// How a client learns what became of its request.
 pub(super) type Answer = oneshot::Sender<Result<wire::Reply, wire::Failure>>;
@@ -32,7 +33,9 @@ pub struct Owner {
     pub(super) config: Config,
     pub(super) blocklist: Blocklist,
     pub(super) table: Table,
-    pub(super) links: Vec<Attached>,
+    pub(super) interfaces: Vec<Guarded>,
+    /// When the interfaces were last looked at.
+    pub(super) looked: Instant,
     pub(super) journal: Journal,
     /// Changes that the journal has not been told yet.
     pub(super) unsaved: Vec<Change>,
@@ -61,10 +64,21 @@ struct Reloading {
     again: Option<Vec<Answer>>,
 }
 
+/// What wakes the loop up from outside.
+pub struct Signals {
+    /// Requests.
+    pub calls: mpsc::Receiver<Call>,
+    /// SIGHUP.
+    pub hangup: Signal,
+    /// An interface has changed.
+    pub interfaces: mpsc::Receiver<()>,
+}
+
 /// Where the loop wakes up.
 enum Event {
     Call(Call),
     Hangup,
+    InterfaceChanged,
     Loaded(Result<Loaded, ConfigError>),
     GraceIsOver(std::io::Result<()>),
     Carried(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
@@ -72,18 +86,30 @@ enum Event {
 }
 
 impl Owner {
-    /// Builds and publishes the tables for what was loaded, and for what was added live before.
-    pub fn new(run: &Run, loaded: Loaded) -> Result<Self, DaemonError> {
+    /// What was added live before.
+    pub fn restore(run: &Run, config: &Config) -> Result<(Journal, Blocklist), DaemonError> {
         let mut blocklist = Blocklist::default();
-        let journal = live::restore(&run.state_dir, &loaded.config, &mut blocklist)?;
+        let journal = live::restore(&run.state_dir, config, &mut blocklist)?;
+        Ok((journal, blocklist))
+    }
+
+    /// Builds and publishes the tables for what was loaded, and for what is in `blocklist` already.
+    pub fn new(
+        run: &Run,
+        loaded: Loaded,
+        keeper: Keeper,
+        journal: Journal,
+        blocklist: Blocklist,
+    ) -> Result<Self, DaemonError> {
         let restored = blocklist.everything();
         let mut owner = Self {
             run: run.clone(),
             started: Moment::now(),
             config: Config::default(),
             blocklist,
-            table: Table::open(&run.pin_dir)?,
-            links: Vec::new(),
+            table: Table::kept_by(keeper),
+            interfaces: Vec::new(),
+            looked: Instant::now(),
             journal,
             unsaved: Vec::new(),
             carrying: None,
@@ -101,57 +127,57 @@ impl Owner {
         Ok(owner)
     }
 
-    /// Attaches to every interface of the command line and the configuration; to none if one of them fails.
-    pub async fn attach(&mut self) -> Result<(), DaemonError> {
-        let names = self.interfaces();
-        if names.is_empty() {
-            return self.give_up(DaemonError::NoInterface);
-        }
-        let mode = self.run.mode.unwrap_or(self.config.mode);
-        for name in names {
-            match self.table.attach(&name, mode).await {
-                Ok(link) => self.links.push(link),
-                Err(error) => return self.give_up(error.into()),
-            }
-        }
-        if !self.config.enforce {
-            warn!("enforce is false: packets are counted, none is dropped");
-        }
-        Ok(())
-    }
-
-    /// Interfaces of the command line and the configuration.
-    pub(super) fn interfaces(&self) -> Vec<String> {
-        let mut names = self.run.interfaces.clone();
-        names.extend(
-            self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name)).cloned(),
-        );
-        names
+    /// Leaves the kernel as it was found, if it cannot be made what it should be.
+    pub fn give_up(&mut self) -> Result<(), KernelError> {
+        self.table.give_up()
     }
 
     /// Takes the filter off every interface, and everything out of the kernel.
-    pub fn detach(&mut self) -> Result<(), DaemonError> {
-        for link in self.links.drain(..) {
-            let name = link.name.clone();
-            link.detach()?;
-            info!("{name}: detached");
-        }
+    pub fn detach(&mut self) -> Result<(), KernelError> {
         self.table.remove()?;
+        for one in self.interfaces.drain(..).filter(|one| one.attached().is_some()) {
+            info!("{}: detached", one.name());
+        }
         Ok(())
     }
 
-    /// Serves requests, signals and time, for good.
-    pub async fn work(&mut self, calls: &mut mpsc::Receiver<Call>, hangup: &mut Signal) -> Infallible {
+    /// What becomes of the filter when the daemon is stopped.
+    pub fn on_exit(&self) -> OnExit {
+        self.config.on_exit
+    }
+
+    /// What is needed only to begin with is over.
+    pub fn settle_in(&mut self) -> Result<(), KernelError> {
+        if !self.config.enforce {
+            warn!("enforce is false: packets are counted, none is dropped");
+        }
+        self.table.settle_in()
+    }
+
+    /// Serves requests, signals and time, until another filterd takes over.
+    pub async fn work(&mut self, signals: &mut Signals) {
         loop {
-            match self.next_event(calls, hangup).await {
+            match self.next_event(signals).await {
                 Event::Call(Call { request: Request::Reload, reply }) => self.begin_reload(vec![reply]),
+                Event::Call(call @ Call { request: Request::HandOver, .. }) => {
+                    self.answer(call);
+                    // The answer must get out before we do.
+                    tokio::task::yield_now().await;
+                    return;
+                }
                 Event::Call(call) if self.must_wait(&call.request) => self.deferred.push_back(call),
                 Event::Call(call) => self.answer(call),
                 Event::Hangup => self.begin_reload(Vec::new()),
                 Event::Loaded(loaded) => self.finish_reload(loaded).await,
                 Event::GraceIsOver(result) => self.grace_is_over(result),
                 Event::Carried(written) => self.carried(written),
-                Event::Deadline => self.expire(),
+                Event::InterfaceChanged => _ = self.look_again().await,
+                Event::Deadline => {
+                    self.expire();
+                    if self.until_retry().is_some_and(|retry| retry.is_zero()) {
+                        self.look_again().await;
+                    }
+                }
             }
             self.settle();
             self.catch_up();
@@ -183,11 +209,12 @@ impl Owner {
         }
     }
 
-    async fn next_event(&mut self, calls: &mut mpsc::Receiver<Call>, hangup: &mut Signal) -> Event {
+    async fn next_event(&mut self, signals: &mut Signals) -> Event {
         let deadline = self.until_deadline();
         tokio::select! {
-            Some(call) = calls.recv() => Event::Call(call),
-            Some(()) = hangup.recv() => Event::Hangup,
+            Some(call) = signals.calls.recv() => Event::Call(call),
+            Some(()) = signals.hangup.recv() => Event::Hangup,
+            Some(()) = signals.interfaces.recv() => Event::InterfaceChanged,
             loaded = finished(self.reloading.as_mut().map(|reloading| &mut reloading.loading)) => Event::Loaded(loaded),
             result = finished(self.grace.as_mut()) => Event::GraceIsOver(result),
             written = told(self.carrying.as_mut().map(|carrying| &mut carrying.written)) => Event::Carried(written),
@@ -199,7 +226,7 @@ impl Owner {
     fn until_deadline(&self) -> Duration {
         const LONGEST_SLEEP: Duration = Duration::from_secs(60);
         let deadline = self.blocklist.next_deadline().map(Moment::from_now);
-        let due = [deadline, self.until_journal_retry()];
+        let due = [deadline, self.until_journal_retry(), self.until_retry()];
         due.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min)
     }
 
@@ -268,9 +295,13 @@ impl Owner {
     }
 
     async fn reload(&mut self, loaded: Loaded, began: Instant) -> Result<wire::Reloaded, wire::Failure> {
-        let failed = |error: DaemonError| match Exit::from(&error) {
-            Exit::Config => wire::Failure::InvalidConfig(error.to_string().into()),
-            _ => wire::Failure::Kernel(error.to_string().into()),
+        let failed = |error: DaemonError| {
+            let told = error.to_string().into();
+            if Exit::from(&error) == Exit::Config {
+                wire::Failure::InvalidConfig(told)
+            } else {
+                wire::Failure::Kernel(told)
+            }
         };
         let mode = self.config.mode;
         let mut reloaded = self.apply(loaded, Effects::default()).map_err(failed)?;
@@ -279,38 +310,20 @@ impl Owner {
                 "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
             );
         }
-        self.follow_interfaces(&mut reloaded.warnings).await;
+        match self.follow_wanted() {
+            Ok(()) => reloaded.warnings.extend(self.look_again().await.iter().map(ToString::to_string)),
+            Err(error) => reloaded.warnings.push(error.to_string()),
+        }
         reloaded.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(reloaded)
     }
 
-    /// Attaches to interfaces that are new in the configuration, and detaches from those that are no longer in it.
-    async fn follow_interfaces(&mut self, warnings: &mut Vec<String>) {
-        let names = self.interfaces();
-        let mode = self.run.mode.unwrap_or(self.config.mode);
-        let (stay, go): (Vec<_>, Vec<_>) = self.links.drain(..).partition(|link| names.contains(&link.name));
-        self.links = stay;
-        for link in go {
-            let name = link.name.clone();
-            match link.detach() {
-                Ok(()) => info!("{name}: detached"),
-                Err(error) => warnings.push(format!("{name}: cannot detach: {error}")),
-            }
-        }
-        for name in names {
-            if self.links.iter().any(|link| link.name == name) {
-                continue;
-            }
-            match self.table.attach(&name, mode).await {
-                Ok(link) => self.links.push(link),
-                Err(error) => warnings.push(error.to_string()),
-            }
-        }
-    }
-
-    fn give_up<T>(&mut self, error: DaemonError) -> Result<T, DaemonError> {
-        self.detach()?;
-        Err(error)
+    /// Looks at all interfaces; where even that fails, it is tried again.
+    async fn look_again(&mut self) -> Vec<KernelError> {
+        self.look().await.unwrap_or_else(|error| {
+            error!("{error}");
+            vec![error]
+        })
     }
 
     /// What there must be room for once `targets` have entered.

@@ -3,6 +3,7 @@
 use filter_common::verdict::Verdict;
 use tracing::{info, warn};
 
+use super::interfaces::Guarded;
 use super::owner::Owner;
 use crate::blocklist::List;
 use crate::control::wire;
@@ -18,18 +19,14 @@ impl Owner {
             started: self.started.secs(),
             config: self.run.config.as_ref().map(|path| path.display().to_string()),
             enforce: self.config.enforce,
-            interfaces: self
-                .links
-                .iter()
-                .map(|link| wire::Interface { name: link.name.clone(), mode: link.mode.to_string() })
-                .collect(),
+            interfaces: self.interfaces.iter().map(Guarded::status).collect(),
             tables: self.tables(),
             lists: self.blocklist.lists().iter().map(|(_, list)| self.list_status(list)).collect(),
         }
     }
 
     /// How many packets met which fate.
-    pub fn stats(&self) -> Result<wire::Stats, KernelError> {
+    pub fn stats(&mut self) -> Result<wire::Stats, KernelError> {
         let counted = self.table.counters()?.into_iter().map(|(reason, packets)| wire::Counted {
             reason: reason.name().to_owned(),
             verdict: match reason.verdict() {
@@ -43,7 +40,11 @@ impl Owner {
 
     /// One line for the log once everything is in place.
     pub fn summary(&self) -> String {
-        let links: Vec<_> = self.links.iter().map(|link| format!("{} ({})", link.name, link.mode)).collect();
+        let attached = |one: &Guarded| Some(format!("{} ({})", one.name(), one.attached()?.mode));
+        let mut links: Vec<_> = self.interfaces.iter().filter_map(attached).collect();
+        if links.is_empty() {
+            links.push("no interface yet".to_owned());
+        }
         let targets: u64 = self.blocklist.lists().iter().map(|(_, list)| list.targets).sum();
         let verb = if self.config.enforce { "dropping" } else { "counting, not dropping," };
         format!("{verb} packets from {targets} targets on {}", links.join(", "))

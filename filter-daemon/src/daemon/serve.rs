@@ -36,7 +36,9 @@ impl Owner {
             Request::Flush { list } => self.flush(list),
             Request::Status => Ok(Reply::Status(self.status())),
             Request::Stats => self.stats().map(Reply::Stats).map_err(kernel_failed),
-            Request::Ping => Ok(Reply::Pong(wire::Pong { version: wire::VERSION, pid: std::process::id() })),
+            Request::Ping | Request::HandOver => {
+                Ok(Reply::Pong(wire::Pong { version: wire::VERSION, pid: std::process::id() }))
+            }
             Request::Reload => {
                 Err(Failure::InvalidRequest("a reload is answered when it has been read".into()))
             }

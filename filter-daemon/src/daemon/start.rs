@@ -1,42 +1,114 @@
 //! Bringing the daemon up, and down again.
 //!
-//! Everything is read, filled and published before the first interface is attached: the first packet that meets the
-//! filter meets all of it.
+//! First what needs privileges: the socket, and a process of its own for the holder of the kernel. Then they are given up,
+//! and only then is anything read. Everything is filled and published before the first interface is attached: the first
+//! packet that meets the filter meets all of it.
 
 use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::info;
 
 use super::error::DaemonError;
-use super::owner::Owner;
-use super::reload;
+use super::owner::{Owner, Signals};
+use super::{privilege, reload};
 use crate::cli::Run;
-use crate::control::{Call, Server};
+use crate::config::OnExit;
+use crate::control::client::Client;
+use crate::control::wire::{self, Empty};
+use crate::control::{Call, Server, SocketError};
+use crate::journal::JournalError;
+use crate::kernel::interface;
+use crate::kernel::keeper::Keeper;
 
 /// Requests that wait for the owner; beyond these, clients wait to be read.
 const MOST_WAITING: usize = 64;
 
-/// Runs the daemon until a signal ends it.
+/// How long a filterd that was asked to make way may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs the daemon until a signal ends it, or another one takes its place.
 pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
-    let mut hangup = signal(SignalKind::hangup())?;
-    let loaded = reload::load(run.config.as_deref(), &HashMap::new())?;
-    let server = Server::listen(&run.socket)?;
-    let mut owner = Owner::new(run, loaded)?;
-    owner.attach().await?;
-    let (calls, mut requests) = mpsc::channel::<Call>(MOST_WAITING);
+    let hangup = signal(SignalKind::hangup())?;
+    let interfaces = interface::changes()?;
+    let server = listen(run).await?;
+    let keeper = Keeper::apart(&run.pin_dir)?;
+    privilege::give_up(run.user.as_ref(), &run.state_dir, &run.socket)?;
+    let mut owner = open(run, keeper).await?;
+    if let Err(error) = owner.attach().await {
+        owner.give_up()?;
+        return Err(error);
+    }
+    owner.settle_in()?;
+    let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
     info!("ready: {}", owner.summary());
+    let mut signals = Signals { calls: requests, hangup, interfaces };
     let [terminate, interrupt] = &mut stop;
     let by = tokio::select! {
-        never = owner.work(&mut requests, &mut hangup) => match never {},
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
+        () = owner.work(&mut signals) => None,
+        _ = terminate.recv() => Some("SIGTERM"),
+        _ = interrupt.recv() => Some("SIGINT"),
     };
-    info!("stopping on {by}");
     serving.abort();
-    owner.detach()?;
+    // The socket goes with the task.
+    _ = serving.await;
+    match (by, owner.on_exit()) {
+        (None, _) => info!("another filterd takes over: the filter goes on"),
+        (Some(signal), OnExit::Keep) => {
+            info!(
+                "stopping on {signal}; the filter goes on, as `on_exit: keep` says: `filterd detach` ends it"
+            );
+        }
+        (Some(signal), OnExit::Detach) => {
+            info!("stopping on {signal}");
+            owner.detach()?;
+        }
+    }
     Ok(())
+}
+
+/// Listens at the socket; asks whoever listens there to make way, if that is wanted.
+async fn listen(run: &Run) -> Result<Server, DaemonError> {
+    let begun = Instant::now();
+    let mut is_asked = !run.take_over;
+    loop {
+        match Server::listen(&run.socket) {
+            Err(SocketError::Taken(_)) if run.take_over && begun.elapsed() < PATIENCE => {
+                if !is_asked {
+                    is_asked = ask_to_make_way(&run.socket);
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            listening => return Ok(listening?),
+        }
+    }
+}
+
+/// It may be gone already, or be one that cannot be asked.
+fn ask_to_make_way(socket: &Path) -> bool {
+    let asked = Client::connect(socket)
+        .and_then(|mut client| client.call::<wire::Pong>(&wire::Request::HandOver(Empty {})));
+    asked.is_ok()
+}
+
+/// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
+async fn open(run: &Run, keeper: Keeper) -> Result<Owner, DaemonError> {
+    let loaded = reload::load(run.config.as_deref(), &HashMap::new())?;
+    let begun = Instant::now();
+    loop {
+        match Owner::restore(run, &loaded.config) {
+            Err(DaemonError::Journal(JournalError::InUse { .. }))
+                if run.take_over && begun.elapsed() < PATIENCE =>
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Err(error) => return Err(error),
+            Ok((journal, blocklist)) => return Owner::new(run, loaded, keeper, journal, blocklist),
+        }
+    }
 }

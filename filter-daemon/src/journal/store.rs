@@ -170,13 +170,17 @@ enum Unusable {
 impl Unusable {
     /// What the system refuses is no damage: another try may succeed, so the file stays where it is.
     fn new(path: &Path, error: DatabaseError) -> Self {
-        match error {
-            DatabaseError::DatabaseAlreadyOpen => Self::Other(JournalError::InUse { path: path.to_owned() }),
-            DatabaseError::Storage(StorageError::Io(source)) if is_refusal(&source) => {
+        if let DatabaseError::Storage(StorageError::Io(source)) = error {
+            return if is_refusal(&source) {
                 Self::Other(JournalError::Directory { path: path.to_owned(), source })
-            }
-            damage => Self::Damaged(damage.to_string()),
+            } else {
+                Self::Damaged(source.to_string())
+            };
         }
+        if matches!(error, DatabaseError::DatabaseAlreadyOpen) {
+            return Self::Other(JournalError::InUse { path: path.to_owned() });
+        }
+        Self::Damaged(error.to_string())
     }
 
     fn into_error(self, path: &Path) -> JournalError {

@@ -1,12 +1,13 @@
 //! What the kernel did not do, on what, and what to do next.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Why the kernel's part failed.
-#[derive(Debug, Error)]
+/// Why the kernel's part failed. It travels from the process that holds the kernel to the one that tells people.
+#[derive(Clone, Debug, Error, Serialize, Deserialize)]
 pub enum KernelError {
     /// The kernel is older than any that filterd was tested on.
     #[error("Linux {found} is too old: filterd needs {} or newer", super::version::OLDEST)]
@@ -15,12 +16,33 @@ pub enum KernelError {
         found: String,
     },
     /// No bpffs where pins should go.
-    #[error("cannot make {} on a BPF file system: {source}\n       try `mount -t bpf bpf /sys/fs/bpf`", path.display())]
+    #[error("cannot use {} on a BPF file system: {reason}\n       try `mount -t bpf bpf /sys/fs/bpf`", path.display())]
     NoBpffs {
         /// The directory for pins.
         path: PathBuf,
         /// Why not.
-        source: io::Error,
+        reason: String,
+    },
+    /// Somebody else could have changed a pin.
+    #[error(
+        "{} is not to be trusted: {why}\n       if that is a mistake, mend it; else remove what is there: `filterd detach \
+         --pin-dir {}`", path.display(), pins.display()
+    )]
+    Untrusted {
+        /// The pin, or a directory of pins.
+        path: PathBuf,
+        /// Why.
+        why: String,
+        /// The directory of all pins.
+        pins: PathBuf,
+    },
+    /// The process that holds the kernel does not answer.
+    #[error(
+        "the process that holds the kernel does not answer: {reason}\n       what it attached goes on filtering; start filterd again"
+    )]
+    KeeperGone {
+        /// Why.
+        reason: String,
     },
     /// Capabilities are missing.
     #[error(
@@ -28,21 +50,15 @@ pub enum KernelError {
     )]
     NotPermitted {
         /// What was tried.
-        what: &'static str,
+        what: String,
     },
     /// A program or map could not be loaded.
     #[error("cannot {what}: {reason}")]
     Load {
         /// What was tried.
-        what: &'static str,
+        what: String,
         /// All that aya and the kernel tell, with the verifier's log if there is one.
         reason: String,
-    },
-    /// No such interface.
-    #[error("there is no interface {name}\n       `ip -brief link` lists those there are")]
-    NoInterface {
-        /// Its name.
-        name: String,
     },
     /// The kernel has no memory for a table.
     #[error(
@@ -51,7 +67,7 @@ pub enum KernelError {
     )]
     NoMemory {
         /// Which table.
-        name: &'static str,
+        name: String,
         /// How much was asked for.
         bytes: u64,
         /// What the kernel says.
@@ -70,27 +86,25 @@ pub enum KernelError {
         /// The program's id.
         id: u32,
         /// The mode it is attached in.
-        mode: &'static str,
+        mode: String,
         /// What `ip link` calls that mode.
-        off: &'static str,
+        off: String,
     },
     /// The interface takes no XDP program in the mode asked for.
-    #[error("cannot attach to {name} in {mode} mode: {source}\n       {hint}")]
+    #[error("cannot attach to {name} in {mode} mode: {reason}\n       {hint}")]
     Attach {
         /// The interface.
         name: String,
         /// The mode.
-        mode: &'static str,
+        mode: String,
         /// What the kernel says.
-        source: io::Error,
+        reason: String,
         /// What to do about it.
         hint: String,
     },
     /// Talking to the kernel about interfaces failed.
-    #[error("cannot ask the kernel about {name}: {reason}")]
+    #[error("cannot ask the kernel about interfaces: {reason}")]
     Netlink {
-        /// The interface.
-        name: String,
         /// Why.
         reason: String,
     },
@@ -105,30 +119,55 @@ pub enum KernelError {
         most: u64,
     },
     /// A map could not be seen as memory.
-    #[error("cannot map {what} into memory: {source}")]
+    #[error("cannot map {what} into memory: {reason}")]
     Window {
         /// Which map.
-        what: &'static str,
+        what: String,
         /// Why.
-        source: nix::Error,
+        reason: String,
     },
 }
 
 impl KernelError {
     /// The error of making a map of so many bytes.
-    pub(super) fn map(name: &'static str, bytes: u64, error: impl std::error::Error + 'static) -> Self {
+    pub(super) fn map(name: &str, bytes: u64, error: impl std::error::Error + 'static) -> Self {
         match errno_of(&error) {
-            Some(nix::libc::ENOMEM) => Self::NoMemory { name, bytes, reason: chain(&error) },
+            Some(nix::libc::ENOMEM) => Self::NoMemory { name: name.to_owned(), bytes, reason: chain(&error) },
             _ => Self::load("make a table", error),
         }
     }
 
     /// The error of loading something, told apart by what the kernel answered.
-    pub(super) fn load(what: &'static str, error: impl std::error::Error + 'static) -> Self {
-        if errno_of(&error) == Some(nix::libc::EPERM) {
+    pub(super) fn load(what: &str, error: impl std::error::Error + 'static) -> Self {
+        Self::load_of(what, &error)
+    }
+
+    /// The same of an error that is only borrowed.
+    pub(super) fn load_of(what: &str, error: &(dyn std::error::Error + 'static)) -> Self {
+        let what = what.to_owned();
+        if errno_of(error) == Some(nix::libc::EPERM) {
             return Self::NotPermitted { what };
         }
-        Self::Load { what, reason: chain(&error) }
+        Self::Load { what, reason: shortened(chain(error)) }
+    }
+
+    /// The error of making or looking at pins.
+    pub(super) fn no_bpffs(directory: &Path, error: &io::Error) -> Self {
+        Self::NoBpffs { path: directory.to_owned(), reason: error.to_string() }
+    }
+
+    /// The error of talking to the process that holds the kernel.
+    pub(super) fn keeper_gone(reason: impl std::fmt::Display) -> Self {
+        Self::KeeperGone { reason: reason.to_string() }
+    }
+}
+
+/// A verifier's log may have megabytes; what is wrong stands at its end.
+fn shortened(text: String) -> String {
+    const MOST: usize = 16 * 1024;
+    match text.char_indices().rev().nth(MOST) {
+        Some((at, _)) => format!("…{}", &text[at..]),
+        None => text,
     }
 }
 

@@ -1,14 +1,17 @@
-//! What the kernel says of an interface: its number, its MTU, and whose XDP program sits there.
+//! What the kernel says of interfaces: their numbers and MTUs, whose XDP program sits there, and that one has changed.
 
-use aya::programs::loaded_programs;
-use futures_util::TryStreamExt;
+use std::io;
+
+use futures_util::{StreamExt, TryStreamExt};
+use rtnetlink::MulticastGroup;
 use rtnetlink::packet_route::link::{LinkAttribute, LinkMessage, LinkXdp, XdpAttached};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
 
-use super::KernelError;
-use super::link::AttachedMode;
+use super::{AttachedMode, KernelError};
 
 /// An interface as it is now.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Interface {
     /// Its name.
     pub name: String,
@@ -21,7 +24,7 @@ pub struct Interface {
 }
 
 /// An XDP program on an interface.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupant {
     /// The kernel's number for it.
     pub id: u32,
@@ -29,36 +32,38 @@ pub struct Occupant {
     pub mode: AttachedMode,
 }
 
-impl Occupant {
-    /// Its name, or a question mark if it has none that we may read.
-    pub fn name(&self) -> String {
-        let info = loaded_programs().flatten().find(|info| info.id() == self.id);
-        let name = info.and_then(|info| info.name_as_str().map(ToOwned::to_owned));
-        name.filter(|name| !name.is_empty()).unwrap_or_else(|| "?".to_owned())
-    }
-}
-
-/// Asks the kernel about the interface `name`.
-pub async fn find(name: &str) -> Result<Interface, KernelError> {
-    let failed = |reason: String| KernelError::Netlink { name: name.to_owned(), reason };
+/// The interfaces of this namespace, as they are now.
+pub async fn all() -> Result<Vec<Interface>, KernelError> {
+    let failed = |reason: String| KernelError::Netlink { reason };
     let (connection, handle, _) = rtnetlink::new_connection().map_err(|error| failed(error.to_string()))?;
     let talking = tokio::spawn(connection);
-    let answer = handle.link().get().match_name(name.to_owned()).execute().try_next().await;
+    let found = handle.link().get().execute().map_ok(|message| read(&message)).try_collect().await;
     talking.abort();
-    match answer {
-        Ok(Some(message)) => Ok(read(name, &message)),
-        Ok(None) => Err(KernelError::NoInterface { name: name.to_owned() }),
-        Err(rtnetlink::Error::NetlinkError(error)) if error.raw_code() == -nix::libc::ENODEV => {
-            Err(KernelError::NoInterface { name: name.to_owned() })
-        }
-        Err(error) => Err(failed(error.to_string())),
-    }
+    found.map_err(|error| failed(error.to_string()))
 }
 
-fn read(name: &str, message: &LinkMessage) -> Interface {
+/// Tells whenever an interface came, went or changed; many changes in a row may be told as one.
+pub fn changes() -> io::Result<mpsc::Receiver<()>> {
+    let (connection, _, mut messages) = rtnetlink::new_multicast_connection(&[MulticastGroup::Link])?;
+    let (tell, told) = mpsc::channel(1);
+    tokio::spawn(connection);
+    tokio::spawn(async move {
+        // Whatever it says, even that messages were lost: look again.
+        while messages.next().await.is_some() {
+            // One that waits to be heard says it all.
+            _ = tell.try_send(());
+        }
+    });
+    Ok(told)
+}
+
+fn read(message: &LinkMessage) -> Interface {
     let mut interface =
-        Interface { name: name.to_owned(), index: message.header.index, mtu: 0, occupant: None };
+        Interface { name: String::new(), index: message.header.index, mtu: 0, occupant: None };
     for attribute in &message.attributes {
+        if let LinkAttribute::IfName(name) = attribute {
+            interface.name.clone_from(name);
+        }
         if let LinkAttribute::Mtu(mtu) = attribute {
             interface.mtu = *mtu;
         }

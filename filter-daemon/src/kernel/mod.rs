@@ -1,31 +1,29 @@
 //! Everything that touches the kernel: programs, maps, links. The only importer of aya.
 //!
-//! `root` is the program that stays attached and its one slot; `judge` loads the program that slot points to,
-//! specialised by a `shape`; `table` carries effects out and is all that the daemon talks to. Below it, `live` changes
-//! a cuckoo table under running readers, through a `window` and with `grace` periods; `link` attaches to interfaces.
+//! `table` carries effects out and is all that the daemon talks to. Below it, `live` changes a cuckoo table under running
+//! readers, through a `window` and with `grace` periods; a `shape` says what the judge must be. What needs a capability is
+//! done by the `holder`, which is asked through a `keeper`, because it may be in another process.
 
-mod counters;
-mod debug;
+mod attached;
 mod error;
 pub mod grace;
-mod interface;
-mod judge;
-mod link;
+mod holder;
+pub mod interface;
+pub mod keeper;
 mod live;
 mod needs;
 mod overlay;
-mod pins;
-mod root;
 mod seen;
 mod shape;
-mod storage;
 mod store;
 mod table;
 mod version;
 mod window;
 
+pub use attached::{Attached, AttachedMode};
 pub use error::KernelError;
-pub use link::{Attached, AttachedMode};
+pub use holder::leftovers;
+pub use interface::Interface;
 pub use needs::{Needs, Wanted};
 pub use table::Table;
 

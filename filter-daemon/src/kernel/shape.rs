@@ -7,10 +7,13 @@ use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
 use filter_common::cuckoo::scheme::Scheme;
 use filter_common::cuckoo::six::{self, Key6, Six};
 use filter_common::hash::{self, Hash};
+use filter_common::networks;
 use filter_common::permutation::{self, Permutation};
 use filter_common::settings::{self, Settings};
 use filter_common::stash;
 use filter_common::target::Prefix6;
+
+use super::keeper::request::{Blueprint, MapName, MapUse};
 
 /// Everything that a judge's settings say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +56,8 @@ pub trait Kind {
     /// Who stands where in it.
     type Scheme: Scheme + Copy;
 
-    /// What its maps are called.
-    const NAME: &'static str;
+    /// Which maps it lives in.
+    const MAP: MapName;
 
     /// The smallest geometry that takes so many entries.
     fn geometry_for(entries: u64) -> Option<Geometry>;
@@ -87,7 +90,7 @@ impl Addresses {
 impl Kind for Addresses {
     type Scheme = Exact;
 
-    const NAME: &'static str = "addresses";
+    const MAP: MapName = MapName::Addresses;
 
     fn geometry_for(entries: u64) -> Option<Geometry> {
         Geometry::exact4_for(entries)
@@ -130,7 +133,7 @@ impl SixTable {
 impl Kind for SixTable {
     type Scheme = Six;
 
-    const NAME: &'static str = "six";
+    const MAP: MapName = MapName::Six;
 
     fn geometry_for(entries: u64) -> Option<Geometry> {
         Geometry::six_for(entries)
@@ -154,6 +157,24 @@ impl Kind for SixTable {
 }
 
 impl Shape {
+    /// What the judge is built from.
+    pub fn blueprint(&self) -> Blueprint {
+        let used = |map, table: Option<(u32, u64)>| MapUse {
+            map,
+            words: table.map_or(1, |(words, _)| words),
+            generation: table.map(|(_, generation)| generation),
+        };
+        let addresses = self.addresses.as_ref().map(|table| (table.words(), table.generation));
+        let six = self.six.as_ref().map(|table| (table.words(), table.generation));
+        let networks = self.networks.map(|generation| (networks::WORDS, generation));
+        let maps = vec![
+            used(MapName::Addresses, addresses),
+            used(MapName::Networks, networks),
+            used(MapName::Six, six),
+        ];
+        Blueprint { settings: self.settings().to_vec(), maps }
+    }
+
     /// The words that go into the program.
     pub fn settings(&self) -> Settings {
         let mut words = [0; settings::WORDS];

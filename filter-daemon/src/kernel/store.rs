@@ -3,11 +3,11 @@
 use filter_common::cuckoo::Full;
 use filter_common::cuckoo::scheme::Scheme;
 
+use super::keeper::Keeper;
 use super::live::Live;
-use super::pins::Pins;
 use super::shape::Kind;
 use super::window::Window;
-use super::{KernelError, Occupancy, storage};
+use super::{KernelError, Occupancy};
 
 /// The table that packets read, and a fresh one beside it that none reads yet.
 pub struct Store<K: Kind> {
@@ -47,9 +47,9 @@ where
     }
 
     /// Puts an empty table of this kind beside the one in use.
-    pub fn build(&mut self, kind: K, pins: &Pins) -> Result<(), KernelError> {
+    pub fn build(&mut self, kind: K, keeper: &mut Keeper) -> Result<(), KernelError> {
         let (generation, geometry) = kind.identity();
-        let window = storage::create(K::NAME, kind.words(), &pins.table(K::NAME, generation))?;
+        let window = keeper.make(K::MAP, generation, kind.words())?;
         self.fresh = Some(Built { live: Live::new(kind.scheme(), geometry, window), kind });
         Ok(())
     }

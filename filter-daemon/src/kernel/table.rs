@@ -11,56 +11,75 @@ use filter_common::packet::Source;
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filter_common::verdict::{Reason, Verdict, judge, judge_source};
 
-use super::debug::Lines;
-use super::judge::{Judge, NETWORKS, table_pins};
+use super::interface::Interface;
+use super::keeper::Keeper;
+use super::keeper::request::{Answer, MapName, Request};
 use super::needs::{Needs, Wanted};
-use super::pins::Pins;
-use super::root::Root;
 use super::seen::Seen;
 use super::shape::{Addresses, Kind, Shape, SixTable};
 use super::store::Store;
 use super::window::Window;
-use super::{Attached, KernelError, Occupancy, counters, storage, version};
+use super::{Attached, KernelError, Occupancy};
 use crate::blocklist::Effects;
 use crate::config::Mode;
 
 /// The tables of one daemon, and everything of the kernel's that belongs to them.
 pub struct Table {
-    pins: Pins,
-    root: Root,
+    keeper: Keeper,
     generation: u64,
     enforce: bool,
     addresses: Store<Addresses>,
     six: Store<SixTable>,
     networks: Option<(u64, Window)>,
     published: Option<Shape>,
-    ready: Option<(Shape, Judge)>,
-    lines: Option<Lines>,
+    ready: Option<Shape>,
 }
 
 impl Table {
-    /// Opens the pins under `directory`, where a daemon before this one may have left a filter at work. That goes on
-    /// until these tables have been filled and published.
+    /// Opens the pins under `directory`, with the capabilities of this process.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
-        version::check()?;
-        let pins = Pins::open(directory)?;
-        Ok(Self {
-            root: Root::open(&pins)?,
-            generation: pins.latest_generation(),
-            pins,
+        Keeper::here(directory).map(Self::kept_by)
+    }
+
+    /// Tables in a kernel that `keeper` holds. A filter that an earlier daemon left at work goes on until these tables have
+    /// been filled and published.
+    pub fn kept_by(keeper: Keeper) -> Self {
+        Self {
+            generation: keeper.latest_generation(),
+            keeper,
             enforce: true,
             addresses: Store::new(),
             six: Store::new(),
             networks: None,
             published: None,
             ready: None,
-            lines: None,
-        })
+        }
     }
 
     /// Attaches to an interface.
-    pub async fn attach(&mut self, interface: &str, mode: Mode) -> Result<Attached, KernelError> {
-        Attached::new(&mut self.root, interface, mode, &self.pins).await
+    pub fn attach(&mut self, interface: Interface, mode: Mode) -> Result<Attached, KernelError> {
+        match self.keeper.ask(Request::Attach { interface, mode })? {
+            (Answer::Attached(attached), _) => Ok(attached),
+            _ => Err(KernelError::keeper_gone("it mixed up its answers")),
+        }
+    }
+
+    /// Takes the filter off an interface that was attached under this name.
+    pub fn detach(&mut self, interface: &str) -> Result<(), KernelError> {
+        self.keeper.order(Request::Detach { interface: interface.to_owned() })
+    }
+
+    /// The number of the interface that was attached under this name, in whatever namespace it now is; none if it is gone.
+    pub fn whereabouts(&mut self, interface: &str) -> Result<Option<u32>, KernelError> {
+        match self.keeper.ask(Request::Whereabouts { interface: interface.to_owned() })? {
+            (Answer::Whereabouts(index), _) => Ok(index),
+            _ => Err(KernelError::keeper_gone("it mixed up its answers")),
+        }
+    }
+
+    /// What is needed only to begin with is over: nothing but attaching and changing tables is to come.
+    pub fn settle_in(&mut self) -> Result<(), KernelError> {
+        self.keeper.order(Request::SettleIn)
     }
 
     /// Drop, or only count? Takes effect with the next `carry_out`.
@@ -133,8 +152,11 @@ impl Table {
     }
 
     /// Packets by reason, since the filter was first attached.
-    pub fn counters(&self) -> Result<Vec<(Reason, u64)>, KernelError> {
-        counters::read(&self.pins)
+    pub fn counters(&mut self) -> Result<Vec<(Reason, u64)>, KernelError> {
+        match self.keeper.ask(Request::Count)? {
+            (Answer::Counted(packets), _) => Ok(Reason::ALL.into_iter().zip(packets).collect()),
+            _ => Err(KernelError::keeper_gone("it mixed up its answers")),
+        }
     }
 
     /// How full the table of IPv4 addresses is.
@@ -152,9 +174,14 @@ impl Table {
         self.networks.as_ref().map_or(0, |(_, window)| window.bytes())
     }
 
-    /// Takes everything out of the kernel. Links must have been detached before.
-    pub fn remove(&self) -> std::io::Result<()> {
-        self.pins.remove()
+    /// Takes everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
+    pub fn give_up(&mut self) -> Result<(), KernelError> {
+        self.keeper.order(Request::GiveUp)
+    }
+
+    /// Takes the filter off every interface, and everything out of the kernel.
+    pub fn remove(&mut self) -> Result<(), KernelError> {
+        self.keeper.order(Request::Remove)
     }
 
     fn make_room(&mut self, needs: &Needs, wanted: &impl Wanted) -> Result<(), KernelError> {
@@ -163,7 +190,7 @@ impl Table {
         }
         if needs.networks && self.networks.is_none() {
             let generation = self.next_generation();
-            let window = storage::create(NETWORKS, networks::WORDS, &self.pins.table(NETWORKS, generation))?;
+            let window = self.keeper.make(MapName::Networks, generation, networks::WORDS)?;
             self.networks = Some((generation, window));
         }
         if needs.six > self.six.limit() {
@@ -249,7 +276,7 @@ impl Table {
         let mut geometry = geometry_for::<Addresses>(entries)?;
         loop {
             let table = Addresses::new(self.next_generation(), geometry);
-            self.addresses.build(table, &self.pins)?;
+            self.addresses.build(table, &mut self.keeper)?;
             if held.iter().all(|&address| self.addresses.add(address.into()).is_ok()) {
                 return Ok(());
             }
@@ -264,7 +291,7 @@ impl Table {
         loop {
             let table = SixTable::new(self.next_generation(), geometry, lengths.clone());
             let keys: Vec<_> = wanted.six().map(|prefix| table.key(prefix)).collect();
-            self.six.build(table, &self.pins)?;
+            self.six.build(table, &mut self.keeper)?;
             if keys.into_iter().all(|key| self.six.add(key).is_ok()) {
                 return Ok(());
             }
@@ -275,11 +302,9 @@ impl Table {
     /// Loads the judge for the tables as they now are, if it is not the one at work.
     fn prepare(&mut self) -> Result<(), KernelError> {
         let shape = self.shape();
-        if self.published.as_ref() != Some(&shape)
-            && self.ready.as_ref().is_none_or(|(ready, _)| *ready != shape)
-        {
-            let judge = Judge::load(&shape, &self.pins)?;
-            self.ready = Some((shape, judge));
+        if self.published.as_ref() != Some(&shape) && self.ready.as_ref() != Some(&shape) {
+            self.keeper.order(Request::Prepare(shape.blueprint()))?;
+            self.ready = Some(shape);
         }
         Ok(())
     }
@@ -287,18 +312,13 @@ impl Table {
     /// Lets packets meet the judge for the tables as they now are.
     fn publish(&mut self) -> Result<(), KernelError> {
         self.prepare()?;
-        let Some((shape, judge)) = self.ready.take() else { return Ok(()) };
-        if self.published.as_ref() == Some(&shape) {
+        let Some(shape) = self.ready.take().filter(|ready| self.published.as_ref() != Some(ready)) else {
             return Ok(());
-        }
-        self.root.publish(&judge)?;
+        };
+        self.keeper.order(Request::Publish)?;
         self.addresses.publish();
         self.six.publish();
-        if let Err(error) = self.pins.keep_tables(&table_pins(&shape, &self.pins)) {
-            tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
-        }
         self.published = Some(shape);
-        self.lines = judge.into_lines();
         Ok(())
     }
 

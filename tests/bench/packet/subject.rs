@@ -7,7 +7,7 @@ use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filterd::blocklist::{Blocklist, Effects, Kind, Moment, Targets};
+use filterd::blocklist::{Blocklist, Claim, Effects, Kind, Moment, Targets};
 use filterd::daemon::needs;
 use filterd::kernel::Table;
 use harness::Home;
@@ -128,7 +128,8 @@ impl Filterd {
         let list = blocklist.lists_mut().get_or_make("bench", Kind::Live).expect("it is the first list");
         table.reserve(&needs::with(&blocklist, targets.iter()), &blocklist)?;
         let mut effects = Effects::default();
-        blocklist.extend(list, &targets, Moment::now(), &mut effects);
+        let claim = Claim { list, since: Moment::now(), until: None, note: None };
+        blocklist.extend(&targets, &claim, &mut effects);
         table.carry_out(&effects, &blocklist)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
         Ok(Self { root, table, home })

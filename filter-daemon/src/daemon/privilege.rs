@@ -1,0 +1,42 @@
+//! Giving up privileges: what reads lists and talks to clients needs none, since the holder of the kernel is a process of
+//! its own.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::path::Path;
+
+use nix::unistd::{User, initgroups, setgid, setuid};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+
+use super::error::DaemonError;
+
+/// Becomes `user`, if one is named, to whom state and socket are given before; and gives up all capabilities, for good.
+/// Must be called before there are other threads, which would keep theirs.
+pub fn give_up(user: Option<&User>, state: &Path, socket: &Path) -> Result<(), DaemonError> {
+    if let Some(user) = user {
+        become_user(user, state, socket)
+            .map_err(|source| DaemonError::User { name: user.name.clone(), source })?;
+    }
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    set_capabilities(None, none).map_err(io::Error::from)?;
+    set_no_new_privs(true).map_err(io::Error::from)?;
+    Ok(())
+}
+
+fn become_user(user: &User, state: &Path, socket: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    let theirs = Some(user.uid.as_raw());
+    chown(state, theirs, Some(user.gid.as_raw()))?;
+    for entry in fs::read_dir(state)? {
+        chown(entry?.path(), theirs, Some(user.gid.as_raw()))?;
+    }
+    // Its group says who may talk to us, and stays.
+    chown(socket, theirs, None)?;
+    let name = std::ffi::CString::new(user.name.as_bytes())?;
+    initgroups(&name, user.gid)?;
+    setgid(user.gid)?;
+    setuid(user.uid)?;
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! How filterd is attached to an interface.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An interface that filterd is attached to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// The kernel's number for it.
+    pub index: u32,
+    /// How.
+    pub mode: AttachedMode,
+}
+
+/// Where in its path a packet meets the filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AttachedMode {
+    /// In the driver, before the kernel has made anything of the packet.
+    Native,
+    /// In the kernel's stack, once it has: works everywhere, and is several times slower.
+    Generic,
+}
+
+impl fmt::Display for AttachedMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Native => "native",
+            Self::Generic => "generic",
+        })
+    }
+}

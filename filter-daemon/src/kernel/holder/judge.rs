@@ -1,0 +1,59 @@
+//! Loading a judge: the program that its blueprint specialises, over maps that are pinned already.
+
+use std::path::PathBuf;
+
+use aya::programs::{ProgramFd, Xdp};
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+
+use super::super::KernelError;
+use super::super::keeper::request::{Blueprint, MapUse};
+use super::debug::Lines;
+use super::pins::Pins;
+
+static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
+
+/// A loaded judge.
+#[derive(Debug)]
+pub struct Judge {
+    program: ProgramFd,
+    maps: Vec<MapUse>,
+    _lines: Option<Lines>,
+}
+
+impl Judge {
+    /// Loads a judge built like this over the maps that are pinned for it.
+    pub fn load(blueprint: Blueprint, pins: &Pins) -> Result<Self, KernelError> {
+        let failed =
+            |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
+        let mut loader = EbpfLoader::new();
+        loader
+            .btf(None)
+            .override_global("SETTINGS", &blueprint.settings[..], true)
+            .map_pin_path("COUNTERS", pins.counters());
+        for MapUse { map, words, generation } in &blueprint.maps {
+            loader.map_max_entries(map.symbol(), *words);
+            if let Some(generation) = generation {
+                loader.map_pin_path(map.symbol(), pins.table(*map, *generation));
+            }
+        }
+        let mut object: Ebpf = loader.load(OBJECT).map_err(|error| failed(&error))?;
+        let program: &mut Xdp = object
+            .program_mut("filterd_judge")
+            .and_then(|program| program.try_into().ok())
+            .expect("the embedded object has this XDP program");
+        program.load().map_err(|error| failed(&error))?;
+        let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(|error| failed(&error))?;
+        let lines = Lines::follow(&mut object);
+        Ok(Self { program, maps: blueprint.maps, _lines: lines })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &ProgramFd {
+        &self.program
+    }
+
+    /// The pins of the maps that it uses.
+    pub fn table_pins(&self, pins: &Pins) -> Vec<PathBuf> {
+        self.maps.iter().filter_map(|map| Some(pins.table(map.map, map.generation?))).collect()
+    }
+}

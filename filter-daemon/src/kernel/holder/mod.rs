@@ -1,0 +1,103 @@
+//! The holder of the kernel: makes maps, loads programs, attaches them. Whatever needs a capability is in this room, and
+//! nothing in it reads what comes from the world.
+
+mod counters;
+mod debug;
+mod judge;
+pub mod leftovers;
+mod link;
+mod pins;
+mod root;
+mod storage;
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use super::keeper::request::{Answer, Request};
+use super::{KernelError, version};
+use judge::Judge;
+use link::Links;
+use pins::Pins;
+use root::Root;
+
+/// Everything of one daemon's that is in the kernel.
+pub struct Holder {
+    pins: Pins,
+    root: Root,
+    links: Links,
+    ready: Option<Judge>,
+    published: Option<Judge>,
+    /// Links were there when it began.
+    found_at_work: bool,
+}
+
+impl Holder {
+    /// Opens the pins under `directory`, where a daemon before this one may have left a filter at work. That goes on
+    /// until another is published.
+    pub fn open(directory: &Path) -> Result<Self, KernelError> {
+        version::check()?;
+        let pins = Pins::open(directory)?;
+        counters::make_fit(&pins)?;
+        let found_at_work = !pins.links().is_empty();
+        let root = Root::open(&pins)?;
+        Ok(Self { pins, root, links: Links::default(), ready: None, published: None, found_at_work })
+    }
+
+    /// The highest number that a map was pinned under.
+    pub fn latest_generation(&self) -> u64 {
+        self.pins.latest_generation()
+    }
+
+    /// Does what is asked.
+    pub fn serve(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
+        let answer = match request {
+            Request::Make { map, generation, words } => {
+                let map = storage::create(map, words, &self.pins.table(map, generation))?;
+                return Ok((Answer::Done, Some(map)));
+            }
+            Request::Prepare(blueprint) => {
+                self.ready = Some(Judge::load(blueprint, &self.pins)?);
+                Answer::Done
+            }
+            Request::Publish => {
+                self.publish()?;
+                Answer::Done
+            }
+            Request::Attach { interface, mode } => {
+                Answer::Attached(self.links.attach(&mut self.root, &interface, mode, &self.pins)?)
+            }
+            Request::Detach { interface } => {
+                self.links.detach(&interface, &self.pins)?;
+                Answer::Done
+            }
+            Request::Whereabouts { interface } => Answer::Whereabouts(self.links.whereabouts(&interface)),
+            Request::Count => Answer::Counted(counters::read(&self.pins)?),
+            Request::SettleIn => Answer::Done,
+            Request::GiveUp if self.found_at_work => Answer::Done,
+            Request::GiveUp | Request::Remove => {
+                self.links.forget();
+                self.pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;
+                Answer::Done
+            }
+        };
+        Ok((answer, None))
+    }
+
+    /// Leaves everything as it is; nothing, where nothing is attached.
+    pub fn leave(self) {
+        if !self.found_at_work && self.links.is_empty() {
+            _ = self.pins.remove();
+        }
+    }
+
+    /// Lets packets meet the judge that is ready.
+    fn publish(&mut self) -> Result<(), KernelError> {
+        let Some(judge) = self.ready.take() else { return Ok(()) };
+        self.root.publish(&judge, &self.pins)?;
+        if let Err(error) = self.pins.keep_tables(&judge.table_pins(&self.pins)) {
+            tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
+        }
+        self.published = Some(judge);
+        Ok(())
+    }
+}

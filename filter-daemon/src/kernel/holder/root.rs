@@ -1,0 +1,115 @@
+//! The root program, which stays attached, and the one slot through which it reaches the judge.
+//!
+//! A root that an earlier daemon left pinned is used as it is if it was built from the same object. If not, that daemon's
+//! filter goes on until the first judge is published; then each link is given the new root by one update.
+
+use aya::maps::{Map, MapData, ProgramArray};
+use aya::programs::links::{FdLink, PinnedLink};
+use aya::programs::xdp::XdpLink;
+use aya::programs::{ProgramInfo, Xdp};
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use aya_obj::programs::XdpAttachType;
+use tracing::info;
+
+use super::super::KernelError;
+use super::judge::Judge;
+use super::pins::Pins;
+
+static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
+
+/// The root program and its slot.
+pub struct Root {
+    program: Xdp,
+    next: ProgramArray<MapData>,
+    /// The root of another version is still attached.
+    succeeds: bool,
+}
+
+impl Root {
+    /// The root program that is pinned, if it is the one we would load; else a new one, pinned with its slot.
+    pub fn open(pins: &Pins) -> Result<Self, KernelError> {
+        let version = format!("{:08x}", crc32fast::hash(OBJECT));
+        let failed = |source| KernelError::no_bpffs(pins.directory(), &source);
+        let succeeds = match pins.root_version().map_err(failed)? {
+            Some(pinned) if pinned == version => false,
+            Some(_) => true,
+            None => {
+                pins.forget_root().map_err(failed)?;
+                pins.set_root_version(&version).map_err(failed)?;
+                false
+            }
+        };
+        if succeeds || !pins.root().exists() {
+            load(pins, succeeds)?;
+        }
+        let program = if succeeds { pins.new_root() } else { pins.root() };
+        let next = if succeeds { pins.new_next() } else { pins.next() };
+        let failed =
+            |error: &(dyn std::error::Error + 'static)| KernelError::load_of("open the root program", error);
+        pins.must_be_ours(&program)?;
+        pins.must_be_ours(&next)?;
+        let program = Xdp::from_pin(program, XdpAttachType::Interface).map_err(|error| failed(&error))?;
+        let next = MapData::from_pin(next).map_err(|error| failed(&error))?;
+        let next = ProgramArray::try_from(Map::ProgramArray(next)).map_err(|error| failed(&error))?;
+        Ok(Self { program, next, succeeds })
+    }
+
+    /// What gets attached.
+    pub fn program(&mut self) -> &mut Xdp {
+        &mut self.program
+    }
+
+    /// The kernel's number for it.
+    pub fn id(&self) -> Option<u32> {
+        self.program.info().ok().map(|info: ProgramInfo| info.id())
+    }
+
+    /// Makes `judge` the one that packets meet from now on, by one store.
+    pub fn publish(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
+        self.next
+            .set(0, judge.program(), 0)
+            .map_err(|error| KernelError::load("publish the judge", error))?;
+        if std::mem::take(&mut self.succeeds) { self.succeed(pins) } else { Ok(()) }
+    }
+
+    /// Takes the place of an earlier root on all its interfaces, and in the pins.
+    fn succeed(&mut self, pins: &Pins) -> Result<(), KernelError> {
+        pins.links().iter().try_for_each(|path| {
+            pins.must_be_ours(path)?;
+            self.update(path).map_err(|error| KernelError::load_of("give a link the new root", &*error))
+        })?;
+        let version = format!("{:08x}", crc32fast::hash(OBJECT));
+        pins.crown_root(&version).map_err(|error| KernelError::load("pin the new root", error))?;
+        info!("the filter of another version was replaced without a gap");
+        Ok(())
+    }
+
+    fn update(&mut self, path: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+        let link = XdpLink::try_from(FdLink::from(PinnedLink::from_pin(path)?))?;
+        match self.program.attach_to_link(link) {
+            Ok(updated) => drop(self.program.take_link(updated)?),
+            // Its interface is gone, so there is nothing to filter.
+            Err(error) => info!("{}: its link is dead ({error})", path.display()),
+        }
+        Ok(())
+    }
+}
+
+fn load(pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
+    let (root, next) = if succeeds { (pins.new_root(), pins.new_next()) } else { (pins.root(), pins.next()) };
+    for stale in [&root, &next] {
+        // Of a daemon that was killed while it did this.
+        _ = std::fs::remove_file(stale);
+    }
+    let mut object: Ebpf = EbpfLoader::new()
+        .btf(None)
+        .map_pin_path("NEXT", next)
+        .load(OBJECT)
+        .map_err(|error| KernelError::load("load the root program", error))?;
+    let program: &mut Xdp = object
+        .program_mut("filterd_root")
+        .and_then(|program| program.try_into().ok())
+        .expect("the embedded object has this XDP program");
+    program.load().map_err(|error| KernelError::load("load the root program", error))?;
+    program.pin(root).map_err(|error| KernelError::load("pin the root program", error))
+}

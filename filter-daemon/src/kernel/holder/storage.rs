@@ -1,0 +1,30 @@
+//! Making the maps that tables live in: arrays of words, pinned for the judge to find, handed over to be mapped.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use aya::maps::MapData;
+use aya_obj::Map;
+
+use super::super::KernelError;
+use super::super::keeper::request::MapName;
+
+const BPF_MAP_TYPE_ARRAY: u32 = 2;
+const BPF_F_MMAPABLE: u32 = 1 << 10;
+
+/// Makes an array of zeroed words, and pins it at `path` in place of whatever an earlier daemon left there.
+pub fn create(map: MapName, words: u32, path: &Path) -> Result<OwnedFd, KernelError> {
+    let definition = Map::new_from_params(
+        BPF_MAP_TYPE_ARRAY,
+        size_of::<u32>() as u32,
+        size_of::<u64>() as u32,
+        words,
+        BPF_F_MMAPABLE,
+    );
+    let made = MapData::create(definition, map.name(), None)
+        .map_err(|error| KernelError::map(map.name(), u64::from(words) * 8, error))?;
+    _ = fs::remove_file(path);
+    made.pin(path).map_err(|error| KernelError::load("pin a table", error))?;
+    made.fd().as_fd().try_clone_to_owned().map_err(|error| KernelError::load("hand a table over", error))
+}

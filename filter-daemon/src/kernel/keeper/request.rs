@@ -1,0 +1,119 @@
+//! What the holder of the kernel can be asked to do: little, and nothing that a hostile asker could turn against anything
+//! but the filter itself.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::interface::Interface;
+use super::super::{Attached, KernelError};
+use crate::config::Mode;
+
+/// The maps that tables live in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MapName {
+    /// IPv4 addresses.
+    Addresses,
+    /// IPv4 prefixes.
+    Networks,
+    /// IPv6 prefixes.
+    Six,
+}
+
+impl MapName {
+    /// What its maps are called in the kernel, and in the names of their pins.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Addresses => "addresses",
+            Self::Networks => "networks",
+            Self::Six => "six",
+        }
+    }
+
+    /// What it is called in the judge.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Addresses => "ADDRESSES",
+            Self::Networks => "NETWORKS",
+            Self::Six => "SIX",
+        }
+    }
+}
+
+/// A map as a judge is to use it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapUse {
+    /// Which.
+    pub map: MapName,
+    /// Its size.
+    pub words: u32,
+    /// Its number; none if it is not in use, and shared with nobody.
+    pub generation: Option<u64>,
+}
+
+/// All that a judge is built from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blueprint {
+    /// The words of its settings.
+    pub settings: Vec<u64>,
+    /// Its maps.
+    pub maps: Vec<MapUse>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// Make a map of zeroed words, and hand it over.
+    Make {
+        /// Which.
+        map: MapName,
+        /// Its number.
+        generation: u64,
+        /// Its size.
+        words: u32,
+    },
+    /// Load a judge.
+    Prepare(Blueprint),
+    /// Let packets meet it.
+    Publish,
+    /// Attach to an interface, or take over the link that an earlier daemon left there.
+    Attach {
+        /// The interface.
+        interface: Interface,
+        /// How.
+        mode: Mode,
+    },
+    /// Take the filter off an interface.
+    Detach {
+        /// Its name when it was attached.
+        interface: String,
+    },
+    /// Where is the link that was attached under this name?
+    Whereabouts {
+        /// The name.
+        interface: String,
+    },
+    /// How many packets met each reason?
+    Count,
+    /// Keep no more capabilities than attaching and changing tables take.
+    SettleIn,
+    /// Take everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
+    GiveUp,
+    /// Take everything out of the kernel.
+    Remove,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// How it was attached.
+    Attached(Attached),
+    /// The number of the interface that the link sits on; none if that is gone.
+    Whereabouts(Option<u32>),
+    /// Packets by reason.
+    Counted(Vec<u64>),
+    /// The first words: the highest number that a map was pinned under.
+    Ready(u64),
+    /// It is not done.
+    Failed(KernelError),
+}

@@ -1,0 +1,174 @@
+//! A filterd that dies leaves its filter filtering, and the next one takes it over without a gap.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+
+use harness::{ATTACKER, BYSTANDER, Net};
+use nix::sys::signal::Signal;
+
+const BLOCKING: &str = "block: [203.0.113.7]";
+
+#[test]
+fn a_killed_filterd_leaves_its_filter_filtering() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.filterd(["add", "192.0.2.77"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.expect_each([ATTACKER, "192.0.2.77"]).dropped();
+    net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn the_next_one_takes_the_link_over_as_it_is() {
+    let mut net = Net::with_filterd(BLOCKING);
+    let before = net.attached("eth0").expect("attached");
+    net.expect(ATTACKER).dropped();
+    let counted = net.counted("ipv4_address");
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
+    net.start(BLOCKING);
+    assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
+    assert!(net.daemon().log().contains("taken over without a gap"), "{}", net.daemon().log());
+    assert!(net.counted("ipv4_address") > counted, "the counters went on");
+    net.expect(ATTACKER).dropped();
+    net.stop();
+    assert_eq!(net.attached("eth0"), None);
+}
+
+#[test]
+fn what_the_configuration_lost_meanwhile_passes_again() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.end(Signal::SIGKILL);
+    net.start("block: [192.0.2.77]");
+    net.expect(ATTACKER).passes();
+    net.expect("192.0.2.77").dropped();
+}
+
+#[test]
+fn a_bad_configuration_leaves_the_old_filter_at_work() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.end(Signal::SIGKILL);
+    let pins = net.home().pins().display().to_string();
+    net.another_filterd_with("block: [nonsense]", &["--pin-dir", &pins]).exits(3);
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn pins_that_others_could_have_changed_are_refused() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.end(Signal::SIGKILL);
+    let pins = net.home().pins().to_owned();
+    let directory = pins.display().to_string();
+    let refused = |net: &Net, why: &str| {
+        let reply = net.another_filterd_with(BLOCKING, &["--pin-dir", &directory]);
+        reply.exits(8).complains("is not to be trusted").complains(why).complains("filterd detach");
+        net.expect(ATTACKER).dropped();
+    };
+    let mode = |path: &str, mode| {
+        fs::set_permissions(pins.join(path), Permissions::from_mode(mode)).expect("root may");
+    };
+    for (path, usual) in [
+        ("root", 0o600),
+        ("next", 0o600),
+        ("counters", 0o600),
+        ("links/eth0", 0o600),
+        ("links", 0o700),
+        ("", 0o700),
+    ] {
+        mode(path, usual | 0o020);
+        refused(&net, "others than its owner may use it");
+        mode(path, usual);
+        chown(pins.join(path), Some(65534), None).expect("root may");
+        refused(&net, "it belongs to user 65534");
+        chown(pins.join(path), Some(0), None).expect("root may");
+    }
+    net.start(BLOCKING);
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn the_root_program_of_another_version_is_replaced_without_a_gap() {
+    let mut net = Net::with_filterd(BLOCKING);
+    let before = net.attached("eth0").expect("attached")["prog"]["id"].clone();
+    net.end(Signal::SIGKILL);
+    let versions = fs::read_dir(net.home().pins()).expect("pins").flatten().map(|entry| entry.path());
+    let version = versions.into_iter().find(|path| path.display().to_string().contains("version-"));
+    let version = version.expect("it says which version it is of");
+    fs::rename(&version, net.home().pins().join("version-0")).expect("root may");
+    net.start(BLOCKING);
+    let after = net.attached("eth0").expect("attached")["prog"]["id"].clone();
+    assert_ne!(before, after, "the link has another program now");
+    assert!(net.daemon().log().contains("replaced without a gap"), "{}", net.daemon().log());
+    net.expect(ATTACKER).dropped();
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.expect(BYSTANDER).dropped();
+    net.end(Signal::SIGKILL);
+    net.start(BLOCKING);
+    assert_eq!(net.attached("eth0").expect("attached")["prog"]["id"], after, "and it is used as it is");
+    net.stop();
+    assert_eq!(net.attached("eth0"), None);
+}
+
+#[test]
+fn counters_of_another_version_begin_anew() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.end(Signal::SIGKILL);
+    let counters = net.home().pins().join("counters");
+    fs::remove_file(&counters).expect("root may");
+    let made = net
+        .host()
+        .command("bpftool")
+        .args(["map", "create"])
+        .arg(&counters)
+        .args(["type", "percpu_array", "key", "4", "value", "8", "entries", "3", "name", "COUNTERS"])
+        .status();
+    assert!(made.expect("bpftool is there").success());
+    net.start(BLOCKING);
+    net.expect(ATTACKER).dropped();
+    assert_eq!(net.counted("ipv4_address"), 1);
+}
+
+#[test]
+fn one_filterd_takes_the_place_of_another() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.filterd(["add", "192.0.2.77"]).succeeds();
+    let before = net.attached("eth0").expect("attached");
+    let first = net.daemon().id();
+    net.succeed(BLOCKING);
+    assert_ne!(net.daemon().id(), first);
+    assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
+    net.expect_each([ATTACKER, "192.0.2.77"]).dropped();
+    net.filterd(["remove", "192.0.2.77"]).succeeds();
+    net.expect("192.0.2.77").passes();
+}
+
+#[test]
+fn without_a_word_it_does_not() {
+    let net = Net::with_filterd(BLOCKING);
+    let socket = net.home().socket().display().to_string();
+    net.another_filterd_with(BLOCKING, &["--socket", &socket]).exits(6).complains("--take-over");
+    net.filterd(["ping"]).succeeds();
+}
+
+#[test]
+fn a_filter_that_is_to_be_kept_outlives_its_filterd() {
+    let keeping = "block: [203.0.113.7]\non_exit: keep";
+    let mut net = Net::with_filterd(keeping);
+    net.stop();
+    net.expect(ATTACKER).dropped();
+    net.start(keeping);
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn detach_removes_what_is_left_behind() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]\non_exit: keep");
+    let pins = net.home().pins().display().to_string();
+    net.filterd(["detach", "--pin-dir", &pins]).exits(5).complains("is running");
+    net.expect(ATTACKER).dropped();
+    net.stop();
+    net.filterd(["detach", "--pin-dir", &pins]).succeeds().says("eth0: detached");
+    net.expect(ATTACKER).passes();
+    assert_eq!(net.attached("eth0"), None);
+    assert!(!net.home().pins().exists());
+    net.filterd(["detach", "--pin-dir", &pins]).succeeds().says("nothing to detach");
+}

@@ -1,0 +1,80 @@
+//! Who reads what the world writes can do nothing to the kernel, and who holds the kernel reads nothing.
+
+use std::fs;
+
+use harness::{ATTACKER, BYSTANDER, Net};
+use nix::sys::signal::Signal;
+
+const CAP_NET_ADMIN: u64 = 1 << 12;
+const CAP_PERFMON: u64 = 1 << 38;
+const CAP_BPF: u64 = 1 << 39;
+
+#[test]
+fn the_daemon_has_no_capabilities_and_its_keeper_three() {
+    let net = Net::with_filterd("");
+    let daemon = net.daemon().id();
+    for set in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
+        assert_eq!(number(daemon, set), 0, "{set} of the daemon");
+    }
+    assert_eq!(line(daemon, "NoNewPrivs"), "1");
+    let keeper = keeper_of(daemon);
+    assert_eq!(number(keeper, "CapEff"), CAP_BPF | CAP_NET_ADMIN | CAP_PERFMON);
+    assert_eq!(number(keeper, "CapPrm"), CAP_BPF | CAP_NET_ADMIN | CAP_PERFMON);
+}
+
+#[test]
+fn it_can_be_another_user() {
+    let mut net = Net::new();
+    net.readable_by_all();
+    net.start_with("block: [203.0.113.7]", &["--user", "nobody"]);
+    assert!(line(net.daemon().id(), "Uid").starts_with("65534"));
+    assert!(line(keeper_of(net.daemon().id()), "Uid").starts_with('0'));
+    net.expect(ATTACKER).dropped();
+    // Room for more is made by the keeper.
+    let many: String = (0..20_000).map(|host: u32| format!("10.0.{}.{}\n", host >> 8, host & 255)).collect();
+    net.filterd_reading(["add", "-"], &many).succeeds();
+    net.expect("10.0.20.20").dropped();
+    net.filterd(["add", BYSTANDER, "2001:db8::/32", "198.18.0.0/16"]).succeeds();
+    net.expect_each([BYSTANDER, "198.18.1.1", "2001:db8:1::1"]).dropped();
+    net.filterd(["reload"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start_with("", &["--user", "nobody"]);
+    net.expect_each([BYSTANDER, "10.0.20.20"]).dropped();
+    net.stop();
+    net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn the_keeper_ends_with_its_daemon() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    let keeper = keeper_of(net.daemon().id());
+    net.end(Signal::SIGKILL);
+    let begun = std::time::Instant::now();
+    while fs::exists(format!("/proc/{keeper}")).unwrap_or(false) {
+        assert!(begun.elapsed().as_secs() < 30, "it lives on");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn a_user_that_does_not_exist_is_refused() {
+    let net = Net::new();
+    net.another_filterd_with("", &["--user", "no-such-user"]).exits(2).complains("no such user");
+}
+
+/// The one child that it has.
+fn keeper_of(daemon: u32) -> u32 {
+    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
+    children.trim().parse().unwrap_or_else(|_| panic!("one child, not {children:?}"))
+}
+
+fn line(process: u32, name: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    value.unwrap_or_else(|| panic!("no {name}")).trim().to_owned()
+}
+
+fn number(process: u32, name: &str) -> u64 {
+    u64::from_str_radix(&line(process, name), 16).expect("a hexadecimal number")
+}
