@@ -41,6 +41,8 @@ fn interfaces_alone_run_the_daemon() {
         socket: places::SOCKET.into(),
         state_dir: places::STATE.into(),
         pin_dir: places::PINS.into(),
+        user: None,
+        take_over: false,
     };
     assert_eq!(run("filterd --iface eth0 --iface eth1"), expected);
     assert_eq!(run("filterd run --iface eth0 --iface eth1"), expected);

@@ -78,7 +78,7 @@ async fn answer_to(request: &Request, addresses: u32) -> Result<Reply, wire::Fai
             sleep(Duration::from_millis(300)).await;
             Ok(Reply::Changed(Changed::default()))
         }
-        Request::Ping => Ok(Reply::Pong(Pong { version: wire::VERSION, pid: 1 })),
+        Request::Ping | Request::HandOver => Ok(Reply::Pong(Pong { version: wire::VERSION, pid: 1 })),
         Request::Status | Request::Stats => unreachable!("nobody asks for it here"),
     }
 }

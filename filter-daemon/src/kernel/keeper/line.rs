@@ -60,9 +60,12 @@ impl Line {
         if length == 0 {
             return Ok(None);
         }
-        let descriptor = beside.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-            _ => None,
+        let descriptor = beside.drain().find_map(|message| {
+            if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
+                descriptors.next()
+            } else {
+                None
+            }
         });
         let message = serde_json::from_slice(&bytes[..length]).map_err(KernelError::keeper_gone)?;
         Ok(Some((message, descriptor)))
