@@ -68,6 +68,12 @@ impl Registry {
         self.known.len()
     }
 
+    /// Two different numbers.
+    #[cfg(test)]
+    pub fn two_sets() -> [ClaimsId; 2] {
+        [ClaimsId(1), ClaimsId(2)]
+    }
+
     /// The claims of this set, one a list.
     pub fn claims(&self, id: ClaimsId) -> &[Claim] {
         &self.sets[id.0 as usize].claims

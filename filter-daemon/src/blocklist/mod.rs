@@ -3,6 +3,7 @@
 //! Lists change here and nowhere else. Each change tells its effects: the targets that enter or leave the filter. A
 //! target that several lists want leaves when the last one lets go.
 
+mod addresses;
 mod change;
 mod claims;
 mod cover;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 
 use filter_common::target::Target;
 
+use addresses::Addresses;
 pub use change::Change;
 pub use claims::Claim;
 use claims::{ClaimsId, Registry};
@@ -31,8 +33,7 @@ pub use targets::Targets;
 /// Everything that is wanted blocked.
 #[derive(Debug, Default)]
 pub struct Blocklist {
-    /// Single IPv4 addresses: nearly everything, so kept in little room.
-    addresses: BTreeMap<u32, ClaimsId>,
+    addresses: Addresses,
     others: BTreeMap<Target, ClaimsId>,
     cover: Cover,
     registry: Registry,
@@ -88,12 +89,6 @@ impl Blocklist {
 
     /// A list wants all these targets, whatever else it wants. Tells for which of them that changed anything.
     pub fn extend(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) -> Targets {
-        if self.addresses.is_empty() && claim.until.is_none() {
-            self.take_in(&targets.addresses, claim, effects);
-            let others = targets.others.iter().copied();
-            let others = others.filter(|target| self.add(*target, claim.clone(), effects)).collect();
-            return Targets { addresses: targets.addresses.clone(), others };
-        }
         let mut changed = Targets::default();
         for target in targets.iter() {
             if self.add(target, claim.clone(), effects) {
@@ -149,7 +144,8 @@ impl Blocklist {
     /// Everything that is wanted, as if it entered now.
     pub fn everything(&self) -> Effects {
         let others = self.others.keys().copied().collect();
-        let entered = Targets { addresses: self.addresses.keys().copied().collect(), others };
+        let entered =
+            Targets { addresses: self.addresses.iter().map(|(address, _)| address).collect(), others };
         Effects { entered, left: Targets::default() }
     }
 
@@ -165,27 +161,17 @@ impl Blocklist {
         }
     }
 
-    /// Takes addresses into an empty map: several times faster than one at a time, and packed more closely.
-    fn take_in(&mut self, addresses: &[u32], claim: &Claim, effects: &mut Effects) {
-        let Some(more) = addresses.len().checked_sub(1) else { return };
-        let id = self.registry.with(None, claim.clone());
-        self.registry.share(id, u32::try_from(more).expect("there are at most 2^32 addresses"));
-        self.addresses = addresses.iter().map(|&address| (address, id)).collect();
-        self.lists.count(claim.list, addresses.len() as i64);
-        effects.entered.addresses.extend_from_slice(addresses);
-    }
-
     fn claims_of(&self, target: Target) -> Option<ClaimsId> {
         match single_address(target) {
-            Some(address) => self.addresses.get(&address).copied(),
+            Some(address) => self.addresses.get(address),
             None => self.others.get(&target).copied(),
         }
     }
 
     fn set_claims(&mut self, target: Target, claims: Option<ClaimsId>) {
         match (single_address(target), claims) {
-            (Some(address), Some(claims)) => _ = self.addresses.insert(address, claims),
-            (Some(address), None) => _ = self.addresses.remove(&address),
+            (Some(address), Some(claims)) => self.addresses.insert(address, claims),
+            (Some(address), None) => self.addresses.remove(address),
             (None, Some(claims)) => {
                 if self.others.insert(target, claims).is_none() {
                     self.cover.enter(target);

@@ -88,11 +88,11 @@ impl Blocklist {
 
     /// Everything that `list` wants.
     pub(super) fn targets_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
-        let wants = move |id: &ClaimsId| self.registry.of(*id, list).is_some();
-        let addresses = self.addresses.iter().filter(move |(_, id)| wants(id));
-        let others = self.others.iter().filter(move |(_, id)| wants(id));
+        let wants = move |id: ClaimsId| self.registry.of(id, list).is_some();
+        let addresses = self.addresses.iter().filter(move |(_, id)| wants(*id));
+        let others = self.others.iter().filter(move |(_, id)| wants(**id));
         addresses
-            .map(|(address, _)| Target::V4(Prefix::host(*address)))
+            .map(|(address, _)| Target::V4(Prefix::host(address)))
             .chain(others.map(|(target, _)| *target))
     }
 
@@ -102,10 +102,10 @@ impl Blocklist {
             Some((_, Some(address))) => (Some(Bound::Excluded(address)), Bound::Unbounded),
             Some((after, None)) => (None, Bound::Excluded(after)),
         };
-        let addresses = addresses.into_iter().flat_map(|from| self.addresses.range((from, Bound::Unbounded)));
+        let addresses = addresses.into_iter().flat_map(|from| self.addresses.range(from));
         let others = self.others.range((others, Bound::Unbounded));
         addresses
-            .map(|(address, _)| Target::V4(Prefix::host(*address)))
+            .map(|(address, _)| Target::V4(Prefix::host(address)))
             .chain(others.map(|(target, _)| *target))
     }
 
@@ -125,8 +125,13 @@ impl Blocklist {
     /// Is this address blocked by itself or by a prefix longer than /24?
     pub fn blocks_address(&self, address: u32) -> bool {
         let mut long = self.cover.v4().filter(|(length, _)| *length > 24);
-        self.addresses.contains_key(&address)
+        self.addresses.get(address).is_some()
             || long.any(|(length, _)| self.contains(Target::V4(Prefix::covering(address, length))))
+    }
+
+    /// Is any address blocked by a prefix longer than /24 that is not a single one?
+    pub fn has_long_prefixes(&self) -> bool {
+        self.cover.v4().any(|(length, _)| length > 24)
     }
 
     /// Is a wider prefix wanted that covers this one?

@@ -36,7 +36,7 @@ impl Targets {
     }
 
     /// All of them, single IPv4 addresses first.
-    pub fn iter(&self) -> impl Iterator<Item = Target> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = Target> + Clone + '_ {
         let addresses = self.addresses.iter().map(|address| Ipv4Addr::from_bits(*address).into());
         addresses.chain(self.others.iter().copied())
     }

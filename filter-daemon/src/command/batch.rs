@@ -1,33 +1,37 @@
-//! Targets on their way to the daemon: any number through one connection, in messages of bounded size, a few
-//! of them ahead of their answers.
+//! Targets on their way to the daemon: any number, in messages of bounded size, a few of them ahead of their answers.
+
+use std::collections::VecDeque;
+use std::path::Path;
 
 use filter_common::target::Span;
 
 use crate::control::client::{Client, ClientError};
 use crate::control::wire::{Changed, MOST_TARGETS, Request};
 
-/// Messages sent and not yet answered. Two keep the daemon busy while the next is made; their answers are
-/// small enough for the socket's buffer, so that neither side waits for the other for ever.
-const MOST_UNANSWERED: usize = 2;
+/// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
+/// and works on the next meanwhile.
+const MOST_UNANSWERED: usize = 4;
 
 /// What is told of targets that stay blocked, as in a single answer.
 const MOST_HELD: usize = 100;
 
 /// Collects targets and sends them.
 pub struct Batches<'a> {
-    client: Client,
+    socket: &'a Path,
+    idle: Vec<Client>,
+    /// Those who wait for an answer, in the order in which they asked.
+    busy: VecDeque<Client>,
     request: &'a dyn Fn(Vec<String>) -> Request,
     words: Vec<String>,
     prefixes: usize,
-    unanswered: usize,
     sum: Changed,
 }
 
 impl<'a> Batches<'a> {
     /// Sends targets to the daemon in messages made by `request`.
-    pub fn new(client: Client, request: &'a dyn Fn(Vec<String>) -> Request) -> Self {
-        let sum = Changed::default();
-        Self { client, request, words: Vec::new(), prefixes: 0, unanswered: 0, sum }
+    pub fn new(socket: &'a Path, request: &'a dyn Fn(Vec<String>) -> Request) -> Result<Self, ClientError> {
+        let (idle, sum) = (vec![Client::connect(socket)?], Changed::default());
+        Ok(Self { socket, idle, busy: VecDeque::new(), request, words: Vec::new(), prefixes: 0, sum })
     }
 
     /// One more target, or a range of them.
@@ -62,9 +66,9 @@ impl<'a> Batches<'a> {
     /// What the daemon has done so far. After a refusal, the messages behind it are answered too.
     pub fn done(&mut self, ended: &Result<(), ClientError>) -> Changed {
         if let Err(ClientError::Failed(_)) = ended {
-            while self.unanswered > 0 {
+            while !self.busy.is_empty() {
                 // Only what was done counts here: why not all was done is known.
-                let _ = self.await_answers(self.unanswered - 1);
+                let _ = self.await_answers(self.busy.len() - 1);
             }
         }
         std::mem::take(&mut self.sum)
@@ -73,15 +77,17 @@ impl<'a> Batches<'a> {
     fn send(&mut self) -> Result<(), ClientError> {
         self.prefixes = 0;
         let words = std::mem::take(&mut self.words);
-        self.client.send(&(self.request)(words))?;
-        self.unanswered += 1;
+        let mut client = self.idle.pop().map_or_else(|| Client::connect(self.socket), Ok)?;
+        client.send(&(self.request)(words))?;
+        self.busy.push_back(client);
         Ok(())
     }
 
     fn await_answers(&mut self, left: usize) -> Result<(), ClientError> {
-        while self.unanswered > left {
-            self.unanswered -= 1;
-            let changed = self.client.receive::<Changed>()?.parameters;
+        while self.busy.len() > left {
+            let Some(mut client) = self.busy.pop_front() else { break };
+            let changed = client.receive::<Changed>()?.parameters;
+            self.idle.push(client);
             self.take(changed);
         }
         Ok(())

@@ -11,7 +11,7 @@ use super::figure::counted;
 use super::input::{Input, Line};
 use super::progress::Progress;
 use super::trouble::Trouble;
-use crate::control::client::{Client, ClientError};
+use crate::control::client::ClientError;
 use crate::control::request;
 use crate::control::wire::{Changed, Request};
 use crate::exit::Exit;
@@ -52,11 +52,11 @@ pub fn apply(
     request: &dyn Fn(Vec<String>) -> Request,
 ) -> Result<Outcome, Trouble> {
     if words == [STANDARD_INPUT] {
-        let mut batches = Batches::new(Client::connect(socket)?, request);
+        let mut batches = Batches::new(socket, request)?;
         return from_input(&mut batches, console);
     }
     let spans = parsed(words)?;
-    let mut batches = Batches::new(Client::connect(socket)?, request);
+    let mut batches = Batches::new(socket, request)?;
     let ended = spans.into_iter().try_for_each(|span| batches.push(span)).and_then(|()| batches.finish());
     conclude(&mut batches, ended, 0)
 }

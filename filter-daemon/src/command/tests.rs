@@ -1,9 +1,12 @@
 //! Whole commands, against a daemon that is a thread with a script.
 
 use std::io::{BufRead, BufReader, Cursor, Write};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use clap::Parser;
 use serde_json::{Value, json};
@@ -28,16 +31,33 @@ impl Daemon {
         let socket = place.path().join("control.sock");
         let listener = UnixListener::bind(&socket).unwrap();
         let thread = thread::spawn(move || {
-            let (stream, _) = listener.accept().unwrap();
-            let mut asked = Vec::new();
-            for line in BufReader::new(&stream).lines() {
-                let request = serde_json::from_str(&line.unwrap()).unwrap();
-                for part in answer(&request) {
-                    writeln!(&stream, "{part}").unwrap();
+            let (asked, answer, open) = (Mutex::new(Vec::new()), Mutex::new(answer), AtomicUsize::new(0));
+            let converse = |stream: UnixStream| {
+                for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+                    let request = serde_json::from_str(&line).unwrap();
+                    let parts = answer.lock().unwrap()(&request);
+                    asked.lock().unwrap().push(request);
+                    // The client may have heard enough.
+                    parts.iter().for_each(|part| drop(writeln!(&stream, "{part}")));
                 }
-                asked.push(request);
-            }
-            asked
+                open.fetch_sub(1, Ordering::Relaxed);
+            };
+            thread::scope(|scope| {
+                let mut came = listener.accept();
+                listener.set_nonblocking(true).unwrap();
+                loop {
+                    match came {
+                        Ok((stream, _)) => {
+                            open.fetch_add(1, Ordering::Relaxed);
+                            scope.spawn(|| converse(stream));
+                        }
+                        Err(_) if open.load(Ordering::Relaxed) == 0 => break,
+                        Err(_) => thread::sleep(Duration::from_millis(1)),
+                    }
+                    came = listener.accept();
+                }
+            });
+            asked.into_inner().unwrap()
         });
         Self { socket, thread, _place: place }
     }
@@ -147,7 +167,7 @@ fn a_removed_target_that_stays_blocked_is_told() {
 }
 
 #[test]
-fn standard_input_goes_in_messages_of_bounded_size_through_one_connection() {
+fn standard_input_goes_in_messages_of_bounded_size() {
     let daemon = Daemon::answering(all_changed);
     let input: String =
         (0..100_000_u32).map(|number| format!("{}\n", std::net::Ipv4Addr::from_bits(number))).collect();

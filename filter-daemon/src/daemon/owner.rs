@@ -329,9 +329,10 @@ impl Owner {
     /// What there must be room for once `targets` have entered.
     pub(super) fn reserve(
         &mut self,
-        targets: impl Iterator<Item = filter_common::target::Target>,
+        targets: impl Iterator<Item = filter_common::target::Target> + Clone,
     ) -> Result<(), KernelError> {
-        let needs = needs::with(&self.blocklist, targets);
+        let most = needs::at_most(&self.blocklist, targets.clone());
+        let needs = if self.table.has_room(&most) { most } else { needs::with(&self.blocklist, targets) };
         self.table.reserve(&needs, &self.blocklist)
     }
 }

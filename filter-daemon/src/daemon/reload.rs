@@ -42,7 +42,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// The list files that were read.
-    pub fn files(&self) -> impl Iterator<Item = &ListFile> {
+    pub fn files(&self) -> impl Iterator<Item = &ListFile> + Clone {
         self.lists.iter().filter_map(|list| match &list.found {
             Found::Read(file, _) => Some(file),
             Found::Unchanged | Found::Unusable(_) => None,

@@ -22,6 +22,9 @@ pub trait Wanted {
     /// Is this address blocked by itself or by a prefix longer than /24?
     fn blocks_address(&self, address: u32) -> bool;
 
+    /// May an address stand in the table for the sake of a prefix longer than /24?
+    fn has_long_prefixes(&self) -> bool;
+
     /// Does a wider prefix cover this one?
     fn is_within_wider(&self, prefix: Prefix4) -> bool;
 

@@ -64,12 +64,17 @@ where
         self.current.as_ref().map(|built| built.live.table().words())
     }
 
-    /// Lets `key` in if it is not there.
+    /// Is `key` there?
+    pub fn contains(&self, key: <K::Scheme as Scheme>::Key) -> bool {
+        self.newest_live().is_some_and(|live| live.contains(key))
+    }
+
+    /// Lets `key` in. The caller knows that it is not there.
     pub fn add(&mut self, key: <K::Scheme as Scheme>::Key) -> Result<(), Full> {
         if let Some(built) = &mut self.fresh {
-            if built.live.contains(key) { Ok(()) } else { built.live.fill(key) }
+            built.live.fill(key)
         } else if let Some(built) = &mut self.current {
-            if built.live.contains(key) { Ok(()) } else { built.live.add(key) }
+            built.live.add(key)
         } else {
             Err(Full)
         }

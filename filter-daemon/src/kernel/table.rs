@@ -98,10 +98,16 @@ impl Table {
         made
     }
 
+    /// Is there room for `needs` as the tables are?
+    pub fn has_room(&self, needs: &Needs) -> bool {
+        needs.addresses <= self.addresses.limit() && needs.six <= self.six.limit()
+    }
+
     /// Carries effects out; packets are judged by them when this returns. `wanted` is what is blocked from then on.
     /// Whoever enters is in before anybody leaves: an address may be covered by one target first and by another then.
     pub fn carry_out(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
-        effects.entered.iter().try_for_each(|target| self.enter(target, wanted))?;
+        let may_be_there = wanted.has_long_prefixes();
+        effects.entered.iter().try_for_each(|target| self.enter(target, may_be_there, wanted))?;
         self.publish()?;
         effects.left.iter().for_each(|target| self.leave(target, wanted));
         Ok(())
@@ -202,11 +208,15 @@ impl Table {
         Ok(())
     }
 
-    fn enter(&mut self, target: Target, wanted: &impl Wanted) -> Result<(), KernelError> {
+    fn enter(&mut self, target: Target, may_be_there: bool, wanted: &impl Wanted) -> Result<(), KernelError> {
         match target {
             Target::V4(prefix) if is_network(prefix) => self.set_network(prefix, |_| true),
             Target::V4(prefix) => {
-                return (prefix.first()..=prefix.last()).try_for_each(|address| self.enter_address(address));
+                let mut addresses = prefix.first()..=prefix.last();
+                return addresses.try_for_each(|address| {
+                    let is_there = may_be_there && self.addresses.contains(address.into());
+                    if is_there { Ok(()) } else { self.enter_address(address) }
+                });
             }
             Target::V6(prefix) => return self.enter_six(prefix, wanted),
         }
@@ -240,7 +250,7 @@ impl Table {
     fn enter_six(&mut self, prefix: Prefix6, wanted: &impl Wanted) -> Result<(), KernelError> {
         loop {
             let key = self.six.kind().map(|table| table.key(prefix));
-            if key.is_some_and(|key| self.six.add(key).is_ok()) {
+            if key.is_some_and(|key| self.six.contains(key) || self.six.add(key).is_ok()) {
                 return Ok(());
             }
             self.enlarge_six(self.six.one_more(), wanted)?;
@@ -292,7 +302,7 @@ impl Table {
             let table = SixTable::new(self.next_generation(), geometry, lengths.clone());
             let keys: Vec<_> = wanted.six().map(|prefix| table.key(prefix)).collect();
             self.six.build(table, &mut self.keeper)?;
-            if keys.into_iter().all(|key| self.six.add(key).is_ok()) {
+            if keys.into_iter().all(|key| self.six.contains(key) || self.six.add(key).is_ok()) {
                 return Ok(());
             }
             geometry = geometry_for::<SixTable>(geometry.limit() + 1)?;
