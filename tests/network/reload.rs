@@ -173,3 +173,23 @@ fn while_reloading_between(configs: &[impl AsRef<str> + Sync; 2], net: &Net) {
         }
     });
 }
+
+#[test]
+fn what_a_list_no_longer_needs_is_given_back() {
+    let net = Net::new();
+    let many: String = (0..60_000).map(|host: u32| format!("10.0.{}.{}\n", host >> 8, host & 255)).collect();
+    net.file("list.txt", &many);
+    let mut net = net;
+    net.start("lists: [{name: many, path: $HOME/list.txt}]");
+    let bytes = |net: &Net| {
+        let status = net.filterd(["status", "--json"]).succeeds().json();
+        status["tables"][0]["bytes"].as_u64().expect("a number")
+    };
+    let before = bytes(&net);
+    net.file("list.txt", &format!("{ATTACKER}\n"));
+    net.filterd(["reload"]).succeeds();
+    assert!(bytes(&net) < before / 2, "{} of {before} bytes", bytes(&net));
+    net.expect(ATTACKER).dropped();
+    net.expect("10.0.0.9").passes();
+    assert!(net.daemon().log().contains("new table with room for"), "{}", net.daemon().log());
+}

@@ -15,6 +15,7 @@ mod privilege;
 mod reload;
 mod report;
 mod serve;
+mod shrink;
 mod start;
 
 use std::path::Path;

@@ -14,6 +14,7 @@ use super::interfaces::Guarded;
 use super::live::{self, Carrying};
 use super::needs;
 use super::reload::{self, Loaded, Stamp};
+use super::shrink::Roominess;
 use crate::blocklist::{Blocklist, Change, Effects, Moment};
 use crate::cli::Run;
 use crate::config::{Config, ConfigError, OnExit};
@@ -48,6 +49,7 @@ pub struct Owner {
     pub(super) rejected: HashMap<String, u64>,
     /// Why a list could not be read.
     pub(super) unusable: HashMap<String, String>,
+    pub(super) roominess: Roominess,
     grace: Option<JoinHandle<std::io::Result<()>>>,
     /// The kernel has no grace periods for us: entries on the move get a table of their own instead.
     graceless: bool,
@@ -117,6 +119,7 @@ impl Owner {
             stamps: HashMap::new(),
             rejected: HashMap::new(),
             unusable: HashMap::new(),
+            roominess: Roominess::default(),
             grace: None,
             graceless: false,
             reloading: None,
@@ -182,6 +185,7 @@ impl Owner {
             self.settle();
             self.catch_up();
             self.keep_journal();
+            self.shrink_in_time();
         }
     }
 
@@ -310,6 +314,7 @@ impl Owner {
                 "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
             );
         }
+        self.shrink();
         match self.follow_wanted() {
             Ok(()) => reloaded.warnings.extend(self.look_again().await.iter().map(ToString::to_string)),
             Err(error) => reloaded.warnings.push(error.to_string()),

@@ -89,11 +89,20 @@ where
         }
     }
 
-    /// Lets packets read the fresh table, whose judge has just been published.
-    pub fn publish(&mut self) {
-        if self.fresh.is_some() {
+    /// Lets packets read the fresh table, whose judge has just been published. True if there is one.
+    pub fn publish(&mut self) -> bool {
+        let is_new = self.fresh.is_some();
+        if is_new {
             self.current = self.fresh.take();
         }
+        is_new
+    }
+
+    /// Is the table much larger than one for so many entries would be? What is small stays as it is.
+    pub fn is_roomy_for(&self, entries: u64) -> bool {
+        const MUCH: u64 = 8;
+        const SMALL: u64 = 16 * 1024;
+        self.limit() > SMALL && self.limit() > MUCH * entries
     }
 
     /// Forgets the fresh table.

@@ -103,6 +103,22 @@ impl Table {
         needs.addresses <= self.addresses.limit() && needs.six <= self.six.limit()
     }
 
+    /// Are the tables much larger than `needs`?
+    pub fn is_roomy_for(&self, needs: &Needs) -> bool {
+        self.addresses.is_roomy_for(needs.addresses) || self.six.is_roomy_for(needs.six)
+    }
+
+    /// Builds those tables anew that are much larger than `needs`.
+    pub fn shrink_to(&mut self, needs: &Needs, wanted: &impl Wanted) -> Result<(), KernelError> {
+        if self.addresses.is_roomy_for(needs.addresses) {
+            self.rebuild_addresses(needs.addresses)?;
+        }
+        if self.six.is_roomy_for(needs.six) {
+            self.rebuild_six(needs.six, wanted)?;
+        }
+        self.publish()
+    }
+
     /// Carries effects out; packets are judged by them when this returns. `wanted` is what is blocked from then on.
     /// Whoever enters is in before anybody leaves: an address may be covered by one target first and by another then.
     pub fn carry_out(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
@@ -117,10 +133,10 @@ impl Table {
     pub fn settle(&mut self, wanted: &impl Wanted) -> Result<bool, KernelError> {
         let due = [self.addresses.advance(), self.six.advance()];
         if self.addresses.is_stuck() {
-            self.enlarge_addresses(self.addresses.one_more())?;
+            self.rebuild_addresses(self.addresses.one_more())?;
         }
         if self.six.is_stuck() {
-            self.enlarge_six(self.six.one_more(), wanted)?;
+            self.rebuild_six(self.six.one_more(), wanted)?;
         }
         self.publish()?;
         Ok(due.contains(&true))
@@ -134,10 +150,10 @@ impl Table {
     /// Gives entries on the move a table of their own, for kernels without grace periods.
     pub fn settle_anew(&mut self, wanted: &impl Wanted) -> Result<(), KernelError> {
         if self.addresses.is_unsettled() {
-            self.enlarge_addresses(self.addresses.limit())?;
+            self.rebuild_addresses(self.addresses.limit())?;
         }
         if self.six.is_unsettled() {
-            self.enlarge_six(self.six.limit(), wanted)?;
+            self.rebuild_six(self.six.limit(), wanted)?;
         }
         self.publish()
     }
@@ -192,7 +208,7 @@ impl Table {
 
     fn make_room(&mut self, needs: &Needs, wanted: &impl Wanted) -> Result<(), KernelError> {
         if needs.addresses > self.addresses.limit() {
-            self.enlarge_addresses(needs.addresses)?;
+            self.rebuild_addresses(needs.addresses)?;
         }
         if needs.networks && self.networks.is_none() {
             let generation = self.next_generation();
@@ -200,7 +216,7 @@ impl Table {
             self.networks = Some((generation, window));
         }
         if needs.six > self.six.limit() {
-            self.enlarge_six(needs.six, wanted)?;
+            self.rebuild_six(needs.six, wanted)?;
         }
         if let Some(table) = self.six.kind_mut() {
             table.lengths.extend(&needs.lengths);
@@ -242,7 +258,7 @@ impl Table {
     /// Where there is neither a path nor room in the stash, the table is built anew, under another key.
     fn enter_address(&mut self, address: u32) -> Result<(), KernelError> {
         while self.addresses.add(address.into()).is_err() {
-            self.enlarge_addresses(self.addresses.one_more())?;
+            self.rebuild_addresses(self.addresses.one_more())?;
         }
         Ok(())
     }
@@ -253,7 +269,7 @@ impl Table {
             if key.is_some_and(|key| self.six.contains(key) || self.six.add(key).is_ok()) {
                 return Ok(());
             }
-            self.enlarge_six(self.six.one_more(), wanted)?;
+            self.rebuild_six(self.six.one_more(), wanted)?;
         }
     }
 
@@ -277,7 +293,7 @@ impl Table {
     }
 
     /// Builds a table of IPv4 addresses for `entries` out of the one there is. The table alone suffices.
-    fn enlarge_addresses(&mut self, entries: u64) -> Result<(), KernelError> {
+    fn rebuild_addresses(&mut self, entries: u64) -> Result<(), KernelError> {
         let held: Vec<u32> = self.addresses.newest_live().map_or_else(Vec::new, |live| {
             let table = live.table();
             let placed = table.entries().map(|home| table.scheme().key(home));
@@ -295,7 +311,7 @@ impl Table {
     }
 
     /// Builds a table of IPv6 prefixes for `entries` out of what is wanted: a fingerprint does not tell its prefix.
-    fn enlarge_six(&mut self, entries: u64, wanted: &impl Wanted) -> Result<(), KernelError> {
+    fn rebuild_six(&mut self, entries: u64, wanted: &impl Wanted) -> Result<(), KernelError> {
         let mut geometry = geometry_for::<SixTable>(entries)?;
         let lengths = self.six.kind().map(|table| table.lengths.clone()).unwrap_or_default();
         loop {
@@ -326,8 +342,12 @@ impl Table {
             return Ok(());
         };
         self.keeper.order(Request::Publish)?;
-        self.addresses.publish();
-        self.six.publish();
+        if self.addresses.publish() {
+            tell("ipv4 addresses", self.addresses.occupancy());
+        }
+        if self.six.publish() {
+            tell("ipv6", self.six.occupancy());
+        }
         self.published = Some(shape);
         Ok(())
     }
@@ -345,6 +365,14 @@ impl Table {
         self.generation += 1;
         self.generation
     }
+}
+
+fn tell(name: &str, occupancy: Occupancy) {
+    let Occupancy { entries, capacity, bytes } = occupancy;
+    tracing::info!(
+        "{name}: new table with room for {capacity} entries ({} KiB), {entries} in it",
+        bytes / 1024
+    );
 }
 
 /// Is it kept as bits, one a /24?
