@@ -8,13 +8,14 @@ mod daemon;
 mod expect;
 mod foreign;
 mod frame;
-mod home;
+pub mod home;
 mod ip;
 mod leftovers;
 mod namespace;
 mod net;
 mod random;
 mod reply;
+pub mod traffic;
 mod wire;
 
 pub use daemon::Daemon;
@@ -26,6 +27,7 @@ pub use namespace::Namespace;
 pub use net::Net;
 pub use random::Random;
 pub use reply::Reply;
+pub use traffic::{Fate, Traffic};
 pub use wire::Wire;
 
 /// The host that filterd guards.

@@ -86,6 +86,11 @@ impl Net {
         self.daemon = Some(Daemon::start(&mut command, &self.home));
     }
 
+    /// The words with which filterd is started for this configuration.
+    pub fn arguments(&self, config: &str) -> Vec<String> {
+        daemon_arguments(&self.home, config)
+    }
+
     /// Starts one more filterd, with a home of its own, that is not expected to live: how does it end?
     pub fn another_filterd(&self, config: &str) -> Reply {
         self.another_filterd_with(config, &[])

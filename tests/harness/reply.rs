@@ -37,6 +37,11 @@ impl Reply {
         self
     }
 
+    /// Does it do what was asked?
+    pub fn is_success(&self) -> bool {
+        self.code == Some(0)
+    }
+
     /// It does what was asked.
     #[track_caller]
     pub fn succeeds(self) -> Self {

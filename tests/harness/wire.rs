@@ -113,7 +113,7 @@ fn packet_socket(protocol: Option<SockProtocol>) -> OwnedFd {
         .expect("root may open packet sockets")
 }
 
-fn link_addresses(links: usize) -> Vec<LinkAddr> {
+pub(crate) fn link_addresses(links: usize) -> Vec<LinkAddr> {
     let interfaces: Vec<_> = getifaddrs().expect("interfaces can be listed").collect();
     let address = |link: usize| {
         let name = format!("eth{link}");

@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod demo;
 mod run;
+mod soak;
 mod task;
 mod test;
 mod vm;

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use xtask::toolchain;
 
 use crate::build::Profile;
-use crate::{bench, build, check, demo, run, test, vm};
+use crate::{bench, build, check, demo, run, soak, test, vm};
 
 /// Everything that is done to this project is done through this door.
 #[derive(Debug, Parser)]
@@ -42,6 +42,14 @@ enum Task {
         #[arg(last = true)]
         filter: Vec<OsString>,
     },
+    /// Tell one of the stories that go on for long in full (as root)
+    Soak {
+        #[arg(value_enum)]
+        soak: soak::Soak,
+        /// As `test` does
+        #[arg(long)]
+        short: bool,
+    },
     /// Build the daemon and run it with these arguments, as in `cargo xtask run --iface eth0`
     #[command(disable_help_flag = true)]
     Run {
@@ -70,6 +78,7 @@ impl Xtask {
             }
             Task::Check => check::all()?,
             Task::Test { ring, filter } => return test::run(ring, &filter),
+            Task::Soak { soak, short } => return soak::run(soak, short),
             Task::Bench(bench) => bench.run()?,
             Task::Run { arguments } => run::daemon(&arguments)?,
             Task::Vm(vm) => return vm.run(),

@@ -1,6 +1,7 @@
 //! Counts tests by what their programs print, over several programs and runs.
 
 use std::fmt;
+use std::process::ExitCode;
 
 /// What a story begins the line with that tells why it did not run.
 const SKIPPED: &str = "SKIPPED ";
@@ -76,6 +77,13 @@ impl Tally {
         &self.skipped
     }
 
+    /// Prints why tests skipped themselves, and the sums, and says what to exit with.
+    pub fn tell(&self) -> ExitCode {
+        self.skipped.iter().for_each(|reason| println!("{reason}"));
+        println!("{self}");
+        if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
     /// Something ran, and nothing failed.
     pub fn is_good(&self) -> bool {
         self.failed == 0 && self.passed > 0
@@ -123,7 +131,7 @@ mod tests {
                     test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s";
         let tally = tally(text, true);
         assert_eq!(tally.to_string(), "2 passed, 0 failed, 1 skipped");
-        assert_eq!(tally.skipped(), ["SKIPPED vlan::five: no such thing"]);
+        assert_eq!(tally.skipped, ["SKIPPED vlan::five: no such thing"]);
         assert!(tally.is_good());
     }
 

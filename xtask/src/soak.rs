@@ -1,0 +1,50 @@
+//! `soak`: the stories that go on for long, each in full.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+use xtask::{debian, process, toolchain, workspace};
+
+use crate::build::{self, Profile};
+use crate::test;
+
+/// What is told in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Soak {
+    /// SIGKILL at any moment and at any system call, and calls that fail
+    Kill,
+    /// Restarts, takeovers and reloads under a flood
+    Restart,
+    /// A day of an operator's life
+    Day,
+    /// Hostile clients beside a good one
+    Clients,
+}
+
+impl Soak {
+    /// What its stories' names begin with.
+    fn stories(self) -> &'static [&'static str] {
+        match self {
+            Self::Kill => &["kill::", "mangled::"],
+            Self::Restart => &["restart::"],
+            Self::Day => &["day::"],
+            Self::Clients => &["clients::"],
+        }
+    }
+}
+
+/// Tells its stories, in full or in short.
+pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
+    ensure!(process::is_root(), "soaking needs root: it makes network namespaces and loads programs");
+    toolchain::ensure()?;
+    debian::provide(&test::TOOLS)?;
+    let daemon = build::daemon(Profile::Release)?;
+    let mut cargo = workspace::cargo();
+    cargo.args(["test", "--package", "filterd-tests", "--test", "soak", "--", "--show-output"]);
+    cargo.arg("--test-threads=1").args(soak.stories()).env("FILTERD_BIN", daemon);
+    if !short {
+        cargo.env("FILTERD_SOAK", "1");
+    }
+    test::tell(&mut cargo)
+}
