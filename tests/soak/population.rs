@@ -52,18 +52,16 @@ impl Inhabitant {
             Request::Remove(Remove { targets, ..Remove::default() })
         };
         self.uncertain.extend(&chosen);
-        let answered = client.call::<Changed>(&request).is_ok();
-        if answered {
-            chosen.iter().for_each(|address| {
-                self.uncertain.remove(address);
-                if adds {
-                    self.blocked.insert(*address)
-                } else {
-                    self.blocked.remove(address)
-                };
-            });
+        client.call::<Changed>(&request).ok()?;
+        for address in &chosen {
+            self.uncertain.remove(address);
+            if adds {
+                self.blocked.insert(*address)
+            } else {
+                self.blocked.remove(address)
+            };
         }
-        answered
+        Some(chosen.len())
     }
 
     /// Compares with what the daemon has after a restart, and takes its word for what was uncertain.
