@@ -16,6 +16,7 @@ mod list_and_status;
 mod list_files;
 mod prefixes;
 mod privilege;
+mod refusals;
 mod reload;
 mod side_by_side;
 mod sockets;
