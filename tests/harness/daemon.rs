@@ -34,7 +34,8 @@ impl Daemon {
         daemon
     }
 
-    fn spawn(command: &mut Command, home: &Home) -> Self {
+    /// Starts it, and waits for nothing.
+    pub fn spawn(command: &mut Command, home: &Home) -> Self {
         let log = home.path("log");
         let file = File::options().create(true).append(true).open(&log).expect("a home can be written");
         let also = file.try_clone().expect("a file can be shared");

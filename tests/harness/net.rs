@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -79,11 +79,15 @@ impl Net {
     /// Starts filterd with this configuration and these further arguments.
     #[track_caller]
     pub fn start_with(&mut self, config: &str, arguments: &[&str]) {
+        self.daemon = Some(Daemon::start(&mut self.command(config, arguments), &self.home));
+    }
+
+    fn command(&self, config: &str, arguments: &[&str]) -> Command {
         // A test run that is killed takes its daemons with it.
         let mut command = self.host.command("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(home::binary());
         command.args(daemon_arguments(&self.home, config)).args(arguments);
-        self.daemon = Some(Daemon::start(&mut command, &self.home));
+        command
     }
 
     /// The words with which filterd is started for this configuration.
@@ -110,13 +114,13 @@ impl Net {
     #[track_caller]
     pub fn succeed(&mut self, config: &str) {
         let before = self.daemon.take().expect("a filterd is running");
-        self.start_with(config, &["--take-over"]);
         let home = &self.home;
-        let daemon = self.daemon.as_mut().expect("it was just started");
+        let mut daemon = Daemon::spawn(&mut self.command(config, &["--take-over"]), home);
         let ours = format!("\"pid\":{}}}", daemon.id());
         daemon.wait_for("it does not take over", || {
             home.filterd(["ping", "--json"]).output.contains(&ours).then_some(())
         });
+        self.daemon = Some(daemon);
         assert!(before.wait().success(), "the one before ends well");
     }
 

@@ -2,7 +2,7 @@
 //! everything is as it was in the morning.
 
 use std::fs;
-use std::process::Command;
+use std::path::Path;
 
 use harness::{ATTACKER, BYSTANDER, Net, Traffic};
 use nix::sys::signal::Signal;
@@ -73,41 +73,40 @@ fn hour(net: &mut Net, inhabitant: &mut Inhabitant, changes: usize, reloads: usi
     done
 }
 
-/// What filterd has.
+/// What filterd and its keeper have. Whatever of the kernel's neither holds, maps nor pins is gone with its last user.
 #[derive(Debug)]
 struct Belongings {
-    /// Descriptors, and the kernel's maps, programs and links by the names that filterd gives them.
-    things: Vec<(String, usize)>,
+    things: Vec<(&'static str, usize)>,
     kilobytes: u64,
 }
 
 impl Belongings {
     fn of(net: &Net) -> Self {
-        let id = net.daemon().id();
-        let mut things = vec![("descriptors".to_owned(), entries(&format!("/proc/{id}/fd")))];
-        for kind in ["links", "tables"] {
-            things.push((
-                format!("pinned {kind}"),
-                entries(&net.home().pins().join(kind).display().to_string()),
-            ));
-        }
-        for kind in ["map", "prog", "link"] {
-            things.push((format!("{kind}s of the machine"), in_kernel(kind)));
-        }
-        let status = fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+        let daemon = net.daemon().id();
+        let keeper = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
+        let keeper: u32 = keeper.trim().parse().expect("it has one child");
+        let things = vec![
+            ("descriptors", entries(&format!("/proc/{daemon}/fd"))),
+            ("the keeper's", entries(&format!("/proc/{keeper}/fd"))),
+            ("windows", read(daemon, "maps").lines().filter(|line| line.contains("bpf")).count()),
+            ("pins", pins(net.home().pins())),
+        ];
+        let status = read(daemon, "status");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
         let kilobytes = line.trim().trim_end_matches(" kB").parse().expect("a number");
         Self { things, kilobytes }
     }
 }
 
+fn read(process: u32, what: &str) -> String {
+    fs::read_to_string(format!("/proc/{process}/{what}")).expect("it runs")
+}
+
 fn entries(directory: &str) -> usize {
     fs::read_dir(directory).expect("it is there").count()
 }
 
-/// How many there are, in the whole machine: nobody else may make any meanwhile.
-fn in_kernel(kind: &str) -> usize {
-    let said = Command::new("bpftool").args(["-j", kind, "list"]).output().expect("bpftool is there").stdout;
-    let said: serde_json::Value = serde_json::from_slice(&said).expect("bpftool speaks JSON");
-    said.as_array().map_or(0, Vec::len)
+fn pins(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).expect("it is there").flatten();
+    entries.map(|entry| if entry.path().is_dir() { pins(&entry.path()) } else { 1 }).sum()
 }

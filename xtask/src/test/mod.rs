@@ -73,7 +73,7 @@ fn command(ring: Ring, daemon: Option<&Path>) -> Command {
         Some(stories) => cargo.args(["--package", "filterd-tests", "--test", stories, "--", "--show-output"]),
     };
     if ring == Ring::Soak {
-        // They count what is in the whole machine.
+        // Each wants the machine for itself.
         cargo.arg("--test-threads=1");
     }
     cargo
