@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::net::IpAddr;
 use std::thread;
 
-use harness::{Net, Random};
+use harness::{BYSTANDER, Net, Random};
 
 #[test]
 fn a_hundred_thousand_from_a_list_file() {
@@ -119,4 +119,31 @@ fn elsewhere(address: IpAddr) -> IpAddr {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() | 1 << 124).into()),
         IpAddr::V4(_) => address,
     }
+}
+
+#[test]
+fn a_table_grows_while_others_add_and_remove() {
+    let net = Net::with_filterd("durable: false");
+    let addresses = Random(5).addresses(400_000);
+    let lines: String = addresses.iter().map(|address| format!("{address}\n")).collect();
+    let home = net.home();
+    thread::scope(|scope| {
+        scope.spawn(|| home.filterd_reading(["add", "-", "--list", "many"], &lines).succeeds());
+        for turn in 0..200 {
+            let address = format!("198.18.{}.{}", turn / 100, turn % 100);
+            home.filterd(["add", &address]).succeeds();
+            if turn % 2 == 1 {
+                home.filterd(["remove", &address]).succeeds();
+            }
+        }
+    });
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    let listed = net.filterd(["list", "--json"]).succeeds().json_lines().len();
+    assert_eq!(status["tables"][0]["entries"], listed, "{status}");
+    let passed = net.send_from(&addresses[..4000]);
+    assert!(passed.is_empty(), "{} of 4000 passed", passed.len());
+    net.expect_each(["198.18.0.0", "198.18.1.98"]).dropped();
+    net.expect_each(["198.18.0.1", "198.18.1.99", BYSTANDER]).passes();
+    let log = net.daemon().log();
+    assert!(log.matches("new table with room for").count() > 3, "{log}");
 }

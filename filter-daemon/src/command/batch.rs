@@ -6,11 +6,14 @@ use std::path::Path;
 use filter_common::target::Span;
 
 use crate::control::client::{Client, ClientError};
-use crate::control::wire::{Changed, MOST_TARGETS, Request};
+use crate::control::wire::{Changed, Request};
 
 /// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
 /// and works on the next meanwhile.
 const MOST_UNANSWERED: usize = 4;
+
+/// A quarter of what a message may carry: the daemon serves others between two messages.
+pub const TARGETS_A_MESSAGE: usize = 2048;
 
 /// What is told of targets that stay blocked, as in a single answer.
 const MOST_HELD: usize = 100;
@@ -38,7 +41,7 @@ impl<'a> Batches<'a> {
     pub fn push(&mut self, span: Span) -> Result<(), ClientError> {
         self.words.push(span.to_string());
         self.prefixes += span.into_iter().count();
-        if self.prefixes < MOST_TARGETS {
+        if self.prefixes < TARGETS_A_MESSAGE {
             return Ok(());
         }
         self.await_answers(MOST_UNANSWERED - 1)?;

@@ -11,8 +11,9 @@ use std::time::Duration;
 use clap::Parser;
 use serde_json::{Value, json};
 
+use super::batch::TARGETS_A_MESSAGE;
 use super::*;
-use crate::control::wire::{self, MOST_TARGETS, Request};
+use crate::control::wire::{self, Request};
 
 /// Listens, answers every request of one client by `answer`, and keeps what was asked.
 struct Daemon {
@@ -176,8 +177,8 @@ fn standard_input_goes_in_messages_of_bounded_size() {
     let answer: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!((&answer["named"], &answer["rejected"]), (&json!(100_000), &json!(0)));
     let asked = daemon.asked();
-    assert_eq!(asked.len(), 100_000_usize.div_ceil(MOST_TARGETS));
-    assert!(asked.iter().all(|request| named(request) <= MOST_TARGETS));
+    assert_eq!(asked.len(), 100_000_usize.div_ceil(TARGETS_A_MESSAGE));
+    assert!(asked.iter().all(|request| named(request) <= TARGETS_A_MESSAGE));
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn ranges_on_standard_input_count_as_the_prefixes_they_make() {
     let daemon = Daemon::answering(all_changed);
     let input = "0.0.0.1-255.255.255.254\n".repeat(1000);
     assert_eq!(run("filterd add -", &daemon.socket, input.as_bytes()).exit, Exit::Done);
-    assert!(daemon.asked().iter().all(|request| named(request) * 62 < 2 * MOST_TARGETS));
+    assert!(daemon.asked().iter().all(|request| named(request) * 62 < 2 * TARGETS_A_MESSAGE));
 }
 
 #[test]
@@ -209,7 +210,7 @@ fn nothing_but_bad_lines_is_a_usage_error_told_in_few_words() {
 
 #[test]
 fn what_was_applied_before_a_failure_is_told() {
-    let input = "203.0.113.7\n".repeat(3 * MOST_TARGETS);
+    let input = "203.0.113.7\n".repeat(3 * TARGETS_A_MESSAGE);
     let calls = std::cell::Cell::new(0);
     let daemon = Daemon::answering(move |request| {
         calls.set(calls.get() + 1);

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use filter_common::target::Target;
 use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -22,7 +23,7 @@ use crate::control::{Call, Request, wire};
 use crate::exit::Exit;
 use crate::journal::{Journal, NotWritten};
 use crate::kernel::keeper::Keeper;
-use crate::kernel::{KernelError, Table, grace};
+use crate::kernel::{KernelError, Needs, Table, grace};
 
 /// How a client learns what became of its request.
 pub(super) type Answer = oneshot::Sender<Result<wire::Reply, wire::Failure>>;
@@ -65,6 +66,9 @@ struct Reloading {
     waiting: Vec<Answer>,
     again: Option<Vec<Answer>>,
 }
+
+/// How often a larger table in the making is asked whether it is done.
+const GROWTH_POLL: Duration = Duration::from_millis(2);
 
 /// What wakes the loop up from outside.
 pub struct Signals {
@@ -194,11 +198,19 @@ impl Owner {
         self.answer_when_written(answered, call.reply);
     }
 
-    /// Must this addition wait, because many entries are on the move? Small ones never do.
-    fn must_wait(&self, request: &Request) -> bool {
+    /// Must this addition wait, because many entries are on the move, or for a larger table? Small ones never do.
+    fn must_wait(&mut self, request: &Request) -> bool {
         const SMALL: usize = 64;
-        let is_large = matches!(request, Request::Add { targets, .. } if targets.len() > SMALL);
-        is_large && self.grace.is_some() && self.table.is_crowded()
+        let Request::Add { targets, .. } = request else { return false };
+        if targets.len() <= SMALL {
+            return false;
+        }
+        if self.grace.is_some() && self.table.is_crowded() {
+            return true;
+        }
+        let needs = self.needs_with(targets.iter().copied());
+        // Where there is no memory for it, the addition itself will be told so.
+        !self.table.has_room(&needs) && self.table.grow_aside(needs.addresses).unwrap_or(false)
     }
 
     /// Answers those who had to wait, as far as they no longer need to.
@@ -230,7 +242,8 @@ impl Owner {
     fn until_deadline(&self) -> Duration {
         const LONGEST_SLEEP: Duration = Duration::from_secs(60);
         let deadline = self.blocklist.next_deadline().map(Moment::from_now);
-        let due = [deadline, self.until_journal_retry(), self.until_retry()];
+        let growing = self.table.is_growing().then_some(GROWTH_POLL);
+        let due = [deadline, self.until_journal_retry(), self.until_retry(), growing];
         due.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min)
     }
 
@@ -331,14 +344,19 @@ impl Owner {
         })
     }
 
-    /// What there must be room for once `targets` have entered.
+    /// Makes room for these targets.
     pub(super) fn reserve(
         &mut self,
-        targets: impl Iterator<Item = filter_common::target::Target> + Clone,
+        targets: impl Iterator<Item = Target> + Clone,
     ) -> Result<(), KernelError> {
-        let most = needs::at_most(&self.blocklist, targets.clone());
-        let needs = if self.table.has_room(&most) { most } else { needs::with(&self.blocklist, targets) };
+        let needs = self.needs_with(targets);
         self.table.reserve(&needs, &self.blocklist)
+    }
+
+    /// What there must be room for once these targets have entered: counted exactly only where that matters.
+    fn needs_with(&self, targets: impl Iterator<Item = Target> + Clone) -> Needs {
+        let most = needs::at_most(&self.blocklist, targets.clone());
+        if self.table.has_room(&most) { most } else { needs::with(&self.blocklist, targets) }
     }
 }
 

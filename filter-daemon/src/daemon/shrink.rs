@@ -29,7 +29,7 @@ impl Owner {
     /// Builds tables anew that have long been much too large.
     pub(super) fn shrink_in_time(&mut self) {
         let needs = needs::at_most(&self.blocklist, std::iter::empty());
-        let is_roomy = self.table.is_roomy_for(&needs);
+        let is_roomy = !self.table.is_growing() && self.table.is_roomy_for(&needs);
         if self.roominess.is_long(is_roomy, Instant::now()) {
             self.shrink();
         }

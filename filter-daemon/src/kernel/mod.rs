@@ -7,6 +7,7 @@
 mod attached;
 mod error;
 pub mod grace;
+mod growth;
 mod holder;
 pub mod interface;
 pub mod keeper;

@@ -54,6 +54,16 @@ where
         Ok(())
     }
 
+    /// Puts a filled table of this kind beside the one in use.
+    pub fn put(&mut self, kind: K, live: Live<K::Scheme, Window>) {
+        self.fresh = Some(Built { kind, live });
+    }
+
+    /// Is there a table that packets do not read yet?
+    pub fn has_fresh(&self) -> bool {
+        self.fresh.is_some()
+    }
+
     /// Everything the newest table holds, in the words of its scheme.
     pub fn newest_live(&self) -> Option<&Live<K::Scheme, Window>> {
         self.newest().map(|built| &built.live)
@@ -80,13 +90,14 @@ where
         }
     }
 
-    /// Takes `key` out if it is there.
-    pub fn remove(&mut self, key: <K::Scheme as Scheme>::Key) {
-        if let Some(built) = self.newest_mut()
-            && built.live.contains(key)
-        {
+    /// Takes `key` out if it is there; says whether it was.
+    pub fn remove(&mut self, key: <K::Scheme as Scheme>::Key) -> bool {
+        let Some(built) = self.newest_mut() else { return false };
+        let is_there = built.live.contains(key);
+        if is_there {
             built.live.remove(key);
         }
+        is_there
     }
 
     /// Lets packets read the fresh table, whose judge has just been published. True if there is one.

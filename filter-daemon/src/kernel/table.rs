@@ -5,15 +5,18 @@
 
 use std::path::Path;
 
+use filter_common::cuckoo::Full;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filter_common::verdict::{Reason, Verdict, judge, judge_source};
 
+use super::growth::Growth;
 use super::interface::Interface;
 use super::keeper::Keeper;
 use super::keeper::request::{Answer, MapName, Request};
+use super::live::Live;
 use super::needs::{Needs, Wanted};
 use super::seen::Seen;
 use super::shape::{Addresses, Kind, Shape, SixTable};
@@ -23,12 +26,20 @@ use super::{Attached, KernelError, Occupancy};
 use crate::blocklist::Effects;
 use crate::config::Mode;
 
+/// Tables for fewer addresses are rebuilt in a few milliseconds.
+const WORTH_A_THREAD: u64 = 1 << 16;
+
+/// The part of its limit by which a table may exceed it for a while: far below the first refusal at any geometry.
+const MARGIN: u64 = 64;
+
 /// The tables of one daemon, and everything of the kernel's that belongs to them.
 pub struct Table {
     keeper: Keeper,
     generation: u64,
     enforce: bool,
     addresses: Store<Addresses>,
+    /// A larger table of addresses in the making.
+    growth: Option<(Addresses, Growth)>,
     six: Store<SixTable>,
     networks: Option<(u64, Window)>,
     published: Option<Shape>,
@@ -49,6 +60,7 @@ impl Table {
             keeper,
             enforce: true,
             addresses: Store::new(),
+            growth: None,
             six: Store::new(),
             networks: None,
             published: None,
@@ -119,6 +131,28 @@ impl Table {
         self.publish()
     }
 
+    /// Is a larger table being made aside?
+    pub fn is_growing(&self) -> bool {
+        self.growth.is_some()
+    }
+
+    /// Begins to make a table for so many addresses aside, if that takes longer than anybody should wait. True if one is
+    /// in the making then.
+    pub fn grow_aside(&mut self, entries: u64) -> Result<bool, KernelError> {
+        if self.growth.is_some() {
+            return Ok(true);
+        }
+        if self.addresses.has_fresh() || self.addresses.limit() < WORTH_A_THREAD {
+            return Ok(false);
+        }
+        let kind = Addresses::new(self.next_generation(), geometry_for::<Addresses>(entries)?);
+        let window = self.keeper.make(MapName::Addresses, kind.generation, kind.words())?;
+        let Some(live) = self.addresses.newest_live() else { return Ok(false) };
+        let larger = Live::new(kind.scheme(), kind.geometry, window);
+        self.growth = Some((kind, Growth::begin(live, larger)));
+        Ok(true)
+    }
+
     /// Carries effects out; packets are judged by them when this returns. `wanted` is what is blocked from then on.
     /// Whoever enters is in before anybody leaves: an address may be covered by one target first and by another then.
     pub fn carry_out(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
@@ -131,6 +165,9 @@ impl Table {
 
     /// Does the next step for entries on the move. True if another is due after a grace period.
     pub fn settle(&mut self, wanted: &impl Wanted) -> Result<bool, KernelError> {
+        if self.growth.as_ref().is_some_and(|(_, growth)| growth.is_done()) {
+            self.end_growth()?;
+        }
         let due = [self.addresses.advance(), self.six.advance()];
         if self.addresses.is_stuck() {
             self.rebuild_addresses(self.addresses.one_more())?;
@@ -208,7 +245,7 @@ impl Table {
 
     fn make_room(&mut self, needs: &Needs, wanted: &impl Wanted) -> Result<(), KernelError> {
         if needs.addresses > self.addresses.limit() {
-            self.rebuild_addresses(needs.addresses)?;
+            self.make_room_for_addresses(needs.addresses)?;
         }
         if needs.networks && self.networks.is_none() {
             let generation = self.next_generation();
@@ -220,6 +257,26 @@ impl Table {
         }
         if let Some(table) = self.six.kind_mut() {
             table.lengths.extend(&needs.lengths);
+        }
+        Ok(())
+    }
+
+    /// A few more than the limit may come in while a larger table is made aside. For more the larger one is waited for.
+    fn make_room_for_addresses(&mut self, entries: u64) -> Result<(), KernelError> {
+        let limit = self.addresses.limit();
+        if entries <= limit + limit / MARGIN && self.grow_aside(limit + 1)? {
+            return Ok(());
+        }
+        self.end_growth()?;
+        if entries > self.addresses.limit() { self.rebuild_addresses(entries) } else { Ok(()) }
+    }
+
+    /// Puts the larger table beside the one in use, if one is in the making.
+    fn end_growth(&mut self) -> Result<(), KernelError> {
+        let Some((kind, growth)) = self.growth.take() else { return Ok(()) };
+        match growth.finish() {
+            Ok(live) => self.addresses.put(kind, live),
+            Err(Full) => self.rebuild_addresses(kind.geometry.limit() + 1)?,
         }
         Ok(())
     }
@@ -245,7 +302,12 @@ impl Table {
             Target::V4(prefix) => {
                 let unwanted =
                     (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
-                unwanted.for_each(|address| self.addresses.remove(address.into()));
+                unwanted.for_each(|address| {
+                    let is_there = self.addresses.remove(address.into());
+                    if let Some((_, growth)) = self.growth.as_mut().filter(|_| is_there) {
+                        growth.removed(address.into());
+                    }
+                });
             }
             Target::V6(prefix) => {
                 if let Some(key) = self.six.kind().map(|table| table.key(prefix)) {
@@ -258,7 +320,14 @@ impl Table {
     /// Where there is neither a path nor room in the stash, the table is built anew, under another key.
     fn enter_address(&mut self, address: u32) -> Result<(), KernelError> {
         while self.addresses.add(address.into()).is_err() {
-            self.rebuild_addresses(self.addresses.one_more())?;
+            if self.growth.is_some() {
+                self.end_growth()?;
+            } else {
+                self.rebuild_addresses(self.addresses.one_more())?;
+            }
+        }
+        if let Some((_, growth)) = &mut self.growth {
+            growth.added(address.into());
         }
         Ok(())
     }
@@ -294,6 +363,7 @@ impl Table {
 
     /// Builds a table of IPv4 addresses for `entries` out of the one there is. The table alone suffices.
     fn rebuild_addresses(&mut self, entries: u64) -> Result<(), KernelError> {
+        self.growth = None;
         let held: Vec<u32> = self.addresses.newest_live().map_or_else(Vec::new, |live| {
             let table = live.table();
             let placed = table.entries().map(|home| table.scheme().key(home));
