@@ -59,9 +59,14 @@ impl<S: Scheme, W: Words> Table<S, W> {
         &self.words
     }
 
-    /// Does `key` stand in one of its homes?
+    /// Does `key` stand in one of its homes? Both are loaded before either is compared, so a hit costs what a miss costs.
     pub fn contains(&self, key: S::Key) -> bool {
-        self.scheme.homes(key).into_iter().any(|home| self.slot_of(home).is_some())
+        let [first, second] = self.scheme.homes(key);
+        let pairs = self.bucket_words(first.bucket).zip(self.bucket_words(second.bucket));
+        pairs.fold(false, |found, (one, other)| {
+            let (one, other) = (self.words.load(one), self.words.load(other));
+            found | self.lanes().either((one, first.code), (other, second.code))
+        })
     }
 
     /// The slot in which `home` is taken by its code.
@@ -100,12 +105,13 @@ impl<S: Scheme, W: Words> Table<S, W> {
     }
 
     /// What stands in the slot of this number in `bucket`.
-    pub(crate) fn home_at(&self, bucket: u32, number: u32) -> Home {
+    pub fn home_at(&self, bucket: u32, number: u32) -> Home {
         let slot = self.slot(bucket, number);
         Home { bucket, code: self.lanes().get(self.words.load(slot.word), slot.lane) }
     }
 
-    pub(crate) fn slot(&self, bucket: u32, number: u32) -> Slot {
+    /// The slot of this number in `bucket`.
+    pub fn slot(&self, bucket: u32, number: u32) -> Slot {
         let (word, lane) = (number / self.lanes().count(), number % self.lanes().count());
         Slot { word: bucket * self.geometry.bucket_words() + word, lane }
     }
@@ -168,13 +174,17 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// Takes `key` out of every slot in which it stands; says how many there were.
     pub fn remove(&self, key: S::Key) -> u32 {
         let mut removed = 0;
-        for home in self.scheme.homes(key) {
-            while let Some(slot) = self.slot_of(home) {
-                self.put(slot, 0);
-                removed += 1;
-            }
+        while self.remove_one(key) {
+            removed += 1;
         }
         removed
+    }
+
+    /// Takes `key` out of one slot; says whether there was any. For schemes in which keys can look alike: another
+    /// slot may stand for another key.
+    pub fn remove_one(&self, key: S::Key) -> bool {
+        let slot = self.scheme.homes(key).into_iter().find_map(|home| self.slot_of(home));
+        slot.inspect(|&slot| self.put(slot, 0)).is_some()
     }
 }
 
