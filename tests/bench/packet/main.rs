@@ -9,20 +9,18 @@
 mod code;
 #[path = "../../../filter-ebpf/bench/packet/crowd.rs"]
 mod crowd;
-mod figures;
-mod machine;
 mod plan;
 mod report;
 mod rounds;
 mod sender;
 mod steps;
 mod subject;
-mod tables;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use filterd_measure::machine;
 
 use plan::Plan;
 use report::Report;

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use filterd_measure::tables::{Table, grouped};
 use serde_json::{Value, json};
 
 use crate::code::{Code, Program};
 use crate::plan::{Measurement, PREFIXES, Pace, Peer, Plan, Senders, Spec};
 use crate::rounds::Measured;
-use crate::tables::Table;
 
 /// Everything that is to be told.
 #[derive(Debug)]
@@ -80,7 +80,8 @@ impl Report<'_> {
 
     fn costs(&self, pace: Pace, title: &str) -> Table {
         let sizes = self.sizes();
-        let names = sizes.iter().map(|&size| if size == 0 { "empty".to_owned() } else { grouped(size) });
+        let names =
+            sizes.iter().map(|&size| if size == 0 { "empty".to_owned() } else { grouped(size.into()) });
         let mut rows: Vec<Vec<String>> = Vec::new();
         for (peer, senders) in self.lines() {
             let cells = sizes.iter().map(|&size| self.cell(peer, size, senders, pace));
@@ -113,7 +114,7 @@ impl Report<'_> {
                     let (Some(own), Some(hash)) = (above(Peer::Filterd), above(Peer::Hash)) else { continue };
                     let load =
                         above(Peer::Load).map_or_else(String::new, |load| format!("{:.2}", own / load));
-                    let name = format!("{pace}, {senders}, {}", grouped(entries));
+                    let name = format!("{pace}, {senders}, {}", grouped(entries.into()));
                     rows.push(vec![name, format!("{:.1}", hash / own), load]);
                 }
             }
@@ -180,7 +181,7 @@ impl Report<'_> {
 fn code_row(code: &Code) -> Vec<String> {
     let sum = |of: fn(&Program) -> u32| code.programs.iter().map(of).sum::<u32>().to_string();
     let entries =
-        if code.of.entries == 0 { String::new() } else { format!(", {}", grouped(code.of.entries)) };
+        if code.of.entries == 0 { String::new() } else { format!(", {}", grouped(code.of.entries.into())) };
     vec![
         format!("{}{entries}", code.of.peer),
         code.steps.map_or_else(|| "?".to_owned(), |steps| steps.to_string()),
@@ -214,11 +215,4 @@ fn with_part(page: &str, part: &str) -> String {
         _ => (page, "\n"),
     };
     format!("{before}{OPEN}\n{part}{CLOSE}{after}")
-}
-
-/// 1000000 as "1 000 000".
-fn grouped(number: u32) -> String {
-    let digits = number.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join(" ")
 }

@@ -3,10 +3,10 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
+use filterd_measure::figures::Figures;
+use filterd_measure::processor;
 use nix::unistd::Pid;
 
-use crate::figures::Figures;
 use crate::plan::{Measurement, Plan, Senders};
 use crate::sender::Sender;
 use crate::subject::{Stage, Subject};
@@ -82,9 +82,7 @@ fn look(what: &Measurement, stage: &Stage<'_>, subject: &Subject) -> Result<()> 
 
 /// Keeps this thread on the processor that it is on, and so with its caches, and others from it while packets run.
 fn stay_here() -> Result<()> {
-    let mut here = CpuSet::new();
-    here.set(sched_getcpu()?)?;
-    sched_setaffinity(Pid::from_raw(0), &here)?;
+    processor::stay()?;
     let this = Pid::this().to_string();
     let chrt =
         Command::new("chrt").args(["--fifo", "--pid", "1", &this]).status().context("cannot start chrt")?;

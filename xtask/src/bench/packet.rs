@@ -7,7 +7,7 @@ use xtask::{debian, ebpf, process, toolchain, workspace};
 /// How thoroughly, and for whom.
 #[derive(Debug, Args)]
 pub struct Packet {
-    /// A minute's worth, less exact; leaves docs/benchmarks.md alone
+    /// A minute's worth, less exact; leaves docs/benchmarks alone
     #[arg(long, conflicts_with = "full")]
     short: bool,
     /// Ten million addresses, too
@@ -22,7 +22,7 @@ pub struct Packet {
 const TOOLS: [debian::Tool; 2] = [("chrt", "util-linux"), ("bpftool", "bpftool")];
 
 /// Where a run that is not short leaves its tables.
-const PAGE: &str = "docs/benchmarks.md";
+const PAGE: &str = "docs/benchmarks/packet.md";
 
 impl Packet {
     pub fn run(&self) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use serde_json::{Map, Value, json};
+
 /// A title, the heads of its columns, and rows of as many cells.
 #[derive(Debug)]
 pub struct Table {
@@ -34,6 +36,15 @@ impl Table {
         text
     }
 
+    /// For a program: each row by the heads of its columns.
+    pub fn json(&self) -> Value {
+        let row = |row: &Vec<String>| {
+            let cells = self.heads.iter().zip(row).map(|(head, cell)| (head.clone(), value(cell)));
+            Value::Object(cells.collect::<Map<_, _>>())
+        };
+        json!({"title": self.title, "rows": self.rows.iter().map(row).collect::<Vec<_>>()})
+    }
+
     fn widths(&self) -> Vec<usize> {
         let width = |at: usize| {
             let cells = [&self.heads].into_iter().chain(&self.rows).filter_map(|row| row.get(at));
@@ -41,6 +52,18 @@ impl Table {
         };
         (0..self.heads.len()).map(width).collect()
     }
+}
+
+/// What reads like a number is one.
+fn value(cell: &str) -> Value {
+    cell.parse::<f64>().map_or_else(|_| cell.into(), Into::into)
+}
+
+/// 1000000 as "1 000 000".
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(" ")
 }
 
 fn left(cell: &str, width: usize) -> String {

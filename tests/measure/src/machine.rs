@@ -8,12 +8,12 @@ use nix::sys::utsname::uname;
 pub fn describe() -> String {
     let kernel =
         uname().map_or_else(|_| "?".to_owned(), |name| name.release().to_string_lossy().into_owned());
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{} × {}, {}, Linux {kernel}", processors, processor(), caches())
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let processors = text.lines().filter(|line| line.starts_with("processor")).count();
+    format!("{processors} × {}, {}, Linux {kernel}", processor(&text), caches())
 }
 
-fn processor() -> String {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+fn processor(text: &str) -> String {
     let value = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name))?;
         Some(line.split_once(':')?.1.trim().to_owned())

@@ -1,0 +1,156 @@
+//! filterd's table as a library: with exact addresses as it ships, and with the partial keys of the paper.
+
+use std::cell::Cell;
+
+use filter_common::cuckoo::bucket;
+use filter_common::cuckoo::geometry::Geometry;
+use filter_common::cuckoo::{Table, exact};
+use filter_common::permutation::{KEY_WORDS, Permutation};
+use filter_common::{Words, WordsMut};
+use filterd_paper::cuckoo::{Cuckoo, Plain, Room, Shape, Sorted};
+use filterd_paper::hash::key;
+use filterd_paper::packed::Packed;
+use filterd_paper::semisorted::SemiSorted;
+use filterd_paper::{Filter, Forget};
+
+use crate::subject::{Changes, Subject};
+
+/// Plain memory.
+pub struct Memory(Vec<Cell<u64>>);
+
+impl Words for Memory {
+    #[inline]
+    fn load(&self, index: u32) -> u64 {
+        self.0[index as usize].get()
+    }
+}
+
+impl WordsMut for Memory {
+    #[inline]
+    fn store(&self, index: u32, word: u64) {
+        self.0[index as usize].set(word);
+    }
+}
+
+/// How the buckets of an exact table are cut.
+pub struct Lanes;
+
+impl Lanes {
+    /// As filterd cuts them: the larger the table, the narrower.
+    pub const BY_SIZE: u32 = 0;
+    /// Into four of sixteen bits, like the 16-bit fingerprints it is compared with.
+    pub const SIXTEEN: u32 = 16;
+}
+
+/// The filter of IPv4 addresses.
+pub struct Exact<const LANES: u32>(Table<exact::Exact, Memory>);
+
+fn geometry(lanes: u32, members: usize) -> Geometry {
+    let by_size = Geometry::exact4_for(members as u64).expect("there are larger tables");
+    if lanes == Lanes::BY_SIZE {
+        return by_size;
+    }
+    let cut = |index_bits| Geometry::new(index_bits, 1, bucket::Lanes::new(4, lanes));
+    let fits = |geometry: &Geometry| geometry.limit() >= members as u64;
+    (17..32).map(cut).find(fits).expect("there are larger tables")
+}
+
+impl<const LANES: u32> Subject for Exact<LANES> {
+    const NAME: &'static str =
+        if LANES == Lanes::BY_SIZE { "filterd, exact" } else { "filterd, exact, 4 × 16 bits" };
+    const CHANGES: Changes = Changes::Both;
+
+    fn with_room_for(members: usize) -> Self {
+        let geometry = geometry(LANES, members);
+        let permutation =
+            Permutation::new(32, std::array::from_fn::<_, KEY_WORDS, _>(|word| key(word as u64)));
+        let memory = Memory(vec![Cell::new(0); geometry.words() as usize]);
+        Self(Table::new(exact::Exact::new(permutation, geometry.index_bits(), 1), geometry, memory))
+    }
+
+    fn insert(&mut self, member: u64) -> bool {
+        self.0.insert(member).is_ok()
+    }
+
+    #[inline]
+    fn contains(&self, address: u64) -> bool {
+        self.0.contains(address)
+    }
+
+    fn remove(&mut self, member: u64) {
+        self.0.remove(member);
+    }
+
+    fn bits(&self) -> u64 {
+        u64::from(self.0.geometry().words()) * 64
+    }
+
+    fn slots(&self) -> Option<u64> {
+        Some(self.0.geometry().slots())
+    }
+}
+
+/// The paper's filter with fingerprints of so many bits, four in a bucket.
+pub struct Partial<W, const FINGERPRINT: u32>(Cuckoo<W>);
+
+/// Where its words live.
+pub trait Place: WordsMut + Sized {
+    /// Are they sorted there, to save a bit?
+    const IS_SORTED: bool;
+
+    fn filter(shape: Shape) -> Cuckoo<Self>;
+}
+
+impl Place for Packed {
+    const IS_SORTED: bool = false;
+
+    fn filter(shape: Shape) -> Cuckoo<Self> {
+        Plain::new(shape, Room::Path)
+    }
+}
+
+impl Place for SemiSorted {
+    const IS_SORTED: bool = true;
+
+    fn filter(shape: Shape) -> Cuckoo<Self> {
+        Sorted::new(shape, Room::Path)
+    }
+}
+
+impl<W: Place, const FINGERPRINT: u32> Subject for Partial<W, FINGERPRINT> {
+    const NAME: &'static str = match (FINGERPRINT, W::IS_SORTED) {
+        (8, false) => "cuckoo/hashed, f = 8",
+        (12, false) => "cuckoo/hashed, f = 12",
+        (16, false) => "cuckoo/hashed, f = 16",
+        (13, true) => "cuckoo/hashed, f = 13, semi-sorted",
+        _ => panic!("this one has no name yet"),
+    };
+    const CHANGES: Changes = Changes::Both;
+
+    /// Buckets as full as exact ones may become.
+    fn with_room_for(members: usize) -> Self {
+        let slots = (members as u64 * 1000).div_ceil(955).next_power_of_two();
+        Self(W::filter(Shape { fingerprint: FINGERPRINT, bucket: 4, index_bits: slots.ilog2() - 2 }))
+    }
+
+    fn insert(&mut self, member: u64) -> bool {
+        self.0.insert(member).is_ok()
+    }
+
+    #[inline]
+    fn contains(&self, address: u64) -> bool {
+        self.0.contains(address)
+    }
+
+    fn remove(&mut self, member: u64) {
+        self.0.remove(member);
+    }
+
+    fn bits(&self) -> u64 {
+        self.0.bits()
+    }
+
+    fn slots(&self) -> Option<u64> {
+        Some(self.0.slots())
+    }
+}

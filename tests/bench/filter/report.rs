@@ -1,0 +1,139 @@
+//! What came out, as a page.
+
+use filterd_measure::figures::Figures;
+use filterd_measure::tables::{Table, grouped};
+use pages::page::{Chapter, Page};
+use pages::plot::{Axis, Plot, Scale};
+
+use crate::instructions::Instructions;
+use crate::sample::Line;
+
+/// Everything that is to be told.
+pub struct Report {
+    pub machine: String,
+    pub members: u32,
+    pub rounds: usize,
+    pub lines: Vec<Line>,
+    pub instructions: Vec<(&'static str, Instructions)>,
+}
+
+const SHARES: [f64; 3] = [0.0, 50.0, 100.0];
+
+impl Report {
+    pub fn page(&self) -> Page {
+        Page {
+            title: "The filter as a library".to_owned(),
+            command: "cargo xtask bench filter".to_owned(),
+            machine: self.machine.clone(),
+            method: format!(
+                "{} IPv4 addresses, each filter made for so many and filled with them. Nanoseconds are the processor's, medians \
+                 over {} round(s), in each of which all took their turn, and the middle half of the rounds in brackets. \
+                 Lookups are two million in random order.",
+                grouped(self.members.into()),
+                self.rounds
+            ),
+            chapters: vec![self.times(), self.space(), self.counts()],
+        }
+    }
+
+    fn times(&self) -> Chapter {
+        let heads = ["nanoseconds each", "insert", "lookup, 0 % members", "50 %", "100 %", "delete"];
+        let row = |line: &Line| {
+            let lookups = line.lookups.iter().map(cell);
+            let remove = line.remove.as_ref().map_or_else(String::new, cell);
+            [line.name.clone(), cell(&line.insert)].into_iter().chain(lookups).chain([remove]).collect()
+        };
+        let points = |line: &Line| {
+            let at = SHARES.into_iter().zip(&line.lookups);
+            (line.name.clone(), at.map(|(share, figures)| (share, figures.median)).collect())
+        };
+        let plot = Plot {
+            name: "lookups",
+            title: "A lookup by the share of members".to_owned(),
+            across: Axis { label: "members among the lookups, %", scale: Scale::Even },
+            up: Axis { label: "nanoseconds", scale: Scale::Even },
+            lines: self.lines.iter().map(points).collect(),
+        };
+        Chapter {
+            title: "Times".to_owned(),
+            words: "Static filters are made of all members at once: what that takes for each stands under insert.".to_owned(),
+            tables: vec![table("Nanoseconds", heads.into(), self.lines.iter().map(row)), self.ratios()],
+            plots: vec![plot],
+            remark: String::new(),
+        }
+    }
+
+    /// How many times what filterd's filter takes do the others take?
+    fn ratios(&self) -> Table {
+        let own = &self.lines[0];
+        let row = |line: &Line| {
+            let ratio = |of: &Figures, own: &Figures| format!("{:.2}", of.median / own.median);
+            let lookups = line.lookups.iter().zip(&own.lookups).map(|(of, own)| ratio(of, own));
+            let remove = line.remove.as_ref().zip(own.remove.as_ref());
+            let remove = remove.map_or_else(String::new, |(of, own)| ratio(of, own));
+            let bits = format!("{:.2}", line.bits_per_item / own.bits_per_item);
+            [line.name.clone(), ratio(&line.insert, &own.insert)]
+                .into_iter()
+                .chain(lookups)
+                .chain([remove, bits])
+                .collect()
+        };
+        let heads = vec!["", "insert", "lookup, 0 % members", "50 %", "100 %", "delete", "bits an item"];
+        table(&format!("Ratios to {}", own.name), heads, self.lines[1..].iter().map(row))
+    }
+
+    fn space(&self) -> Chapter {
+        let heads = vec!["", "bits an item", "% false positives", "% load at first refusal", "members lost"];
+        let row = |line: &Line| {
+            let refusal = line.refusal.map_or_else(String::new, |load| format!("{:.1}", load * 100.0));
+            let errors = match line.false_positives {
+                0.0 => "0".to_owned(),
+                rate => format!("{:.4}", rate * 100.0),
+            };
+            vec![
+                line.name.clone(),
+                format!("{:.1}", line.bits_per_item),
+                errors,
+                refusal,
+                line.lost.to_string(),
+            ]
+        };
+        Chapter {
+            title: "Space and errors".to_owned(),
+            words: "Bits an item at this number of members, and false positives counted in ten million strangers. The load at the \
+                    first refusal is that of filters made for a million, where they ever refuse any."
+                .to_owned(),
+            tables: vec![table("Space and errors", heads, self.lines.iter().map(row))],
+            ..Chapter::default()
+        }
+    }
+
+    fn counts(&self) -> Chapter {
+        let heads =
+            vec!["instructions each", "insert", "lookup of a stranger", "lookup of a member", "delete"];
+        let row = |(name, counted): &(&'static str, Instructions)| {
+            let cells = [counted.insert, counted.stranger, counted.member, counted.remove];
+            let cells = cells.map(|count| count.map_or_else(String::new, |count| format!("{count:.1}")));
+            [(*name).to_owned()].into_iter().chain(cells).collect()
+        };
+        Chapter {
+            title: "Instructions".to_owned(),
+            words: "Counted by callgrind in filters of 100 000, because counts repeat where times do not."
+                .to_owned(),
+            tables: vec![table("Instructions", heads, self.instructions.iter().map(row))],
+            ..Chapter::default()
+        }
+    }
+}
+
+fn cell(figures: &Figures) -> String {
+    format!("{:.1} ({:.1}…{:.1})", figures.median, figures.low, figures.high)
+}
+
+fn table(title: &str, heads: Vec<&str>, rows: impl Iterator<Item = Vec<String>>) -> Table {
+    Table {
+        title: title.to_owned(),
+        heads: heads.into_iter().map(str::to_owned).collect(),
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,60 @@
+//! `bench filter` and `bench paper`: the runners in tests/bench, which need neither root nor the BPF toolchain.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use xtask::{process, workspace};
+
+/// How thoroughly, and for whom.
+#[derive(Debug, Args)]
+pub struct Userspace {
+    /// Seconds, less exact; leaves docs/benchmarks alone
+    #[arg(long, conflicts_with = "full")]
+    short: bool,
+    /// The sizes of the paper: a quarter of an hour
+    #[arg(long)]
+    full: bool,
+    /// How often everything is measured
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// The same, with a program of the reader's beside it.
+#[derive(Debug, Args)]
+pub struct Filter {
+    #[command(flatten)]
+    userspace: Userspace,
+    /// Measure what this program measures, too: `tests/bench/filter/beside.rs` tells what it is told and must answer
+    #[arg(long, value_name = "PROGRAM")]
+    beside: Option<PathBuf>,
+}
+
+impl Filter {
+    pub fn run(&self) -> Result<()> {
+        let beside = self.beside.iter().flat_map(|program| ["--beside".into(), program.into()]);
+        self.userspace.run("filter", &beside.collect::<Vec<_>>())
+    }
+}
+
+impl Userspace {
+    /// Runs the benchmark of this name, which is also the name of its page.
+    pub fn run(&self, name: &str, more: &[OsString]) -> Result<()> {
+        let mut cargo = workspace::cargo();
+        cargo.args(["bench", "--quiet", "--package", "filterd-bench", "--bench", name, "--"]);
+        let flags = [("--short", self.short), ("--full", self.full), ("--json", self.json)];
+        cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
+        cargo.args(more).args(self.rounds.map(|rounds| format!("--rounds={rounds}")));
+        if !self.short {
+            let pages = workspace::root().join("docs/benchmarks");
+            fs::create_dir_all(&pages).with_context(|| format!("cannot make {}", pages.display()))?;
+            cargo.arg("--page").arg(pages.join(name).with_extension("md"));
+        }
+        process::run(&mut cargo).context("cannot measure")
+    }
+}
