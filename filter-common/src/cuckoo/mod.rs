@@ -60,13 +60,18 @@ impl<S: Scheme, W: Words> Table<S, W> {
     }
 
     /// Does `key` stand in one of its homes? Both are loaded before either is compared, so a hit costs what a miss costs.
+    #[inline(always)]
     pub fn contains(&self, key: S::Key) -> bool {
         let [first, second] = self.scheme.homes(key);
-        let pairs = self.bucket_words(first.bucket).zip(self.bucket_words(second.bucket));
-        pairs.fold(false, |found, (one, other)| {
-            let (one, other) = (self.words.load(one), self.words.load(other));
-            found | self.lanes().either((one, first.code), (other, second.code))
-        })
+        let words = self.geometry.bucket_words();
+        let (mut found, mut word) = (false, 0);
+        while word < words {
+            let one = self.words.load(first.bucket * words + word);
+            let other = self.words.load(second.bucket * words + word);
+            found |= self.lanes().either((one, first.code), (other, second.code));
+            word += 1;
+        }
+        found
     }
 
     /// The slot in which `home` is taken by its code.

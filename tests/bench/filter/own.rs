@@ -43,7 +43,20 @@ impl Lanes {
 }
 
 /// The filter of IPv4 addresses.
-pub struct Exact<const LANES: u32>(Table<exact::Exact, Memory>);
+pub struct Exact<const LANES: u32> {
+    table: Table<exact::Exact, Memory>,
+    key: [u64; KEY_WORDS],
+}
+
+impl<const LANES: u32> Exact<LANES> {
+    /// The same table, with what is true of all tables of addresses said here, so that the compiler knows it.
+    #[inline(always)]
+    fn known(&self) -> Table<exact::Exact, &Memory> {
+        let geometry = self.table.geometry();
+        let scheme = exact::Exact::new(Permutation::new(32, self.key), geometry.index_bits(), 1);
+        Table::new(scheme, Geometry::new(geometry.index_bits(), 1, geometry.lanes()), self.table.words())
+    }
+}
 
 fn geometry(lanes: u32, members: usize) -> Geometry {
     let by_size = Geometry::exact4_for(members as u64).expect("there are larger tables");
@@ -62,31 +75,31 @@ impl<const LANES: u32> Subject for Exact<LANES> {
 
     fn with_room_for(members: usize) -> Self {
         let geometry = geometry(LANES, members);
-        let permutation =
-            Permutation::new(32, std::array::from_fn::<_, KEY_WORDS, _>(|word| key(word as u64)));
+        let key = std::array::from_fn(|word| key(word as u64));
+        let scheme = exact::Exact::new(Permutation::new(32, key), geometry.index_bits(), 1);
         let memory = Memory(vec![Cell::new(0); geometry.words() as usize]);
-        Self(Table::new(exact::Exact::new(permutation, geometry.index_bits(), 1), geometry, memory))
+        Self { table: Table::new(scheme, geometry, memory), key }
     }
 
     fn insert(&mut self, member: u64) -> bool {
-        self.0.insert(member).is_ok()
+        self.table.insert(member).is_ok()
     }
 
     #[inline]
     fn contains(&self, address: u64) -> bool {
-        self.0.contains(address)
+        self.known().contains(address)
     }
 
     fn remove(&mut self, member: u64) {
-        self.0.remove(member);
+        self.table.remove_one(member);
     }
 
     fn bits(&self) -> u64 {
-        u64::from(self.0.geometry().words()) * 64
+        u64::from(self.table.geometry().words()) * 64
     }
 
     fn slots(&self) -> Option<u64> {
-        Some(self.0.geometry().slots())
+        Some(self.table.geometry().slots())
     }
 }
 

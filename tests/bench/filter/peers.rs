@@ -164,7 +164,7 @@ impl Subject for Fuse {
 pub struct Set(HashSet<u32>);
 
 impl Subject for Set {
-    const NAME: &'static str = "std HashSet<u32>";
+    const NAME: &'static str = "std HashSet of u32";
     const CHANGES: Changes = Changes::Both;
 
     fn with_room_for(members: usize) -> Self {
