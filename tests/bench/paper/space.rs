@@ -58,7 +58,7 @@ fn measure(mut filter: impl Filter, effort: Effort) -> Point {
 }
 
 fn table(measured: &[(String, Vec<Point>)]) -> Table {
-    let heads = measured.iter().flat_map(|(name, _)| [format!("{name}: bits"), "% false".to_owned()]);
+    let heads = measured.iter().flat_map(|(name, _)| [format!("{name}: bits"), format!("{name}: % false")]);
     let row = |(at, fingerprint): (usize, u32)| {
         let cells = measured.iter().flat_map(|(_, points)| {
             let point = &points[at];
