@@ -15,6 +15,7 @@ use std::path::Path;
 
 use super::keeper::request::{Answer, Request};
 use super::{KernelError, version};
+use crate::config::check_interface_name;
 use judge::Judge;
 use link::Links;
 use pins::Pins;
@@ -64,9 +65,11 @@ impl Holder {
                 Answer::Done
             }
             Request::Attach { interface, mode } => {
+                must_be_a_name(&interface.name)?;
                 Answer::Attached(self.links.attach(&mut self.root, &interface, mode, &self.pins)?)
             }
             Request::Detach { interface } => {
+                must_be_a_name(&interface)?;
                 self.links.detach(&interface, &self.pins)?;
                 Answer::Done
             }
@@ -99,5 +102,23 @@ impl Holder {
         }
         self.published = Some(judge);
         Ok(())
+    }
+}
+
+/// It becomes part of a path, and whoever asks may be somebody else than we think.
+fn must_be_a_name(interface: &str) -> Result<(), KernelError> {
+    check_interface_name(interface).map_err(|error| KernelError::load("use an interface", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_interface_leads_out_of_the_pins() {
+        assert!(must_be_a_name("eth0").is_ok());
+        for path in ["../tables", "a/b", "..", "", "/etc/passwd"] {
+            assert!(must_be_a_name(path).is_err(), "{path}");
+        }
     }
 }
