@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
@@ -43,11 +42,10 @@ impl Net {
         let name = leftovers::unique_name();
         let host = Namespace::new(format!("{name}-host"));
         let peer = Namespace::new(format!("{name}-peer"));
-        (0..links).for_each(|link| join(&host, &peer, link));
-        settle(&host, HOST, HOST6, PEER_MAC);
-        settle(&peer, GATEWAY, GATEWAY6, HOST_MAC);
-        peer.ip_all([ATTACKER, BYSTANDER].map(|own| format!("addr add {own}/32 dev eth0")));
-        peer.ip_all([ATTACKER6, BYSTANDER6].map(|own| format!("addr add {own}/128 dev eth0 nodad")));
+        let joined: String = (0..links).map(|link| join(link, &peer)).collect();
+        let raised: String = (0..links).map(|link| format!("link set eth{link} up\n")).collect();
+        host.ip_all(&(joined + &raised + &settled(HOST, HOST6, PEER_MAC)));
+        peer.ip_all(&(raised + &settled(GATEWAY, GATEWAY6, HOST_MAC) + &visitors()));
         let wire = Wire::new(&host, &peer, links);
         Self { daemon: None, home, wire, host, peer }
     }
@@ -255,35 +253,30 @@ fn daemon_arguments(home: &Home, config: &str) -> Vec<String> {
 }
 
 /// A veth pair with one queue, so that frames keep their order.
-fn join(host: &Namespace, peer: &Namespace, link: usize) {
-    let peer_name = peer.name();
-    let one = "numtxqueues 1 numrxqueues 1";
-    host.ip(&format!(
-        "link add eth{link} {one} address {HOST_MAC} type veth peer name eth{link} netns {peer_name} {one} address {PEER_MAC}"
-    ));
-    for namespace in [host, peer] {
-        namespace.inside(|| quiet(link));
-        namespace.ip(&format!("link set eth{link} up"));
-    }
-}
-
-/// No router advertisements and no address of its own making: the wire is silent but for the story.
-fn quiet(link: usize) {
-    for (setting, value) in [("accept_ra", "0"), ("addr_gen_mode", "1"), ("accept_dad", "0")] {
-        let path = format!("/proc/sys/net/ipv6/conf/eth{link}/{setting}");
-        fs::write(path, value).expect("root may set sysctls of its own namespace");
-    }
+fn join(link: usize, peer: &Namespace) -> String {
+    let (peer, one) = (peer.name(), "numtxqueues 1 numrxqueues 1");
+    format!(
+        "link add eth{link} {one} address {HOST_MAC} type veth peer name eth{link} netns {peer} {one} address {PEER_MAC}\n"
+    )
 }
 
 /// Gives the end `eth0` its addresses, and a way to everywhere else that asks nobody for directions.
-fn settle(namespace: &Namespace, v4: &str, v6: &str, neighbour: &str) {
+fn settled(v4: &str, v6: &str, neighbour: &str) -> String {
     let (next, next6) = if v4 == HOST { (GATEWAY, GATEWAY6) } else { (HOST, HOST6) };
-    namespace.ip_all([
-        format!("addr add {v4}/24 dev eth0"),
-        format!("addr add {v6}/64 dev eth0 nodad"),
-        format!("neigh add {next} lladdr {neighbour} dev eth0 nud permanent"),
-        format!("neigh add {next6} lladdr {neighbour} dev eth0 nud permanent"),
-        format!("route add default via {next}"),
-        format!("-6 route add default via {next6}"),
-    ]);
+    format!(
+        "link set lo up\n\
+         addr add {v4}/24 dev eth0\n\
+         addr add {v6}/64 dev eth0 nodad\n\
+         neigh add {next} lladdr {neighbour} dev eth0 nud permanent\n\
+         neigh add {next6} lladdr {neighbour} dev eth0 nud permanent\n\
+         route add default via {next}\n\
+         route add ::/0 via {next6}\n"
+    )
+}
+
+/// Those whom the peer speaks for.
+fn visitors() -> String {
+    let v4 = [ATTACKER, BYSTANDER].map(|own| format!("addr add {own}/32 dev eth0\n"));
+    let v6 = [ATTACKER6, BYSTANDER6].map(|own| format!("addr add {own}/128 dev eth0 nodad\n"));
+    [v4, v6].concat().concat()
 }
