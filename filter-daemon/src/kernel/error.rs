@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::thread::{CapabilitySet, capabilities};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -145,10 +146,14 @@ impl KernelError {
     /// The same of an error that is only borrowed.
     pub(super) fn load_of(what: &str, error: &(dyn std::error::Error + 'static)) -> Self {
         let what = what.to_owned();
-        if errno_of(error) == Some(nix::libc::EPERM) {
-            return Self::NotPermitted { what };
+        match errno_of(error) {
+            Some(nix::libc::EPERM) => Self::NotPermitted { what },
+            // What the verifier says to somebody without the capability tells of pointers and registers.
+            Some(nix::libc::EACCES | nix::libc::EINVAL) if !may_please_the_verifier() => {
+                Self::NotPermitted { what }
+            }
+            _ => Self::Load { what, reason: shortened(chain(error)) },
         }
-        Self::Load { what, reason: shortened(chain(error)) }
     }
 
     /// The error of making or looking at pins.
@@ -160,6 +165,12 @@ impl KernelError {
     pub(super) fn keeper_gone(reason: impl std::fmt::Display) -> Self {
         Self::KeeperGone { reason: reason.to_string() }
     }
+}
+
+/// May this thread load programs whose offsets vary?
+fn may_please_the_verifier() -> bool {
+    let either = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+    capabilities(None).is_ok_and(|sets| sets.effective.intersects(either))
 }
 
 /// A verifier's log may have megabytes; what is wrong stands at its end.

@@ -152,9 +152,11 @@ fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> Kern
         (_, Some(nix::libc::EBUSY | nix::libc::EEXIST)) => {
             "another XDP program came in between, or one sits on a device above it (macvlan)".to_owned()
         }
-        (AttachedMode::Native, Some(nix::libc::EOPNOTSUPP)) => {
-            "its driver has no XDP support; try `--mode generic`".to_owned()
-        }
+        (AttachedMode::Native, Some(nix::libc::EOPNOTSUPP)) => format!(
+            "its driver has no XDP support, or none while the card merges packets (hardware GRO, LRO: \
+             `ethtool -k {}` tells); try `--mode generic`",
+            interface.name
+        ),
         (AttachedMode::Native, Some(nix::libc::EINVAL | nix::libc::ERANGE)) => format!(
             "its driver refuses: often for its MTU (now {}), LRO or hardware GRO, or too few queues; \
              the kernel log says which, `--mode generic` works without",
