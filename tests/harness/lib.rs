@@ -23,6 +23,7 @@ pub use expect::Expectation;
 pub use foreign::ForeignProgram;
 pub use frame::Frame;
 pub use home::Home;
+pub use leftovers::{remove as remove_leftovers, unique_name};
 pub use namespace::Namespace;
 pub use net::Net;
 pub use random::Random;

@@ -1,6 +1,6 @@
 //! The verifier matrix: does this kernel take every program that settings can make of the judge, and at what price?
 //!
-//! Run as root; `cargo xtask vm --ring verifier` does it on every kernel, `--ring without-perfmon` with less privilege.
+//! Run as root; `cargo xtask vm --ring verifier` does it on every kernel, and there once more under lockdown.
 
 mod capability;
 mod combination;
@@ -31,12 +31,31 @@ fn any_number_of_ipv6_lengths_is_accepted() {
     accepts(&Combination::lengths());
 }
 
+/// And the refusal says which capability is missing, not what the verifier thinks of pointers.
+#[test]
+fn without_cap_perfmon_every_combination_is_refused_in_plain_words() {
+    let objections: Vec<String> = Combination::all()
+        .iter()
+        .filter_map(|combination| capability::without_perfmon(|| refused(combination)))
+        .collect();
+    assert!(objections.is_empty(), "{} objections, the first:\n{}", objections.len(), objections[0]);
+}
+
 fn accepts(combinations: &[Combination]) {
-    println!("{}", capability::perfmon());
     let (accepted, refused): (Vec<_>, Vec<_>) = combinations.iter().map(judged).partition(Result::is_ok);
     summarize(&accepted.into_iter().flatten().collect::<Vec<_>>());
     let refused: Vec<String> = refused.into_iter().filter_map(Result::err).collect();
     assert!(refused.is_empty(), "{} refused, the first:\n{}", refused.len(), refused[0]);
+}
+
+/// What is wrong with the refusal?
+fn refused(combination: &Combination) -> Option<String> {
+    let objection = match load(combination) {
+        Ok(Price { judge, .. }) => format!("{combination}: accepted, {judge} instructions verified"),
+        Err(error) if error.to_string().contains("CAP_PERFMON") => return None,
+        Err(error) => format!("{combination}: refused, but in other words: {}", end(&error)),
+    };
+    Some(told(objection))
 }
 
 /// Loads and publishes a judge, prints its price, and says how many instructions were verified, or why not.

@@ -46,5 +46,5 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
     if !short {
         cargo.env("FILTERD_SOAK", "1");
     }
-    test::tell(&mut cargo)
+    test::tell("soak", &mut cargo)
 }

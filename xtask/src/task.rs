@@ -33,15 +33,8 @@ enum Task {
     },
     /// Check format, lints, who imports whom, and where unsafe code lies
     Check,
-    /// Run the tests: all of them (as root), or one ring
-    Test {
-        /// Without a ring, all of them
-        #[arg(value_enum)]
-        ring: Option<test::Ring>,
-        /// For the test programs themselves, after `--`: names to choose, or flags
-        #[arg(last = true)]
-        filter: Vec<OsString>,
-    },
+    /// Run the tests: all of them (as root), here and on the oldest kernel, or one ring
+    Test(test::Test),
     /// Tell one of the stories that go on for long in full (as root)
     Soak {
         #[arg(value_enum)]
@@ -77,7 +70,7 @@ impl Xtask {
                 );
             }
             Task::Check => check::all()?,
-            Task::Test { ring, filter } => return test::run(ring, &filter),
+            Task::Test(test) => return test.run(),
             Task::Soak { soak, short } => return soak::run(soak, short),
             Task::Bench(bench) => bench.run()?,
             Task::Run { arguments } => run::daemon(&arguments)?,
@@ -108,8 +101,9 @@ mod tests {
 
     #[test]
     fn test_takes_a_ring_and_a_filter() {
-        let xtask = Xtask::try_parse_from(["xtask", "test", "network", "--", "vlan"]).unwrap();
-        let Task::Test { ring, filter } = xtask.task else { panic!("not test: {xtask:?}") };
-        assert_eq!((ring, filter), (Some(test::Ring::Network), vec!["vlan".into()]));
+        let parse = |words: &[&str]| Xtask::try_parse_from(["xtask", "test"].iter().chain(words));
+        assert!(parse(&["network", "--", "vlan"]).is_ok());
+        assert!(parse(&["--every-kernel"]).is_ok());
+        assert!(parse(&["--every-kernel", "network"]).is_err());
     }
 }

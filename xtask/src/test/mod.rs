@@ -1,4 +1,4 @@
-//! `test`: the units, then the rings of stories as root, and one line that counts them all.
+//! `test`: the units, then the rings of stories as root, here and on another kernel, and one table of what became of them.
 
 pub mod tally;
 
@@ -8,11 +8,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use xtask::{debian, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
-use tally::Tally;
+use crate::results::{Report, Results};
+use crate::vm::Vm;
+
+/// What to run, and where.
+#[derive(Debug, Default, Args)]
+pub struct Test {
+    /// Run this ring only, and on this machine only
+    #[arg(value_enum)]
+    ring: Option<Ring>,
+    /// Run the stories on all kernels that filterd is tested on, not just on this machine's and the oldest
+    #[arg(long, conflicts_with_all = ["ring", "filter"])]
+    every_kernel: bool,
+    /// For the test programs themselves, after `--`: names to choose, or flags. With them, this machine's kernel must do
+    #[arg(last = true)]
+    filter: Vec<OsString>,
+}
 
 /// The rings of tests, from the inside out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -25,6 +40,8 @@ pub enum Ring {
     Network,
     /// The stories that go on for long, in short
     Soak,
+    /// Every combination of settings before the verifier, with and without CAP_PERFMON
+    Verifier,
 }
 
 /// What stories call.
@@ -36,9 +53,13 @@ pub const TOOLS: [debian::Tool; 5] = [
     ("strace", "strace"),
 ];
 
-const RINGS: [Ring; 4] = [Ring::Units, Ring::Program, Ring::Network, Ring::Soak];
+const RINGS: [Ring; 5] = [Ring::Units, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
 
 impl Ring {
+    fn name(self) -> &'static str {
+        self.stories().unwrap_or("units")
+    }
+
     /// The test program; the units are what the manifest calls its default members.
     fn stories(self) -> Option<&'static str> {
         match self {
@@ -46,21 +67,36 @@ impl Ring {
             Self::Program => Some("program"),
             Self::Network => Some("network"),
             Self::Soak => Some("soak"),
+            Self::Verifier => Some("verifier"),
         }
     }
 }
 
-/// Runs a ring, or all of them, with `filter` handed on to the test programs.
-pub fn run(ring: Option<Ring>, filter: &[OsString]) -> Result<ExitCode> {
-    let rings = ring.map_or(RINGS.to_vec(), |ring| vec![ring]);
-    toolchain::ensure()?;
-    // First, lest somebody without root wait for the units only to be told so.
-    let daemon = rings.iter().any(|ring| ring.stories().is_some()).then(daemon).transpose()?;
-    let mut tally = Tally::default();
-    for ring in rings {
-        count(command(ring, daemon.as_deref()).args(filter), &mut tally)?;
+impl Test {
+    /// Runs a ring, or all of them, and prints the table.
+    pub fn run(&self) -> Result<ExitCode> {
+        let mut results = Results::default();
+        results.add(self.here()?);
+        if self.ring.is_none() && self.filter.is_empty() {
+            let vm = if self.every_kernel { Vm::every() } else { Vm::oldest() };
+            vm.test_where_it_can(&mut results)?;
+        }
+        Ok(results.tell())
     }
-    Ok(tally.tell())
+
+    /// On this machine.
+    fn here(&self) -> Result<Report> {
+        let rings = self.ring.map_or(RINGS.to_vec(), |ring| vec![ring]);
+        toolchain::ensure()?;
+        // First, lest somebody without root wait for the units only to be told so.
+        let daemon = rings.iter().any(|ring| ring.stories().is_some()).then(daemon).transpose()?;
+        let mut report = report()?;
+        for ring in rings {
+            report.begin(ring.name());
+            listen(command(ring, daemon.as_deref()).args(&self.filter), &mut report)?;
+        }
+        Ok(report)
+    }
 }
 
 fn command(ring: Ring, daemon: Option<&Path>) -> Command {
@@ -89,25 +125,31 @@ fn daemon() -> Result<PathBuf> {
     build::daemon(Profile::Release)
 }
 
-/// Runs one test program, and tells how many tests passed.
-pub fn tell(cargo: &mut Command) -> Result<ExitCode> {
-    let mut tally = Tally::default();
-    count(cargo, &mut tally)?;
-    Ok(tally.tell())
+/// Runs one test program here, and prints what became of it.
+pub fn tell(stage: &str, cargo: &mut Command) -> Result<ExitCode> {
+    let (mut results, mut report) = (Results::default(), report()?);
+    report.begin(stage);
+    listen(cargo, &mut report)?;
+    results.add(report);
+    Ok(results.tell())
+}
+
+/// This machine's, with nothing in it yet.
+fn report() -> Result<Report> {
+    let uname = nix::sys::utsname::uname().context("cannot ask the kernel for its name")?;
+    Ok(Report::new(format!("Linux {} (this machine)", uname.release().to_string_lossy())))
 }
 
 /// Runs tests, shows what they print, and counts it.
-fn count(cargo: &mut Command, tally: &mut Tally) -> Result<()> {
+fn listen(cargo: &mut Command, report: &mut Report) -> Result<()> {
     eprintln!("$ {}", process::line(cargo));
     let mut tests = cargo.stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
     let output = tests.stdout.take().context("the tests have no output")?;
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("cannot read what the tests print")?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        tally.read(&line);
+        report.read(&String::from_utf8_lossy(&line));
     }
     let status = tests.wait().context("cannot wait for the tests")?;
-    tally.end_run(status.success());
+    report.end(status.success());
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! Counts tests by what their programs print, over several programs and runs.
 
 use std::fmt;
-use std::process::ExitCode;
 
 /// What a story begins the line with that tells why it did not run.
 const SKIPPED: &str = "SKIPPED ";
@@ -72,16 +71,22 @@ impl Tally {
         self.speech = Speech::Libtest;
     }
 
+    /// Something did not run at all.
+    pub fn ignore(&mut self) {
+        self.ignored += 1;
+    }
+
+    /// Adds another's sums.
+    pub fn include(&mut self, other: &Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+        self.skipped.extend_from_slice(&other.skipped);
+    }
+
     /// Why tests skipped themselves.
     pub fn skipped(&self) -> &[String] {
         &self.skipped
-    }
-
-    /// Prints why tests skipped themselves, and the sums, and says what to exit with.
-    pub fn tell(&self) -> ExitCode {
-        self.skipped.iter().for_each(|reason| println!("{reason}"));
-        println!("{self}");
-        if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
     /// Something ran, and nothing failed.

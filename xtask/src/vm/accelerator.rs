@@ -52,7 +52,8 @@ impl fmt::Display for Accelerator {
 
 fn speaks(kernel: &Kernel, log: &Path) -> Result<bool> {
     fs::write(log, "").with_context(|| format!("cannot write {}", log.display()))?;
-    let mut qemu = machine::qemu(kernel, Accelerator::Kvm, log);
+    let mut qemu = machine::qemu(kernel, Accelerator::Kvm);
+    let qemu = qemu.arg("-serial").arg(format!("file:{}", log.display()));
     let qemu = qemu.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut qemu = qemu.spawn().context("cannot start qemu-system-x86_64")?;
     let begun = Instant::now();

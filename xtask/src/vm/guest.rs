@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::Ring;
+use super::ring::Ring;
+use crate::results::Report;
 
 /// A part of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,19 +11,18 @@ pub enum Stage {
     Program,
     Network,
     Verifier,
-    VerifierWithoutPerfmon,
     /// The last one: nothing lifts a lockdown.
     VerifierUnderLockdown,
 }
 
 impl Stage {
-    /// The stages of a ring.
+    /// The stages of a ring; none if its stories stand outside.
     pub fn of(ring: Ring) -> Vec<Self> {
         match ring {
             Ring::Program => vec![Self::Program],
             Ring::Network => vec![Self::Network],
             Ring::Verifier => vec![Self::Verifier, Self::VerifierUnderLockdown],
-            Ring::WithoutPerfmon => vec![Self::VerifierWithoutPerfmon],
+            Ring::Guest => Vec::new(),
         }
     }
 }
@@ -34,7 +34,6 @@ impl fmt::Display for Stage {
             Self::Program => "program",
             Self::Network => "network",
             Self::Verifier => "verifier",
-            Self::VerifierWithoutPerfmon => "verifier-without-perfmon",
             Self::VerifierUnderLockdown => "verifier-under-lockdown",
         })
     }
@@ -66,6 +65,17 @@ impl<'a> Line<'a> {
             None if told == "booted" => Self::Booted,
             None if told == "done" => Self::Done,
             _ => Self::Output(line),
+        }
+    }
+
+    /// Notes what it tells.
+    pub fn tell(&self, report: &mut Report) {
+        match self {
+            Self::Booted => report.note_boot(),
+            Self::Begin(stage) => report.begin(stage),
+            Self::End(is_good) => report.end(*is_good),
+            Self::Output(text) => report.read(text),
+            Self::Done => {}
         }
     }
 }

@@ -13,7 +13,7 @@ use super::kernel::Kernel;
 use super::programs::Program;
 
 /// In the order in which they must be loaded.
-const MODULES: [&str; 10] = [
+const MODULES: [&str; 16] = [
     "virtio_ring",
     "virtio",
     "virtio_pci_legacy_dev",
@@ -24,14 +24,20 @@ const MODULES: [&str; 10] = [
     "virtio_net",
     "veth",
     "macvlan",
+    "virtio_blk",
+    "crc16",
+    "crc32c_generic",
+    "mbcache",
+    "jbd2",
+    "ext4",
 ];
 
 /// Tools that stories call, and busybox has not, or not with these flags.
 const TOOLS: [&str; 4] = ["ip", "nsenter", "setpriv", "timeout"];
 
-/// Builds one for `kernel` that does what `plan` says.
-pub fn build(directory: &Path, kernel: &Kernel, programs: &[Program], plan: &str) -> Result<PathBuf> {
-    let tree = Tree { top: directory.join(format!("{}.tree", kernel.series)) };
+/// Builds one for `kernel` that does what `plan` says, beside a new directory `top`.
+pub fn build(top: PathBuf, kernel: &Kernel, programs: &[Program], plan: &str) -> Result<PathBuf> {
+    let tree = Tree { top };
     tree.clear()?;
     tree.copy(&workspace::root().join("tests/vm/init.sh"), Path::new("init"))?;
     tree.write(Path::new("plan"), plan)?;
@@ -43,7 +49,7 @@ pub fn build(directory: &Path, kernel: &Kernel, programs: &[Program], plan: &str
             tree.unpack_module(&module, &format!("modules/{number:02}-{name}.ko"))?;
         }
     }
-    tree.pack(&directory.join(format!("{}.initrd", kernel.series)))
+    tree.pack()
 }
 
 fn found(program: &str) -> Result<PathBuf> {
@@ -98,14 +104,15 @@ impl Tree {
         Ok(place)
     }
 
-    fn pack(&self, file: &Path) -> Result<PathBuf> {
-        let packed = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
+    fn pack(&self) -> Result<PathBuf> {
+        let file = self.top.with_extension("initrd");
+        let packed = File::create(&file).with_context(|| format!("cannot write {}", file.display()))?;
         let mut pack = Command::new("sh");
         pack.args(["-c", "find . | busybox cpio -o -H newc"])
             .current_dir(&self.top)
             .stdout(packed)
             .stderr(Stdio::null());
         process::run(&mut pack).context("cannot pack the initrd")?;
-        Ok(file.to_owned())
+        Ok(file)
     }
 }

@@ -7,13 +7,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use xtask::{debian, process};
 
-/// The smallest of Debian's kernels, made for virtual machines.
-const FLAVOUR: &str = "-cloud-amd64";
+/// The smallest of Debian's kernels, made for virtual machines, and the one for everything.
+const FLAVOURS: [(&str, &str); 2] = [("", "-cloud-amd64"), ("-generic", "-amd64")];
 
 /// A kernel on disk.
 #[derive(Debug)]
 pub struct Kernel {
-    /// As it was asked for: 6.1.
+    /// As it was asked for: 6.1, or 6.1-generic.
     pub series: String,
     /// As it calls itself: 6.1.0-56-cloud-amd64.
     pub release: String,
@@ -21,7 +21,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The newest kernel of a series, fetched unless `cache` has it.
+    /// The newest kernel of a series and flavour, fetched unless `cache` has it.
     pub fn provide(series: &str, cache: &Path) -> Result<Self> {
         let package = package_of(series)?;
         let release = package.trim_start_matches(PACKAGE).to_owned();
@@ -53,22 +53,41 @@ impl Kernel {
 
 const PACKAGE: &str = "linux-image-";
 
+/// Can a kernel of this series be had?
+pub fn is_offered(series: &str) -> bool {
+    package_of(series).is_ok()
+}
+
 /// The newest package of a series that can be had.
 fn package_of(series: &str) -> Result<String> {
-    if let Some(package) = newest(series)? {
+    let (series, flavour) = parted(series);
+    if let Some(package) = newest(series, flavour)? {
         return Ok(package);
     }
     debian::refresh();
-    let package = newest(series)?;
+    let package = newest(series, flavour)?;
     package.with_context(|| {
-        format!("apt knows no kernel {PACKAGE}{series}.…{FLAVOUR}\n       try a series that it knows, or add Debian's backports to its sources")
+        format!("apt knows no kernel {PACKAGE}{series}.…{flavour}\n       try a series that it knows, or add Debian's backports to its sources")
     })
 }
 
-fn newest(series: &str) -> Result<Option<String>> {
+/// The numbers, and how Debian ends the names of that flavour's packages.
+fn parted(series: &str) -> (&str, &'static str) {
+    let flavoured =
+        FLAVOURS.iter().rev().find_map(|(word, ending)| Some((series.strip_suffix(word)?, *ending)));
+    flavoured.expect("everything ends with nothing")
+}
+
+/// The endings of names have one in common, so what stands before must be a number.
+fn is_of(flavour: &str, package: &str) -> bool {
+    let before = package.strip_suffix(flavour).and_then(|rest| rest.rsplit(['-', '+', '.']).next());
+    before.is_some_and(|word| word.contains(|c: char| c.is_ascii_digit()))
+}
+
+fn newest(series: &str, flavour: &str) -> Result<Option<String>> {
     let names =
         process::output(Command::new("apt-cache").args(["pkgnames", &format!("{PACKAGE}{series}.")]))?;
-    let mut packages: Vec<&str> = names.lines().filter(|name| name.ends_with(FLAVOUR)).collect();
+    let mut packages: Vec<&str> = names.lines().filter(|name| is_of(flavour, name)).collect();
     packages.sort_by_key(|package| std::cmp::Reverse(numbers(package)));
     Ok(packages.into_iter().find(|package| debian::offers(package)).map(ToOwned::to_owned))
 }
@@ -113,6 +132,16 @@ fn find(directory: &Path, names: &[String]) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flavours_are_told_apart() {
+        let [cloud, generic] = ["6.12", "6.12-generic"].map(parted);
+        assert_eq!((cloud, generic), (("6.12", "-cloud-amd64"), ("6.12", "-amd64")));
+        let packages =
+            ["6.1.0-56-amd64", "6.12.117+deb12-amd64", "6.1.0-56-cloud-amd64", "6.1.0-56-rt-amd64"];
+        let of = |flavour| packages.map(|package| is_of(flavour, package));
+        assert_eq!((of(cloud.1), of(generic.1)), ([false, false, true, false], [true, true, false, false]));
+    }
 
     #[test]
     fn the_newer_package_has_the_higher_numbers() {

@@ -15,7 +15,7 @@ use super::accelerator::Accelerator;
 use super::guest::Line;
 use super::kernel::Kernel;
 use super::log;
-use super::results::Boot;
+use crate::results::Report;
 
 /// Enough for a million addresses, the tables they grow through, and the initrd.
 const MEMORY: &str = "2048";
@@ -23,7 +23,7 @@ const MEMORY: &str = "2048";
 /// The kernel speaks on its first serial line, and whatever shakes it ends it. The tests speak on the second.
 const COMMAND_LINE: &str = "console=ttyS0 oops=panic panic=-1 softlockup_panic=1 hung_task_panic=1";
 
-/// A kernel with an initrd, ready to boot.
+/// A kernel with an initrd, ready to report.
 pub struct Machine<'a> {
     pub kernel: &'a Kernel,
     pub initrd: PathBuf,
@@ -33,19 +33,17 @@ pub struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Boots it, prints what its tests print, and tells how it went.
-    pub fn run(&self, limit: Duration) -> Result<Boot> {
+    /// Boots it, prints what its tests print, and notes how it went.
+    pub fn run(&self, limit: Duration, report: &mut Report) -> Result<()> {
         fs::write(&self.log, "").with_context(|| format!("cannot write {}", self.log.display()))?;
-        let mut qemu = self.qemu(&["-serial", "stdio"]);
+        let mut qemu = self.qemu("stdio");
         let mut qemu =
             qemu.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start QEMU")?;
         let lines = lines_of(&mut qemu)?;
-        let mut boot = Boot::new(&self.kernel.series);
-        listen(&lines, Instant::now() + limit, &mut boot);
+        listen(&lines, Instant::now() + limit, report);
         let _ = qemu.kill();
         qemu.wait().context("cannot wait for QEMU")?;
-        self.look_into_log(&mut boot)?;
-        Ok(boot)
+        look_into(&self.log, !report.is_good(), report)
     }
 
     /// Gives a prompt in it.
@@ -55,33 +53,39 @@ impl Machine<'_> {
             self.kernel.release,
             self.log.display()
         );
-        process::run(&mut self.qemu(&["-serial", "mon:stdio"]))?;
+        process::run(&mut self.qemu("mon:stdio"))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn qemu(&self, console: &[&str]) -> Command {
-        let mut qemu = qemu(self.kernel, self.accelerator, &self.log);
-        qemu.args(console).arg("-initrd").arg(&self.initrd);
+    /// QEMU with both serial lines.
+    fn qemu(&self, second: &str) -> Command {
+        let mut qemu = self.bare();
+        qemu.arg("-serial").arg(format!("file:{}", self.log.display())).args(["-serial", second]);
         qemu
     }
 
-    fn look_into_log(&self, boot: &mut Boot) -> Result<()> {
-        let bytes = fs::read(&self.log).with_context(|| format!("cannot read {}", self.log.display()))?;
-        let text = String::from_utf8_lossy(&bytes);
-        log::troubles(&text).for_each(|line| boot.complain(format!("the kernel: {line}")));
-        if !boot.is_good() {
-            println!(
-                "-- the kernel's last words (all of them: {}):\n{}",
-                self.log.display(),
-                log::tail(&text)
-            );
-        }
-        Ok(())
+    /// QEMU without a serial line, a card or a disk.
+    pub fn bare(&self) -> Command {
+        let mut qemu = qemu(self.kernel, self.accelerator);
+        qemu.arg("-initrd").arg(&self.initrd);
+        qemu
     }
 }
 
-/// QEMU with this kernel, which writes its log to a file.
-pub fn qemu(kernel: &Kernel, accelerator: Accelerator, log: &Path) -> Command {
+/// Complains of what a kernel minds, and shows its last words if anything has gone wrong.
+pub fn look_into(log: &Path, went_wrong: bool, report: &mut Report) -> Result<()> {
+    let bytes = fs::read(log).with_context(|| format!("cannot read {}", log.display()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let troubles: Vec<_> = log::troubles(&text).collect();
+    if went_wrong || !troubles.is_empty() {
+        println!("-- the kernel's last words (all of them: {}):\n{}", log.display(), log::tail(&text));
+    }
+    troubles.into_iter().for_each(|line| report.complain(format!("the kernel: {line}")));
+    Ok(())
+}
+
+/// QEMU with this kernel.
+pub fn qemu(kernel: &Kernel, accelerator: Accelerator) -> Command {
     let mut qemu = Command::new("qemu-system-x86_64");
     qemu.args([
         "-nodefaults",
@@ -95,33 +99,34 @@ pub fn qemu(kernel: &Kernel, accelerator: Accelerator, log: &Path) -> Command {
         MEMORY,
     ]);
     qemu.args(accelerator.arguments()).arg("-kernel").arg(kernel.image()).args(["-append", COMMAND_LINE]);
-    qemu.arg("-serial").arg(format!("file:{}", log.display()));
     qemu
 }
 
 /// Prints the guest's lines as they come, and notes what they tell.
-fn listen(lines: &Receiver<String>, end: Instant, boot: &mut Boot) {
+fn listen(lines: &Receiver<String>, end: Instant, report: &mut Report) {
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match lines.recv_timeout(left) {
             Ok(line) => {
                 let line = Line::read(&line);
-                boot.hear(&line);
+                line.tell(report);
                 if line == Line::Done {
                     return;
                 }
             }
-            Err(RecvTimeoutError::Timeout) => return boot.complain("it hangs: its time is over".to_owned()),
+            Err(RecvTimeoutError::Timeout) => {
+                return report.complain("it hangs: its time is over".to_owned());
+            }
             Err(RecvTimeoutError::Disconnected) => {
-                return boot.complain("it died before it was done".to_owned());
+                return report.complain("it died before it was done".to_owned());
             }
         }
     }
 }
 
-/// The lines of its second serial line, read aside so that waiting for them can end.
-fn lines_of(qemu: &mut Child) -> Result<Receiver<String>> {
-    let output = qemu.stdout.take().context("QEMU has no output")?;
+/// The lines that it prints, read aside so that waiting for them can end.
+pub fn lines_of(child: &mut Child) -> Result<Receiver<String>> {
+    let output = child.stdout.take().context("it has no output")?;
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let lines = BufReader::new(output).split(b'\n').map_while(Result::ok);

@@ -1,47 +1,59 @@
 //! `vm`: the rings of stories on other kernels than this machine's, each booted in a virtual machine of its own.
 
 mod accelerator;
+mod bench;
 mod guest;
 mod initrd;
 mod kernel;
 mod log;
 mod machine;
+mod outside;
 mod programs;
-mod results;
+mod ring;
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use clap::{Args, ValueEnum};
-use xtask::{debian, workspace};
+use anyhow::Result;
+use clap::Args;
 
-use accelerator::Accelerator;
+use bench::Bench;
 use guest::Stage;
 use kernel::Kernel;
-use machine::Machine;
-use results::Results;
+use ring::Ring;
 
-/// The kernels that filterd is tested on: the oldest it runs on, and the newest that Debian 12 offers.
-const TESTED: [&str; 2] = ["6.1", "6.12"];
+use crate::results::{Report, Results};
 
-/// Everything but the kernels, which are never installed.
-const TOOLS: [debian::Tool; 6] = [
-    ("qemu-system-x86_64", "qemu-system-x86"),
-    ("busybox", "busybox-static"),
-    ("ip", "iproute2"),
-    ("nsenter", "util-linux"),
-    ("xz", "xz-utils"),
-    ("dpkg", "dpkg"),
+/// The kernels that filterd is tested on: the oldest it runs on, the newest that Debian 12 offers, and that one again
+/// as machines of metal run it.
+const TESTED: [&str; 3] = ["6.1", "6.12", "6.12-generic"];
+
+/// Some three times what the longest boot takes on a processor that is emulated.
+const LIMIT: u64 = 1200;
+
+/// The stories of the network ring in which kernels could differ, rather than what filterd alone decides.
+const CHOICE: [&str; 13] = [
+    "add_remove::the_",
+    "attach::",
+    "bulk::while",
+    "durable::what_was_added",
+    "enforce::",
+    "frames::",
+    "interfaces::",
+    "prefixes::all_of",
+    "reload::nobody_slips_through_while_a_target",
+    "side_by_side::",
+    "sockets::",
+    "stop::",
+    "vlan::",
 ];
 
 /// What to boot, and what to do there.
 #[derive(Debug, Args)]
 pub struct Vm {
-    /// Kernels, as in 6.1; without any, all that filterd is tested on
+    /// Kernels, as in 6.1 or 6.1-generic; without any, all that filterd is tested on
     kernels: Vec<String>,
     /// Give a prompt in the first of them instead of running tests; Ctrl-A X ends it
     #[arg(long, conflicts_with_all = ["ring", "filter"])]
@@ -49,84 +61,111 @@ pub struct Vm {
     /// Run these rings only
     #[arg(long, value_enum)]
     ring: Vec<Ring>,
+    /// Of the network ring, only stories in which kernels could differ
+    #[arg(long)]
+    short: bool,
     /// A boot that takes more seconds than this hangs
-    #[arg(long, default_value_t = 1200, value_name = "SECONDS")]
+    #[arg(long, default_value_t = LIMIT, value_name = "SECONDS")]
     limit: u64,
     /// For the test programs themselves, after `--`: names to choose, or flags
     #[arg(last = true)]
     filter: Vec<OsString>,
 }
 
-/// The rings that need a kernel, in the order in which they run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum Ring {
-    /// The BPF programs on crafted frames, in the kernel
-    Program,
-    /// A running daemon between network namespaces
-    Network,
-    /// Every combination of settings before the verifier, without CAP_PERFMON: what does it mind?
-    WithoutPerfmon,
-    /// The same with it, and again under lockdown, which nothing lifts
-    Verifier,
-}
-
 impl Vm {
-    /// Boots one kernel after the other and prints what became of each test.
+    /// The oldest kernel only, and of the network ring a choice.
+    pub fn oldest() -> Self {
+        Self { kernels: vec![TESTED[0].to_owned()], short: true, ..Self::every() }
+    }
+
+    /// All that filterd is tested on.
+    pub fn every() -> Self {
+        Self {
+            kernels: Vec::new(),
+            shell: false,
+            ring: Vec::new(),
+            short: false,
+            limit: LIMIT,
+            filter: Vec::new(),
+        }
+    }
+
+    /// As typed: gives a prompt, or runs tests and prints what became of them.
     pub fn run(&self) -> Result<ExitCode> {
-        debian::provide(&TOOLS)?;
-        let directory = workspace::target()?.join("vm");
-        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        let programs = programs::build(&self.rings())?;
-        let kernels = self.series().map(|series| Kernel::provide(series, &directory.join("kernels")));
-        let kernels = kernels.collect::<Result<Vec<_>>>()?;
-        let accelerator = Accelerator::find(&kernels[0], &directory)?;
-        let initrds = kernels.iter().map(|kernel| initrd::build(&directory, kernel, &programs, &self.plan()));
-        let initrds = initrds.collect::<Result<Vec<_>>>()?;
-        let mut machines = kernels.iter().zip(initrds).map(|(kernel, initrd)| Machine {
-            kernel,
-            initrd,
-            accelerator,
-            log: directory.join(format!("{}.log", kernel.series)),
-        });
         if self.shell {
-            return machines.next().context("there is no kernel")?.shell();
+            return self.shell();
         }
-        self.test(machines)
-    }
-
-    fn test<'a>(&self, machines: impl Iterator<Item = Machine<'a>>) -> Result<ExitCode> {
         let mut results = Results::default();
-        for machine in machines {
-            println!("\n== Linux {} ({})", machine.kernel.release, machine.accelerator);
-            results.add(machine.run(Duration::from_secs(self.limit))?);
-        }
-        println!("\n{results}");
-        Ok(if results.are_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        self.test(&mut results)?;
+        Ok(results.tell())
     }
 
-    fn series(&self) -> impl Iterator<Item = &str> {
-        let named = self.kernels.iter().map(String::as_str);
-        named.chain(TESTED.into_iter().filter(|_| self.kernels.is_empty()))
+    fn shell(&self) -> Result<ExitCode> {
+        let bench = Bench::prepare(&Ring::ALL, &[self.series()[0]])?;
+        bench.machine(&bench.kernels[0], "shell", "shell\n")?.shell()
+    }
+
+    /// The same, but a kernel that apt does not offer is skipped: other distributions have others.
+    pub fn test_where_it_can(mut self, results: &mut Results) -> Result<()> {
+        let named = self.series().into_iter().map(ToOwned::to_owned);
+        let (offered, missing): (Vec<_>, Vec<_>) = named.partition(|series| kernel::is_offered(series));
+        missing.iter().for_each(|series| results.skip(format!("Linux {series}: apt does not offer it")));
+        self.kernels = offered;
+        if self.kernels.is_empty() { Ok(()) } else { self.test(results) }
+    }
+
+    /// Boots one kernel after the other, and notes what became of each test.
+    pub fn test(&self, results: &mut Results) -> Result<()> {
+        let bench = Bench::prepare(&self.rings(), &self.series())?;
+        for kernel in &bench.kernels {
+            println!("\n== Linux {} ({})", kernel.release, bench.accelerator);
+            results.add(self.test_on(kernel, &bench)?);
+        }
+        Ok(())
+    }
+
+    fn test_on(&self, kernel: &Kernel, bench: &Bench) -> Result<Report> {
+        let limit = Duration::from_secs(self.limit);
+        let mut report = Report::new(format!("Linux {}", kernel.series));
+        let plan = self.plan(&kernel.series);
+        if !plan.is_empty() {
+            bench.machine(kernel, "rings", &plan)?.run(limit, &mut report)?;
+        }
+        if self.rings().contains(&Ring::Guest) {
+            let machine = bench.machine(kernel, "guests", outside::PLAN)?;
+            outside::run(bench.program(Ring::Guest), &self.filter, &machine, limit, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    fn series(&self) -> Vec<&str> {
+        let named: Vec<_> = self.kernels.iter().map(String::as_str).collect();
+        if named.is_empty() { TESTED.to_vec() } else { named }
     }
 
     fn rings(&self) -> Vec<Ring> {
-        if self.ring.is_empty() {
-            return vec![Ring::Program, Ring::Network, Ring::Verifier];
-        }
-        let mut rings = self.ring.clone();
+        let mut rings = if self.ring.is_empty() { Ring::ALL.to_vec() } else { self.ring.clone() };
         rings.sort_unstable();
         rings.dedup();
         rings
     }
 
     /// What the guest reads and does, a line a stage.
-    fn plan(&self) -> String {
-        if self.shell {
-            return "shell\n".to_owned();
-        }
-        let words: Vec<_> = self.filter.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    fn plan(&self, series: &str) -> String {
+        let words = |stage| if stage == Stage::Network { self.network(series) } else { self.words() };
         let stages = self.rings().into_iter().flat_map(Stage::of);
-        stages.map(|stage| format!("{stage} {}\n", words.join(" "))).collect()
+        stages.map(|stage| format!("{stage} {}\n", words(stage).join(" "))).collect()
+    }
+
+    /// Two kernels of the same version do not differ in what the stories left out are about.
+    fn network(&self, series: &str) -> Vec<String> {
+        let is_twin = series.strip_suffix("-generic").is_some_and(|other| self.series().contains(&other));
+        let chosen = CHOICE.iter().filter(|_| self.short || is_twin).map(|word| (*word).to_owned());
+        chosen.chain(self.words()).collect()
+    }
+
+    fn words(&self) -> Vec<String> {
+        self.filter.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 use xtask::{ebpf, process, toolchain, workspace};
 
-use super::Ring;
+use super::ring::Ring;
 
 /// Guests are of this kind, whatever the build machine: Debian's cloud kernels for it boot everywhere.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -51,16 +51,6 @@ fn program(message: &str) -> Option<Program> {
 /// The text under `key`. The names and paths asked for have nothing in them that JSON escapes.
 fn value<'a>(message: &'a str, key: &str) -> Option<&'a str> {
     message.split_once(&format!("\"{key}\":\""))?.1.split('"').next()
-}
-
-impl Ring {
-    fn program(self) -> &'static str {
-        match self {
-            Self::Program => "program",
-            Self::Network => "network",
-            Self::Verifier | Self::WithoutPerfmon => "verifier",
-        }
-    }
 }
 
 #[cfg(test)]

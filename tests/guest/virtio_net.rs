@@ -1,0 +1,89 @@
+//! A card that many servers have, rather than a veth pair: queues, large frames, and what a driver refuses.
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6};
+
+use crate::card::CARD;
+use crate::guest::{Guest, Told};
+use crate::lan::{JUMBO, Lan};
+use crate::machine::Machine;
+
+/// What a ping usually carries, and what only fits a large frame.
+const USUAL: usize = 56;
+const LARGE: usize = JUMBO - 100;
+
+const QUEUES: usize = 4;
+
+/// So many that no queue is left out.
+const MANY: usize = 64;
+
+#[test]
+fn on_every_queue_the_listed_are_dropped_and_the_others_answered() {
+    let lan = Lan::new();
+    let mut guest = Machine::new("queues", &lan).cpus(QUEUES).card(&CARD, QUEUES, "").boot();
+    guest.raise(&CARD, 1500);
+    guest.start_filterd("--iface eth0 --mode native");
+    let attackers: Vec<String> = (1..=MANY).map(|host| format!("203.0.113.{host}")).collect();
+    let bystanders: Vec<String> = (1..=MANY).map(|host| format!("198.51.100.{host}")).collect();
+    let everybody: Vec<&str> = attackers.iter().chain(&bystanders).map(String::as_str).collect();
+    assert_eq!(CARD.answers(&mut guest, &everybody, USUAL), everybody);
+    guest.filterd(&format!("add {}", attackers.join(" ")));
+    assert_eq!(CARD.answers(&mut guest, &everybody, USUAL), bystanders);
+    guest.filterd(&format!("remove {}", attackers.join(" ")));
+    assert_eq!(CARD.answers(&mut guest, &everybody, USUAL), everybody);
+    assert_eq!(busy_queues(&mut guest), QUEUES);
+}
+
+#[test]
+fn it_is_attached_in_the_driver() {
+    let lan = Lan::new();
+    let mut guest = Machine::new("native", &lan).card(&CARD, 1, "").boot();
+    guest.raise(&CARD, 1500);
+    guest.start_filterd("--iface eth0");
+    guest.filterd(&format!("add {ATTACKER} {ATTACKER6}"));
+    let answered = CARD.answers(&mut guest, &[ATTACKER, BYSTANDER, ATTACKER6, BYSTANDER6], USUAL);
+    assert_eq!(answered, [BYSTANDER, BYSTANDER6]);
+    assert!(is_native(&mut guest));
+}
+
+/// The driver learned to show programs a frame in several pieces in Linux 6.3.
+#[test]
+fn large_frames_are_judged_natively_or_the_log_says_what_hinders() {
+    let lan = Lan::new();
+    let mut guest = Machine::new("jumbo", &lan).card(&CARD, 1, "").boot();
+    guest.raise(&CARD, JUMBO);
+    guest.start_filterd("--iface eth0");
+    let log = guest.log();
+    assert_eq!(is_native(&mut guest), guest.is_linux(6, 3), "{log}");
+    assert!(is_native(&mut guest) || log.contains("MTU (now 9000)"), "{log}");
+    guest.filterd(&format!("add {ATTACKER} {ATTACKER6}"));
+    let answered = CARD.answers(&mut guest, &[ATTACKER, BYSTANDER, ATTACKER6, BYSTANDER6], LARGE);
+    assert_eq!(answered, [BYSTANDER, BYSTANDER6]);
+}
+
+/// A card whose offloads cannot be switched off hands the driver packets that it has put together.
+#[test]
+fn where_the_card_merges_packets_the_refusal_says_so_and_generic_mode_filters() {
+    let lan = Lan::new();
+    let mut guest = Machine::new("merging", &lan).card(&CARD, 1, ",ctrl_guest_offloads=off").boot();
+    guest.raise(&CARD, 1500);
+    let Told { code, text } = guest.run("filterd --iface eth0 --mode native");
+    assert!(code == 8 && text.contains("hardware GRO") && text.contains("--mode generic"), "{code}: {text}");
+    guest.start_filterd("--iface eth0");
+    assert!(!is_native(&mut guest) && guest.log().contains("hardware GRO"), "{}", guest.log());
+    guest.filterd(&format!("add {ATTACKER}"));
+    assert_eq!(CARD.answers(&mut guest, &[ATTACKER, BYSTANDER], USUAL), [BYSTANDER]);
+}
+
+/// By what the kernel says, not filterd.
+fn is_native(guest: &mut Guest<'_>) -> bool {
+    let link = guest.sh("ip link show eth0");
+    assert!(link.contains("prog/xdp"), "nothing is attached: {link}");
+    !link.contains("xdpgeneric")
+}
+
+/// How many of the card's queues have seen a frame.
+fn busy_queues(guest: &mut Guest<'_>) -> usize {
+    let interrupts = guest.sh("grep -E 'virtio[0-9]+-input' /proc/interrupts");
+    let counts = |line: &str| line.split_whitespace().skip(1).take(QUEUES).any(|count| count != "0");
+    interrupts.lines().filter(|line| counts(line)).count()
+}

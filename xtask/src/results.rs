@@ -1,0 +1,191 @@
+//! What became of the tests on each kernel, this machine's own among them: one table, printed at the end.
+
+use std::fmt;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::test::tally::Tally;
+
+/// One kernel's.
+pub struct Report {
+    kernel: String,
+    begun: Instant,
+    boot: Option<Duration>,
+    stages: Vec<Stage>,
+    complaints: Vec<String>,
+}
+
+struct Stage {
+    name: String,
+    begun: Instant,
+    took: Option<Duration>,
+    tally: Tally,
+}
+
+impl Report {
+    pub fn new(kernel: String) -> Self {
+        Self { kernel, begun: Instant::now(), boot: None, stages: Vec::new(), complaints: Vec::new() }
+    }
+
+    /// It is up.
+    pub fn note_boot(&mut self) {
+        self.boot = Some(self.begun.elapsed());
+    }
+
+    /// A stage begins.
+    pub fn begin(&mut self, stage: &str) {
+        println!("\n-- {}: {stage}", self.kernel);
+        self.stages.push(Stage::new(stage));
+    }
+
+    /// Takes in a line that the stage's program prints, and shows it.
+    pub fn read(&mut self, line: &str) {
+        println!("{line}");
+        self.stage().into_iter().for_each(|stage| stage.tally.read(line));
+    }
+
+    /// The stage has ended.
+    pub fn end(&mut self, is_good: bool) {
+        self.stage().into_iter().for_each(|stage| stage.end(is_good));
+    }
+
+    /// The stage that it is in.
+    fn stage(&mut self) -> Option<&mut Stage> {
+        self.stages.last_mut().filter(|stage| stage.took.is_none())
+    }
+
+    /// Something other than a test went wrong.
+    pub fn complain(&mut self, complaint: String) {
+        self.end(false);
+        self.complaints.push(complaint);
+    }
+
+    pub fn is_good(&self) -> bool {
+        let has_run = !self.stages.is_empty();
+        has_run && self.complaints.is_empty() && self.stages.iter().all(|stage| stage.tally.is_good())
+    }
+}
+
+impl Stage {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), begun: Instant::now(), took: None, tally: Tally::default() }
+    }
+
+    fn end(&mut self, is_good: bool) {
+        self.took = Some(self.begun.elapsed());
+        self.tally.end_run(is_good);
+    }
+}
+
+/// All kernels'.
+#[derive(Default)]
+pub struct Results {
+    reports: Vec<Report>,
+    /// Kernels that could not be had, and why.
+    skipped: Vec<String>,
+}
+
+impl Results {
+    pub fn add(&mut self, report: Report) {
+        self.reports.push(report);
+    }
+
+    /// A kernel could not be had.
+    pub fn skip(&mut self, reason: String) {
+        self.skipped.push(reason);
+    }
+
+    /// Prints the table, and says whether all is well.
+    pub fn tell(&self) -> ExitCode {
+        println!("\n{self}");
+        if self.are_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    fn are_good(&self) -> bool {
+        !self.reports.is_empty() && self.reports.iter().all(Report::is_good)
+    }
+}
+
+/// The table, and a last line with the sums.
+impl fmt::Display for Results {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reports.iter().try_for_each(|report| report.fmt(f))?;
+        self.skipped.iter().try_for_each(|reason| writeln!(f, "SKIPPED {reason}"))?;
+        let mut sum = Tally::default();
+        self.skipped.iter().for_each(|_| sum.ignore());
+        let stages = self.reports.iter().flat_map(|report| &report.stages);
+        stages.for_each(|stage| sum.include(&stage.tally));
+        sum.fmt(f)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let booted = self.boot.map_or_else(String::new, |took| format!(", booted in {}", seconds(took)));
+        writeln!(f, "{}{booted}", self.kernel)?;
+        for stage in &self.stages {
+            let took = stage.took.map_or_else(|| "not ended".to_owned(), seconds);
+            writeln!(f, "  {:24} {took:>8}  {}", stage.name, stage.tally)?;
+            stage.tally.skipped().iter().try_for_each(|reason| writeln!(f, "    {reason}"))?;
+        }
+        self.complaints.iter().try_for_each(|complaint| writeln!(f, "  FAILED: {complaint}"))
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+    const BAD: &str = "test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+
+    fn report(stages: &[(&str, &str, bool)]) -> Report {
+        let mut report = Report::new("Linux 6.1".to_owned());
+        for (stage, line, is_good) in stages {
+            report.begin(stage);
+            report.read(line);
+            report.end(*is_good);
+        }
+        report
+    }
+
+    #[test]
+    fn a_kernel_whose_tests_pass_is_good() {
+        let report = report(&[("program", GOOD, true)]);
+        assert!(report.is_good());
+        assert!(report.to_string().contains("2 passed, 0 failed"), "{report}");
+    }
+
+    #[test]
+    fn a_failed_test_is_not_forgotten_over_a_good_ring() {
+        assert!(!report(&[("program", BAD, false), ("network", GOOD, true)]).is_good());
+    }
+
+    #[test]
+    fn a_guest_that_dies_within_a_ring_has_failed_it() {
+        let mut report = Report::new("Linux 6.1".to_owned());
+        report.begin("program");
+        report.read("test a ... ok");
+        report.complain("it died".to_owned());
+        assert!(!report.is_good());
+        assert!(report.to_string().contains("0 passed, 1 failed"), "{report}");
+    }
+
+    #[test]
+    fn a_kernel_that_runs_nothing_proves_nothing() {
+        assert!(!report(&[]).is_good());
+        assert!(!report(&[("program", "", true)]).is_good());
+        assert!(!Results::default().are_good());
+    }
+
+    #[test]
+    fn the_last_line_counts_all_tests_on_all_kernels() {
+        let reports = vec![report(&[("program", GOOD, true)]), report(&[("program", BAD, false)])];
+        let table = Results { reports, skipped: vec!["Linux 6.12".to_owned()] }.to_string();
+        assert_eq!(table.lines().last(), Some("3 passed, 1 failed, 1 skipped"));
+    }
+}
