@@ -9,6 +9,8 @@ use crate::test::tally::Tally;
 /// One kernel's.
 pub struct Report {
     kernel: String,
+    /// Before each line that is shown, where kernels run side by side.
+    label: String,
     begun: Instant,
     boot: Option<Duration>,
     stages: Vec<Stage>,
@@ -24,7 +26,19 @@ struct Stage {
 
 impl Report {
     pub fn new(kernel: String) -> Self {
-        Self { kernel, begun: Instant::now(), boot: None, stages: Vec::new(), complaints: Vec::new() }
+        Self {
+            kernel,
+            label: String::new(),
+            begun: Instant::now(),
+            boot: None,
+            stages: Vec::new(),
+            complaints: Vec::new(),
+        }
+    }
+
+    /// The same, with a word before each line that is shown.
+    pub fn labelled(self, label: &str) -> Self {
+        Self { label: format!("{label}: "), ..self }
     }
 
     /// It is up.
@@ -40,7 +54,7 @@ impl Report {
 
     /// Takes in a line that the stage's program prints, and shows it.
     pub fn read(&mut self, line: &str) {
-        println!("{line}");
+        println!("{}{line}", self.label);
         self.stage().into_iter().for_each(|stage| stage.tally.read(line));
     }
 

@@ -14,7 +14,7 @@ use super::programs::{self, Program};
 use super::ring::Ring;
 
 /// Everything but the kernels, which are never installed.
-const TOOLS: [debian::Tool; 7] = [
+const TOOLS: [debian::Tool; 8] = [
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("busybox", "busybox-static"),
     ("ip", "iproute2"),
@@ -22,6 +22,7 @@ const TOOLS: [debian::Tool; 7] = [
     ("xz", "xz-utils"),
     ("dpkg", "dpkg"),
     ("mkfs.ext4", "e2fsprogs"),
+    ("bpftool", "bpftool"),
 ];
 
 /// Built, fetched and found.

@@ -10,10 +10,12 @@ mod machine;
 mod outside;
 mod programs;
 mod ring;
+mod side_by_side;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -64,6 +66,9 @@ pub struct Vm {
     /// Of the network ring, only stories in which kernels could differ
     #[arg(long)]
     short: bool,
+    /// Boot so many at a time; one a processor, unless told otherwise
+    #[arg(long, value_name = "NUMBER")]
+    jobs: Option<usize>,
     /// A boot that takes more seconds than this hangs
     #[arg(long, default_value_t = LIMIT, value_name = "SECONDS")]
     limit: u64,
@@ -85,6 +90,7 @@ impl Vm {
             shell: false,
             ring: Vec::new(),
             short: false,
+            jobs: None,
             limit: LIMIT,
             filter: Vec::new(),
         }
@@ -114,19 +120,25 @@ impl Vm {
         if self.kernels.is_empty() { Ok(()) } else { self.test(results) }
     }
 
-    /// Boots one kernel after the other, and notes what became of each test.
+    /// Boots all kernels, and notes what became of each test.
     pub fn test(&self, results: &mut Results) -> Result<()> {
         let bench = Bench::prepare(&self.rings(), &self.series())?;
-        for kernel in &bench.kernels {
-            println!("\n== Linux {} ({})", kernel.release, bench.accelerator);
-            results.add(self.test_on(kernel, &bench)?);
+        let tests = bench.kernels.iter().map(|kernel| || self.test_on(kernel, &bench));
+        for report in side_by_side::all(self.jobs(), tests.collect()) {
+            results.add(report?);
         }
         Ok(())
     }
 
+    /// Under emulation a guest takes one processor.
+    fn jobs(&self) -> usize {
+        self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
+    }
+
     fn test_on(&self, kernel: &Kernel, bench: &Bench) -> Result<Report> {
+        println!("\n== Linux {} ({})", kernel.release, bench.accelerator);
         let limit = Duration::from_secs(self.limit);
-        let mut report = Report::new(format!("Linux {}", kernel.series));
+        let mut report = Report::new(format!("Linux {}", kernel.series)).labelled(&kernel.series);
         let plan = self.plan(&kernel.series);
         if !plan.is_empty() {
             bench.machine(kernel, "rings", &plan)?.run(limit, &mut report)?;
