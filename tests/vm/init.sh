@@ -17,6 +17,7 @@ mount -t bpf bpf /sys/fs/bpf
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t securityfs securityfs /sys/kernel/security
 echo 'root:x:0:0::/:/bin/sh' >/etc/passwd
+echo 'nobody:x:65534:65534::/:/bin/false' >>/etc/passwd
 echo 'root:x:0:' >/etc/group
 
 exec </dev/null >/dev/ttyS1 2>&1

@@ -14,7 +14,7 @@ use super::programs::{self, Program};
 use super::ring::Ring;
 
 /// Everything but the kernels, which are never installed.
-const TOOLS: [debian::Tool; 8] = [
+const TOOLS: [debian::Tool; 9] = [
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("busybox", "busybox-static"),
     ("ip", "iproute2"),
@@ -23,6 +23,7 @@ const TOOLS: [debian::Tool; 8] = [
     ("dpkg", "dpkg"),
     ("mkfs.ext4", "e2fsprogs"),
     ("bpftool", "bpftool"),
+    ("strace", "strace"),
 ];
 
 /// Built, fetched and found.

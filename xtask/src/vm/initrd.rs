@@ -33,7 +33,7 @@ const MODULES: [&str; 16] = [
 ];
 
 /// Tools that stories call, and busybox has not, or not with these flags.
-const TOOLS: [&str; 5] = ["bpftool", "ip", "nsenter", "setpriv", "timeout"];
+const TOOLS: [&str; 6] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "timeout"];
 
 /// Builds one for `kernel` that does what `plan` says, beside a new directory `top`.
 pub fn build(top: PathBuf, kernel: &Kernel, programs: &[Program], plan: &str) -> Result<PathBuf> {
