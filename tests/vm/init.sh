@@ -56,7 +56,8 @@ grep -q -E 'console|shell' /plan || hide_types
 
 while read -r name arguments; do
     case $name in
-        shell) setsid cttyhack sh </dev/ttyS1 ;;
+        # cttyhack would take the kernel's line. The first line that a session opens is the one it is controlled by.
+        shell) setsid sh -c 'exec sh </dev/ttyS1 >/dev/ttyS1 2>&1' ;;
         console) console </dev/ttyS1 ;;
         program) stage "$name" /opt/program --show-output $arguments ;;
         # Two at a time: while one waits for a clock, the other goes on.
