@@ -121,8 +121,8 @@ fn one_that_is_moved_to_another_namespace_is_still_filtered_there() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]");
     let peer = net.peer().name().to_owned();
-    net.host().ip("link set eth1 name moved");
-    net.host().ip(&format!("link set moved netns {peer}"));
+    // Before Linux 6.2 only what is down could be renamed.
+    net.host().ip_all(&format!("link set eth1 down name moved\nlink set moved netns {peer}\n"));
     net.wait_for_log("was moved to another network namespace");
     let there = net.peer().ip("-json -details link show moved");
     assert!(there.contains("xdp"), "{there}");
