@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::{SigSet, Signal};
-use rustix::thread::{CapabilitySet, capabilities, set_capabilities, set_no_new_privs};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities, set_name, set_no_new_privs};
 
 use super::super::KernelError;
 use super::super::holder::Holder;
@@ -33,6 +33,7 @@ pub fn start(directory: &Path) -> Result<Line, KernelError> {
 
 /// Is that process.
 pub fn be(directory: &Path) -> io::Result<()> {
+    set_name(c"filterd-keeper")?;
     // Signals to a whole terminal or service are for the other process: this one ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     let mut line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
