@@ -1,5 +1,7 @@
-//! `test`: the units, then the rings of stories as root, here and on another kernel, and one table of what became of them.
+//! `test`: the units and the models, then the rings of stories as root, here and on another kernel, and one table of what
+//! became of them.
 
+mod model;
 pub mod tally;
 
 use std::ffi::OsString;
@@ -34,6 +36,8 @@ pub struct Test {
 pub enum Ring {
     /// Pure code; needs no root
     Units,
+    /// The protocol by which entries move, in all its states; needs no root
+    Model,
     /// The BPF programs on crafted frames, in the kernel
     Program,
     /// A running daemon between network namespaces
@@ -53,17 +57,22 @@ pub const TOOLS: [debian::Tool; 5] = [
     ("strace", "strace"),
 ];
 
-const RINGS: [Ring; 5] = [Ring::Units, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
+const RINGS: [Ring; 6] =
+    [Ring::Units, Ring::Model, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
 
 impl Ring {
     fn name(self) -> &'static str {
-        self.stories().unwrap_or("units")
+        match self {
+            Self::Units => "units",
+            Self::Model => "model",
+            Self::Program | Self::Network | Self::Soak | Self::Verifier => self.stories().unwrap_or_default(),
+        }
     }
 
-    /// The test program; the units are what the manifest calls its default members.
+    /// The test program; the units are what the manifest calls its default members, and models are no program of ours.
     fn stories(self) -> Option<&'static str> {
         match self {
-            Self::Units => None,
+            Self::Units | Self::Model => None,
             Self::Program => Some("program"),
             Self::Network => Some("network"),
             Self::Soak => Some("soak"),
@@ -87,13 +96,20 @@ impl Test {
     /// On this machine.
     fn here(&self) -> Result<Report> {
         let rings = self.ring.map_or(RINGS.to_vec(), |ring| vec![ring]);
-        toolchain::ensure()?;
+        if rings != [Ring::Model] {
+            toolchain::ensure()?;
+        }
         // First, lest somebody without root wait for the units only to be told so.
         let daemon = rings.iter().any(|ring| ring.stories().is_some()).then(daemon).transpose()?;
         let mut report = report()?;
         for ring in rings {
             report.begin(ring.name());
-            listen(command(ring, daemon.as_deref()).args(&self.filter), &mut report)?;
+            match ring {
+                Ring::Model => model::run(&self.filter, &mut report)?,
+                Ring::Units | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
+                    listen(command(ring, daemon.as_deref()).args(&self.filter), &mut report)?;
+                }
+            }
         }
         Ok(report)
     }

@@ -1,0 +1,186 @@
+//! The ring of models: spin takes those of tests/model through all their states, and must find the fault in each mutant.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use xtask::{debian, process, workspace};
+
+use crate::results::Report;
+
+/// spin writes a program that goes through the states; its own preprocessor is gcc's.
+const TOOLS: [debian::Tool; 2] = [("spin", "spin"), ("gcc", "gcc")];
+
+/// A model, with what is defined for it.
+struct Trial {
+    model: &'static str,
+    defines: &'static [&'static str],
+    expected: Outcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// No packet is ever told anything wrong.
+    Holds,
+    /// Some packet is.
+    Breaks,
+}
+
+const fn holds(model: &'static str, defines: &'static [&'static str]) -> Trial {
+    Trial { model, defines, expected: Outcome::Holds }
+}
+
+const fn breaks(model: &'static str, defines: &'static [&'static str]) -> Trial {
+    Trial { model, defines, expected: Outcome::Breaks }
+}
+
+/// Each mutant leaves out one thing that the protocol does, and shows that the model would notice. Where loads are in
+/// order the stash is looked into last, so that the first grace period could indeed be left out: that mutant needs
+/// memory without order.
+const TRIALS: [Trial; 17] = [
+    holds("batch", &["REQUESTS=1"]),
+    holds("batch", &["REQUESTS=2", "LOADS_IN_ORDER"]),
+    holds("forward", &[]),
+    breaks("batch", &["WITHOUT_THE_FIRST_GRACE_PERIOD", "REQUESTS=0"]),
+    breaks("batch", &["WITHOUT_THE_SECOND_GRACE_PERIOD", "REQUESTS=0"]),
+    breaks("batch", &["WITHOUT_THE_SECOND_GRACE_PERIOD", "REQUESTS=0", "LOADS_IN_ORDER"]),
+    breaks("batch", &["NOBODY_IS_COPIED", "REQUESTS=0"]),
+    breaks("batch", &["NEWCOMER_IN_A_PLANNED_WORD", "REQUESTS=1", "LOADS_IN_ORDER"]),
+    breaks("batch", &["REMOVAL_FORGETS_THE_PLAN", "REQUESTS=1", "LOADS_IN_ORDER"]),
+    breaks("batch", &["REMOVAL_FORGETS_THE_STASH", "REQUESTS=1", "LOADS_IN_ORDER"]),
+    breaks("batch", &["REMOVAL_FORGETS_THE_BATCH", "REQUESTS=2", "LOADS_IN_ORDER"]),
+    breaks("batch", &["PUBLISHED_BEFORE_IT_IS_FILLED", "REQUESTS=0"]),
+    breaks("batch", &["FREED_WITHOUT_A_GRACE_PERIOD", "REQUESTS=0"]),
+    breaks("forward", &["LOADS_IN_ANY_ORDER"]),
+    breaks("forward", &["STORES_IN_ANY_ORDER"]),
+    breaks("forward", &["ENTRIES_MOVE_BACK"]),
+    breaks("forward", &["ERASED_BEFORE_IT_IS_COPIED"]),
+];
+
+/// Takes the trials whose names hold one of these words, all if there are none, and reports as libtest does.
+pub fn run(words: &[OsString], report: &mut Report) -> Result<()> {
+    debian::provide(&TOOLS)?;
+    let chosen: Vec<_> = TRIALS.iter().filter(|trial| is_chosen(&trial.name(), words)).collect();
+    let begun = Instant::now();
+    report.read(&format!("running {} models and mutants", chosen.len()));
+    let mut passed = 0;
+    for trial in &chosen {
+        let seen = trial.take()?;
+        let is_right = seen.outcome == trial.expected;
+        let verdict = if is_right { "ok" } else { "FAILED" };
+        let told = format!("({:?} after {} states)", seen.outcome, seen.states);
+        report.read(&format!("test {} ... {verdict} {told}", trial.name()));
+        passed += usize::from(is_right);
+    }
+    let failed = chosen.len() - passed;
+    let verdict = if failed == 0 { "ok" } else { "FAILED" };
+    let seconds = begun.elapsed().as_secs_f32();
+    let sums = format!("test result: {verdict}. {passed} passed; {failed} failed; finished in {seconds:.2}s");
+    report.read(&sums);
+    report.end(failed == 0);
+    Ok(())
+}
+
+fn is_chosen(name: &str, words: &[OsString]) -> bool {
+    words.is_empty() || words.iter().any(|word| name.contains(&*word.to_string_lossy()))
+}
+
+/// What spin found.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    outcome: Outcome,
+    states: u64,
+}
+
+impl Trial {
+    fn name(&self) -> String {
+        let defines: Vec<_> = self.defines.iter().map(|define| define.to_lowercase()).collect();
+        [&[self.model.to_owned()], &defines[..]].concat().join("::")
+    }
+
+    /// In a directory of its own: spin leaves its program where it stands.
+    fn take(&self) -> Result<Seen> {
+        let directory = workspace::target()?.join("model").join(self.name().replace("::", "-"));
+        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        let mut spin = at(&directory, "spin");
+        spin.args(self.defines.iter().map(|define| format!("-D{define}"))).arg("-a");
+        process::run_quietly(spin.arg(models().join(self.model).with_extension("pml")))?;
+        process::run_quietly(at(&directory, "gcc").args([
+            "-O2",
+            "-DSAFETY",
+            "-DNOREDUCE",
+            "-o",
+            "pan",
+            "pan.c",
+        ]))?;
+        let mut pan = Command::new(directory.join("pan"));
+        // Room for long ways into the depth, and for some ten million states; no list of what was never reached.
+        let said = process::output(pan.args(["-m100000", "-w25", "-n"]).current_dir(&directory))?;
+        read(&said).with_context(|| format!("spin did not finish {}: {said}", self.name()))
+    }
+}
+
+fn models() -> PathBuf {
+    workspace::root().join("tests/model")
+}
+
+fn at(directory: &Path, program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(directory);
+    command
+}
+
+/// What its program says in the end. A search that was cut short has found nothing out, unless it found a fault.
+fn read(said: &str) -> Option<Seen> {
+    let number = |before: &str, after: &str| {
+        let line = said.lines().find(|line| line.contains(after))?;
+        line.split_once(before)?.1.split_whitespace().next()?.parse().ok()
+    };
+    let errors: u64 = number("errors: ", "errors: ")?;
+    let states = number("", " states, stored")?;
+    let is_whole = !said.contains("too small") && !said.contains("Search not completed");
+    match errors {
+        0 if is_whole => Some(Seen { outcome: Outcome::Holds, states }),
+        0 => None,
+        _ if said.contains("assertion violated") => Some(Seen { outcome: Outcome::Breaks, states }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = "Full statespace search for:\n\nState-vector 168 byte, depth reached 189, errors: 0\n     2859 states, stored\n";
+
+    #[test]
+    fn a_search_that_found_nothing_to_object_to_holds() {
+        assert_eq!(read(WHOLE), Some(Seen { outcome: Outcome::Holds, states: 2859 }));
+    }
+
+    #[test]
+    fn a_search_that_was_cut_short_does_not_count() {
+        assert_eq!(read(&format!("error: max search depth too small\n{WHOLE}")), None);
+        assert_eq!(read(&format!("Warning: Search not completed\n{WHOLE}")), None);
+        assert_eq!(read("pan: out of memory"), None);
+    }
+
+    #[test]
+    fn a_mutant_is_caught_by_an_assertion_and_nothing_else() {
+        let broken = WHOLE.replace("errors: 0", "errors: 1");
+        assert_eq!(read(&broken), None);
+        let caught = format!(
+            "pan:1: assertion violated (listed==1) (at depth 60)\nWarning: Search not completed\n{broken}"
+        );
+        assert_eq!(read(&caught), Some(Seen { outcome: Outcome::Breaks, states: 2859 }));
+    }
+
+    #[test]
+    fn mutants_are_chosen_by_name() {
+        assert!(is_chosen("batch::nobody_is_copied", &["nobody".into()]));
+        assert!(!is_chosen("forward", &["nobody".into()]));
+    }
+}
