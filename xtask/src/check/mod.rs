@@ -2,6 +2,7 @@
 
 mod dependencies;
 mod imports;
+mod loads;
 mod rooms;
 mod source;
 
@@ -14,6 +15,7 @@ pub fn all() -> Result<()> {
     format()?;
     let toolchain = toolchain::ensure()?;
     ebpf::lint(&toolchain)?;
+    loads::check(&toolchain)?;
     lints()?;
     println!("check: all is in order");
     Ok(())
