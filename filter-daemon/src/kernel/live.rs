@@ -31,6 +31,7 @@ const MOST_NEWCOMERS: usize = 128;
 pub struct Live<S: Scheme, W> {
     table: Table<S, W>,
     entries: u64,
+    moves: u64,
     waiting: Vec<S::Key>,
     phase: Phase<S::Key>,
     is_ordered: bool,
@@ -61,6 +62,7 @@ where
         Self {
             table: Table::new(scheme, geometry, words),
             entries: 0,
+            moves: 0,
             waiting: Vec::new(),
             phase: Phase::Calm,
             is_ordered: cfg!(target_arch = "x86_64"),
@@ -84,6 +86,11 @@ where
         self.entries
     }
 
+    /// How many entries have moved while packets read the table.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
     /// Lets `key` in while nobody reads the table yet. The caller knows that it is not there.
     pub fn fill(&mut self, key: S::Key) -> Result<(), Full> {
         self.table.insert(key)?;
@@ -98,6 +105,7 @@ where
             self.table.put(slot, code);
         } else if let Some(path) = self.forward_path(key) {
             path.writes().for_each(|(slot, code)| self.table.put(slot, code));
+            self.moves += path.moves() as u64;
         } else if put_aside(&self.table, self.table.scheme().token(key)) {
             self.waiting.push(key);
         } else {
@@ -159,6 +167,7 @@ where
             Phase::Calm => self.begin(),
             Phase::Copied(planned, batch) => {
                 planned.into_iter().for_each(|(word, value)| self.table.words().store(word, value));
+                self.moves += batch.victims.len() as u64;
                 self.phase = Phase::Written(batch);
                 true
             }

@@ -148,6 +148,11 @@ where
         self.current.as_ref().is_some_and(|built| built.live.is_stuck())
     }
 
+    /// How many entries have moved in the table that packets read.
+    pub fn moves(&self) -> u64 {
+        self.current.as_ref().map_or(0, |built| built.live.moves())
+    }
+
     /// How full it is.
     pub fn occupancy(&self) -> Occupancy {
         self.current.as_ref().map_or_else(Occupancy::default, |built| Occupancy {

@@ -223,6 +223,11 @@ impl Table {
         self.addresses.occupancy()
     }
 
+    /// How many IPv4 addresses have moved within their table since packets have been reading it.
+    pub fn moves(&self) -> u64 {
+        self.addresses.moves()
+    }
+
     /// How full the table of IPv6 prefixes is.
     pub fn six(&self) -> Occupancy {
         self.six.occupancy()
