@@ -2,13 +2,24 @@
 //! `cargo xtask test` in short. Every zero has its control beside it, which must not be zero.
 
 mod clients;
+#[path = "../../filter-ebpf/bench/packet/crowd.rs"]
+#[expect(dead_code, reason = "nobody here sends IPv6")]
+mod crowd;
 mod day;
+mod exact;
+mod filter;
 mod kill;
 mod mangled;
+mod moves;
 mod population;
+mod programs;
 mod restart;
 
 /// So many rounds: few in a test run, many when soaking.
 fn rounds(few: usize, many: usize) -> usize {
-    if std::env::var_os("FILTERD_SOAK").is_some() { many } else { few }
+    if is_full() { many } else { few }
+}
+
+fn is_full() -> bool {
+    std::env::var_os("FILTERD_SOAK").is_some()
 }

@@ -16,6 +16,9 @@ pub const OBJECTS: [&str; 2] = ["root", "judge"];
 /// Those that benchmarks measure them with; nobody else needs them.
 const BENCH_OBJECTS: [&str; 1] = ["bench-packet"];
 
+/// Those that soaks send and count frames with.
+const SOAK_OBJECTS: [&str; 1] = ["soak"];
+
 /// Set to 1 for objects that print each verdict through aya-log.
 const LOG: &str = "FILTERD_BPF_LOG";
 
@@ -36,6 +39,11 @@ pub fn build(toolchain: &Toolchain) -> Result<PathBuf> {
 /// Builds the objects of the benchmarks and tells the directory they lie in.
 pub fn build_benches(toolchain: &Toolchain) -> Result<PathBuf> {
     build_these(&BENCH_OBJECTS, toolchain)
+}
+
+/// Builds the object of the soaks and tells where it lies.
+pub fn build_soak(toolchain: &Toolchain) -> Result<PathBuf> {
+    Ok(build_these(&SOAK_OBJECTS, toolchain)?.join(SOAK_OBJECTS[0]))
 }
 
 fn build_these(objects: &[&str], toolchain: &Toolchain) -> Result<PathBuf> {

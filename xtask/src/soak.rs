@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
-use xtask::{debian, process, toolchain, workspace};
+use xtask::{debian, ebpf, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
 use crate::test;
@@ -12,6 +12,10 @@ use crate::test;
 /// What is told in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Soak {
+    /// Frames at full speed while entries move and tables grow
+    Moves,
+    /// All IPv4 addresses, through a table as full as can be
+    Exact,
     /// SIGKILL at any moment and at any system call, and calls that fail
     Kill,
     /// Restarts, takeovers and reloads under a flood
@@ -26,6 +30,8 @@ impl Soak {
     /// What its stories' names begin with.
     fn stories(self) -> &'static [&'static str] {
         match self {
+            Self::Moves => &["moves::"],
+            Self::Exact => &["exact::"],
             Self::Kill => &["kill::", "mangled::"],
             Self::Restart => &["restart::"],
             Self::Day => &["day::"],
@@ -37,12 +43,13 @@ impl Soak {
 /// Tells its stories, in full or in short.
 pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
     ensure!(process::is_root(), "soaking needs root: it makes network namespaces and loads programs");
-    toolchain::ensure()?;
+    let toolchain = toolchain::ensure()?;
     debian::provide(&test::TOOLS)?;
     let daemon = build::daemon(Profile::Release)?;
     let mut cargo = workspace::cargo();
     cargo.args(["test", "--package", "filterd-tests", "--test", "soak", "--", "--show-output"]);
     cargo.arg("--test-threads=1").args(soak.stories()).env("FILTERD_BIN", daemon);
+    cargo.env(test::SOAK_OBJECT, ebpf::build_soak(&toolchain)?);
     if !short {
         cargo.env("FILTERD_SOAK", "1");
     }

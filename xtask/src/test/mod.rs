@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use xtask::{debian, process, toolchain, workspace};
+use xtask::{debian, ebpf, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
 use crate::results::{Report, Results};
@@ -56,6 +56,9 @@ pub const TOOLS: [debian::Tool; 5] = [
     ("llvm-objdump", "llvm"),
     ("strace", "strace"),
 ];
+
+/// Tells stories that go on for long where the programs lie that they send and count frames with.
+pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
 const RINGS: [Ring; 6] =
     [Ring::Units, Ring::Model, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
@@ -107,7 +110,7 @@ impl Test {
             match ring {
                 Ring::Model => model::run(&self.filter, &mut report)?,
                 Ring::Units | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
-                    listen(command(ring, daemon.as_deref()).args(&self.filter), &mut report)?;
+                    listen(command(ring, daemon.as_deref())?.args(&self.filter), &mut report)?;
                 }
             }
         }
@@ -115,7 +118,7 @@ impl Test {
     }
 }
 
-fn command(ring: Ring, daemon: Option<&Path>) -> Command {
+fn command(ring: Ring, daemon: Option<&Path>) -> Result<Command> {
     let mut cargo = workspace::cargo();
     cargo.args(["test", "--no-fail-fast"]);
     cargo.envs(daemon.map(|daemon| ("FILTERD_BIN", daemon)));
@@ -126,9 +129,9 @@ fn command(ring: Ring, daemon: Option<&Path>) -> Command {
     };
     if ring == Ring::Soak {
         // Each wants the machine for itself.
-        cargo.arg("--test-threads=1");
+        cargo.arg("--test-threads=1").env(SOAK_OBJECT, ebpf::build_soak(&toolchain::ensure()?)?);
     }
-    cargo
+    Ok(cargo)
 }
 
 /// What stories need beside themselves: root, some tools, and the daemon.

@@ -1,0 +1,91 @@
+//! filterd's programs and tables in the kernel, without a daemon: addresses come and go by its own code.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use filter_common::target::{Prefix4, Prefix6, Target};
+use filterd::blocklist::Effects;
+use filterd::kernel::{Needs, Occupancy, Table, Wanted, grace};
+
+/// Addresses, and the table that blocks them.
+pub struct Filter {
+    pub table: Table,
+    listed: Listed,
+}
+
+struct Listed(HashSet<u32>);
+
+impl Filter {
+    /// Tables under these pins, with room for so many and with these in them.
+    pub fn blocking(pins: &Path, room: u64, addresses: impl IntoIterator<Item = u32>) -> Self {
+        let table = Table::open(pins).expect("root may load programs");
+        let mut filter = Self { table, listed: Listed(HashSet::new()) };
+        filter.reserve(room);
+        filter.add(addresses);
+        filter
+    }
+
+    /// Lets addresses in that are not there.
+    pub fn add(&mut self, addresses: impl IntoIterator<Item = u32>) {
+        let addresses: Vec<u32> = addresses.into_iter().collect();
+        self.listed.0.extend(&addresses);
+        let effects = Effects { entered: addresses.into_iter().map(host).collect(), ..Effects::default() };
+        self.reserve(self.listed.0.len() as u64);
+        self.table.carry_out(&effects, &self.listed).expect("there is room");
+    }
+
+    /// Takes one out.
+    pub fn remove(&mut self, address: u32) {
+        self.listed.0.remove(&address);
+        let effects = Effects { left: [host(address)].into_iter().collect(), ..Effects::default() };
+        self.table.carry_out(&effects, &self.listed).expect("nothing is asked for");
+    }
+
+    /// Does the next step for those on the move. True if another is due after a grace period.
+    pub fn settle(&mut self) -> bool {
+        self.table.settle(&self.listed).expect("there is memory")
+    }
+
+    /// Lets everyone who waits in the stash find a place.
+    pub fn settle_all(&mut self) {
+        while self.settle() {
+            grace::wait().expect("this kernel has grace periods");
+        }
+    }
+
+    /// How full its table is.
+    pub fn occupancy(&self) -> Occupancy {
+        self.table.addresses()
+    }
+
+    fn reserve(&mut self, addresses: u64) {
+        let needs = Needs { addresses, ..Needs::default() };
+        self.table.reserve(&needs, &self.listed).expect("there is memory");
+    }
+}
+
+impl Wanted for Listed {
+    fn blocks_address(&self, address: u32) -> bool {
+        self.0.contains(&address)
+    }
+
+    fn has_long_prefixes(&self) -> bool {
+        false
+    }
+
+    fn is_within_wider(&self, _prefix: Prefix4) -> bool {
+        false
+    }
+
+    fn networks_within(&self, _prefix: Prefix4) -> impl Iterator<Item = Prefix4> {
+        std::iter::empty()
+    }
+
+    fn six(&self) -> impl Iterator<Item = Prefix6> {
+        std::iter::empty()
+    }
+}
+
+fn host(address: u32) -> Target {
+    Prefix4::host(address).into()
+}
