@@ -93,14 +93,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..300)
 }
 
-/// Takes the steps. After each, readers that began anywhere since the last grace period but one load in every order that
-/// the memory allows, and must find whoever has been in since they began.
+/// Takes the steps. After every store of each, readers that began anywhere since the last grace period but one load in
+/// every order that the memory allows, and must find whoever has been in since they began: a writer that is killed there
+/// makes no other store.
 fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     let words = (geometry().words() + stash::WORDS) as usize;
     let live = Live::new(scheme(geometry()), geometry(), Watched::new(words));
     let (mut live, mut grace) = (live.on_ordered_memory(is_ordered), [0, 0]);
     let mut came = BTreeMap::new();
     for step in steps {
+        let (stayed, before) = (came.clone(), live.table().words().time.get());
         match step {
             Step::Add(key) if !came.contains_key(&key) => {
                 if live.add(key).is_ok() {
@@ -114,8 +116,14 @@ fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
                 grace = [grace[1], live.table().words().time.get()];
             }
         }
+        let memory = live.table().words();
+        for (&key, &came) in stayed.iter().filter(|(key, _)| came.contains_key(key)) {
+            for killed in before..memory.time.get() {
+                look(memory, key, came.max(grace[0]), killed, is_ordered)?;
+            }
+        }
         for (&key, &came) in &came {
-            look(live.table().words(), key, came.max(grace[0]), is_ordered)?;
+            look(memory, key, came.max(grace[0]), memory.time.get(), is_ordered)?;
         }
         prop_assert_eq!(live.entries(), came.len() as u64);
     }
@@ -124,8 +132,7 @@ fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn look(memory: &Watched, key: u64, began: u64, is_ordered: bool) -> Result<(), TestCaseError> {
-    let now = memory.time.get();
+fn look(memory: &Watched, key: u64, began: u64, now: u64, is_ordered: bool) -> Result<(), TestCaseError> {
     for first in [began, (began + now) / 2, now] {
         let earliest = if is_ordered { first } else { began };
         for second in [earliest, (earliest + now) / 2, now] {
