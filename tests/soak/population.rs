@@ -67,21 +67,25 @@ impl Inhabitant {
     /// Compares with what the daemon has after a restart, and takes its word for what was uncertain.
     #[track_caller]
     pub fn compare(&mut self, listed: &BTreeSet<u32>) {
-        let mine: BTreeSet<u32> =
-            listed.iter().copied().filter(|address| address >> 16 & 255 == self.part).collect();
-        let lost: Vec<_> =
-            self.blocked.difference(&mine).filter(|address| !self.uncertain.contains(address)).collect();
-        assert!(lost.is_empty(), "{} acknowledged entries are lost: {:?}", lost.len(), words(&lost));
-        let made_up: Vec<_> =
-            mine.difference(&self.blocked).filter(|address| !self.uncertain.contains(address)).collect();
-        assert!(
-            made_up.is_empty(),
-            "{} entries are there that were removed: {:?}",
-            made_up.len(),
-            words(&made_up)
-        );
-        self.blocked = mine;
+        let objection = self.objection(listed);
+        assert_eq!(objection, None);
+        self.blocked = self.mine(listed);
         self.uncertain.clear();
+    }
+
+    /// What is wrong with what the daemon has.
+    pub fn objection(&self, listed: &BTreeSet<u32>) -> Option<String> {
+        let mine = self.mine(listed);
+        let without = |one: &BTreeSet<u32>, other: &BTreeSet<u32>| -> Vec<u32> {
+            one.difference(other).filter(|address| !self.uncertain.contains(address)).copied().collect()
+        };
+        let (lost, made_up) = (without(&self.blocked, &mine), without(&mine, &self.blocked));
+        let told = || format!("lost: {}, not let go of: {}", words(&lost), words(&made_up));
+        (!lost.is_empty() || !made_up.is_empty()).then(told)
+    }
+
+    fn mine(&self, listed: &BTreeSet<u32>) -> BTreeSet<u32> {
+        listed.iter().copied().filter(|address| address >> 16 & 255 == self.part).collect()
     }
 
     fn below(&mut self, end: u32) -> u32 {
@@ -89,8 +93,10 @@ impl Inhabitant {
     }
 }
 
-fn words(addresses: &[&u32]) -> Vec<Ipv4Addr> {
-    addresses.iter().take(5).map(|address| Ipv4Addr::from_bits(**address)).collect()
+/// How many, and the first few.
+fn words(addresses: &[u32]) -> String {
+    let first: Vec<_> = addresses.iter().take(5).map(|address| Ipv4Addr::from_bits(*address)).collect();
+    format!("{} {first:?}", addresses.len())
 }
 
 /// What the daemon says it blocks, of single addresses in 10.0.0.0/8; and the kernel has as many, each once.

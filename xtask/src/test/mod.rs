@@ -60,8 +60,7 @@ pub const TOOLS: [debian::Tool; 5] = [
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
-const RINGS: [Ring; 6] =
-    [Ring::Units, Ring::Model, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
+const RINGS: [Ring; 6] = [Ring::Units, Ring::Model, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
 
 impl Ring {
     fn name(self) -> &'static str {
