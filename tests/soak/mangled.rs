@@ -13,7 +13,8 @@ use nix::unistd::Pid;
 
 use crate::rounds;
 
-const BLOCKING: &str = "block: [203.0.113.7]";
+/// Stopping is a part of it, and must not end the filter either.
+const BLOCKING: &str = "block: [203.0.113.7]\non_exit: keep";
 
 /// The calls by which filterd changes anything: the kernel's maps and programs, its files, its memory, its socket.
 const KILLED_AT: [&str; 14] = [
@@ -136,21 +137,19 @@ impl Mangled {
         self.strace.try_wait().expect("it is our child").is_none()
     }
 
-    /// Kills what is left of it: strace passes signals on to nobody, so its child is asked first.
+    /// Stops it, and kills what does not end: strace passes signals on to nobody, so its child is asked.
     fn end(mut self) {
-        let id = self.strace.id();
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
-        for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
-            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+        for (signal, patience) in [(Signal::SIGTERM, 5), (Signal::SIGKILL, 30)] {
+            let id = self.strace.id();
+            let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+            for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+                let _ = kill(Pid::from_raw(child), signal);
+            }
+            let begun = Instant::now();
+            while self.is_alive() && begun.elapsed() < Duration::from_secs(patience) {
+                sleep(Duration::from_millis(2));
+            }
         }
-        let begun = Instant::now();
-        while self.is_alive() {
-            assert!(
-                begun.elapsed() < Duration::from_secs(30),
-                "it does not end: {:?}",
-                fs::read_to_string(&self.log)
-            );
-            sleep(Duration::from_millis(2));
-        }
+        assert!(!self.is_alive(), "it does not end: {:?}", fs::read_to_string(&self.log));
     }
 }
