@@ -122,7 +122,8 @@ fn one_that_is_moved_to_another_namespace_is_still_filtered_there() {
     net.start("interfaces: [eth0, eth1]");
     let peer = net.peer().name().to_owned();
     // Before Linux 6.2 only what is down could be renamed.
-    net.host().ip_all(&format!("link set eth1 down name moved\nlink set moved netns {peer}\n"));
+    net.host()
+        .ip_all(&format!("link set eth1 down\nlink set eth1 name moved\nlink set moved netns {peer}\n"));
     net.wait_for_log("was moved to another network namespace");
     let there = net.peer().ip("-json -details link show moved");
     assert!(there.contains("xdp"), "{there}");
