@@ -26,6 +26,13 @@ pub fn bench_sender4(ctx: XdpContext) -> u32 {
     XDP_PASS
 }
 
+/// Before programs that do not take packets in pieces: the kernel lets only like jump to like.
+#[xdp]
+pub fn bench_sender4_whole(ctx: XdpContext) -> u32 {
+    sender::send4(&ctx);
+    XDP_PASS
+}
+
 #[xdp(frags)]
 pub fn bench_sender6(ctx: XdpContext) -> u32 {
     sender::send6(&ctx);
@@ -45,17 +52,37 @@ pub fn bench_parse(ctx: XdpContext) -> u32 {
 /// The floor of what a lookup can cost: one word of a table, chosen by the source, compared with it.
 #[xdp(frags)]
 pub fn bench_load(ctx: XdpContext) -> u32 {
-    action(match packet::source(&frame::InPlace::new(&ctx)) {
-        Source::V4(address) => peers::word_for(address) == u64::from(address),
-        Source::V6(_) | Source::NotIp | Source::Malformed | Source::Overtagged => false,
-    })
+    drop_if(&ctx, |address| peers::word_for(address) == u64::from(address))
 }
 
 /// What most programs like filterd do.
 #[xdp(frags)]
 pub fn bench_hash(ctx: XdpContext) -> u32 {
-    action(match packet::source(&frame::InPlace::new(&ctx)) {
-        Source::V4(address) => peers::hash_holds(address),
+    drop_if(&ctx, peers::hash_holds)
+}
+
+/// What those do that count for each entry.
+#[xdp(frags)]
+pub fn bench_per_cpu(ctx: XdpContext) -> u32 {
+    drop_if(&ctx, peers::per_cpu_holds)
+}
+
+/// What those do that block prefixes.
+#[xdp(frags)]
+pub fn bench_trie(ctx: XdpContext) -> u32 {
+    drop_if(&ctx, peers::trie_holds)
+}
+
+/// The filter that the kernel has itself. Nothing can be removed from it.
+#[xdp(frags)]
+pub fn bench_bloom(ctx: XdpContext) -> u32 {
+    drop_if(&ctx, peers::bloom_holds)
+}
+
+#[inline(always)]
+fn drop_if(ctx: &XdpContext, listed: impl Fn(u32) -> bool) -> u32 {
+    action(match packet::source(&frame::InPlace::new(ctx)) {
+        Source::V4(address) => listed(address),
         Source::V6(_) | Source::NotIp | Source::Malformed | Source::Overtagged => false,
     })
 }

@@ -1,7 +1,8 @@
 //! What filterd is measured against: the maps that others look their lists up in.
 #![allow(unsafe_code, reason = "values of maps are reached by raw pointers")]
 
-use aya_ebpf::btf_maps::{Array, HashMap};
+use aya_ebpf::btf_maps::lpm_trie::Key;
+use aya_ebpf::btf_maps::{Array, BloomFilter, HashMap, LpmTrie, PerCpuHashMap};
 use aya_ebpf::macros::btf_map;
 
 const MMAPABLE: usize = 1 << 10;
@@ -11,6 +12,12 @@ const MMAPABLE: usize = 1 << 10;
 static WORDS: Array<u64, 1, MMAPABLE> = Array::new();
 #[btf_map]
 static HASH: HashMap<u32, u64, 1> = HashMap::new();
+#[btf_map]
+static PER_CPU: PerCpuHashMap<u32, u64, 1> = PerCpuHashMap::new();
+#[btf_map]
+static TRIE: LpmTrie<u32, u32, 1> = LpmTrie::new();
+#[btf_map]
+static BLOOM: BloomFilter<u32, 1> = BloomFilter::new();
 
 /// How many bits number the words.
 #[unsafe(no_mangle)]
@@ -34,4 +41,22 @@ pub fn word_for(address: u32) -> u64 {
 #[inline(always)]
 pub fn hash_holds(address: u32) -> bool {
     HASH.get_ptr(address).is_some()
+}
+
+/// Is `address` in the hash map that has a value for each processor?
+#[inline(always)]
+pub fn per_cpu_holds(address: u32) -> bool {
+    PER_CPU.get_ptr(address).is_some()
+}
+
+/// Is `address` in the trie of prefixes? Those are read from their first bit on.
+#[inline(always)]
+pub fn trie_holds(address: u32) -> bool {
+    TRIE.get(&Key::new(u32::BITS, address.to_be())).is_some()
+}
+
+/// Does the bloom filter know `address`? It says so of some strangers, too.
+#[inline(always)]
+pub fn bloom_holds(address: u32) -> bool {
+    BLOOM.contains(address).is_ok()
 }

@@ -11,6 +11,7 @@ mod code;
 mod crowd;
 mod plan;
 mod report;
+mod rivals;
 mod rounds;
 mod sender;
 mod steps;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use Peer::{Filterd, Hash, Load, Parse};
+use Peer::{Bloom, Filterd, Hash, Load, Parse, PerCpu, Trie, XdpFilter};
 
 /// A program that packets are sent through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,14 @@ pub enum Peer {
     Load,
     /// It asks a BPF hash map.
     Hash,
+    /// It asks one with a value for each processor.
+    PerCpu,
+    /// It asks a BPF trie of prefixes.
+    Trie,
+    /// It asks a BPF bloom filter.
+    Bloom,
+    /// The program of Debian's xdp-filter for IP, which looks source and destination up; its limit of 10,000 is raised.
+    XdpFilter,
     /// filterd, as shipped.
     Filterd,
     /// The same with [`PREFIXES`] IPv4 prefixes beside the addresses.
@@ -22,6 +30,9 @@ pub enum Peer {
     /// What that is measured against.
     ParseSix,
 }
+
+/// Whom filterd is compared with.
+pub const RIVALS: [Peer; 5] = [Hash, PerCpu, Trie, Bloom, XdpFilter];
 
 /// How many /24s are blocked beside the addresses, where any are.
 pub const PREFIXES: u32 = 10_000;
@@ -80,7 +91,7 @@ impl Plan {
         if full {
             sizes.push(10_000_000);
         }
-        let subjects = subjects(&sizes, 1_000_000);
+        let subjects = subjects(&sizes, short);
         let measurements = measurements(&subjects);
         let (rounds, packets) = if short { (7, 200_000) } else { (31, 500_000) };
         Self { subjects, measurements, rounds, packets }
@@ -111,13 +122,19 @@ impl Peer {
     }
 }
 
-fn subjects(sizes: &[u32], usual: u32) -> Vec<Spec> {
+/// Everybody with `sizes` entries. In a `short` run most rivals have only the usual size.
+fn subjects(sizes: &[u32], short: bool) -> Vec<Spec> {
+    const USUAL: u32 = 1_000_000;
     let spec = |peer, entries| Spec { peer, entries };
     let mut subjects = vec![spec(Parse, 0), spec(Peer::ParseSix, 0), spec(Filterd, 0)];
     for &entries in sizes {
-        subjects.extend([Load, Filterd, Hash].map(|peer| spec(peer, entries)));
+        subjects.extend([Load, Filterd].map(|peer| spec(peer, entries)));
+        // Where a trie of ten million is thrown away, the kernel is gone for many seconds.
+        let bearable = |rival| rival != Trie || entries <= USUAL;
+        let here = |rival: &Peer| bearable(*rival) && (!short || entries == USUAL || *rival == Hash);
+        subjects.extend(RIVALS.into_iter().filter(here).map(|peer| spec(peer, entries)));
     }
-    subjects.extend([Peer::FilterdPrefixes, Peer::FilterdSix].map(|peer| spec(peer, usual)));
+    subjects.extend([Peer::FilterdPrefixes, Peer::FilterdSix].map(|peer| spec(peer, USUAL)));
     subjects
 }
 
@@ -138,6 +155,10 @@ impl fmt::Display for Peer {
             Parse => "parse only",
             Load => "one load and compare",
             Hash => "BPF hash map",
+            PerCpu => "BPF per-CPU hash map",
+            Trie => "BPF LPM trie",
+            Bloom => "BPF bloom filter",
+            XdpFilter => "xdp-filter",
             Filterd => "filterd",
             Self::FilterdPrefixes => "filterd with prefixes",
             Self::FilterdSix => "filterd, IPv6 /64s",

@@ -8,7 +8,7 @@ use filterd_measure::tables::{Table, grouped};
 use serde_json::{Value, json};
 
 use crate::code::{Code, Program};
-use crate::plan::{Measurement, PREFIXES, Pace, Peer, Plan, Senders, Spec};
+use crate::plan::{Measurement, PREFIXES, Pace, Peer, Plan, RIVALS, Senders, Spec};
 use crate::rounds::Measured;
 
 /// Everything that is to be told.
@@ -27,6 +27,8 @@ const PACES: [(Pace, &str); 2] = [
     (Pace::Overlapping, "as they come, misses of the caches overlapping"),
     (Pace::Alone, "one packet at a time"),
 ];
+
+const SENDERS: [Senders; 3] = [Senders::Unlisted, Senders::Listed, Senders::Half];
 
 impl Report<'_> {
     /// For a terminal.
@@ -103,28 +105,34 @@ impl Report<'_> {
 
     /// How many times what filterd costs above parsing do the others cost?
     fn ratios(&self) -> Table {
-        let mut rows = Vec::new();
-        for (pace, _) in PACES {
-            for senders in [Senders::Unlisted, Senders::Listed, Senders::Half] {
-                for entries in self.sizes() {
-                    let above = |peer| {
-                        let found = self.find(Spec { peer, entries }, senders, pace)?;
-                        Some(found.above_parsing.median)
-                    };
-                    let (Some(own), Some(hash)) = (above(Peer::Filterd), above(Peer::Hash)) else { continue };
-                    let load =
-                        above(Peer::Load).map_or_else(String::new, |load| format!("{:.2}", own / load));
-                    let name = format!("{pace}, {senders}, {}", grouped(entries.into()));
-                    rows.push(vec![name, format!("{:.1}", hash / own), load]);
-                }
-            }
-        }
-        let heads = ["", "BPF hash map ÷ filterd", "filterd ÷ one load and compare"];
+        let manners = PACES.into_iter().flat_map(|(pace, _)| SENDERS.map(|senders| (pace, senders)));
+        let rows = manners.flat_map(|(pace, senders)| {
+            self.sizes().into_iter().filter_map(move |entries| self.ratio_row(pace, senders, entries))
+        });
+        let rivals = RIVALS.iter().map(|rival| format!("{rival} ÷ filterd"));
         Table {
             title: "Ratios of what is above parsing".to_owned(),
-            heads: heads.map(str::to_owned).into(),
-            rows,
+            heads: [String::new()]
+                .into_iter()
+                .chain(rivals)
+                .chain([format!("filterd ÷ {}", Peer::Load)])
+                .collect(),
+            rows: rows.collect(),
         }
+    }
+
+    fn ratio_row(&self, pace: Pace, senders: Senders, entries: u32) -> Option<Vec<String>> {
+        let above = |peer| {
+            let found = self.find(Spec { peer, entries }, senders, pace)?;
+            Some(found.above_parsing.median)
+        };
+        let own = above(Peer::Filterd).filter(|_| entries > 0)?;
+        let cell =
+            |ratio: Option<f64>, digits| ratio.map_or_else(String::new, |ratio| format!("{ratio:.digits$}"));
+        let name = format!("{pace}, {senders}, {}", grouped(entries.into()));
+        let rivals = RIVALS.map(|rival| cell(above(rival).map(|theirs| theirs / own), 1));
+        let load = cell(above(Peer::Load).map(|load| own / load), 2);
+        Some([name].into_iter().chain(rivals).chain([load]).collect())
     }
 
     fn code_table(&self) -> Table {

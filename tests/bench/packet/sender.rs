@@ -22,7 +22,7 @@ pub struct Sender {
 impl Sender {
     /// The one before `subject`.
     pub fn before(subject: &Subject, senders: Senders, pace: Pace, stage: &Stage<'_>) -> Result<Self> {
-        let name = if subject.spec.peer.is_six() { "bench_sender6" } else { "bench_sender4" };
+        let name = sender(subject.spec.peer);
         let (first, count) = numbers(senders, subject.spec.entries);
         let alone = u64::from(pace == Pace::Alone);
         let settings = [("FIRST", first), ("COUNT", count), ("ALONE", alone)];
@@ -55,6 +55,17 @@ impl Sender {
         let program: &Xdp = self.object.program(self.name).context("it is loaded")?.try_into()?;
         let options = TestRunOptions { data_in: Some(&self.frame), repeat: packets, ..TestRunOptions::new() };
         Ok(program.test_run(options).context("the kernel does not run the program")?.return_value)
+    }
+}
+
+/// The program that sends to `peer`.
+fn sender(peer: Peer) -> &'static str {
+    if peer == Peer::XdpFilter {
+        "bench_sender4_whole"
+    } else if peer.is_six() {
+        "bench_sender6"
+    } else {
+        "bench_sender4"
     }
 }
 

@@ -1,7 +1,6 @@
 //! The programs under test, loaded, with their tables filled.
 
 use anyhow::{Context, Result};
-use aya::maps::HashMap;
 use aya::programs::{ProgramFd, ProgramInfo, Xdp, loaded_programs};
 use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
@@ -14,6 +13,7 @@ use harness::Home;
 
 use crate::crowd;
 use crate::plan::{PREFIXES, Peer, Spec};
+use crate::rivals;
 
 /// Where programs come from.
 pub struct Stage<'a> {
@@ -53,7 +53,11 @@ impl<'a> Stage<'a> {
                 Program::Bench(self.load("bench_parse", &mut EbpfLoader::new())?, "bench_parse")
             }
             Peer::Load => Program::Bench(self.floor(spec.entries)?, "bench_load"),
-            Peer::Hash => Program::Bench(self.hash(spec.entries)?, "bench_hash"),
+            Peer::Hash => Program::Bench(rivals::hash(self, spec.entries)?, "bench_hash"),
+            Peer::PerCpu => Program::Bench(rivals::per_cpu(self, spec.entries)?, "bench_per_cpu"),
+            Peer::Trie => Program::Bench(rivals::trie(self, spec.entries)?, "bench_trie"),
+            Peer::Bloom => Program::Bench(rivals::bloom(self, spec.entries)?, "bench_bloom"),
+            Peer::XdpFilter => Program::Bench(rivals::xdp_filter(spec.entries)?, rivals::XDP_FILTER),
             Peer::Filterd | Peer::FilterdPrefixes | Peer::FilterdSix => {
                 Program::Filterd(Box::new(Filterd::blocking(targets(spec))?))
             }
@@ -77,16 +81,6 @@ impl<'a> Stage<'a> {
         let mut loader = EbpfLoader::new();
         loader.map_max_entries("WORDS", geometry.words()).override_global("INDEX_BITS", &bits[..], true);
         self.load("bench_load", &mut loader)
-    }
-
-    fn hash(&self, entries: u32) -> Result<Ebpf> {
-        let mut object = self.load("bench_hash", EbpfLoader::new().map_max_entries("HASH", entries))?;
-        let map = object.map_mut("HASH").context("no map HASH")?;
-        let mut map: HashMap<_, u32, u64> = map.try_into()?;
-        for number in 0..entries {
-            map.insert(crowd::address(number), 0, 0)?;
-        }
-        Ok(object)
     }
 }
 
@@ -162,11 +156,11 @@ fn geometry(entries: u32) -> Result<Geometry> {
 /// The first of the crowd, as targets.
 fn targets(spec: &Spec) -> Targets {
     let numbers = 0..spec.entries;
-    match spec.peer {
-        Peer::FilterdSix => numbers.map(net64).collect(),
-        Peer::FilterdPrefixes => numbers.map(host).chain((0..PREFIXES).map(slash24)).collect(),
-        Peer::Parse | Peer::ParseSix | Peer::Load | Peer::Hash | Peer::Filterd => numbers.map(host).collect(),
+    if spec.peer == Peer::FilterdSix {
+        return numbers.map(net64).collect();
     }
+    let prefixes = if spec.peer == Peer::FilterdPrefixes { PREFIXES } else { 0 };
+    numbers.map(host).chain((0..prefixes).map(slash24)).collect()
 }
 
 fn host(number: u32) -> Target {

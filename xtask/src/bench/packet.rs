@@ -18,8 +18,9 @@ pub struct Packet {
     json: bool,
 }
 
-/// What the runner calls.
-const TOOLS: [debian::Tool; 2] = [("chrt", "util-linux"), ("bpftool", "bpftool")];
+/// What the runner calls; of the last it takes the program for the kernel.
+const TOOLS: [debian::Tool; 3] =
+    [("chrt", "util-linux"), ("bpftool", "bpftool"), ("xdp-filter", "xdp-tools")];
 
 /// Where a run that is not short leaves its tables.
 const PAGE: &str = "docs/benchmarks/packet.md";
