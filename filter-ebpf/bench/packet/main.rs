@@ -15,7 +15,7 @@ mod license;
 mod peers;
 mod sender;
 
-use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS};
+use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS, XDP_TX};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
 use filter_common::packet::{self, Source};
@@ -37,6 +37,18 @@ pub fn bench_sender4_whole(ctx: XdpContext) -> u32 {
 pub fn bench_sender6(ctx: XdpContext) -> u32 {
     sender::send6(&ctx);
     XDP_PASS
+}
+
+/// Frames for the wire of the device that this runs for.
+#[xdp(frags)]
+pub fn bench_sender_live(ctx: XdpContext) -> u32 {
+    if sender::dress4(&ctx) { XDP_TX } else { XDP_PASS }
+}
+
+/// The limit of what dropping can cost: it looks at nothing.
+#[xdp(frags)]
+pub fn bench_drop(_: XdpContext) -> u32 {
+    XDP_DROP
 }
 
 /// The limit: who sent it is all that this asks.

@@ -23,8 +23,12 @@ static COUNT: u64 = 0;
 /// Does a packet wait until the one before it is done with? (0 or 1)
 #[unsafe(no_mangle)]
 static ALONE: u64 = 0;
+/// What the words of the header come to without its source and its checksum.
+#[unsafe(no_mangle)]
+static HEADER: u64 = 0;
 
 const ETHERNET: usize = 14;
+const CHECKSUM: usize = ETHERNET + 10;
 const SOURCE4: usize = ETHERNET + 12;
 const SOURCE6: usize = ETHERNET + 8;
 
@@ -34,6 +38,16 @@ pub fn send4(ctx: &XdpContext) {
     if write(ctx, SOURCE4, source.to_be()) {
         jump(ctx);
     }
+}
+
+/// Gives a frame another source, and the checksum that goes with it.
+#[inline(always)]
+pub fn dress4(ctx: &XdpContext) -> bool {
+    let source = crowd::address(choose());
+    let sum = setting(&HEADER) as u32 + (source >> 16) + (source & 0xffff);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let checksum = !((folded & 0xffff) + (folded >> 16)) as u16;
+    write(ctx, SOURCE4, source.to_be()) && write(ctx, CHECKSUM, checksum.to_be())
 }
 
 #[inline(always)]

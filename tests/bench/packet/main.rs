@@ -2,13 +2,15 @@
 //!
 //! `plan` says what is measured, `subject` loads the programs and fills their tables, `sender` runs packets through
 //! one of them, `rounds` takes them all in turn, `code` looks at the programs themselves, and
-//! `report` tells what came out. `cargo xtask bench packet` calls it.
+//! `report` tells what came out. `live` does the same with frames on a wire. `cargo xtask bench packet` calls it.
 
 #![forbid(unsafe_code)]
 
 mod code;
 #[path = "../../../filter-ebpf/bench/packet/crowd.rs"]
 mod crowd;
+mod lists;
+mod live;
 mod plan;
 mod report;
 mod rivals;
@@ -36,6 +38,9 @@ struct Arguments {
     /// Ten million addresses, too
     #[arg(long)]
     full: bool,
+    /// Live frames over a wire instead: filterd beside whatever else drops packets
+    #[arg(long)]
+    live: bool,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -54,6 +59,9 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let object = std::fs::read(&arguments.object)
         .with_context(|| format!("cannot read {}", arguments.object.display()))?;
+    if arguments.live {
+        return live::run(&Stage::new(&object), arguments.short, arguments.json, arguments.page.as_deref());
+    }
     let plan = Plan::new(arguments.short, arguments.full);
     let stage = Stage::new(&object);
     let mut subjects = plan.subjects.iter().map(|spec| stage.subject(spec)).collect::<Result<Vec<_>>>()?;

@@ -81,7 +81,7 @@ fn look(what: &Measurement, stage: &Stage<'_>, subject: &Subject) -> Result<()> 
 }
 
 /// Keeps this thread on the processor that it is on, and so with its caches, and others from it while packets run.
-fn stay_here() -> Result<()> {
+pub fn stay_here() -> Result<()> {
     processor::stay()?;
     let this = Pid::this().to_string();
     let chrt =

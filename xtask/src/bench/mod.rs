@@ -1,5 +1,6 @@
 //! `bench`: what filterd costs, side by side with its peers and its limits.
 
+mod live;
 mod packet;
 mod userspace;
 
@@ -11,6 +12,8 @@ use clap::Subcommand;
 pub enum Bench {
     /// What a packet costs: with BPF_PROG_TEST_RUN, without any network
     Packet(packet::Packet),
+    /// What a frame on a wire costs, beside whatever else drops packets
+    Live(live::Live),
     /// What the filter costs as a library, beside the crates that one would take instead; needs no root
     Filter(userspace::Filter),
     /// The tables of the cuckoo filter's paper, with the filters that it was measured against; needs no root
@@ -21,6 +24,7 @@ impl Bench {
     pub fn run(&self) -> Result<()> {
         match self {
             Self::Packet(packet) => packet.run(),
+            Self::Live(live) => live.run(),
             Self::Filter(filter) => filter.run(),
             Self::Paper(paper) => paper.run("paper", &[]),
         }

@@ -18,26 +18,39 @@ pub struct Packet {
     json: bool,
 }
 
-/// What the runner calls; of the last it takes the program for the kernel.
-const TOOLS: [debian::Tool; 3] =
-    [("chrt", "util-linux"), ("bpftool", "bpftool"), ("xdp-filter", "xdp-tools")];
+/// What the runner calls; of xdp-filter it takes the program for the kernel.
+const TOOLS: [debian::Tool; 8] = [
+    ("chrt", "util-linux"),
+    ("bpftool", "bpftool"),
+    ("ip", "iproute2"),
+    ("ethtool", "ethtool"),
+    ("xdp-filter", "xdp-tools"),
+    ("nft", "nftables"),
+    ("iptables", "iptables"),
+    ("ipset", "ipset"),
+];
 
 /// Where a run that is not short leaves its tables.
 const PAGE: &str = "docs/benchmarks/packet.md";
 
 impl Packet {
     pub fn run(&self) -> Result<()> {
-        ensure!(process::is_root(), "only root may load programs\n       try it again with sudo");
-        debian::provide(&TOOLS)?;
-        let object = ebpf::build_benches(&toolchain::ensure()?)?.join("bench-packet");
-        let mut cargo = workspace::cargo();
-        cargo.args(["bench", "--quiet", "--package", "filterd-tests", "--bench", "packet", "--"]);
-        cargo.env("FILTERD_BENCH_PACKET", object);
-        let flags = [("--short", self.short), ("--full", self.full), ("--json", self.json)];
-        cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
-        if !self.short {
-            cargo.arg("--page").arg(workspace::root().join(PAGE));
-        }
-        process::run(&mut cargo).context("cannot measure")
+        measure(&[("--short", self.short), ("--full", self.full), ("--json", self.json)], PAGE)
     }
+}
+
+/// Runs the runner with those of the flags that are wanted. Where `--short` is not, it writes the page.
+pub fn measure(flags: &[(&str, bool)], page: &str) -> Result<()> {
+    ensure!(process::is_root(), "only root may load programs\n       try it again with sudo");
+    debian::provide(&TOOLS)?;
+    let object = ebpf::build_benches(&toolchain::ensure()?)?.join("bench-packet");
+    process::run(workspace::cargo().args(["build", "--quiet", "--release", "--package", "filter-daemon"]))?;
+    let mut cargo = workspace::cargo();
+    cargo.args(["bench", "--quiet", "--package", "filterd-tests", "--bench", "packet", "--"]);
+    cargo.env("FILTERD_BENCH_PACKET", object);
+    cargo.args(flags.iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
+    if !flags.contains(&("--short", true)) {
+        cargo.arg("--page").arg(workspace::root().join(page));
+    }
+    process::run(&mut cargo).context("cannot measure")
 }

@@ -1,0 +1,38 @@
+//! The same list in everybody's language. 0.0.0.0, the crowd's first, is in none: not all of them take it.
+
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+
+use crate::crowd;
+
+/// One address a line: filterd's.
+pub fn lines(entries: u32) -> String {
+    joined(entries, "", "\n")
+}
+
+/// A table with a set in it, and a chain at this hook that drops whom the set holds.
+pub fn nft(family: &str, hook: &str, entries: u32) -> String {
+    let elements = joined(entries, "", ",");
+    format!(
+        "table {family} bench {{\n set crowd {{ type ipv4_addr; size {}; elements = {{ {elements} }} }}\n chain guard \
+         {{ type filter hook {hook}; ip saddr @crowd drop; }}\n}}\n",
+        entries + SPARE
+    )
+}
+
+/// What `ipset restore` reads.
+pub fn ipset(entries: u32) -> String {
+    let head = format!("create crowd hash:ip maxelem {}\n", entries + SPARE);
+    head + &joined(entries, "add crowd ", "\n")
+}
+
+/// Room for single additions.
+const SPARE: u32 = 1_000;
+
+fn joined(entries: u32, before: &str, after: &str) -> String {
+    let mut text = String::with_capacity(entries as usize * (before.len() + 16));
+    for number in 1..=entries {
+        _ = write!(text, "{before}{}{after}", Ipv4Addr::from(crowd::address(number)));
+    }
+    text
+}

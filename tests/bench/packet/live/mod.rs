@@ -1,0 +1,94 @@
+//! Live frames: the kernel sends them over a veth pair as a driver would, and the receiving end's work is done by the
+//! thread that sends, in its own time. Each contender stands at a wire of its own; all take their turns.
+
+mod contender;
+mod flood;
+mod report;
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use filterd_measure::figures::Figures;
+
+use crate::plan::Senders;
+use crate::rounds;
+use crate::subject::Stage;
+
+use contender::{CONTENDERS, Contender, Guarded};
+use flood::Flood;
+
+/// How many are listed.
+const ENTRIES: u32 = 1_000_000;
+
+/// What came out for one contender, in nanoseconds a frame, with what sending it takes.
+#[derive(Debug)]
+struct Outcome {
+    of: Contender,
+    listed: Figures,
+    unlisted: Figures,
+    /// What an unguarded host took in the same round is subtracted.
+    added: Figures,
+}
+
+/// Measures all contenders, and tells.
+pub fn run(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> Result<()> {
+    let (rounds, frames) = if short { (9, 200_000) } else { (31, 500_000) };
+    let listed = flood::load(stage, Senders::Listed, ENTRIES)?;
+    let unlisted = flood::load(stage, Senders::Unlisted, ENTRIES)?;
+    let hosts = CONTENDERS.into_iter().map(|of| of.guard(stage, ENTRIES)).collect::<Result<Vec<_>>>()?;
+    hosts.iter().try_for_each(|host| look(host, &listed, &unlisted))?;
+    rounds::stay_here()?;
+    let mut samples = vec![[const { Vec::new() }; 2]; hosts.len()];
+    for round in 0..rounds {
+        eprint!("\rround {} of {rounds} ", round + 1);
+        for (host, own) in hosts.iter().zip(&mut samples) {
+            for (flood, own) in [&listed, &unlisted].into_iter().zip(own) {
+                flood.send(host, frames / 4)?;
+                own.push(flood.send(host, frames)?);
+            }
+        }
+    }
+    eprintln!();
+    let outcomes: Vec<_> =
+        hosts.iter().zip(&samples).map(|(host, own)| outcome(host, own, &samples[0])).collect();
+    report::tell(&outcomes, &report::Method { rounds, frames, entries: ENTRIES }, json, page)
+}
+
+fn outcome(host: &Guarded, [listed, unlisted]: &[Vec<f64>; 2], unguarded: &[Vec<f64>; 2]) -> Outcome {
+    let added = unlisted.iter().zip(&unguarded[1]).map(|(own, nobody)| own - nobody).collect();
+    Outcome {
+        of: host.by,
+        listed: Figures::of(listed.clone()),
+        unlisted: Figures::of(unlisted.clone()),
+        added: Figures::of(added),
+    }
+}
+
+/// Does each do with frames what it should, and does the wire carry them all?
+fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
+    const FRAMES: u32 = 10_000;
+    let passed = |flood: &Flood| {
+        let before = host.arrived();
+        flood.send(host, FRAMES).map(|_| host.arrived() - before)
+    };
+    let (of_listed, of_unlisted) = (passed(listed)?, passed(unlisted)?);
+    // One in eight has a source that no host can have, and goes unseen.
+    let most = u64::from(FRAMES) * 4 / 5..;
+    let is_right = match host.by {
+        Contender::Nobody => most.contains(&of_listed) && most.contains(&of_unlisted),
+        Contender::DropAll => of_listed == 0 && of_unlisted == 0,
+        Contender::Filterd
+        | Contender::FilterdGeneric
+        | Contender::Hash
+        | Contender::XdpFilter
+        | Contender::NftIngress
+        | Contender::NftPrerouting
+        | Contender::Ipset => of_listed == 0 && most.contains(&of_unlisted),
+    };
+    ensure!(
+        is_right,
+        "{}: of {FRAMES} frames each, {of_listed} listed and {of_unlisted} unlisted passed",
+        host.by
+    );
+    Ok(())
+}
