@@ -1,13 +1,19 @@
 //! The same list in everybody's language. 0.0.0.0, the crowd's first, is in none: not all of them take it.
 
 use std::fmt::Write;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::crowd;
 
 /// One address a line: filterd's.
 pub fn lines(entries: u32) -> String {
     joined(entries, "", "\n")
+}
+
+/// One IPv6 /64 a line.
+pub fn networks(entries: u32) -> String {
+    let line = |number| format!("{}/64\n", Ipv6Addr::from(u128::from(crowd::network(number)) << 64));
+    (1..=entries).map(line).collect()
 }
 
 /// A table with a set in it, and a chain at this hook that drops whom the set holds.
@@ -24,6 +30,11 @@ pub fn nft(family: &str, hook: &str, entries: u32) -> String {
 pub fn ipset(entries: u32) -> String {
     let head = format!("create crowd hash:ip maxelem {}\n", entries + SPARE);
     head + &joined(entries, "add crowd ", "\n")
+}
+
+/// The address of this number, as people write it.
+pub fn address(number: u32) -> String {
+    Ipv4Addr::from(crowd::address(number)).to_string()
 }
 
 /// Room for single additions.

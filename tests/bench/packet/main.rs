@@ -2,15 +2,18 @@
 //!
 //! `plan` says what is measured, `subject` loads the programs and fills their tables, `sender` runs packets through
 //! one of them, `rounds` takes them all in turn, `code` looks at the programs themselves, and
-//! `report` tells what came out. `live` does the same with frames on a wire. `cargo xtask bench packet` calls it.
+//! `report` tells what came out. `live` does the same with frames on a wire, `load` with
+//! whole lists. `cargo xtask bench packet` calls it.
 
 #![forbid(unsafe_code)]
 
 mod code;
 #[path = "../../../filter-ebpf/bench/packet/crowd.rs"]
 mod crowd;
+mod goals;
 mod lists;
 mod live;
+mod load;
 mod plan;
 mod report;
 mod rivals;
@@ -41,6 +44,9 @@ struct Arguments {
     /// Live frames over a wire instead: filterd beside whatever else drops packets
     #[arg(long)]
     live: bool,
+    /// Whole lists instead: how long until they filter, and how much memory they take
+    #[arg(long, conflicts_with = "live")]
+    load: bool,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -61,6 +67,9 @@ fn main() -> Result<()> {
         .with_context(|| format!("cannot read {}", arguments.object.display()))?;
     if arguments.live {
         return live::run(&Stage::new(&object), arguments.short, arguments.json, arguments.page.as_deref());
+    }
+    if arguments.load {
+        return load::run(&Stage::new(&object), arguments.short, arguments.json, arguments.page.as_deref());
     }
     let plan = Plan::new(arguments.short, arguments.full);
     let stage = Stage::new(&object);

@@ -93,7 +93,7 @@ impl Plan {
         }
         let subjects = subjects(&sizes, short);
         let measurements = measurements(&subjects);
-        let (rounds, packets) = if short { (7, 200_000) } else { (31, 500_000) };
+        let (rounds, packets) = if short { (7, 200_000) } else { (15, 500_000) };
         Self { subjects, measurements, rounds, packets }
     }
 

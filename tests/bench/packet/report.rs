@@ -8,6 +8,7 @@ use filterd_measure::tables::{Table, grouped};
 use serde_json::{Value, json};
 
 use crate::code::{Code, Program};
+use crate::goals;
 use crate::plan::{Measurement, PREFIXES, Pace, Peer, Plan, RIVALS, Senders, Spec};
 use crate::rounds::Measured;
 
@@ -77,7 +78,7 @@ impl Report<'_> {
 
     fn tables(&self) -> Vec<Table> {
         let costs = PACES.into_iter().map(|(pace, title)| self.costs(pace, title));
-        costs.chain([self.ratios(), self.code_table()]).collect()
+        costs.chain([self.ratios(), self.code_table(), goals::table(self)]).collect()
     }
 
     fn costs(&self, pace: Pace, title: &str) -> Table {
@@ -145,7 +146,8 @@ impl Report<'_> {
         }
     }
 
-    fn find(&self, spec: Spec, senders: Senders, pace: Pace) -> Option<&Measured> {
+    /// What came out for one of them.
+    pub fn find(&self, spec: Spec, senders: Senders, pace: Pace) -> Option<&Measured> {
         let is_it = |what: &Measurement| {
             self.plan.subjects[what.subject] == spec && what.senders == senders && what.pace == pace
         };

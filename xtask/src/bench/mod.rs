@@ -1,6 +1,7 @@
 //! `bench`: what filterd costs, side by side with its peers and its limits.
 
 mod live;
+mod load;
 mod packet;
 mod userspace;
 
@@ -14,6 +15,8 @@ pub enum Bench {
     Packet(packet::Packet),
     /// What a frame on a wire costs, beside whatever else drops packets
     Live(live::Live),
+    /// What it takes to have a list: time, memory, and one address more
+    Load(load::Load),
     /// What the filter costs as a library, beside the crates that one would take instead; needs no root
     Filter(userspace::Filter),
     /// The tables of the cuckoo filter's paper, with the filters that it was measured against; needs no root
@@ -25,6 +28,7 @@ impl Bench {
         match self {
             Self::Packet(packet) => packet.run(),
             Self::Live(live) => live.run(),
+            Self::Load(load) => load.run(),
             Self::Filter(filter) => filter.run(),
             Self::Paper(paper) => paper.run("paper", &[]),
         }

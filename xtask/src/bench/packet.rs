@@ -4,6 +4,8 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use xtask::{debian, ebpf, process, toolchain, workspace};
 
+use crate::build::{self, Profile};
+
 /// How thoroughly, and for whom.
 #[derive(Debug, Args)]
 pub struct Packet {
@@ -44,10 +46,10 @@ pub fn measure(flags: &[(&str, bool)], page: &str) -> Result<()> {
     ensure!(process::is_root(), "only root may load programs\n       try it again with sudo");
     debian::provide(&TOOLS)?;
     let object = ebpf::build_benches(&toolchain::ensure()?)?.join("bench-packet");
-    process::run(workspace::cargo().args(["build", "--quiet", "--release", "--package", "filter-daemon"]))?;
+    let daemon = build::daemon(Profile::Release)?;
     let mut cargo = workspace::cargo();
     cargo.args(["bench", "--quiet", "--package", "filterd-tests", "--bench", "packet", "--"]);
-    cargo.env("FILTERD_BENCH_PACKET", object);
+    cargo.env("FILTERD_BENCH_PACKET", object).env("FILTERD_BIN", daemon);
     cargo.args(flags.iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
     if !flags.contains(&("--short", true)) {
         cargo.arg("--page").arg(workspace::root().join(page));

@@ -1,0 +1,97 @@
+//! filterd: the daemon as shipped, on a wire of its own.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use aya::maps::{Map, MapData, MapInfo, ProgramArray};
+use aya::programs::{ProgramFd, ProgramInfo, loaded_programs};
+use filterd::control::client::Client;
+use filterd::control::wire::{Add, Changed, Request};
+use harness::Net;
+
+use super::{Fill, kernel, timed};
+use crate::lists;
+
+/// A daemon with a list, and a line to it.
+pub struct Holding {
+    net: Net,
+    client: RefCell<Client>,
+}
+
+/// Loads a list in both ways.
+pub fn fills(entries: u32) -> Result<Vec<Fill>> {
+    let text = lists::lines(entries);
+    let (file, bytes) = reloaded(&text)?;
+    let (file6, bytes6) = reloaded(&lists::networks(entries))?;
+    let net = Net::with_filterd("");
+    let (_, input) = timed(|| net.filterd_reading(["add", "-"], &text).succeeds());
+    let fill = |way, took: Duration, bytes| Fill { way, entries, seconds: vec![took.as_secs_f64()], bytes };
+    Ok(vec![
+        fill("filterd, list file", file, Some(bytes)),
+        fill("filterd, list file of IPv6 /64s", file6, Some(bytes6)),
+        fill("filterd add -", input, None),
+    ])
+}
+
+/// How long until a running daemon has taken in a list, and the memory of its maps.
+fn reloaded(list: &str) -> Result<(Duration, u64)> {
+    let net = Net::with_filterd("lists: [{name: crowd, path: $HOME/crowd.txt}]");
+    net.file("crowd.txt", list);
+    let (_, took) = timed(|| net.filterd(["reload"]).succeeds());
+    Ok((took, memory(net.home().pins())?))
+}
+
+/// A daemon with a list of so many.
+pub fn holding(entries: u32, durable: bool) -> Holding {
+    let mut net = Net::new();
+    net.file("crowd.txt", &lists::lines(entries));
+    net.start(&format!("durable: {durable}\nlists: [{{name: crowd, path: $HOME/crowd.txt}}]"));
+    let client = Client::connect(&net.home().socket()).expect("it listens");
+    Holding { net, client: RefCell::new(client) }
+}
+
+impl Holding {
+    /// Adds an address by a command.
+    pub fn command(&self, address: &str) -> Duration {
+        timed(|| self.net.filterd(["add", address]).succeeds()).1
+    }
+
+    /// Adds an address over the line that is open.
+    pub fn call(&self, address: &str) -> Result<Duration> {
+        let add = Request::Add(Add { targets: vec![address.to_owned()], ..Add::default() });
+        let (changed, took) = timed(|| self.client.borrow_mut().call::<Changed>(&add));
+        changed.context("filterd does not add")?;
+        Ok(took)
+    }
+
+    /// Stores another's judge into the slot, and then the own one again: all that switching asks of the kernel.
+    pub fn switch(&self, other: &Self) -> Result<Duration> {
+        let pins = self.net.home().pins();
+        let judges = [judge(other.net.home().pins())?, judge(pins)?];
+        let mut slot = ProgramArray::try_from(Map::ProgramArray(MapData::from_pin(pins.join("next"))?))?;
+        let (stored, took) = timed(|| judges.iter().try_for_each(|judge| slot.set(0, judge, 0)));
+        stored.context("cannot switch")?;
+        Ok(took / 2)
+    }
+}
+
+fn judge(pins: &Path) -> Result<ProgramFd> {
+    let counters = MapInfo::from_pin(pins.join("counters"))?.id();
+    let is_ours = |program: &ProgramInfo| {
+        let maps = program.map_ids().ok().flatten().unwrap_or_default();
+        program.name_as_str() == Some("filterd_judge") && maps.contains(&counters)
+    };
+    let newest = loaded_programs().flatten().filter(is_ours).max_by_key(ProgramInfo::id);
+    Ok(newest.context("no judge is loaded")?.fd()?)
+}
+
+/// Bytes of all maps pinned here: the slot, the counters, and the tables in a directory of their own.
+fn memory(pins: &Path) -> Result<u64> {
+    let tables = fs::read_dir(pins.join("tables"))?.map(|entry| Ok(entry?.path()));
+    let others = ["next", "counters"].map(|name| Ok(pins.join(name)));
+    let maps = tables.chain(others).collect::<Result<Vec<_>>>()?;
+    maps.iter().map(|pin| kernel::bytes(MapInfo::from_pin(pin)?.id())).sum()
+}

@@ -1,0 +1,46 @@
+//! What was aimed at, and whether it holds here. What was not measured is not in the table.
+
+use filterd_measure::tables::Table;
+
+use super::report::Outcome;
+
+const MILLION: u32 = 1_000_000;
+const TEN_MILLION: u32 = 10_000_000;
+const FILE: &str = "filterd, list file";
+
+/// Goal, measured, holds.
+pub fn table(outcome: &Outcome) -> Table {
+    let ratio = |dividend: Option<f64>, divisor: Option<f64>| Some(dividend? / divisor?);
+    let own = outcome.loaded(FILE, MILLION);
+    let command = |way: &str| ratio(outcome.added(way, MILLION), outcome.added("ipset add", MILLION));
+    let mut rows = vec![
+        most("bytes an IPv4 entry, 1 M", outcome.each(FILE, MILLION), 2.2),
+        most("bytes an IPv4 entry, 10 M", outcome.each(FILE, TEN_MILLION), 1.75),
+        most("bytes an IPv6 entry, 1 M", outcome.each("filterd, list file of IPv6 /64s", MILLION), 9.0),
+        most("seconds until 1 M lines filter", own, 0.3),
+        least("ipset restore ÷ filterd, 1 M", ratio(outcome.loaded("ipset restore", MILLION), own), 7.0),
+        most("filterd add ÷ ipset add, durable, 1 M", command("filterd add, durable"), 1.0),
+        most("filterd add ÷ ipset add, not durable, 1 M", command("filterd add, not durable"), 1.0),
+        most("µs to switch, 1 M", outcome.added("a new instance into its slot", MILLION), 200.0),
+    ];
+    for (size, name) in [(100, "100"), (MILLION, "1 M"), (TEN_MILLION, "10 M")] {
+        let ways = [("socket, not durable", 100.0), ("socket, durable", 1_000.0)];
+        rows.extend(ways.map(|(way, limit)| {
+            most(&format!("µs for one add, {way}, {name}"), outcome.added(way, size), limit)
+        }));
+    }
+    let heads = ["goal", "measured", "holds"].map(str::to_owned);
+    Table { title: "Goals".to_owned(), heads: heads.into(), rows: rows.into_iter().flatten().collect() }
+}
+
+fn most(goal: &str, measured: Option<f64>, limit: f64) -> Option<Vec<String>> {
+    measured.map(|measured| row(format!("{goal} ≤ {limit}"), measured, measured <= limit))
+}
+
+fn least(goal: &str, measured: Option<f64>, limit: f64) -> Option<Vec<String>> {
+    measured.map(|measured| row(format!("{goal} ≥ {limit}"), measured, measured >= limit))
+}
+
+fn row(goal: String, measured: f64, holds: bool) -> Vec<String> {
+    vec![goal, format!("{measured:.2}"), if holds { "yes" } else { "no" }.to_owned()]
+}

@@ -1,0 +1,85 @@
+//! What it takes to have a list: how long until it filters, how much memory of the kernel it holds, and how long one
+//! more address takes. Each contender has a network namespace of its own; all take their turns.
+
+mod filterd;
+mod goals;
+mod kernel;
+mod report;
+mod tools;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use filterd_measure::figures::Figures;
+
+use crate::subject::Stage;
+
+use report::{Fill, Single};
+
+/// What is measured, how often.
+#[derive(Debug)]
+struct Extent {
+    sizes: &'static [u32],
+    /// How often each list is loaded.
+    loads: usize,
+    /// How often one address is added.
+    singles: u32,
+}
+
+const SHORT: Extent = Extent { sizes: &[100, 100_000, 1_000_000], loads: 3, singles: 21 };
+const USUAL: Extent = Extent { sizes: &[100, 100_000, 1_000_000, 10_000_000], loads: 5, singles: 101 };
+
+/// Measures, and tells.
+pub fn run(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> Result<()> {
+    let extent = if short { SHORT } else { USUAL };
+    let (mut fills, mut singles) = (Vec::new(), Vec::new());
+    for &entries in extent.sizes {
+        eprintln!("{entries} entries");
+        // The largest list takes some of them a minute.
+        let loads = if entries > 1_000_000 { 1 } else { extent.loads };
+        let mut rounds = Vec::new();
+        for _ in 0..loads {
+            rounds.push([filterd::fills(entries)?, tools::fills(entries)?].concat());
+        }
+        fills.extend(report::merged(&rounds));
+        fills.extend(kernel::fills(stage, entries)?);
+        singles.extend(single(entries, extent.singles)?);
+    }
+    report::tell(&report::Outcome { fills, singles }, json, page)
+}
+
+/// One more address to a list of so many: all ways in turn.
+fn single(entries: u32, times: u32) -> Result<Vec<Single>> {
+    let daemons = [true, false].map(|durable| filterd::holding(entries, durable));
+    let tools = tools::holding(entries)?;
+    let mut samples: Vec<(&str, Vec<f64>)> = Vec::new();
+    for number in 1..=times {
+        // Whom nobody has listed yet.
+        let address = crate::lists::address(entries + number);
+        let other = crate::lists::address(entries + times + number);
+        let each = [
+            ("a process that does nothing", tools.nothing()),
+            ("filterd add, durable", daemons[0].command(&address)),
+            ("filterd add, not durable", daemons[1].command(&address)),
+            ("ipset add", tools.ipset(&address)),
+            ("nft add element", tools.nft(&address)),
+            ("socket, durable", daemons[0].call(&other)?),
+            ("socket, not durable", daemons[1].call(&other)?),
+            ("a new instance into its slot", daemons[0].switch(&daemons[1])?),
+        ];
+        for (at, (name, took)) in each.into_iter().enumerate() {
+            if samples.len() <= at {
+                samples.push((name, Vec::new()));
+            }
+            samples[at].1.push(took.as_secs_f64() * 1e6);
+        }
+    }
+    let row = |(way, samples): (&'static str, _)| Single { way, entries, microseconds: Figures::of(samples) };
+    Ok(samples.into_iter().map(row).collect())
+}
+
+fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+    let begun = Instant::now();
+    (act(), begun.elapsed())
+}

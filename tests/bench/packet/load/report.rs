@@ -1,0 +1,152 @@
+//! What came out of loading lists.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use filterd_measure::figures::Figures;
+use filterd_measure::machine;
+use filterd_measure::tables::{Table, grouped};
+use serde_json::json;
+
+/// A list that was loaded.
+#[derive(Clone, Debug)]
+pub struct Fill {
+    pub way: &'static str,
+    pub entries: u32,
+    /// One for each time.
+    pub seconds: Vec<f64>,
+    /// Of the kernel's memory, where that is known.
+    pub bytes: Option<u64>,
+}
+
+/// One address more.
+#[derive(Debug)]
+pub struct Single {
+    pub way: &'static str,
+    pub entries: u32,
+    pub microseconds: Figures,
+}
+
+/// All of it.
+#[derive(Debug)]
+pub struct Outcome {
+    pub fills: Vec<Fill>,
+    pub singles: Vec<Single>,
+}
+
+/// The same fills of several rounds as one; of their sizes the middle one, since others use the memory, too.
+pub fn merged(rounds: &[Vec<Fill>]) -> Vec<Fill> {
+    let merge = |at: usize| {
+        let each = || rounds.iter().map(move |round| &round[at]);
+        let mut bytes: Vec<u64> = each().filter_map(|fill| fill.bytes).collect();
+        bytes.sort_unstable();
+        let seconds = each().flat_map(|fill| fill.seconds.iter().copied()).collect();
+        Fill { seconds, bytes: bytes.get(bytes.len() / 2).copied(), ..rounds[0][at].clone() }
+    };
+    (0..rounds[0].len()).map(merge).collect()
+}
+
+/// Prints everything, and writes the page.
+pub fn tell(outcome: &Outcome, json: bool, page: Option<&Path>) -> Result<()> {
+    let head = format!("{}. {METHOD}", machine::describe());
+    let tables = [outcome.seconds(), outcome.bytes(), outcome.singles(), super::goals::table(outcome)];
+    if let Some(page) = page {
+        let tables: Vec<_> = tables.iter().map(Table::markdown).collect();
+        let text = format!(
+            "# Loading lists\n\nMade by `cargo xtask bench load`; do not edit.\n\n{head}\n\n{}",
+            tables.join("\n")
+        );
+        std::fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))?;
+    }
+    if json {
+        let tables: Vec<_> = tables.iter().map(Table::json).collect();
+        println!("{:#}", json!({"version": 1, "machine": machine::describe(), "tables": tables}));
+    } else {
+        let tables: Vec<_> = tables.iter().map(Table::text).collect();
+        println!("{head}\n\n{}", tables.join("\n"));
+    }
+    Ok(())
+}
+
+const METHOD: &str = "Times are on the wall, medians, from the start of the command to its end; filterd's daemon is \
+    running, its list is empty before. BPF maps are filled by one system call an address. Bytes are what the kernel \
+    has charged for all maps (BPF), what the tool says (ipset), and by how much the kernel's own memory grew \
+    meanwhile (nft, which says nothing).";
+
+impl Outcome {
+    /// The median of a way at a size.
+    pub fn loaded(&self, way: &str, entries: u32) -> Option<f64> {
+        Some(Figures::of(self.fill(way, entries)?.seconds.clone()).median)
+    }
+
+    /// Bytes an entry.
+    pub fn each(&self, way: &str, entries: u32) -> Option<f64> {
+        Some(self.fill(way, entries)?.bytes? as f64 / f64::from(entries))
+    }
+
+    /// The median of a way of adding one more, in microseconds.
+    pub fn added(&self, way: &str, entries: u32) -> Option<f64> {
+        Some(self.single(way, entries)?.microseconds.median)
+    }
+
+    fn fill(&self, way: &str, entries: u32) -> Option<&Fill> {
+        self.fills.iter().find(|fill| fill.way == way && fill.entries == entries)
+    }
+
+    fn single(&self, way: &str, entries: u32) -> Option<&Single> {
+        self.singles.iter().find(|single| single.way == way && single.entries == entries)
+    }
+
+    fn seconds(&self) -> Table {
+        self.table("Seconds until a list filters", self.ways(), |way, entries| {
+            Some(format!("{:.3}", self.loaded(way, entries)?))
+        })
+    }
+
+    fn bytes(&self) -> Table {
+        self.table("Bytes of the kernel's memory an entry", self.ways(), |way, entries| {
+            Some(format!("{:.2}", self.each(way, entries)?))
+        })
+    }
+
+    fn singles(&self) -> Table {
+        let mut ways = Vec::new();
+        self.singles.iter().for_each(|single| note(&mut ways, single.way));
+        self.table("Microseconds for one address more", ways, |way, entries| {
+            let figures = self.single(way, entries)?.microseconds;
+            Some(format!("{:.0} ({:.0}…{:.0})", figures.median, figures.low, figures.high))
+        })
+    }
+
+    fn ways(&self) -> Vec<&'static str> {
+        let mut ways = Vec::new();
+        self.fills.iter().for_each(|fill| note(&mut ways, fill.way));
+        ways
+    }
+
+    fn table(
+        &self,
+        title: &str,
+        ways: Vec<&'static str>,
+        cell: impl Fn(&str, u32) -> Option<String>,
+    ) -> Table {
+        let mut sizes: Vec<u32> = self.fills.iter().map(|fill| fill.entries).collect();
+        sizes.dedup();
+        let row = |way: &'static str| {
+            let cells = sizes.iter().map(|&size| cell(way, size).unwrap_or_default());
+            [way.to_owned()].into_iter().chain(cells).collect()
+        };
+        let heads = sizes.iter().map(|&size| grouped(size.into()));
+        Table {
+            title: title.to_owned(),
+            heads: ["entries".to_owned()].into_iter().chain(heads).collect(),
+            rows: ways.into_iter().map(row).collect(),
+        }
+    }
+}
+
+fn note(ways: &mut Vec<&'static str>, way: &'static str) {
+    if !ways.contains(&way) {
+        ways.push(way);
+    }
+}
