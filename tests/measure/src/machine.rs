@@ -4,13 +4,19 @@ use std::fs;
 
 use nix::sys::utsname::uname;
 
-/// One line: processor, how many of it, how much cache, and the kernel.
+/// One line: processor, how many of it, how much cache, the kernel, and how busy it all was.
 pub fn describe() -> String {
     let kernel =
         uname().map_or_else(|_| "?".to_owned(), |name| name.release().to_string_lossy().into_owned());
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let processors = text.lines().filter(|line| line.starts_with("processor")).count();
-    format!("{processors} × {}, {}, Linux {kernel}", processor(&text), caches())
+    format!("{processors} × {}, {}, Linux {kernel}, load average {}", processor(&text), caches(), load())
+}
+
+/// How many wanted a processor at a time, in the last five minutes.
+fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').nth(1).unwrap_or("?").to_owned()
 }
 
 fn processor(text: &str) -> String {
