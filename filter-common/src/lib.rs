@@ -20,6 +20,7 @@ pub mod settings;
 pub mod stash;
 pub mod target;
 pub mod verdict;
+pub mod width;
 mod words;
 
-pub use words::{Words, WordsMut};
+pub use words::{Rest, Words, WordsMut};

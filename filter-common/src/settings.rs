@@ -19,22 +19,18 @@ pub const NETWORKS4: Setting = 1;
 pub const ADDRESSES4: Setting = 2;
 /// Index bits of the IPv4 table.
 pub const INDEX_BITS4: Setting = 3;
-/// Bits of one of its lanes.
-pub const LANE_BITS4: Setting = 4;
-/// One in each of its lanes.
-pub const LANE_ONES4: Setting = 5;
-/// The word of its map at which its stash begins.
-pub const STASH4: Setting = 6;
+/// The lowest bit of each of its lanes.
+pub const LANE_ONES4: Setting = 4;
+/// The highest bit of each of its lanes.
+pub const LANE_HIGHS4: Setting = 5;
 /// Are IPv6 /64s looked up? (0 or 1)
-pub const NETS64: Setting = 7;
+pub const NETS64: Setting = 6;
 /// How many other IPv6 lengths are looked up.
-pub const LENGTHS6: Setting = 8;
+pub const LENGTHS6: Setting = 7;
 /// Index bits of the IPv6 table.
-pub const INDEX_BITS6: Setting = 9;
-/// The word of its map at which its stashes begin.
-pub const STASH6: Setting = 10;
+pub const INDEX_BITS6: Setting = 8;
 /// Key of the IPv4 permutation.
-pub const KEY4: Setting = 11;
+pub const KEY4: Setting = 9;
 /// Key of the /64 permutation.
 pub const KEY64: Setting = KEY4 + permutation::KEY_WORDS;
 /// Key of the IPv6 hash.

@@ -1,4 +1,4 @@
-//! The stash: a small exact set behind a table's buckets, for entries on the move or waiting for a path.
+//! The stash: a small exact set before a table's buckets, for entries on the move or waiting for a path.
 //!
 //! While it is empty a packet pays for it with one load of a hot word. An entry is known here by the bits of its
 //! token, aligned to the top: the highest choose a set of eight ways, one cache line, and the rest is stored, so
@@ -15,7 +15,7 @@ const SET_BITS: u32 = 9;
 const SETS: u32 = 1 << SET_BITS;
 const WAYS: u32 = 8;
 
-/// The stash that begins at one word of a map.
+/// One of the stashes that a map begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct Stash<W> {
     words: W,
@@ -23,10 +23,10 @@ pub struct Stash<W> {
 }
 
 impl<W: Words> Stash<W> {
-    /// The stash in `words` from the word `base` on.
+    /// The stash of this number in `words`.
     #[inline(always)]
-    pub const fn new(words: W, base: u32) -> Self {
-        Self { words, base }
+    pub const fn new(words: W, number: u32) -> Self {
+        Self { words, base: number * WORDS }
     }
 
     /// How many entries it holds. Zero is all that most packets ask.
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn an_entry_is_found_from_its_insertion_to_its_removal() {
         let words = vec![Cell::new(0); 2 * WORDS as usize];
-        let (stash, neighbour) = (Stash::new(&words[..], 0), Stash::new(&words[..], WORDS));
+        let (stash, neighbour) = (Stash::new(&words[..], 0), Stash::new(&words[..], 1));
         for bits in [0, 1 << 9, u64::MAX] {
             assert!(stash.insert(bits) && stash.insert(bits));
             assert!(stash.holds(bits) && stash.count() == 1);

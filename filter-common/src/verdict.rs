@@ -2,7 +2,7 @@
 
 use crate::cuckoo::bucket::{Found, Lanes};
 use crate::cuckoo::exact::Exact;
-use crate::cuckoo::six::{OTHER_STASH, Six, fingerprint};
+use crate::cuckoo::six::{OTHER_STASH, STASHES, Six, fingerprint};
 use crate::hash::{Address6, Hash};
 use crate::packet::{self, Frame, Source};
 use crate::permutation::Permutation;
@@ -99,12 +99,14 @@ impl Verdict {
 pub trait Tables {
     /// One of its settings.
     fn setting(&self, setting: Setting) -> u64;
-    /// IPv4 addresses: buckets, and a stash behind them.
-    fn addresses(&self) -> impl Words;
+    /// One of those that are smaller than 2^32.
+    fn small_setting(&self, setting: Setting) -> u32;
+    /// IPv4 addresses: a stash, and buckets behind it.
+    fn addresses(&self) -> Option<impl Words>;
     /// IPv4 prefixes: bits.
-    fn networks(&self) -> impl Words;
-    /// IPv6 prefixes: buckets, and two stashes behind them.
-    fn six(&self) -> impl Words;
+    fn networks(&self) -> Option<impl Words>;
+    /// IPv6 prefixes: two stashes, and buckets behind them.
+    fn six(&self) -> Option<impl Words>;
 }
 
 /// What becomes of `frame`?
@@ -133,7 +135,7 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
 
 #[inline(always)]
 fn judge4(address: u32, tables: &impl Tables) -> Reason {
-    if tables.setting(settings::NETWORKS4) != 0 && networks::covers(&tables.networks(), address) {
+    if tables.setting(settings::NETWORKS4) != 0 && is_in_network4(address, tables) {
         return Reason::Network4;
     }
     if tables.setting(settings::ADDRESSES4) != 0 && holds_address4(address, tables) {
@@ -142,16 +144,22 @@ fn judge4(address: u32, tables: &impl Tables) -> Reason {
     Reason::Unlisted
 }
 
+#[inline(always)]
+fn is_in_network4(address: u32, tables: &impl Tables) -> bool {
+    tables.networks().is_some_and(|bits| networks::covers(&bits, address))
+}
+
 /// Both buckets are loaded before either is compared, and one branch decides: a hit costs what a miss costs.
 #[inline(always)]
 fn holds_address4(address: u32, tables: &impl Tables) -> bool {
+    let Some(words) = tables.addresses() else { return false };
+    let buckets = words.rest(stash::WORDS);
     let scheme = exact4(tables);
     let shuffled = scheme.shuffle(u64::from(address));
     let [first, second] = scheme.homes_of_shuffled(shuffled);
-    let buckets = tables.addresses();
     let (first_word, second_word) = (buckets.load(first.bucket), buckets.load(second.bucket));
     lanes4(tables).either((first_word, first.code), (second_word, second.code))
-        || stashed(buckets, tables.setting(settings::STASH4) as u32, scheme.token_bits(shuffled))
+        || stashed(&words, 0, scheme.token_bits(shuffled))
 }
 
 #[inline(always)]
@@ -159,7 +167,7 @@ fn judge6(address: Address6, tables: &impl Tables) -> Reason {
     if tables.setting(settings::NETS64) != 0 && holds_net64(address, tables) {
         return Reason::Net64;
     }
-    if holds_other6(address, tables) {
+    if tables.setting(settings::LENGTHS6) != 0 && holds_other6(address, tables) {
         return Reason::Other6;
     }
     Reason::Unlisted
@@ -167,22 +175,22 @@ fn judge6(address: Address6, tables: &impl Tables) -> Reason {
 
 #[inline(always)]
 fn holds_net64(address: Address6, tables: &impl Tables) -> bool {
+    let Some(words) = tables.six() else { return false };
     let scheme = six(tables);
     let shuffled = scheme.exact().shuffle(address.high);
-    holds6(tables, scheme.exact().homes_of_shuffled(shuffled))
-        || stashed(tables.six(), tables.setting(settings::STASH6) as u32, shuffled)
+    holds6(&words, scheme.exact().homes_of_shuffled(shuffled)) || stashed(&words, 0, shuffled)
 }
 
 #[inline(always)]
 fn holds_other6(address: Address6, tables: &impl Tables) -> bool {
+    let Some(words) = tables.six() else { return false };
     let (scheme, hash) = (six(tables), Hash::new(key(tables, settings::KEY6)));
     let mut number = 0;
     while number < settings::MOST_LENGTHS && (number as u64) < tables.setting(settings::LENGTHS6) {
         let at = settings::LENGTH + number * settings::LENGTH_WORDS;
         let mask = Address6 { high: tables.setting(at + 1), low: tables.setting(at + 2) };
         let key = fingerprint(&hash, address.masked(mask), tables.setting(at));
-        let stash = tables.setting(settings::STASH6) as u32 + OTHER_STASH * stash::WORDS;
-        if holds6(tables, scheme.hashed().homes_of(key)) || stashed(tables.six(), stash, key.code) {
+        if holds6(&words, scheme.hashed().homes_of(key)) || stashed(&words, OTHER_STASH, key.code) {
             return true;
         }
         number += 1;
@@ -192,14 +200,14 @@ fn holds_other6(address: Address6, tables: &impl Tables) -> bool {
 
 /// Without a branch for each slot: the verifier would follow every one of them, for every length in use.
 #[inline(always)]
-fn holds6(tables: &impl Tables, homes: [cuckoo::scheme::Home; 2]) -> bool {
+fn holds6(words: &impl Words, homes: [cuckoo::scheme::Home; 2]) -> bool {
     const WORDS: u32 = cuckoo::geometry::Geometry::six(7).bucket_words();
-    let words = tables.six();
+    let buckets = words.rest(STASHES * stash::WORDS);
     let mut found = Found::NONE;
     for home in homes {
         let mut word = 0;
         while word < WORDS {
-            found.note(words.load(home.bucket * WORDS + word), home.code);
+            found.note(buckets.load(home.bucket * WORDS + word), home.code);
             word += 1;
         }
     }
@@ -207,26 +215,26 @@ fn holds6(tables: &impl Tables, homes: [cuckoo::scheme::Home; 2]) -> bool {
 }
 
 #[inline(always)]
-fn stashed(words: impl Words, base: u32, bits: u64) -> bool {
-    let stash = Stash::new(words, base);
+fn stashed(words: &impl Words, number: u32, bits: u64) -> bool {
+    let stash = Stash::new(words, number);
     stash.count() != 0 && stash.holds(bits)
 }
 
 #[inline(always)]
 fn exact4(tables: &impl Tables) -> Exact {
     let permutation = Permutation::new(32, key(tables, settings::KEY4));
-    Exact::new(permutation, tables.setting(settings::INDEX_BITS4) as u32, 1)
+    Exact::new(permutation, tables.small_setting(settings::INDEX_BITS4), 1)
 }
 
 #[inline(always)]
 fn lanes4(tables: &impl Tables) -> Lanes {
-    Lanes::from_settings(tables.setting(settings::LANE_BITS4), tables.setting(settings::LANE_ONES4))
+    Lanes::from_settings(tables.setting(settings::LANE_ONES4), tables.setting(settings::LANE_HIGHS4))
 }
 
 #[inline(always)]
 fn six(tables: &impl Tables) -> Six {
     let permutation = Permutation::new(64, key(tables, settings::KEY64));
-    Six::new(permutation, tables.setting(settings::INDEX_BITS6) as u32)
+    Six::new(permutation, tables.small_setting(settings::INDEX_BITS6))
 }
 
 #[inline(always)]

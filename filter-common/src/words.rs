@@ -4,8 +4,14 @@ use core::cell::Cell;
 
 /// Words that can be read one at a time, each by a single load.
 pub trait Words {
-    /// The word at `index`, or zero beyond the end.
+    /// The word at `index`, which is one of them.
     fn load(&self, index: u32) -> u64;
+
+    /// Those from the word `first` on.
+    #[inline(always)]
+    fn rest(&self, first: u32) -> impl Words {
+        Rest { words: self, first }
+    }
 }
 
 /// Words that can also be changed, each by a single store.
@@ -16,10 +22,46 @@ pub trait WordsMut: Words {
     fn store(&self, index: u32, word: u64);
 }
 
+/// All but the first of some words.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest<W> {
+    words: W,
+    first: u32,
+}
+
+impl<W> Rest<W> {
+    /// Those of `words` from the word `first` on.
+    pub const fn new(words: W, first: u32) -> Self {
+        Self { words, first }
+    }
+
+    /// All of them.
+    pub const fn all(&self) -> &W {
+        &self.words
+    }
+}
+
+impl<W: Words> Words for Rest<W> {
+    fn load(&self, index: u32) -> u64 {
+        self.words.load(self.first + index)
+    }
+}
+
+impl<W: WordsMut> WordsMut for Rest<W> {
+    fn store(&self, index: u32, word: u64) {
+        self.words.store(self.first + index, word);
+    }
+}
+
 impl<W: Words + ?Sized> Words for &W {
     #[inline(always)]
     fn load(&self, index: u32) -> u64 {
         (**self).load(index)
+    }
+
+    #[inline(always)]
+    fn rest(&self, first: u32) -> impl Words {
+        (**self).rest(first)
     }
 }
 
@@ -33,7 +75,7 @@ impl<W: WordsMut + ?Sized> WordsMut for &W {
 /// Plain memory, for tables that nobody reads yet.
 impl Words for [Cell<u64>] {
     fn load(&self, index: u32) -> u64 {
-        self.get(index as usize).map_or(0, Cell::get)
+        self[index as usize].get()
     }
 }
 

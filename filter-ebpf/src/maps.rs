@@ -6,20 +6,21 @@
 
 use aya_ebpf::btf_maps::{Array, PerCpuArray};
 use aya_ebpf::macros::btf_map;
+use filter_common::Words;
 use filter_common::settings::{self, Setting, Settings};
 use filter_common::verdict::{Reason, Tables};
-use filter_common::{Words, networks, stash};
 
 /// BPF_F_MMAPABLE: the daemon writes these maps through a window in its own memory.
 const MMAPABLE: usize = 1 << 10;
 
-/// Sizes of tables are set when they are loaded; these are the smallest.
 #[btf_map]
-static ADDRESSES: Array<u64, { (256 + stash::WORDS) as usize }, MMAPABLE> = Array::new();
+static ADDRESSES: Map = Array::new();
 #[btf_map]
-static NETWORKS: Array<u64, { networks::WORDS as usize }, MMAPABLE> = Array::new();
+static NETWORKS: Map = Array::new();
 #[btf_map]
-static SIX: Array<u64, { (512 + 2 * stash::WORDS) as usize }, MMAPABLE> = Array::new();
+static SIX: Map = Array::new();
+
+type Map = Array<u64, 1, MMAPABLE>;
 
 /// Packets by reason.
 #[btf_map]
@@ -40,31 +41,49 @@ impl Tables for Maps {
     }
 
     #[inline(always)]
-    fn addresses(&self) -> impl Words {
-        Window(&ADDRESSES)
+    fn small_setting(&self, setting: Setting) -> u32 {
+        let halves = (&raw const SETTINGS[setting]).cast::<u32>();
+        let low = if cfg!(target_endian = "little") { 0 } else { 1 };
+        // SAFETY: as above; a word has two halves.
+        unsafe { halves.wrapping_add(low).read_volatile() }
     }
 
     #[inline(always)]
-    fn networks(&self) -> impl Words {
-        Window(&NETWORKS)
+    fn addresses(&self) -> Option<impl Words> {
+        Window::of(&ADDRESSES)
     }
 
     #[inline(always)]
-    fn six(&self) -> impl Words {
-        Window(&SIX)
+    fn networks(&self) -> Option<impl Words> {
+        Window::of(&NETWORKS)
+    }
+
+    #[inline(always)]
+    fn six(&self) -> Option<impl Words> {
+        Window::of(&SIX)
     }
 }
 
 /// A map as words.
-struct Window<const WORDS: usize>(&'static Array<u64, WORDS, MMAPABLE>);
+struct Window(*const u64);
 
-impl<const WORDS: usize> Words for Window<WORDS> {
+impl Window {
+    #[inline(always)]
+    fn of(map: &'static Map) -> Option<Self> {
+        map.get_ptr(0).map(Self)
+    }
+}
+
+impl Words for Window {
     #[inline(always)]
     fn load(&self, index: u32) -> u64 {
-        match self.0.get_ptr(index) {
-            // SAFETY: the map gave this pointer to a word of its own, which lives as long as the program runs.
-            Some(word) => unsafe { word.read_volatile() },
-            None => 0,
-        }
+        // SAFETY: the map gave this pointer to its words, which live as long as the program runs, and the verifier has
+        // made sure that this is one of them.
+        unsafe { self.0.wrapping_add(index as usize).read_volatile() }
+    }
+
+    #[inline(always)]
+    fn rest(&self, first: u32) -> impl Words {
+        Self(self.0.wrapping_add(first as usize))
     }
 }

@@ -7,9 +7,11 @@ use std::path::Path;
 use std::thread::scope;
 
 use aya::Ebpf;
-use aya::maps::{Array, Map, MapData, ProgramArray};
+use aya::maps::{Array, MapData, ProgramArray};
 use aya::programs::{TestRun, TestRunOptions, Xdp};
 use filter_common::cuckoo::geometry::Geometry;
+use filter_common::stash;
+use filterd::kernel::window::Window;
 use harness::{Frame, Home};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
@@ -159,19 +161,18 @@ fn load(filter: &Filter) -> f64 {
     occupancy.entries as f64 * 100.0 / geometry.slots() as f64
 }
 
-/// The stash behind the buckets.
-struct Stash(Array<MapData, u64>);
+/// The stash before the buckets.
+struct Stash(Window);
 
 impl Stash {
     fn of(pins: &Path) -> Self {
         let mut tables = fs::read_dir(pins.join("tables")).expect("tables are pinned").flatten();
         let map = MapData::from_pin(tables.next().expect("there is one").path()).expect("it is a map");
-        Self(Map::Array(map).try_into().expect("it is an array"))
+        Self(Window::open(map.fd(), stash::WORDS).expect("its beginning can be mapped"))
     }
 
     /// Its hot word.
     fn count(&self) -> u64 {
-        let geometry = Geometry::exact4_for(LISTED as u64).expect("there is such a table");
-        self.0.get(&geometry.words(), 0).expect("the stash lies behind the buckets")
+        stash::Stash::new(&self.0, 0).count()
     }
 }

@@ -105,7 +105,7 @@ fn cargo(toolchain: &Toolchain, task: &str, machine: &Machine, target: &Path) ->
 fn flags(toolchain: &Toolchain, machine: &Machine) -> String {
     let linker = format!("-Clinker={}", toolchain.linker.display());
     let architecture = format!("--cfg=bpf_target_arch=\"{}\"", machine.architecture);
-    [architecture.as_str(), "-Cdebuginfo=2", "-Clink-arg=--btf", &linker].join("\x1f")
+    [architecture.as_str(), "-Cdebuginfo=2", "-Clink-arg=--btf", "-Ctarget-cpu=v3", &linker].join("\x1f")
 }
 
 /// Of its own, and another one for each of the features: two builds at a time must not take each other's objects.

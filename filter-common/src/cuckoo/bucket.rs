@@ -3,8 +3,8 @@
 /// How a word is cut into lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
-    bits: u32,
     ones: u64,
+    highs: u64,
 }
 
 impl Lanes {
@@ -15,18 +15,18 @@ impl Lanes {
             ones |= 1 << (lane * bits);
             lane += 1;
         }
-        Self { bits, ones }
+        Self { ones, highs: ones << (bits - 1) }
     }
 
     /// The same from the two words that a program carries in its settings.
     #[inline(always)]
-    pub const fn from_settings(bits: u64, ones: u64) -> Self {
-        Self { bits: bits as u32, ones }
+    pub const fn from_settings(ones: u64, highs: u64) -> Self {
+        Self { ones, highs }
     }
 
     /// Width of one lane.
     pub const fn bits(&self) -> u32 {
-        self.bits
+        self.highs.trailing_zeros() + 1
     }
 
     /// How many there are.
@@ -34,42 +34,48 @@ impl Lanes {
         self.ones.count_ones()
     }
 
-    /// One in every lane.
+    /// The lowest bit of every lane.
     pub const fn ones(&self) -> u64 {
         self.ones
+    }
+
+    /// The highest bit of every lane.
+    pub const fn highs(&self) -> u64 {
+        self.highs
     }
 
     /// Flags the lanes of `word` that hold `code`. Only the lowest flag is exact: a borrow may mark a lane above
     /// it (Mycroft's zero-in-word test). Not zero exactly if one lane holds the code.
     #[inline(always)]
     pub const fn matches(&self, word: u64, code: u64) -> u64 {
-        self.zeros(word ^ code.wrapping_mul(self.ones)) & self.highs()
+        self.zeros(word ^ code.wrapping_mul(self.ones)) & self.highs
     }
 
     /// The same for two words at once, as a yes or no.
     #[inline(always)]
     pub const fn either(&self, first: (u64, u64), second: (u64, u64)) -> bool {
-        let first = self.zeros(first.0 ^ first.1.wrapping_mul(self.ones));
-        let second = self.zeros(second.0 ^ second.1.wrapping_mul(self.ones));
-        (first | second) & self.highs() != 0
+        let everywhere = first.1.wrapping_mul(self.ones);
+        let first_zeros = self.zeros(first.0 ^ everywhere);
+        let second_zeros = self.zeros(second.0 ^ everywhere ^ (first.1 ^ second.1).wrapping_mul(self.ones));
+        (first_zeros | second_zeros) & self.highs != 0
     }
 
     /// The lowest lane of `word` that holds `code`.
     pub const fn find(&self, word: u64, code: u64) -> Option<u32> {
         match self.matches(word, code) {
             0 => None,
-            flags => Some(flags.trailing_zeros() / self.bits),
+            flags => Some(flags.trailing_zeros() / self.bits()),
         }
     }
 
     /// The code in `lane` of `word`.
     pub const fn get(&self, word: u64, lane: u32) -> u64 {
-        (word >> (lane * self.bits)) & self.mask()
+        (word >> (lane * self.bits())) & self.mask()
     }
 
     /// `word` with `code` in `lane`.
     pub const fn with(&self, word: u64, lane: u32, code: u64) -> u64 {
-        let shift = lane * self.bits;
+        let shift = lane * self.bits();
         word & !(self.mask() << shift) | code << shift
     }
 
@@ -78,13 +84,8 @@ impl Lanes {
         word.wrapping_sub(self.ones) & !word
     }
 
-    #[inline(always)]
-    const fn highs(&self) -> u64 {
-        self.ones << (self.bits - 1)
-    }
-
     const fn mask(&self) -> u64 {
-        u64::MAX >> (64 - self.bits)
+        u64::MAX >> (64 - self.bits())
     }
 }
 

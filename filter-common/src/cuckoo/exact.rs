@@ -1,17 +1,17 @@
 //! The exact scheme: bucket and code together spell the key, so no two keys are ever mistaken for each other.
 //!
 //! A keyed permutation shuffles the key. Its highest bits are the index of the first home, the rest is the
-//! remainder; a code is the remainder and one bit for the side. Remainder zero has one home only (see `offset`),
+//! remainder; a code is the remainder and one bit for the side. Remainder zero has one home only (its distance is zero),
 //! so the code "second side of remainder zero" is free to mean empty, even where all bits are in use.
 
-use super::scheme::{Home, Scheme, Token, offset};
+use super::scheme::{Home, Scheme, Token};
 use crate::permutation::Permutation;
 
 /// Homes of keys of the permutation's width.
 #[derive(Clone, Copy, Debug)]
 pub struct Exact {
     permutation: Permutation,
-    index_bits: u32,
+    remainder_bits: u32,
     below: u32,
 }
 
@@ -23,7 +23,7 @@ impl Exact {
     /// which is the side.
     #[inline(always)]
     pub const fn new(permutation: Permutation, index_bits: u32, below: u32) -> Self {
-        Self { permutation, index_bits, below }
+        Self { permutation, remainder_bits: permutation.width().bits() - index_bits, below }
     }
 
     /// The key that stands in `home`.
@@ -40,37 +40,33 @@ impl Exact {
     /// The shuffled key that stands in `home`.
     pub const fn shuffled(&self, home: Home) -> u64 {
         let remainder = home.code >> self.below;
-        let first = if home.code & FIRST != 0 { home.bucket } else { home.bucket ^ self.offset(remainder) };
-        (first as u64) << self.remainder_bits() | remainder
+        let first = if home.code & FIRST != 0 { home.bucket } else { home.bucket ^ self.distance(remainder) };
+        (first as u64) << self.remainder_bits | remainder
     }
 
     /// The bits that name a shuffled key in a stash.
     #[inline(always)]
     pub const fn token_bits(&self, shuffled: u64) -> u64 {
-        shuffled << (64 - self.permutation.width())
+        shuffled << (64 - self.permutation.width().bits())
     }
 
     /// The two homes of a key that is shuffled already.
     #[inline(always)]
     pub const fn homes_of_shuffled(&self, shuffled: u64) -> [Home; 2] {
-        let remainder = shuffled & (u64::MAX >> (64 - self.remainder_bits()));
-        let first = (shuffled >> self.remainder_bits()) as u32;
-        let code = remainder << self.below;
-        let lone = if remainder == 0 { FIRST } else { 0 };
+        let remainder = shuffled & ((1 << self.remainder_bits) - 1);
+        let first = (shuffled >> self.remainder_bits) as u32;
+        let code = remainder << self.below | FIRST;
+        let other_side = if remainder == 0 { 0 } else { FIRST };
         [
-            Home { bucket: first, code: code | FIRST },
-            Home { bucket: first ^ self.offset(remainder), code: code | lone },
+            Home { bucket: first, code },
+            Home { bucket: first ^ self.distance(remainder), code: code ^ other_side },
         ]
     }
 
+    /// From the first home to the second.
     #[inline(always)]
-    const fn offset(&self, remainder: u64) -> u32 {
-        offset(remainder, self.index_bits)
-    }
-
-    #[inline(always)]
-    const fn remainder_bits(&self) -> u32 {
-        self.permutation.width() - self.index_bits
+    const fn distance(&self, remainder: u64) -> u32 {
+        (self.permutation.width().spread(remainder) >> self.remainder_bits) as u32
     }
 }
 
@@ -87,7 +83,7 @@ impl Scheme for Exact {
         if remainder == 0 {
             return home;
         }
-        Home { bucket: home.bucket ^ self.offset(remainder), code: home.code ^ FIRST }
+        Home { bucket: home.bucket ^ self.distance(remainder), code: home.code ^ FIRST }
     }
 
     fn is_first(&self, home: Home) -> bool {

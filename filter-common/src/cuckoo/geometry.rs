@@ -10,11 +10,13 @@ pub struct Geometry {
     lanes: Lanes,
 }
 
+// No table takes more than 512 MiB: the verifier lets no program reach further into a map.
+
 /// Index bits of the smallest and the largest table of IPv4 addresses: 512 slots and 335 million.
 pub const EXACT4_BITS: core::ops::RangeInclusive<u32> = 8..=26;
 
-/// Index bits of the smallest and the largest table of IPv6 prefixes: 512 slots and 268 million.
-pub const SIX_BITS: core::ops::RangeInclusive<u32> = 7..=26;
+/// Index bits of the smallest and the largest table of IPv6 prefixes: 512 slots and 67 million.
+pub const SIX_BITS: core::ops::RangeInclusive<u32> = 7..=24;
 
 impl Geometry {
     /// A table of `2^index_bits` buckets of `words` words cut into `lanes`.

@@ -3,7 +3,8 @@
 //! Unlike the exact scheme it can mistake one key for another, with a chance of slots ÷ 2^fingerprint bits a
 //! lookup, and it stores equal fingerprints as often as they are inserted.
 
-use super::scheme::{Home, Scheme, Token, offset};
+use super::scheme::{Home, Scheme, Token};
+use crate::width::Width;
 
 /// Homes of keys that are known by a fingerprint.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +36,13 @@ impl Hashed {
     }
 
     #[inline(always)]
+    const fn distance(&self, code: u64) -> u32 {
+        (Width::new(64).spread(code) >> (64 - self.index_bits)) as u32
+    }
+
+    #[inline(always)]
     const fn across(&self, home: Home) -> Home {
-        Home { bucket: home.bucket ^ offset(home.code, self.index_bits), code: home.code }
+        Home { bucket: home.bucket ^ self.distance(home.code), code: home.code }
     }
 }
 

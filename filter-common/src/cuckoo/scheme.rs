@@ -40,11 +40,3 @@ pub trait Scheme {
     /// The name in a stash of the entry that stands in `home`.
     fn token_at(&self, home: Home) -> Token;
 }
-
-/// How far the second home lies from the first: a hash of the remainder or fingerprint, `index_bits` wide.
-/// Zero goes to zero, so an entry with remainder zero has one home, and one code of it never occurs.
-#[inline(always)]
-pub(super) const fn offset(remainder: u64, index_bits: u32) -> u32 {
-    // 2^64 divided by the golden ratio spreads consecutive numbers best (Knuth, volume 3, section 6.4).
-    (remainder.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - index_bits)) as u32
-}

@@ -5,7 +5,7 @@ use super::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
 use super::six::{Key6, Six, fingerprint};
 use super::*;
 use crate::hash::{Address6, Hash};
-use crate::permutation::Permutation;
+use crate::permutation::{self, Permutation};
 use core::cell::Cell;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -37,11 +37,19 @@ pub fn memory(geometry: Geometry) -> Vec<Cell<u64>> {
 
 /// A table of keys of `width` bits.
 fn exact(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[Cell<u64>]> {
-    Table::new(Exact::new(Permutation::new(width, key(7)), geometry.index_bits(), 1), geometry, words)
+    Table::new(
+        Exact::new(Permutation::new(width, permutation::key(key(7))), geometry.index_bits(), 1),
+        geometry,
+        words,
+    )
 }
 
 fn six(geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
-    Table::new(Six::new(Permutation::new(64, key(9)), geometry.index_bits()), geometry, words)
+    Table::new(
+        Six::new(Permutation::new(64, permutation::key(key(9))), geometry.index_bits()),
+        geometry,
+        words,
+    )
 }
 
 /// Load at the first insert refused.
@@ -54,7 +62,7 @@ fn load_at_first_refusal<S: Scheme>(
 }
 
 fn distinct_addresses(seed: u64) -> impl Iterator<Item = u64> {
-    let shuffle = Permutation::new(32, key(seed));
+    let shuffle = Permutation::new(32, permutation::key(key(seed)));
     (0..1 << 32).map(move |number| shuffle.forward(number))
 }
 
@@ -116,7 +124,8 @@ fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
     let geometry = Geometry::new(9, 1, bucket::Lanes::new(4, 16));
     let words = memory(geometry);
     let table = exact(24, geometry, &words);
-    let zeros = (0..512_u64).map(|index| Permutation::new(24, key(7)).backward(index << 15));
+    let zeros =
+        (0..512_u64).map(|index| Permutation::new(24, permutation::key(key(7))).backward(index << 15));
     assert!(zeros.clone().all(|key| !table.contains(key)), "an empty table holds nothing");
     zeros.clone().for_each(|key| table.insert(key).unwrap());
     assert!(zeros.clone().all(|key| table.contains(key)));
@@ -136,21 +145,55 @@ fn a_table_grows_from_itself_alone() {
     assert_eq!(after.entries().count(), addresses.len());
 }
 
-/// Regular sets of addresses, as scanners and allocation plans produce them.
+/// Regular sets, as scanners and allocation plans produce them, by the number of each member.
+const PATTERNS: [fn(u32) -> u32; 14] = [
+    |number| number,
+    |number| number.wrapping_mul(255),
+    |number| number.wrapping_mul(257),
+    |number| number.wrapping_mul(65_537),
+    |number| number.rotate_left(8),
+    |number| number.rotate_left(12),
+    |number| number.rotate_left(16),
+    |number| number.rotate_left(24),
+    |number| number.rotate_left(31),
+    |number| number.reverse_bits(),
+    |number| number ^ number >> 1,
+    |number| number << 16 | number & 0xFFFF ^ number >> 16,
+    |number| number << 22 | (number >> 10 & 0x3FF) << 6 | number >> 20,
+    |number| {
+        number << 28 | (number & 0xF0) << 16 | (number & 0xF00) << 4 | (number & 0xF000) >> 8 | number >> 16
+    },
+];
+
 #[test]
 fn patterns_of_addresses_fill_a_table_like_random_ones() {
-    let geometry = Geometry::exact4(12);
-    for stride in [1, 2, 255, 256, 257, 4096, 65_536, 65_537, 0x0101_0101] {
-        for seed in 0..4 {
+    for bits in [12, 13, 15] {
+        let geometry = Geometry::exact4(bits);
+        for (pattern, seed) in PATTERNS.iter().flat_map(|pattern| (0..6).map(move |seed| (pattern, seed))) {
             let words = memory(geometry);
-            let permutation = Permutation::new(32, key(100 + seed));
-            let table = Table::new(Exact::new(permutation, geometry.index_bits(), 1), geometry, &words[..]);
-            let addresses =
-                (0..).map(|number: u64| ((number * stride) ^ ((number * stride) >> 32)) & 0xFFFF_FFFF);
+            let permutation = Permutation::new(32, permutation::key(key(100 + seed)));
+            let table = Table::new(Exact::new(permutation, bits, 1), geometry, &words[..]);
             let mut seen = HashSet::new();
+            let addresses = (0..).map(|number| u64::from(pattern(number)));
             let load = load_at_first_refusal(&table, addresses.filter(|&address| seen.insert(address)));
-            assert!(load >= 0.80, "stride {stride}, key {seed}: refused at {load:.4}");
+            let limit = geometry.limit() as f64 / geometry.slots() as f64;
+            let number = PATTERNS.iter().position(|one| core::ptr::eq(one, pattern)).unwrap();
+            assert!(load >= limit + 0.03, "pattern {number}, key {seed}, {bits} bits: refused at {load:.4}");
         }
+    }
+}
+
+#[test]
+fn patterns_of_networks_fill_a_table_like_random_ones() {
+    let geometry = Geometry::six(10);
+    for (shift, seed) in
+        [0, 8, 13, 16, 31, 32, 40, 48].into_iter().flat_map(|shift| (0..6).map(move |seed| (shift, seed)))
+    {
+        let words = memory(geometry);
+        let scheme = Six::new(Permutation::new(64, permutation::key(key(seed))), geometry.index_bits());
+        let networks = (0..1_u64 << 16).map(|number| Key6::Net64(number.rotate_left(shift)));
+        let load = load_at_first_refusal(&Table::new(scheme, geometry, &words[..]), networks);
+        assert!(load >= 0.96, "shift {shift}, key {seed}: refused at {load:.4}");
     }
 }
 

@@ -13,12 +13,12 @@
 
 use std::collections::HashMap;
 
-use filter_common::WordsMut;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::{Home, Scheme, Token};
 use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Slot, Table};
-use filter_common::stash::{self, Stash};
+use filter_common::stash::Stash;
+use filter_common::{Rest, WordsMut};
 
 use super::overlay::Overlay;
 
@@ -26,10 +26,10 @@ use super::overlay::Overlay;
 /// fills a quarter of the stash.
 const MOST_NEWCOMERS: usize = 128;
 
-/// Buckets under running readers, with their stashes behind them.
+/// Buckets under running readers, behind their stashes.
 #[derive(Debug)]
 pub struct Live<S: Scheme, W> {
-    table: Table<S, W>,
+    table: Table<S, Rest<W>>,
     entries: u64,
     moves: u64,
     waiting: Vec<S::Key>,
@@ -57,10 +57,10 @@ where
     S::Key: PartialEq,
     W: WordsMut,
 {
-    /// A table in fresh, zeroed words.
-    pub fn new(scheme: S, geometry: Geometry, words: W) -> Self {
+    /// A table in fresh, zeroed words, the first `head` of which are its stashes.
+    pub fn new(scheme: S, geometry: Geometry, words: W, head: u32) -> Self {
         Self {
-            table: Table::new(scheme, geometry, words),
+            table: Table::new(scheme, geometry, Rest::new(words, head)),
             entries: 0,
             moves: 0,
             waiting: Vec::new(),
@@ -77,7 +77,7 @@ where
     }
 
     /// The buckets.
-    pub fn table(&self) -> &Table<S, W> {
+    pub fn table(&self) -> &Table<S, Rest<W>> {
         &self.table
     }
 
@@ -228,8 +228,8 @@ where
 /// Lets `key` into `view`, and copies into the stash whom that moves. False, and nothing done, if there is no path or
 /// no room in the stash.
 fn plan<S: Scheme, W: WordsMut>(
-    table: &Table<S, W>,
-    view: &Table<S, &Overlay<'_, W>>,
+    table: &Table<S, Rest<W>>,
+    view: &Table<S, &Overlay<'_, Rest<W>>>,
     key: S::Key,
     victims: &mut Vec<Token>,
 ) -> bool {
@@ -255,7 +255,11 @@ fn plan<S: Scheme, W: WordsMut>(
 }
 
 /// Takes `key` out of the words that are planned.
-fn strike<S: Scheme + Copy, W: WordsMut>(table: &Table<S, W>, planned: &mut HashMap<u32, u64>, key: S::Key) {
+fn strike<S: Scheme + Copy, W: WordsMut>(
+    table: &Table<S, Rest<W>>,
+    planned: &mut HashMap<u32, u64>,
+    key: S::Key,
+) {
     let lanes = table.geometry().lanes();
     for home in table.scheme().homes(key) {
         for word in table.bucket_words(home.bucket) {
@@ -268,12 +272,12 @@ fn strike<S: Scheme + Copy, W: WordsMut>(table: &Table<S, W>, planned: &mut Hash
     }
 }
 
-fn put_aside<S: Scheme, W: WordsMut>(table: &Table<S, W>, token: Token) -> bool {
+fn put_aside<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>, token: Token) -> bool {
     stash_of(table, token).insert(token.bits)
 }
 
-fn stash_of<S: Scheme, W: WordsMut>(table: &Table<S, W>, token: Token) -> Stash<&W> {
-    Stash::new(table.words(), table.geometry().words() + token.stash * stash::WORDS)
+fn stash_of<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>, token: Token) -> Stash<&W> {
+    Stash::new(table.words().all(), token.stash)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ mod shape;
 mod store;
 mod table;
 mod version;
-mod window;
+pub mod window;
 
 pub use attached::{Attached, AttachedMode};
 pub use error::KernelError;

@@ -10,14 +10,10 @@ use super::window::Window;
 /// A judge's settings, and the maps it looks things up in.
 pub struct Seen<'a> {
     settings: Settings,
-    addresses: Map<'a>,
-    networks: Map<'a>,
-    six: Map<'a>,
+    addresses: Option<&'a Window>,
+    networks: Option<&'a Window>,
+    six: Option<&'a Window>,
 }
-
-/// A map that may not be there; then it is never looked into.
-#[derive(Clone, Copy)]
-struct Map<'a>(Option<&'a Window>);
 
 impl<'a> Seen<'a> {
     /// The view of a judge of this shape.
@@ -27,7 +23,7 @@ impl<'a> Seen<'a> {
         networks: Option<&'a Window>,
         six: Option<&'a Window>,
     ) -> Self {
-        Self { settings: shape.settings(), addresses: Map(addresses), networks: Map(networks), six: Map(six) }
+        Self { settings: shape.settings(), addresses, networks, six }
     }
 }
 
@@ -36,21 +32,19 @@ impl Tables for Seen<'_> {
         self.settings[setting]
     }
 
-    fn addresses(&self) -> impl Words {
+    fn small_setting(&self, setting: Setting) -> u32 {
+        self.settings[setting] as u32
+    }
+
+    fn addresses(&self) -> Option<impl Words> {
         self.addresses
     }
 
-    fn networks(&self) -> impl Words {
+    fn networks(&self) -> Option<impl Words> {
         self.networks
     }
 
-    fn six(&self) -> impl Words {
+    fn six(&self) -> Option<impl Words> {
         self.six
-    }
-}
-
-impl Words for Map<'_> {
-    fn load(&self, index: u32) -> u64 {
-        self.0.map_or(0, |window| window.load(index))
     }
 }

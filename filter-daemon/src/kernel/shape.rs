@@ -35,7 +35,7 @@ pub struct Addresses {
     pub generation: u64,
     /// Its geometry.
     pub geometry: Geometry,
-    key: [u64; permutation::KEY_WORDS],
+    key: permutation::Key,
 }
 
 /// The table of IPv6 prefixes.
@@ -47,7 +47,7 @@ pub struct SixTable {
     pub geometry: Geometry,
     /// Lengths in use.
     pub lengths: BTreeSet<u8>,
-    key64: [u64; permutation::KEY_WORDS],
+    key64: permutation::Key,
     key: [u64; hash::KEY_WORDS],
 }
 
@@ -59,6 +59,9 @@ pub trait Kind {
     /// Which maps it lives in.
     const MAP: MapName;
 
+    /// Words of such a map before the buckets: the stashes.
+    const HEAD: u32;
+
     /// The smallest geometry that takes so many entries.
     fn geometry_for(entries: u64) -> Option<Geometry>;
 
@@ -68,22 +71,19 @@ pub trait Kind {
     /// Which map, of which geometry.
     fn identity(&self) -> (u64, Geometry);
 
-    /// Stashes behind the buckets.
-    fn stashes(&self) -> u32;
-
     /// Who stands where.
     fn scheme(&self) -> Self::Scheme;
 
     /// Words of its map.
     fn words(&self) -> u32 {
-        self.identity().1.words() + self.stashes() * stash::WORDS
+        Self::HEAD + self.identity().1.words()
     }
 }
 
 impl Addresses {
     /// A table under a new secret key.
     pub fn new(generation: u64, geometry: Geometry) -> Self {
-        Self { generation, geometry, key: secret() }
+        Self { generation, geometry, key: permutation::key(secret()) }
     }
 }
 
@@ -91,6 +91,7 @@ impl Kind for Addresses {
     type Scheme = Exact;
 
     const MAP: MapName = MapName::Addresses;
+    const HEAD: u32 = stash::WORDS;
 
     fn geometry_for(entries: u64) -> Option<Geometry> {
         Geometry::exact4_for(entries)
@@ -104,10 +105,6 @@ impl Kind for Addresses {
         (self.generation, self.geometry)
     }
 
-    fn stashes(&self) -> u32 {
-        1
-    }
-
     fn scheme(&self) -> Exact {
         Exact::new(Permutation::new(32, self.key), self.geometry.index_bits(), 1)
     }
@@ -116,7 +113,7 @@ impl Kind for Addresses {
 impl SixTable {
     /// A table for these lengths under new secret keys.
     pub fn new(generation: u64, geometry: Geometry, lengths: BTreeSet<u8>) -> Self {
-        Self { generation, geometry, lengths, key64: secret(), key: secret() }
+        Self { generation, geometry, lengths, key64: permutation::key(secret()), key: secret() }
     }
 
     /// The key under which `prefix` stands in it.
@@ -134,6 +131,7 @@ impl Kind for SixTable {
     type Scheme = Six;
 
     const MAP: MapName = MapName::Six;
+    const HEAD: u32 = six::STASHES * stash::WORDS;
 
     fn geometry_for(entries: u64) -> Option<Geometry> {
         Geometry::six_for(entries)
@@ -145,10 +143,6 @@ impl Kind for SixTable {
 
     fn identity(&self) -> (u64, Geometry) {
         (self.generation, self.geometry)
-    }
-
-    fn stashes(&self) -> u32 {
-        six::STASHES
     }
 
     fn scheme(&self) -> Six {
@@ -194,9 +188,8 @@ fn put_addresses(words: &mut Settings, table: &Addresses) {
     let lanes = table.geometry.lanes();
     words[settings::ADDRESSES4] = 1;
     words[settings::INDEX_BITS4] = table.geometry.index_bits().into();
-    words[settings::LANE_BITS4] = lanes.bits().into();
     words[settings::LANE_ONES4] = lanes.ones();
-    words[settings::STASH4] = table.geometry.words().into();
+    words[settings::LANE_HIGHS4] = lanes.highs();
     words[settings::KEY4..][..table.key.len()].copy_from_slice(&table.key);
 }
 
@@ -205,7 +198,6 @@ fn put_six(words: &mut Settings, table: &SixTable) {
     words[settings::NETS64] = table.lengths.contains(&64).into();
     words[settings::LENGTHS6] = others.len() as u64;
     words[settings::INDEX_BITS6] = table.geometry.index_bits().into();
-    words[settings::STASH6] = table.geometry.words().into();
     words[settings::KEY64..][..table.key64.len()].copy_from_slice(&table.key64);
     words[settings::KEY6..][..table.key.len()].copy_from_slice(&table.key);
     for (entry, length) in words[settings::LENGTH..].chunks_exact_mut(settings::LENGTH_WORDS).zip(others) {

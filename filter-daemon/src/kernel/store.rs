@@ -50,7 +50,7 @@ where
     pub fn build(&mut self, kind: K, keeper: &mut Keeper) -> Result<(), KernelError> {
         let (generation, geometry) = kind.identity();
         let window = keeper.make(K::MAP, generation, kind.words())?;
-        self.fresh = Some(Built { live: Live::new(kind.scheme(), geometry, window), kind });
+        self.fresh = Some(Built { live: Live::new(kind.scheme(), geometry, window, K::HEAD), kind });
         Ok(())
     }
 
@@ -71,7 +71,7 @@ where
 
     /// The words of the table that packets read.
     pub fn words(&self) -> Option<&Window> {
-        self.current.as_ref().map(|built| built.live.table().words())
+        self.current.as_ref().map(|built| built.live.table().words().all())
     }
 
     /// Is `key` there?
@@ -158,7 +158,7 @@ where
         self.current.as_ref().map_or_else(Occupancy::default, |built| Occupancy {
             entries: built.live.entries(),
             capacity: built.live.table().geometry().limit(),
-            bytes: built.live.table().words().bytes(),
+            bytes: built.live.table().words().all().bytes(),
         })
     }
 

@@ -148,7 +148,7 @@ impl Table {
         let kind = Addresses::new(self.next_generation(), geometry_for::<Addresses>(entries)?);
         let window = self.keeper.make(MapName::Addresses, kind.generation, kind.words())?;
         let Some(live) = self.addresses.newest_live() else { return Ok(false) };
-        let larger = Live::new(kind.scheme(), kind.geometry, window);
+        let larger = Live::new(kind.scheme(), kind.geometry, window, Addresses::HEAD);
         self.growth = Some((kind, Growth::begin(live, larger)));
         Ok(true)
     }

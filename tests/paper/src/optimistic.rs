@@ -11,9 +11,9 @@ use filter_common::cuckoo::exact::Exact;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Table};
-use filter_common::permutation::{KEY_WORDS, Permutation};
+use filter_common::permutation::{self, Permutation};
 use filter_common::stash::{self, Stash};
-use filter_common::{Words, WordsMut};
+use filter_common::{Rest, Words, WordsMut};
 
 use crate::hash::{hash, key};
 
@@ -47,15 +47,15 @@ impl WordsMut for Shared {
     }
 }
 
-type Addresses = Table<Exact, Shared>;
+type Addresses = Table<Exact, Rest<Shared>>;
 
-/// An empty table with `spare` words behind its buckets.
-fn table(index_bits: u32, spare: u32) -> Addresses {
+/// An empty table whose buckets begin behind `head` words.
+fn table(index_bits: u32, head: u32) -> Addresses {
     let geometry = Geometry::exact4(index_bits);
     let permutation =
-        Permutation::new(u32::BITS, std::array::from_fn::<_, KEY_WORDS, _>(|word| key(word as u64)));
-    let words = (0..geometry.words() + spare).map(|_| AtomicU64::new(0)).collect();
-    Table::new(Exact::new(permutation, index_bits, 1), geometry, Shared(words))
+        Permutation::new(u32::BITS, permutation::key(std::array::from_fn(|word| key(word as u64))));
+    let words = (0..head + geometry.words()).map(|_| AtomicU64::new(0)).collect();
+    Table::new(Exact::new(permutation, index_bits, 1), geometry, Rest::new(Shared(words), head))
 }
 
 fn store(table: &Addresses, path: &Path) {
@@ -89,7 +89,7 @@ impl Live for Directed {
 
     #[inline]
     fn contains(&self, address: u32) -> bool {
-        let stash = Stash::new(self.0.words(), self.0.geometry().words());
+        let stash = Stash::new(self.0.words().all(), 0);
         let scheme = self.0.scheme();
         self.0.contains(address.into())
             || stash.count() != 0 && stash.holds(scheme.token_bits(scheme.shuffle(address.into())))

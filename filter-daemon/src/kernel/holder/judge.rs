@@ -30,8 +30,7 @@ impl Judge {
             .btf(None)
             .override_global("SETTINGS", &blueprint.settings[..], true)
             .map_pin_path("COUNTERS", pins.counters());
-        for MapUse { map, words, generation } in &blueprint.maps {
-            loader.map_max_entries(map.symbol(), *words);
+        for MapUse { map, generation, .. } in &blueprint.maps {
             if let Some(generation) = generation {
                 loader.map_pin_path(map.symbol(), pins.table(*map, *generation));
             }

@@ -18,8 +18,8 @@ pub fn create(map: MapName, words: u32, path: &Path) -> Result<OwnedFd, KernelEr
     let definition = Map::new_from_params(
         BPF_MAP_TYPE_ARRAY,
         size_of::<u32>() as u32,
-        size_of::<u64>() as u32,
-        words,
+        words * size_of::<u64>() as u32,
+        1,
         BPF_F_MMAPABLE,
     );
     let made = MapData::create(definition, map.name(), None)

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use filter_common::Words;
 use filter_common::cuckoo::bucket::Lanes;
 use filter_common::cuckoo::exact::Exact;
-use filter_common::permutation::Permutation;
+use filter_common::permutation::{self, Permutation};
+use filter_common::stash;
 use proptest::prelude::*;
 
 use super::*;
@@ -14,7 +15,7 @@ use super::*;
 const WIDTH: u32 = 16;
 
 fn scheme(geometry: Geometry) -> Exact {
-    let key = [11, 22, 33, 44, 55, 66, 77, 88].map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 40);
+    let key = permutation::key([11, 22, 33].map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 40));
     Exact::new(Permutation::new(WIDTH, key), geometry.index_bits(), 1)
 }
 
@@ -67,14 +68,14 @@ impl Words for Then<'_> {
 }
 
 /// Does a packet find `key`, looking into its first home, its second home and the stash at these three points in time?
-fn finds(memory: &Watched, key: u64, first: u64, second: u64, stash: u64) -> bool {
+fn finds(memory: &Watched, key: u64, first: u64, second: u64, in_stash: u64) -> bool {
     let (scheme, geometry) = (scheme(geometry()), geometry());
     let [one, two] = scheme.homes(key);
     let token = scheme.token(key);
-    Table::new(scheme, geometry, Then(memory, first)).slot_of(one).is_some()
-        || Table::new(scheme, geometry, Then(memory, second)).slot_of(two).is_some()
-        || Stash::new(Then(memory, stash), geometry.words()).holds(token.bits)
-            && Stash::new(Then(memory, stash), geometry.words()).count() != 0
+    Table::new(scheme, geometry, Rest::new(Then(memory, first), stash::WORDS)).slot_of(one).is_some()
+        || Table::new(scheme, geometry, Rest::new(Then(memory, second), stash::WORDS)).slot_of(two).is_some()
+        || Stash::new(Then(memory, in_stash), 0).holds(token.bits)
+            && Stash::new(Then(memory, in_stash), 0).count() != 0
 }
 
 #[derive(Clone, Debug)]
@@ -98,25 +99,25 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// makes no other store.
 fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     let words = (geometry().words() + stash::WORDS) as usize;
-    let live = Live::new(scheme(geometry()), geometry(), Watched::new(words));
+    let live = Live::new(scheme(geometry()), geometry(), Watched::new(words), stash::WORDS);
     let (mut live, mut grace) = (live.on_ordered_memory(is_ordered), [0, 0]);
     let mut came = BTreeMap::new();
     for step in steps {
-        let (stayed, before) = (came.clone(), live.table().words().time.get());
+        let (stayed, before) = (came.clone(), live.table().words().all().time.get());
         match step {
             Step::Add(key) if !came.contains_key(&key) => {
                 if live.add(key).is_ok() {
-                    came.insert(key, live.table().words().time.get());
+                    came.insert(key, live.table().words().all().time.get());
                 }
             }
             Step::Remove(key) if came.remove(&key).is_some() => live.remove(key),
             Step::Add(_) | Step::Remove(_) => continue,
             Step::Advance => {
                 live.advance();
-                grace = [grace[1], live.table().words().time.get()];
+                grace = [grace[1], live.table().words().all().time.get()];
             }
         }
-        let memory = live.table().words();
+        let memory = live.table().words().all();
         for (&key, &came) in stayed.iter().filter(|(key, _)| came.contains_key(key)) {
             for killed in before..memory.time.get() {
                 look(memory, key, came.max(grace[0]), killed, is_ordered)?;

@@ -1,7 +1,7 @@
 //! How the judge reads words that the daemon changes meanwhile, in the object as the compiler left it.
 //!
-//! Each lookup is followed by one load of 64 bits, on every way through the program, and what is loaded is kept: no
-//! bucket is read in two parts or twice. First homes come before second ones, then the stash's hot word, then its ways:
+//! Each word is read by one load of 64 bits, on every way through the program, and what is loaded is kept: no bucket is
+//! read in two parts or twice. First homes come before second ones, then the stash's hot word, then its ways:
 //! entries that move on at once rely on that (the second rule of filter-daemon/src/kernel/live.rs).
 
 mod instruction;

@@ -1,7 +1,7 @@
 //! All ways through a program, with what each register holds as far as loads of words depend on it.
 //!
-//! What an index was calculated from tells what lies there: second homes take the multiplier that spreads them, the
-//! hot word the setting where the stash begins and nothing else, the stash's ways that setting and the key.
+//! Where a word lies tells what it is: stashes come first, and of them the hot word is at a fixed place; behind them lie
+//! the buckets, and second homes take the multiplier that spreads them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -10,20 +10,21 @@ use super::Instruction;
 /// What a number was calculated from: any of these bits.
 type Origin = u8;
 const NOTHING: Origin = 0;
-const STASH: Origin = 1;
-const MULTIPLIER: Origin = 2;
-const ANYTHING_ELSE: Origin = 4;
+const MULTIPLIER: Origin = 1;
+const ANYTHING_ELSE: Origin = 2;
 
-/// That of `filter_common::cuckoo::scheme::offset`.
-const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Where the settings `STASH4` and `STASH6` of `filter_common::settings` stand.
-const STASH_SETTINGS: [i32; 2] = [6 * 8, 10 * 8];
+/// Those of `filter_common::width::Width::spread`, for 64 and for 32 bits.
+const MULTIPLIERS: [i64; 2] = [0x9E37_79B9_7F4A_7C15_u64 as i64, 0x9E37_79B9_u32 as i32 as i64];
 
-/// The maps whose words change under running readers. The first has no homes and no stash.
-const MAPS: [&str; 3] = ["NETWORKS", "ADDRESSES", "SIX"];
+/// The maps whose words change under running readers, and the bytes of the stashes that they begin with. The first has
+/// neither homes nor a stash.
+const MAPS: [(&str, i64); 3] = [("NETWORKS", 0), ("ADDRESSES", STASH), ("SIX", 2 * STASH)];
 const WITHOUT_ORDER: usize = 0;
 
-/// What lies at an index, in the order in which it must be loaded.
+/// The bytes of `filter_common::stash::WORDS`.
+const STASH: i64 = 8 * (8 + 512 * 8);
+
+/// What lies at a place, in the order in which it must be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Place {
     FirstHome,
@@ -33,34 +34,36 @@ enum Place {
 }
 use Place::{FirstHome, HotWord, SecondHome, Way};
 
-/// A word that a lookup found: of which map, what it is, and which instruction looked it up.
+/// Into a map's words: so many bytes from its beginning, and whatever was added to that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Word {
+struct Pointer {
     map: usize,
-    place: Place,
+    at: i64,
+    added: Origin,
+    /// The instruction that made it, so that copies of it are known.
     site: usize,
+    /// Which of the words around there have been loaded, a bit for each.
+    loaded: u64,
 }
 
 /// What a register or a slot of the stack holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Content {
+    Constant(i64),
     Number(Origin),
     Settings,
     Map(Option<usize>),
-    Stack(i32),
-    /// A pointer to a word that is not loaded yet.
-    Unloaded(Word),
-    /// A pointer to one that is.
-    Loaded(Word),
+    Stack(i64),
+    Words(Pointer),
 }
-use Content::{Loaded, Map, Number, Settings, Stack, Unloaded};
+use Content::{Constant, Map, Number, Settings, Stack, Words};
 
 /// Where a way through the program has come to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     at: usize,
     registers: [Content; 11],
-    stack: BTreeMap<i32, Content>,
+    stack: BTreeMap<i64, Content>,
     /// What was loaded last of each map.
     last: [Option<Place>; MAPS.len()],
 }
@@ -116,7 +119,7 @@ impl Walk {
         }
         state.registers[0] = match (instruction.immediate, state.registers[1]) {
             (LOOKUP, Map(Some(map))) => {
-                Unloaded(Word { map, place: state.place_asked_for(), site: state.at })
+                Words(Pointer { map, at: 0, added: NOTHING, site: state.at, loaded: 0 })
             }
             _ => Number(ANYTHING_ELSE),
         };
@@ -124,26 +127,30 @@ impl Walk {
     }
 
     fn load(&mut self, state: &mut State, instruction: &Instruction) {
-        const WHOLE_WORD: u8 = 0x79;
-        let offset = i32::from(instruction.offset);
-        let loaded = match state.registers[instruction.source] {
-            Unloaded(word) => {
-                if instruction.code != WHOLE_WORD || offset != 0 {
-                    self.complain(state, "a word is not read by one load of 64 bits");
-                }
-                self.note(state, word);
-                state.replace(word.site, Loaded(word));
-                Number(ANYTHING_ELSE)
-            }
-            Loaded(_) => {
-                self.complain(state, "a word is loaded twice");
+        let offset = i64::from(instruction.offset);
+        state.registers[instruction.target] = match state.registers[instruction.source] {
+            Words(pointer) => {
+                self.load_word(state, instruction, pointer);
                 Number(ANYTHING_ELSE)
             }
             Stack(base) => state.stack.get(&(base + offset)).copied().unwrap_or(Number(ANYTHING_ELSE)),
-            Settings if STASH_SETTINGS.contains(&offset) => Number(STASH),
-            Settings | Number(_) | Map(_) => Number(ANYTHING_ELSE),
+            Constant(_) | Number(_) | Settings | Map(_) => Number(ANYTHING_ELSE),
         };
-        state.registers[instruction.target] = loaded;
+    }
+
+    fn load_word(&mut self, state: &mut State, instruction: &Instruction, pointer: Pointer) {
+        const WHOLE_WORD: u8 = 0x79;
+        let at = pointer.at + i64::from(instruction.offset);
+        if instruction.code != WHOLE_WORD || at % 8 != 0 {
+            self.complain(state, "a word is not read by one load of 64 bits");
+        }
+        let (place, bit) = (pointer.place(at), 1 << (at / 8 % 64));
+        // One lookup after the other asks the hot word; that it does so in its turn is seen below.
+        if pointer.loaded & bit != 0 && place != HotWord {
+            self.complain(state, "a word is loaded twice");
+        }
+        state.note_loaded(pointer.site, bit);
+        self.note(state, pointer.map, place);
     }
 
     fn store(&mut self, state: &mut State, instruction: &Instruction) {
@@ -151,71 +158,66 @@ impl Walk {
             Stack(base) => {
                 let is_register = instruction.code & 7 == 3;
                 let stored = if is_register { state.registers[instruction.source] } else { Number(NOTHING) };
-                state.stack.insert(base + i32::from(instruction.offset), stored);
+                state.stack.insert(base + i64::from(instruction.offset), stored);
             }
-            Unloaded(_) | Loaded(_) => {
-                self.complain(state, "a word of the daemon's is written or read atomically")
-            }
-            Number(_) | Settings | Map(_) => {}
+            Words(_) => self.complain(state, "a word of the daemon's is written or read atomically"),
+            Constant(_) | Number(_) | Settings | Map(_) => {}
         }
     }
 
     fn calculate(&mut self, state: &mut State, instruction: &Instruction) {
+        const ADD: u8 = 0x0;
         const MOVE: u8 = 0xB;
         let (operation, is_register) = (instruction.code >> 4, instruction.code & 8 != 0);
-        let right = if is_register { state.registers[instruction.source] } else { Number(NOTHING) };
+        let immediate = Constant(instruction.immediate.into());
+        let right = if is_register { state.registers[instruction.source] } else { immediate };
         let left = state.registers[instruction.target];
         state.registers[instruction.target] = match (operation, left, right) {
             (MOVE, _, right) => right,
-            (_, Stack(base), _) if !is_register => Stack(base + instruction.immediate),
-            (_, Unloaded(_) | Loaded(_), _) => {
+            (ADD, Stack(base), Constant(number)) => Stack(base + number),
+            (ADD, Words(pointer), Constant(number)) => Words(Pointer { at: pointer.at + number, ..pointer }),
+            (ADD, Words(pointer), number @ Number(_)) | (ADD, number @ Number(_), Words(pointer)) => {
+                let added = pointer.added | number.origin() | ANYTHING_ELSE;
+                Words(Pointer { added, site: state.at, loaded: 0, ..pointer })
+            }
+            (_, Words(_), _) => {
                 self.complain(state, "it calculates with a pointer to a word");
                 Number(ANYTHING_ELSE)
             }
-            // Elsewhere than where it began: no longer at the stash's setting, that is.
-            (_, Settings, _) => Number(ANYTHING_ELSE),
             (_, left, right) => Number(left.origin() | right.origin()),
         };
     }
 
-    /// Both ways. Where a pointer is compared with zero, one of them has no word to load: that counts as loaded.
-    fn branch(&mut self, state: State, instruction: &Instruction) -> Vec<State> {
-        let to = |state: &State, distance: i32| state.at.wrapping_add_signed(distance as isize + 1);
-        let (mut taken, mut straight) = (state.clone(), state.clone());
-        taken.at = to(&state, instruction.offset.into());
-        straight.at += 1;
+    /// Both ways.
+    fn branch(&self, state: State, instruction: &Instruction) -> Vec<State> {
+        let to = |distance: i32| state.at.wrapping_add_signed(distance as isize + 1);
         match instruction.code {
-            0x05 => return vec![taken],
-            0x06 => return vec![State { at: to(&state, instruction.immediate), ..state }],
-            0x15 | 0x55 if instruction.immediate == 0 => {
-                if let Unloaded(word) = state.registers[instruction.target] {
-                    let without = if instruction.code == 0x15 { &mut taken } else { &mut straight };
-                    self.note(without, word);
-                    without.replace(word.site, Number(NOTHING));
-                }
-            }
-            _ => {}
+            0x05 => vec![State { at: to(instruction.offset.into()), ..state }],
+            0x06 => vec![State { at: to(instruction.immediate), ..state }],
+            _ => vec![
+                State { at: to(instruction.offset.into()), ..state.clone() },
+                State { at: state.at + 1, ..state },
+            ],
         }
-        vec![taken, straight]
     }
 
-    /// The word is loaded now.
-    fn note(&mut self, state: &mut State, word: Word) {
-        self.seen.insert((word.map, word.place));
-        if word.map == WITHOUT_ORDER {
+    /// A word of this kind is loaded now.
+    fn note(&mut self, state: &mut State, map: usize, place: Place) {
+        self.seen.insert((map, place));
+        if map == WITHOUT_ORDER {
             return;
         }
-        let last = &mut state.last[word.map];
-        let is_in_order = match word.place {
+        let last = &mut state.last[map];
+        let is_in_order = match place {
             FirstHome => *last != Some(SecondHome),
             SecondHome => matches!(last, Some(FirstHome | SecondHome)),
             HotWord => *last == Some(SecondHome),
             Way => matches!(last, Some(HotWord | Way)),
         };
-        let before = last.replace(word.place);
+        let before = last.replace(place);
         if !is_in_order {
             let before = before.map_or("nothing".to_owned(), |place| format!("{place:?}"));
-            self.complain(state, &format!("{:?} of {} is loaded after {before}", word.place, MAPS[word.map]));
+            self.complain(state, &format!("{place:?} of {} is loaded after {before}", MAPS[map].0));
         }
     }
 
@@ -224,7 +226,7 @@ impl Walk {
         let expected =
             (1..MAPS.len()).flat_map(|map| homes.map(|place| (map, place))).chain([(0, FirstHome)]);
         for (map, place) in expected.filter(|expected| !self.seen.contains(expected)) {
-            self.complaints.insert(format!("{place:?} of {} is never loaded", MAPS[map]));
+            self.complaints.insert(format!("{place:?} of {} is never loaded", MAPS[map].0));
         }
     }
 
@@ -244,45 +246,44 @@ impl State {
     fn constant(&mut self, first: &Instruction, second: i32) {
         let number = u64::from(first.immediate as u32) | u64::from(second as u32) << 32;
         self.registers[first.target] = match first.symbol.as_deref() {
-            Some("SETTINGS") if number == 0 => Settings,
-            Some(symbol) => Map(MAPS.iter().position(|map| *map == symbol)),
-            None if number == GOLDEN_RATIO => Number(MULTIPLIER),
-            None => Number(NOTHING),
+            Some("SETTINGS") => Settings,
+            Some(symbol) => Map(MAPS.iter().position(|(map, _)| *map == symbol)),
+            None => Constant(number as i64),
         };
         self.at += 1;
     }
 
-    /// What lies at the index to which the second argument of a lookup points.
-    fn place_asked_for(&self) -> Place {
-        let index = match self.registers[2] {
-            Stack(at) => self.stack.get(&at).map_or(ANYTHING_ELSE, |content| content.origin()),
-            Number(_) | Settings | Map(_) | Unloaded(_) | Loaded(_) => ANYTHING_ELSE,
-        };
-        match index {
-            STASH => HotWord,
-            index if index & STASH != 0 => Way,
-            index if index & MULTIPLIER != 0 => SecondHome,
-            _ => FirstHome,
+    /// Wherever there is a pointer that this instruction made.
+    fn note_loaded(&mut self, made_by: usize, bit: u64) {
+        for content in self.registers.iter_mut().chain(self.stack.values_mut()) {
+            if let Words(pointer) = content
+                && pointer.site == made_by
+            {
+                pointer.loaded |= bit;
+            }
         }
-    }
-
-    /// Wherever the word that was looked up there is pointed to.
-    fn replace(&mut self, site: usize, by: Content) {
-        let is_it = |content: &&mut Content| matches!(content, Unloaded(word) if word.site == site);
-        self.registers
-            .iter_mut()
-            .chain(self.stack.values_mut())
-            .filter(is_it)
-            .for_each(|content| *content = by);
     }
 }
 
 impl Content {
     fn origin(self) -> Origin {
         match self {
+            Constant(number) if MULTIPLIERS.contains(&number) => MULTIPLIER,
+            Constant(_) => NOTHING,
             Number(origin) => origin,
-            Settings | Map(_) | Stack(_) | Unloaded(_) | Loaded(_) => ANYTHING_ELSE,
+            Settings | Map(_) | Stack(_) | Words(_) => ANYTHING_ELSE,
         }
+    }
+}
+
+impl Pointer {
+    /// What lies so many bytes from the beginning, and what was added to that.
+    fn place(self, at: i64) -> Place {
+        let (_, stashes) = MAPS[self.map];
+        if at < stashes {
+            return if self.added == NOTHING { HotWord } else { Way };
+        }
+        if self.added & MULTIPLIER != 0 { SecondHome } else { FirstHome }
     }
 }
 

@@ -1,0 +1,46 @@
+//! Numbers of one width, and their products.
+
+/// A width of numbers in bits: from 2 to 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Width(u32);
+
+impl Width {
+    /// This many bits.
+    #[inline(always)]
+    pub const fn new(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// How many bits.
+    #[inline(always)]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The product of two numbers, as far as it fits into this width. 32 bits have instructions of their own.
+    #[inline(always)]
+    pub const fn product(self, number: u64, factor: u64) -> u64 {
+        if self.0 == u32::BITS {
+            (number as u32).wrapping_mul(factor as u32) as u64
+        } else {
+            number.wrapping_mul(factor) & (u64::MAX >> (64 - self.0))
+        }
+    }
+
+    /// The number with its upper half folded onto its lower one. Folding again undoes it.
+    #[inline(always)]
+    pub const fn fold(self, number: u64) -> u64 {
+        if self.0 == u32::BITS {
+            (number as u32 ^ number as u32 >> 16) as u64
+        } else {
+            number ^ number >> (self.0 / 2)
+        }
+    }
+
+    /// Spreads numbers: the highest bits of what comes out differ most for numbers in a row. Zero goes to zero.
+    #[inline(always)]
+    pub const fn spread(self, number: u64) -> u64 {
+        // 2^width divided by the golden ratio does that best (Knuth, volume 3, section 6.4).
+        self.product(number, 0x9E37_79B9_7F4A_7C15 >> (64 - self.0) | 1)
+    }
+}
