@@ -3,6 +3,7 @@
 //! `cli` parses what was typed, `command` carries a verb out by asking the daemon through `control`; `daemon` owns the
 //! `blocklist` and the tables in the `kernel`, fed by `config` and `source`.
 
+pub mod accounts;
 pub mod blocklist;
 pub mod cli;
 pub mod command;

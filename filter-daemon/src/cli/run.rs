@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use nix::unistd::User;
 
 use super::places;
+use crate::accounts::{self, User};
 use crate::config::{Mode, check_interface_name};
 
 /// As typed.
@@ -132,8 +132,8 @@ fn interface(name: &str) -> Result<String, String> {
 }
 
 fn user(name: &str) -> Result<User, String> {
-    let found = User::from_name(name).map_err(|error| error.to_string())?;
-    found.ok_or_else(|| "there is no such user".to_owned())
+    let found = accounts::user(name).map_err(|error| error.to_string())?;
+    found.ok_or_else(|| "there is no such user in /etc/passwd".to_owned())
 }
 
 fn mode(word: &str) -> Result<Mode, String> {

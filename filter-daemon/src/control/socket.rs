@@ -8,9 +8,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
-use nix::unistd::{Gid, Group};
+use nix::unistd::Gid;
 use thiserror::Error;
 use tokio::net::UnixListener;
+
+use crate::accounts;
 
 /// Members of this group may talk to the daemon.
 pub const GROUP: &str = "filterd";
@@ -123,8 +125,8 @@ fn remove_stale(path: &Path) -> Result<(), SocketError> {
 
 /// Gives the socket to the group, if there is one, and then opens it to the group.
 fn open_to_group(path: &Path) -> io::Result<()> {
-    match Group::from_name(GROUP) {
-        Ok(Some(group)) => give_to(path, group.gid)?,
+    match accounts::group(GROUP) {
+        Ok(Some(group)) => give_to(path, group)?,
         Ok(None) => tracing::debug!("there is no group {GROUP}: only root can reach the control socket"),
         Err(error) => tracing::warn!("cannot look up the group {GROUP}: {error}"),
     }

@@ -6,10 +6,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::Path;
 
-use nix::unistd::{User, initgroups, setgid, setuid};
+use nix::unistd::{setgid, setgroups, setuid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
 use super::error::DaemonError;
+use crate::accounts::{self, User};
 
 /// Becomes `user`, if one is named, to whom state and socket are given before; and gives up all capabilities, for good.
 /// Must be called before there are other threads, which would keep theirs.
@@ -34,8 +35,7 @@ fn become_user(user: &User, state: &Path, socket: &Path) -> io::Result<()> {
     }
     // Its group says who may talk to us, and stays.
     chown(socket, theirs, None)?;
-    let name = std::ffi::CString::new(user.name.as_bytes())?;
-    initgroups(&name, user.gid)?;
+    setgroups(&accounts::groups_of(user)?)?;
     setgid(user.gid)?;
     setuid(user.uid)?;
     Ok(())

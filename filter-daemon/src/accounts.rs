@@ -1,0 +1,114 @@
+//! Users and groups, as /etc/passwd and /etc/group tell them.
+//!
+//! The C library would also ask whatever else the system is set up to ask, by loading code into the program. A filterd that
+//! is one piece, and therefore starts fast, cannot have that: who is asked for here belongs to the machine anyway.
+
+use std::fs;
+use std::io;
+
+use nix::unistd::{Gid, Uid};
+
+const USERS: &str = "/etc/passwd";
+const GROUPS: &str = "/etc/group";
+
+/// Somebody whom the daemon can become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The name.
+    pub name: String,
+    /// The number.
+    pub uid: Uid,
+    /// The number of the group that is everybody's own.
+    pub gid: Gid,
+}
+
+/// The user of this name.
+pub fn user(name: &str) -> io::Result<Option<User>> {
+    Ok(user_in(&read(USERS)?, name))
+}
+
+/// The group of this name.
+pub fn group(name: &str) -> io::Result<Option<Gid>> {
+    Ok(group_in(&read(GROUPS)?, name))
+}
+
+/// All groups of `user`: the own one, and those that name the user as a member.
+pub fn groups_of(user: &User) -> io::Result<Vec<Gid>> {
+    Ok(groups_in(&read(GROUPS)?, user))
+}
+
+/// Names are plain letters, whatever stands beside them. Where there is no such file, there is nobody.
+fn read(path: &str) -> io::Result<String> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+/// A line is `name:password:uid:gid:…`.
+fn user_in(users: &str, name: &str) -> Option<User> {
+    let fields = users.lines().find_map(|line| fields_of(line, name))?;
+    let uid = Uid::from_raw(fields.get(2)?.parse().ok()?);
+    let gid = Gid::from_raw(fields.get(3)?.parse().ok()?);
+    Some(User { name: name.to_owned(), uid, gid })
+}
+
+/// A line is `name:password:gid:member,member…`.
+fn group_in(groups: &str, name: &str) -> Option<Gid> {
+    groups.lines().find_map(|line| fields_of(line, name)).and_then(|fields| gid_of(&fields))
+}
+
+fn groups_in(groups: &str, user: &User) -> Vec<Gid> {
+    let is_theirs = |fields: &Vec<&str>| {
+        fields.get(3).is_some_and(|who| who.split(',').any(|member| member == user.name))
+    };
+    let further = groups.lines().map(|line| line.split(':').collect()).filter(is_theirs);
+    let mut all = vec![user.gid];
+    all.extend(further.filter_map(|fields| gid_of(&fields)).filter(|gid| *gid != user.gid));
+    all
+}
+
+fn gid_of(fields: &[&str]) -> Option<Gid> {
+    fields.get(2)?.parse().ok().map(Gid::from_raw)
+}
+
+/// The fields of a line, if its first is `name`.
+fn fields_of<'a>(line: &'a str, name: &str) -> Option<Vec<&'a str>> {
+    let fields: Vec<_> = line.split(':').collect();
+    (!name.is_empty() && fields[0] == name).then_some(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str =
+        "root:x:0:0:root:/root:/bin/bash\n\nfilterd:x:990:991::/:/bin/false\nbroken:x\n:x:1:1::/:\n";
+    const GROUP: &str =
+        "root:x:0:\nfilterd:x:991:filterd\nlists:x:50:ann,filterd\nothers:x:51:filterds\nbroken\n";
+
+    fn filterd() -> User {
+        User { name: "filterd".to_owned(), uid: Uid::from_raw(990), gid: Gid::from_raw(991) }
+    }
+
+    #[test]
+    fn a_user_is_found_by_the_whole_name() {
+        assert_eq!(user_in(PASSWD, "filterd"), Some(filterd()));
+        for name in ["filter", "filterds", "broken", "", "x"] {
+            assert_eq!(user_in(PASSWD, name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn groups_are_the_own_one_and_those_that_name_the_user() {
+        assert_eq!(group_in(GROUP, "lists"), Some(Gid::from_raw(50)));
+        assert_eq!(group_in(GROUP, "broken"), None);
+        assert_eq!(groups_in(GROUP, &filterd()), [Gid::from_raw(991), Gid::from_raw(50)]);
+    }
+
+    #[test]
+    fn root_is_found_on_this_machine() {
+        assert_eq!(user("root").unwrap().map(|root| root.uid), Some(Uid::from_raw(0)));
+        assert_eq!(group("root").unwrap(), Some(Gid::from_raw(0)));
+    }
+}
