@@ -1,5 +1,6 @@
 //! The command line as typed: one definition, from which help, man page and completions come.
 
+mod everywhere;
 pub mod places;
 mod run;
 
@@ -15,6 +16,7 @@ use crate::command::Verb;
 use crate::control::wire;
 use crate::exit::Exit;
 use crate::kernel::keeper::process;
+pub use everywhere::{Everywhere, With};
 pub use run::Run;
 use run::RunArguments;
 
@@ -66,40 +68,41 @@ pub struct Client {
 #[command(subcommand_help_heading = "Commands", override_usage = USAGE, disable_help_subcommand = true)]
 struct Arguments {
     #[command(flatten)]
-    common: Common,
+    everywhere: Everywhere,
     #[command(flatten)]
     run: RunArguments,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
-#[derive(Debug, Args)]
-struct Common {
-    /// Print JSON: one object, or one a line for lists
-    #[arg(long, global = true, help_heading = "Everywhere")]
-    json: bool,
-    /// Print nothing but errors
-    #[arg(short, long, global = true, help_heading = "Everywhere")]
-    quiet: bool,
-    /// The control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]
-    #[arg(long, global = true, value_name = "PATH", help_heading = "Everywhere")]
-    socket: Option<PathBuf>,
-}
-
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
     /// Run in the foreground, as `filterd --iface eth0` does
-    Run(RunArguments),
+    Run(With<RunArguments>),
     /// Take out of the kernel what a filterd left there that was killed, or kept its filter on exit
-    Detach {
-        /// Where its pins are [default: /sys/fs/bpf/filterd]
-        #[arg(long, value_name = "DIR")]
-        pin_dir: Option<PathBuf>,
-    },
+    Detach(With<DetachArguments>),
     #[command(name = process::VERB, hide = true)]
     Keep { pin_dir: PathBuf },
     #[command(flatten)]
     Verb(Verb),
+}
+
+#[derive(Debug, Args)]
+struct DetachArguments {
+    /// Where its pins are [default: /sys/fs/bpf/filterd]
+    #[arg(long, value_name = "DIR")]
+    pin_dir: Option<PathBuf>,
+}
+
+impl Command {
+    fn everywhere(&self) -> Option<&Everywhere> {
+        match self {
+            Self::Run(With { everywhere, .. }) | Self::Detach(With { everywhere, .. }) => Some(everywhere),
+            Self::Verb(verb) => Some(verb.everywhere()),
+            Self::Keep { .. } => None,
+        }
+    }
 }
 
 const USAGE: &str =
@@ -149,24 +152,24 @@ fn read(
     words: impl IntoIterator<Item = OsString>,
     socket: Option<OsString>,
 ) -> Result<Invocation, clap::Error> {
-    let Arguments { common, run, command } = Arguments::try_parse_from(words)?;
-    let socket = common.socket.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
+    let Arguments { everywhere, run, command } = Arguments::try_parse_from(words)?;
+    let behind = command.as_ref().and_then(Command::everywhere);
+    let Everywhere { json, quiet, socket: said } = everywhere.and(behind);
+    let socket = said.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
     let wrong = |message: String| Arguments::command().error(ErrorKind::ValueValidation, message);
     places::check_socket(&socket).map_err(wrong)?;
     let run = match command {
         Some(Command::Verb(verb)) => {
             run.must_be_empty().map_err(wrong)?;
-            let Common { json, quiet, .. } = common;
             return Ok(Invocation::Client(Client { socket, json, quiet, verb }));
         }
-        Some(Command::Detach { pin_dir }) => {
+        Some(Command::Detach(With { own: DetachArguments { pin_dir }, .. })) => {
             run.must_be_empty().map_err(wrong)?;
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
-            let Common { json, quiet, .. } = common;
             return Ok(Invocation::Detach(Detach { socket, pin_dir, json, quiet }));
         }
         Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir)),
-        Some(Command::Run(further)) => run.and(further),
+        Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
     run.checked(socket).map(Invocation::Run).map_err(wrong)

@@ -8,7 +8,7 @@ use super::places;
 use crate::accounts::{self, User};
 use crate::config::{Mode, check_interface_name};
 
-/// As typed.
+// As typed. No more than a comment, since it would become the help of `filterd run`.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Running")]
 pub struct RunArguments {

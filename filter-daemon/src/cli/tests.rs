@@ -21,6 +21,12 @@ fn client(line: &str) -> Client {
     }
 }
 
+fn help(command: &str) -> String {
+    let told = parsed(&format!("filterd {command} -h")).expect_err(command).to_string();
+    // It is broken into lines.
+    told.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn error(line: &str) -> String {
     let error = parsed(line).expect_err(line);
     assert_eq!(error.exit_code(), Exit::Usage as i32, "{line}");
@@ -30,6 +36,17 @@ fn error(line: &str) -> String {
 #[test]
 fn the_tree_is_sound() {
     Arguments::command().debug_assert();
+}
+
+#[test]
+fn the_help_says_of_every_command_what_it_does_and_so_does_its_own() {
+    let whole = help("");
+    for command in Arguments::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+        let about = command.get_about().expect("every command says what it does").to_string();
+        assert!(whole.contains(&about), "{about:?} is missing in {whole}");
+        let own = help(command.get_name());
+        assert!(own.starts_with(&about), "{about:?} is not the beginning of {own}");
+    }
 }
 
 #[test]
@@ -75,6 +92,9 @@ fn the_socket_is_the_lines_then_the_environments_then_the_usual() {
 fn flags_for_every_command_may_stand_anywhere() {
     let client = client("filterd -q add 203.0.113.7 --json --ttl 2h");
     assert!(client.quiet && client.json);
+    assert_eq!(self::client("filterd --socket a ping --socket b").socket, PathBuf::from("b"));
+    assert_eq!(self::client("filterd --socket a ping").socket, PathBuf::from("a"));
+    assert_eq!(run("filterd run --iface eth0 --socket b").socket, PathBuf::from("b"));
     assert!(matches!(client.verb, Verb::Add(_)));
     assert!(matches!(self::client("filterd del 203.0.113.7").verb, Verb::Remove(_)));
     assert!(matches!(self::client("filterd add -").verb, Verb::Add(_)));

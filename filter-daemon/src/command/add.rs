@@ -14,10 +14,6 @@ use crate::control::request;
 use crate::control::wire::{self, Request};
 use crate::exit::Exit;
 
-/// Block addresses, prefixes or ranges, from now on
-///
-/// What is blocked already is no error: the answer says what changed. Adding again with a longer --ttl extends
-/// it. Many targets at once are best given on standard input.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -14,9 +14,6 @@ use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::source::list;
 
-/// Check a configuration and the lists it names, without a daemon
-///
-/// Exits with 3 if the configuration or one of its lists cannot be used.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -12,10 +12,6 @@ use crate::control::request;
 use crate::control::wire::{self, Changed, Request};
 use crate::exit::Exit;
 
-/// Let go of everything that was added
-///
-/// Empties the live lists, those that `filterd add` fills. What the configuration or a list file wants blocked
-/// stays blocked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

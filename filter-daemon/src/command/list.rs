@@ -15,10 +15,6 @@ use crate::control::request;
 use crate::control::wire::{self, Entry, Request};
 use crate::exit::Exit;
 
-/// Show what is blocked
-///
-/// One entry a line: the target, and as a comment who wants it blocked, since when, until when and why. A target
-/// that several lists want is shown for each. With --json one object a line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

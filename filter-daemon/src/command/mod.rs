@@ -26,24 +26,72 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::cli::Client;
+use crate::cli::{Client, Everywhere, With};
 use crate::exit::Exit;
 use console::Console;
 
-/// What can be asked of filterd.
+/// What can be asked of filterd. The arguments of the one that was typed are in its file; those of the others are never
+/// built, which halves what a short command takes.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Verb {
-    Add(add::Add),
+    /// Block addresses, prefixes or ranges, from now on
+    ///
+    /// What is blocked already is no error: the answer says what changed. Adding again with a longer --ttl extends
+    /// it. Many targets at once are best given on standard input.
+    Add(With<add::Add>),
+    /// Let go of what was added
+    ///
+    /// Takes targets out of the live lists, those that `filterd add` fills. What the configuration or a list file
+    /// wants blocked stays blocked, and the answer says so.
     #[command(visible_alias = "del")]
-    Remove(remove::Remove),
-    Test(test::Test),
-    List(list::List),
-    Flush(flush::Flush),
-    Status(status::Status),
-    Stats(stats::Stats),
-    Reload(reload::Reload),
-    Check(check::Check),
-    Ping(ping::Ping),
+    Remove(With<remove::Remove>),
+    /// Tell whether addresses are dropped, and why
+    ///
+    /// Exits with 0 if every one of them is dropped, with 1 if one is not.
+    Test(With<test::Test>),
+    /// Show what is blocked
+    ///
+    /// One entry a line: the target, and as a comment who wants it blocked, since when, until when and why. A target
+    /// that several lists want is shown for each. With --json one object a line.
+    List(With<list::List>),
+    /// Let go of everything that was added
+    ///
+    /// Empties the live lists, those that `filterd add` fills. What the configuration or a list file wants blocked
+    /// stays blocked.
+    Flush(With<flush::Flush>),
+    /// Show what filterd does at the moment
+    Status(With<status::Status>),
+    /// Show how many packets met which fate, since the filter was attached
+    Stats(With<stats::Stats>),
+    /// Read the configuration and the lists again, and apply the difference
+    ///
+    /// If anything in the configuration is wrong, all of it is told and nothing changes.
+    Reload(With<reload::Reload>),
+    /// Check a configuration and the lists it names, without a daemon
+    ///
+    /// Exits with 3 if the configuration or one of its lists cannot be used.
+    Check(With<check::Check>),
+    /// Ask whether filterd answers
+    Ping(With<ping::Ping>),
+}
+
+impl Verb {
+    /// The flags for every command that stand behind its name.
+    pub fn everywhere(&self) -> &Everywhere {
+        match self {
+            Self::Add(With { everywhere, .. })
+            | Self::Remove(With { everywhere, .. })
+            | Self::Test(With { everywhere, .. })
+            | Self::List(With { everywhere, .. })
+            | Self::Flush(With { everywhere, .. })
+            | Self::Status(With { everywhere, .. })
+            | Self::Stats(With { everywhere, .. })
+            | Self::Reload(With { everywhere, .. })
+            | Self::Check(With { everywhere, .. })
+            | Self::Ping(With { everywhere, .. }) => everywhere,
+        }
+    }
 }
 
 /// Carries a command out, in this process's terminal or pipes.
@@ -65,16 +113,16 @@ pub fn execute(client: Client) -> ExitCode {
 
 fn carry_out(verb: &Verb, socket: &Path, console: &mut Console) -> Exit {
     let ended = match verb {
-        Verb::Add(add) => add.execute(socket, console),
-        Verb::Remove(remove) => remove.execute(socket, console),
-        Verb::Test(test) => test.execute(socket, console),
-        Verb::List(list) => list.execute(socket, console),
-        Verb::Flush(flush) => flush.execute(socket, console),
-        Verb::Status(status) => status.execute(socket, console),
-        Verb::Stats(stats) => stats.execute(socket, console),
-        Verb::Reload(reload) => reload.execute(socket, console),
-        Verb::Check(check) => check.execute(console),
-        Verb::Ping(ping) => ping.execute(socket, console),
+        Verb::Add(add) => add.own.execute(socket, console),
+        Verb::Remove(remove) => remove.own.execute(socket, console),
+        Verb::Test(test) => test.own.execute(socket, console),
+        Verb::List(list) => list.own.execute(socket, console),
+        Verb::Flush(flush) => flush.own.execute(socket, console),
+        Verb::Status(status) => status.own.execute(socket, console),
+        Verb::Stats(stats) => stats.own.execute(socket, console),
+        Verb::Reload(reload) => reload.own.execute(socket, console),
+        Verb::Check(check) => check.own.execute(console),
+        Verb::Ping(ping) => ping.own.execute(socket, console),
     };
     let ended = ended.and_then(|exit| Ok(console.flush().map(|()| exit)?));
     ended.unwrap_or_else(|trouble| trouble.tell(console))

@@ -11,7 +11,6 @@ use crate::control::client::Client;
 use crate::control::wire::{Empty, Pong, Request};
 use crate::exit::Exit;
 
-/// Ask whether filterd answers
 #[derive(Debug, Args)]
 pub struct Ping {}
 

@@ -11,9 +11,6 @@ use crate::control::client::Client;
 use crate::control::wire::{Empty, Reloaded, Request};
 use crate::exit::Exit;
 
-/// Read the configuration and the lists again, and apply the difference
-///
-/// If anything in the configuration is wrong, all of it is told and nothing changes.
 #[derive(Debug, Args)]
 pub struct Reload {}
 

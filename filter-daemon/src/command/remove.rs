@@ -12,10 +12,6 @@ use crate::control::request;
 use crate::control::wire::{self, Changed, Held, Request};
 use crate::exit::Exit;
 
-/// Let go of what was added
-///
-/// Takes targets out of the live lists, those that `filterd add` fills. What the configuration or a list file
-/// wants blocked stays blocked, and the answer says so.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

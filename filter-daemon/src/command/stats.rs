@@ -11,7 +11,6 @@ use crate::control::client::Client;
 use crate::control::wire::{self, Empty, Request};
 use crate::exit::Exit;
 
-/// Show how many packets met which fate, since the filter was attached
 #[derive(Debug, Args)]
 pub struct Stats {}
 

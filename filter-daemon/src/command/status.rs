@@ -12,7 +12,6 @@ use crate::control::client::Client;
 use crate::control::wire::{self, Empty, Request};
 use crate::exit::Exit;
 
-/// Show what filterd does at the moment
 #[derive(Debug, Args)]
 pub struct Status {}
 

@@ -13,9 +13,6 @@ use crate::control::request;
 use crate::control::wire::{self, Entry, MOST_ADDRESSES, Request};
 use crate::exit::Exit;
 
-/// Tell whether addresses are dropped, and why
-///
-/// Exits with 0 if every one of them is dropped, with 1 if one is not.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,0 +1,47 @@
+//! Flags for every command, before its name or behind it.
+//!
+//! clap knows flags that are global, but copies them into each command there is: a fifth of what `filterd add` took.
+//! The structs below are told of in plain comments, since others would become the help of whatever they are part of.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+// The flags.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct Everywhere {
+    /// Print JSON: one object, or one a line for lists
+    #[arg(long, help_heading = "Everywhere")]
+    pub json: bool,
+    /// Print nothing but errors
+    #[arg(short, long, help_heading = "Everywhere")]
+    pub quiet: bool,
+    /// The control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]
+    #[arg(long, value_name = "PATH", help_heading = "Everywhere")]
+    pub socket: Option<PathBuf>,
+}
+
+// What stands behind the name of a command: its own arguments, and these flags.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct With<T: Args> {
+    /// Its own.
+    #[command(flatten)]
+    pub own: T,
+    /// These.
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+}
+
+impl Everywhere {
+    /// Both together: what stands before the name of a command and what stands behind it, which counts more.
+    pub fn and(self, behind: Option<&Self>) -> Self {
+        let Some(behind) = behind else { return self };
+        Self {
+            json: self.json || behind.json,
+            quiet: self.quiet || behind.quiet,
+            socket: behind.socket.clone().or(self.socket),
+        }
+    }
+}
