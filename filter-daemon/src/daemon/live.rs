@@ -106,12 +106,13 @@ impl Owner {
             self.journal.write(changes, Box::new(told));
         } else {
             _ = answer.send(answered);
-            self.journal.write(changes, Box::new(drop));
+            self.journal.write_soon(changes);
         }
     }
 
     /// Begins to carry forward what is wanted, if the journal has become long, or has lost something.
     pub(super) fn keep_journal(&mut self) {
+        self.journal.keep_up();
         let is_due = self.journal.is_long(targets_of(&self.blocklist))
             || self.journal.is_behind() && self.journal_retry <= Instant::now();
         if is_due && self.carrying.is_none() {
@@ -134,8 +135,9 @@ impl Owner {
     }
 
     /// How long until the journal is looked after again.
-    pub(super) fn until_journal_retry(&self) -> Option<Duration> {
-        self.journal.is_behind().then(|| self.journal_retry.saturating_duration_since(Instant::now()))
+    pub(super) fn until_journal(&self) -> Option<Duration> {
+        let retry = || self.journal_retry.saturating_duration_since(Instant::now());
+        self.journal.is_behind().then(retry).into_iter().chain(self.journal.until_due()).min()
     }
 
     fn carry_page(&mut self, after: Option<Target>) {

@@ -243,7 +243,7 @@ impl Owner {
         const LONGEST_SLEEP: Duration = Duration::from_secs(60);
         let deadline = self.blocklist.next_deadline().map(Moment::from_now);
         let growing = self.table.is_growing().then_some(GROWTH_POLL);
-        let due = [deadline, self.until_journal_retry(), self.until_retry(), growing];
+        let due = [deadline, self.until_journal(), self.until_retry(), growing];
         due.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min)
     }
 

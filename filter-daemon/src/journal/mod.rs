@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
@@ -25,10 +26,17 @@ use writer::{Order, Writer};
 /// Told when something is on disk, or why it is not.
 pub type Done = Box<dyn FnOnce(Result<(), NotWritten>) + Send>;
 
+/// How long changes lie that nobody waits for: the processor is for the answer first, and what comes meanwhile goes with
+/// them.
+const SOON: Duration = Duration::from_millis(2);
+
 /// The journal, as its one writer sees it.
 pub struct Journal {
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
+    /// Changes that nobody waits for, and when they are handed on.
+    soon: Vec<Change>,
+    due: Option<Instant>,
     is_behind: Arc<AtomicBool>,
     written: u64,
 }
@@ -120,13 +128,39 @@ impl Journal {
         let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || writer.work());
         let thread =
             thread.map_err(|source| JournalError::Directory { path: directory.to_owned(), source })?;
-        Ok(Self { orders: Some(orders), thread: Some(thread), is_behind, written })
+        Ok(Self {
+            orders: Some(orders),
+            thread: Some(thread),
+            soon: Vec::new(),
+            due: None,
+            is_behind,
+            written,
+        })
     }
 
     /// Writes these changes, together with whatever others come meanwhile, and then tells `done`.
     pub fn write(&mut self, changes: Vec<Change>, done: Done) {
-        self.written += changes.iter().map(|change| change.len().max(1) as u64).sum::<u64>();
+        self.count(&changes);
         self.order(Order::Write(changes, done));
+    }
+
+    /// Writes these changes within milliseconds, and in any case before what is ordered later. Nobody is told.
+    pub fn write_soon(&mut self, changes: Vec<Change>) {
+        self.count(&changes);
+        self.soon.extend(changes);
+        self.due.get_or_insert_with(|| Instant::now() + SOON);
+    }
+
+    /// How long until changes that nobody waits for should be handed on.
+    pub fn until_due(&self) -> Option<Duration> {
+        Some(self.due?.saturating_duration_since(Instant::now()))
+    }
+
+    /// Hands those changes on, if it is time.
+    pub fn keep_up(&mut self) {
+        if self.until_due().is_some_and(|left| left.is_zero()) {
+            self.hand_on();
+        }
     }
 
     /// What is written from here on makes all before it superfluous.
@@ -152,7 +186,23 @@ impl Journal {
         self.is_behind.load(Ordering::Relaxed)
     }
 
-    fn order(&self, order: Order) {
+    fn count(&mut self, changes: &[Change]) {
+        self.written += changes.iter().map(|change| change.len().max(1) as u64).sum::<u64>();
+    }
+
+    fn order(&mut self, order: Order) {
+        self.hand_on();
+        self.send(order);
+    }
+
+    fn hand_on(&mut self) {
+        if self.due.take().is_some() {
+            let changes = std::mem::take(&mut self.soon);
+            self.send(Order::Write(changes, Box::new(drop)));
+        }
+    }
+
+    fn send(&self, order: Order) {
         let orders = self.orders.as_ref().expect("it is open until it is dropped");
         orders.send(order).expect("the thread ends only after this end is dropped");
     }
@@ -161,6 +211,7 @@ impl Journal {
 /// Waits until everything is written.
 impl Drop for Journal {
     fn drop(&mut self) {
+        self.hand_on();
         drop(self.orders.take());
         if let Some(thread) = self.thread.take() {
             _ = thread.join();

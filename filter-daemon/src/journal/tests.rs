@@ -54,6 +54,29 @@ fn what_was_written_is_there_when_it_is_opened_again() {
 }
 
 #[test]
+fn what_nobody_waits_for_is_written_in_its_turn() {
+    let directory = TempDir::new().unwrap();
+    let [first, second, third] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(|word| want("manual", &[word]));
+    let (mut journal, ..) = open(&directory);
+    journal.write_soon(vec![first.clone()]);
+    write(&mut journal, vec![second.clone()]);
+    journal.write_soon(vec![third.clone()]);
+    drop(journal);
+    assert_eq!(open(&directory).1, [first, second, third]);
+}
+
+#[test]
+fn what_nobody_waits_for_does_not_wait_long() {
+    let directory = TempDir::new().unwrap();
+    let (mut journal, ..) = open(&directory);
+    assert_eq!(journal.until_due(), None);
+    journal.write_soon(vec![release("manual")]);
+    std::thread::sleep(journal.until_due().unwrap());
+    journal.keep_up();
+    assert_eq!(journal.until_due(), None);
+}
+
+#[test]
 fn what_was_carried_forward_takes_the_place_of_what_was_before() {
     let directory = TempDir::new().unwrap();
     let (mut journal, ..) = open(&directory);
