@@ -1,6 +1,8 @@
 //! What filterd tells of itself: `list`, `status`, `stats`, `test`, `ping`.
 
+use filter_common::target::Target;
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Frame, Net};
+use serde_json::Value;
 
 #[test]
 fn list_tells_every_target_once_for_each_list() {
@@ -10,6 +12,22 @@ fn list_tells_every_target_once_for_each_list() {
     let entries = net.filterd(["list", "--json"]).succeeds().json_lines();
     let attackers: Vec<_> = entries.iter().filter(|entry| entry["target"] == ATTACKER).collect();
     assert_eq!((entries.len(), attackers.len()), (4, 2));
+}
+
+#[test]
+fn a_list_of_many_pages_is_told_to_its_end_and_in_order() {
+    let net = Net::with_filterd("lists: [{name: crowd, path: $HOME/crowd.txt}]");
+    let hosts = (0..5_000).map(|host: u32| format!("203.0.{}.{}", host >> 8, host & 255));
+    let prefixes = (0..10_000).map(|net: u32| format!("10.{}.{}.0/24", net >> 8, net & 255));
+    let nets64 = (0..5_000).map(|net| format!("2001:db8:0:{net:x}::/64"));
+    let crowd: Vec<_> = hosts.chain(prefixes).chain(nets64).collect();
+    net.file("crowd.txt", &crowd.join("\n"));
+    net.filterd(["reload"]).succeeds();
+    let told = net.filterd(["list", "--json"]).succeeds().json_lines();
+    let target = |entry: &Value| entry["target"].as_str().and_then(|word| word.parse::<Target>().ok());
+    let told: Vec<_> = told.iter().filter_map(target).collect();
+    assert_eq!(told.len(), crowd.len());
+    assert!(told.is_sorted());
 }
 
 #[test]

@@ -28,12 +28,14 @@ pub use effect::Effects;
 pub use lists::{Kind, List, ListId, Lists, TooManyLists};
 pub use moment::Moment;
 pub use query::Wish;
+use targets::Kept;
 pub use targets::Targets;
 
 /// Everything that is wanted blocked.
 #[derive(Debug, Default)]
 pub struct Blocklist {
     addresses: Addresses,
+    nets64: BTreeMap<u64, ClaimsId>,
     others: BTreeMap<Target, ClaimsId>,
     cover: Cover,
     registry: Registry,
@@ -66,7 +68,7 @@ impl Blocklist {
             self.lists.count(claim.list, 1);
         }
         let after = self.registry.with(before, claim);
-        self.set_claims(target, Some(after));
+        self.set_claims(target, after);
         if before.is_none() {
             effects.entered.push(target);
         }
@@ -79,10 +81,12 @@ impl Blocklist {
         let Some(known) = self.registry.of(before, list) else { return false };
         self.move_deadline(target, list, known.until, None);
         self.lists.count(list, -1);
-        let after = self.registry.without(before, list);
-        self.set_claims(target, after);
-        if after.is_none() {
-            effects.left.push(target);
+        match self.registry.without(before, list) {
+            Some(after) => self.set_claims(target, after),
+            None => {
+                self.forget(target);
+                effects.left.push(target);
+            }
         }
         true
     }
@@ -98,9 +102,16 @@ impl Blocklist {
         changed
     }
 
-    /// `list` wants none but these.
+    /// The same for lists so long that what changed would be told in vain.
+    pub fn take_in(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) {
+        targets.iter().for_each(|target| _ = self.add(target, claim.clone(), effects));
+    }
+
+    /// `list` wants none but these, all of which it wants already.
     pub fn restrict(&mut self, list: ListId, targets: &Targets, effects: &mut Effects) {
-        self.remove_all(list, |target| !targets.contains(target), effects);
+        if self.lists.get(list).targets > targets.len() as u64 {
+            self.remove_all(list, |target| !targets.contains(target), effects);
+        }
     }
 
     /// `list` lets go of everything.
@@ -125,7 +136,7 @@ impl Blocklist {
                 // What was over by then is not extended.
                 self.expire(since);
                 let list = self.lists.get_or_make(&list, Kind::Live)?;
-                self.extend(&targets, &Claim { list, since, until, note }, &mut effects);
+                self.take_in(&targets, &Claim { list, since, until, note }, &mut effects);
             }
             Change::Release { list, targets } => {
                 if let Some(list) = self.lists.find(&list) {
@@ -143,9 +154,11 @@ impl Blocklist {
 
     /// Everything that is wanted, as if it entered now.
     pub fn everything(&self) -> Effects {
-        let others = self.others.keys().copied().collect();
-        let entered =
-            Targets { addresses: self.addresses.iter().map(|(address, _)| address).collect(), others };
+        let entered = Targets {
+            addresses: self.addresses.iter().map(|(address, _)| address).collect(),
+            nets64: self.nets64.keys().copied().collect(),
+            others: self.others.keys().copied().collect(),
+        };
         Effects { entered, left: Targets::default() }
     }
 
@@ -162,40 +175,38 @@ impl Blocklist {
     }
 
     fn claims_of(&self, target: Target) -> Option<ClaimsId> {
-        match single_address(target) {
-            Some(address) => self.addresses.get(address),
-            None => self.others.get(&target).copied(),
+        match Kept::from(target) {
+            Kept::Address(address) => self.addresses.get(address),
+            Kept::Net64(net) => self.nets64.get(&net).copied(),
+            Kept::Other(target) => self.others.get(&target).copied(),
         }
     }
 
-    fn set_claims(&mut self, target: Target, claims: Option<ClaimsId>) {
-        match (single_address(target), claims) {
-            (Some(address), Some(claims)) => self.addresses.insert(address, claims),
-            (Some(address), None) => self.addresses.remove(address),
-            (None, Some(claims)) => {
-                if self.others.insert(target, claims).is_none() {
-                    self.cover.enter(target);
-                }
-            }
-            (None, None) => {
-                if self.others.remove(&target).is_some() {
-                    self.cover.leave(target);
-                }
-            }
+    fn set_claims(&mut self, target: Target, claims: ClaimsId) {
+        let is_new = match Kept::from(target) {
+            Kept::Address(address) => return self.addresses.insert(address, claims),
+            Kept::Net64(net) => self.nets64.insert(net, claims).is_none(),
+            Kept::Other(target) => self.others.insert(target, claims).is_none(),
+        };
+        if is_new {
+            self.cover.enter(target);
+        }
+    }
+
+    fn forget(&mut self, target: Target) {
+        let was_there = match Kept::from(target) {
+            Kept::Address(address) => return self.addresses.remove(address),
+            Kept::Net64(net) => self.nets64.remove(&net).is_some(),
+            Kept::Other(target) => self.others.remove(&target).is_some(),
+        };
+        if was_there {
+            self.cover.leave(target);
         }
     }
 
     fn move_deadline(&mut self, target: Target, list: ListId, from: Option<Moment>, to: Option<Moment>) {
         from.into_iter().for_each(|until| self.deadlines.clear(until, target, list));
         to.into_iter().for_each(|until| self.deadlines.set(until, target, list));
-    }
-}
-
-/// The address, if `target` is a single IPv4 address.
-fn single_address(target: Target) -> Option<u32> {
-    match target {
-        Target::V4(prefix) if prefix.is_host() => Some(prefix.address()),
-        Target::V4(_) | Target::V6(_) => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Questions to the blocklist: who wants what, and what covers an address or a prefix.
 
+use std::iter;
 use std::net::IpAddr;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::ClaimsId;
-use super::{Blocklist, Claim, ListId, Moment, single_address};
+use super::targets::{of_address, of_net64};
+use super::{Blocklist, Claim, ListId, Moment};
 
 /// One list's wish for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +69,8 @@ impl Blocklist {
         covers.into_iter().flat_map(|target| self.wishes(target)).collect()
     }
 
-    /// The wishes for up to `most` targets after `after` that `keep` lets by; single IPv4 addresses come first. None of
-    /// the targets is cut in two by the end of a page.
+    /// The wishes for up to `most` targets after `after` that `keep` lets by, in the order of targets. None of them is cut in
+    /// two by the end of a page.
     pub fn page(
         &self,
         after: Option<Target>,
@@ -88,25 +90,26 @@ impl Blocklist {
 
     /// Everything that `list` wants.
     pub(super) fn targets_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
-        let wants = move |id: ClaimsId| self.registry.of(id, list).is_some();
-        let addresses = self.addresses.iter().filter(move |(_, id)| wants(*id));
-        let others = self.others.iter().filter(move |(_, id)| wants(**id));
-        addresses
-            .map(|(address, _)| Target::V4(Prefix::host(address)))
-            .chain(others.map(|(target, _)| *target))
+        let wants = move |(_, id): &(Target, ClaimsId)| self.registry.of(*id, list).is_some();
+        self.all_after(None).filter(wants).map(|(target, _)| target)
     }
 
     fn targets_after(&self, after: Option<Target>) -> impl Iterator<Item = Target> + '_ {
-        let (addresses, others) = match after.map(|after| (after, single_address(after))) {
+        self.all_after(after).map(|(target, _)| target)
+    }
+
+    /// What sorts behind `after`, in order.
+    fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
+        let (from4, from6) = match after {
             None => (Some(Bound::Unbounded), Bound::Unbounded),
-            Some((_, Some(address))) => (Some(Bound::Excluded(address)), Bound::Unbounded),
-            Some((after, None)) => (None, Bound::Excluded(after)),
+            Some(Target::V4(prefix)) => (Some(behind(prefix.first(), after, of_address)), Bound::Unbounded),
+            Some(Target::V6(prefix)) => (None, behind((prefix.first() >> 64) as u64, after, of_net64)),
         };
-        let addresses = addresses.into_iter().flat_map(|from| self.addresses.range(from));
-        let others = self.others.range((others, Bound::Unbounded));
-        addresses
-            .map(|(address, _)| Target::V4(Prefix::host(address)))
-            .chain(others.map(|(target, _)| *target))
+        let addresses = from4.into_iter().flat_map(|from| self.addresses.range(from));
+        let addresses = addresses.map(|(address, id)| (of_address(address), id));
+        let nets64 = self.nets64.range((from6, Bound::Unbounded)).map(|(net, id)| (of_net64(*net), *id));
+        let others = self.others.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
+        in_order(addresses.chain(nets64), others.map(|(target, id)| (*target, *id)))
     }
 
     fn wishes(&self, target: Target) -> impl Iterator<Item = Wish> + '_ {
@@ -151,9 +154,28 @@ impl Blocklist {
 
     /// Every IPv6 target.
     pub fn six(&self) -> impl Iterator<Item = Prefix6> + '_ {
-        self.others.range(Target::V6(Prefix::covering(0, 0))..).filter_map(|(target, _)| match target {
-            Target::V6(prefix) => Some(*prefix),
+        let others = self.others.range(Target::V6(Prefix::covering(0, 0))..).map(|(target, _)| *target);
+        self.nets64.keys().copied().map(of_net64).chain(others).filter_map(|target| match target {
+            Target::V6(prefix) => Some(prefix),
             Target::V4(_) => None,
         })
     }
+}
+
+/// From `key` on where its target sorts behind `after`, else from the next one on.
+fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) -> Bound<K> {
+    if Some(target_of(key)) > after { Bound::Included(key) } else { Bound::Excluded(key) }
+}
+
+/// Both, each of which is in order, as one that is.
+fn in_order<T>(
+    one: impl Iterator<Item = (Target, T)>,
+    other: impl Iterator<Item = (Target, T)>,
+) -> impl Iterator<Item = (Target, T)> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    iter::from_fn(move || match (one.peek(), other.peek()) {
+        (Some((first, _)), Some((second, _))) if first < second => one.next(),
+        (Some(_), None) => one.next(),
+        _ => other.next(),
+    })
 }

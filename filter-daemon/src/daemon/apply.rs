@@ -27,7 +27,7 @@ impl Owner {
         let now = Moment::now();
         for (list, targets) in &read {
             let claim = Claim { list: *list, since: now, until: None, note: None };
-            self.blocklist.extend(targets, &claim, &mut effects);
+            self.blocklist.take_in(targets, &claim, &mut effects);
         }
         read.iter().for_each(|(list, targets)| self.blocklist.restrict(*list, targets, &mut effects));
         gone.into_iter().for_each(|list| self.blocklist.release(list, &mut effects));

@@ -74,8 +74,8 @@ fn put_number(row: &mut Vec<u8>, number: u32) {
 fn put_targets(row: &mut Vec<u8>, targets: &Targets) {
     put_number(row, targets.addresses.len() as u32);
     targets.addresses.iter().for_each(|address| put_number(row, *address));
-    put_number(row, targets.others.len() as u32);
-    for target in &targets.others {
+    put_number(row, (targets.len() - targets.addresses.len()) as u32);
+    for target in targets.iter().skip(targets.addresses.len()) {
         match target {
             Target::V4(prefix) => {
                 row.extend([4, prefix.length()]);
@@ -124,8 +124,11 @@ fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
 
 fn targets(rest: &mut &[u8]) -> Option<Targets> {
     let addresses = (0..number(rest)?).map(|_| number(rest)).collect::<Option<_>>()?;
-    let others = (0..number(rest)?).map(|_| target(rest)).collect::<Option<_>>()?;
-    Some(Targets { addresses, others })
+    let mut targets = Targets { addresses, ..Targets::default() };
+    for _ in 0..number(rest)? {
+        targets.push(target(rest)?);
+    }
+    Some(targets)
 }
 
 fn target(rest: &mut &[u8]) -> Option<Target> {
