@@ -9,7 +9,7 @@ use filter_common::target::Span;
 use super::file::{self, FileError};
 use super::lines::{Line, Lines};
 use super::rejected::{Reason, Rejected, excerpt};
-use super::{Targets, quad};
+use super::{Targets, net64, quad};
 
 /// How many of the lines that were not understood are kept, to be shown to somebody.
 const KEPT: usize = 100;
@@ -58,9 +58,13 @@ fn parse(path: &Path, input: impl Read) -> Result<ListFile, ListError> {
     let mut list = Reading { path: path.into(), list: ListFile::default(), beginning: Vec::new() };
     let mut lines = Lines::new(input);
     while let Some(line) = lines.next().map_err(|error| FileError::new(path, error))? {
-        match quad::parse(line.bytes) {
-            Some(address) => list.list.targets.addresses.push(address),
-            None => list.take(&line),
+        let targets = &mut list.list.targets;
+        if let Some(address) = quad::parse(line.bytes) {
+            targets.addresses.push(address);
+        } else if let Some(net) = net64::parse(line.bytes) {
+            targets.nets64.push(net);
+        } else {
+            list.take(&line);
         }
     }
     list.finish()

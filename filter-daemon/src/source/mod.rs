@@ -3,6 +3,7 @@
 pub mod file;
 mod lines;
 pub mod list;
+mod net64;
 mod quad;
 mod rejected;
 
