@@ -137,6 +137,14 @@ where
         self.table.contains(key) || stash_of(&self.table, token).holds(token.bits)
     }
 
+    /// Brings the homes of `key` near.
+    pub fn fetch(&self, key: S::Key) {
+        let homes = self.table.scheme().homes(key);
+        homes
+            .into_iter()
+            .for_each(|home| _ = self.table.words().load(self.table.bucket_words(home.bucket).start));
+    }
+
     /// Newcomers that have no place in the buckets yet, for whoever rebuilds the table elsewhere.
     pub fn unplaced(&self) -> impl Iterator<Item = S::Key> + '_ {
         let planned: &[S::Key] = match &self.phase {

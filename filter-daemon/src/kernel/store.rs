@@ -79,6 +79,13 @@ where
         self.newest_live().is_some_and(|live| live.contains(key))
     }
 
+    /// Brings the homes of these keys near, since they will be wanted soon: memory is waited for once, not once for each.
+    pub fn fetch(&self, keys: impl Iterator<Item = <K::Scheme as Scheme>::Key>) {
+        if let Some(live) = self.newest_live() {
+            keys.for_each(|key| live.fetch(key));
+        }
+    }
+
     /// Lets `key` in. The caller knows that it is not there.
     pub fn add(&mut self, key: <K::Scheme as Scheme>::Key) -> Result<(), Full> {
         if let Some(built) = &mut self.fresh {

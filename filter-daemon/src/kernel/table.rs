@@ -7,9 +7,10 @@ use std::path::Path;
 
 use filter_common::cuckoo::Full;
 use filter_common::cuckoo::geometry::Geometry;
+use filter_common::cuckoo::six::Key6;
 use filter_common::networks;
 use filter_common::packet::Source;
-use filter_common::target::{Prefix4, Prefix6, Target};
+use filter_common::target::{Prefix4, Target};
 use filter_common::verdict::{Reason, Verdict, judge, judge_source};
 
 use super::growth::Growth;
@@ -28,6 +29,9 @@ use crate::config::Mode;
 
 /// Tables for fewer addresses are rebuilt in a few milliseconds.
 const WORTH_A_THREAD: u64 = 1 << 16;
+
+/// Newcomers whose homes are fetched together: as many as a processor can wait for at a time, and some more.
+const AT_ONCE: usize = 32;
 
 /// The part of its limit by which a table may exceed it for a while: far below the first refusal at any geometry.
 const MARGIN: u64 = 64;
@@ -157,7 +161,16 @@ impl Table {
     /// Whoever enters is in before anybody leaves: an address may be covered by one target first and by another then.
     pub fn carry_out(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
         let may_be_there = wanted.has_long_prefixes();
-        effects.entered.iter().try_for_each(|target| self.enter(target, may_be_there, wanted))?;
+        let entered = &effects.entered;
+        for addresses in entered.addresses.chunks(AT_ONCE) {
+            self.addresses.fetch(addresses.iter().map(|address| u64::from(*address)));
+            addresses.iter().try_for_each(|address| self.enter_address(*address, may_be_there))?;
+        }
+        for nets in entered.nets64.chunks(AT_ONCE) {
+            self.six.fetch(nets.iter().map(|net| Key6::Net64(*net)));
+            nets.iter().try_for_each(|net| self.enter_six(|_| Key6::Net64(*net), wanted))?;
+        }
+        entered.others.iter().try_for_each(|target| self.enter(*target, may_be_there, wanted))?;
         self.publish()?;
         effects.left.iter().for_each(|target| self.leave(target, wanted));
         Ok(())
@@ -291,12 +304,9 @@ impl Table {
             Target::V4(prefix) if is_network(prefix) => self.set_network(prefix, |_| true),
             Target::V4(prefix) => {
                 let mut addresses = prefix.first()..=prefix.last();
-                return addresses.try_for_each(|address| {
-                    let is_there = may_be_there && self.addresses.contains(address.into());
-                    if is_there { Ok(()) } else { self.enter_address(address) }
-                });
+                return addresses.try_for_each(|address| self.enter_address(address, may_be_there));
             }
-            Target::V6(prefix) => return self.enter_six(prefix, wanted),
+            Target::V6(prefix) => return self.enter_six(|table| table.key(prefix), wanted),
         }
         Ok(())
     }
@@ -323,7 +333,10 @@ impl Table {
     }
 
     /// Where there is neither a path nor room in the stash, the table is built anew, under another key.
-    fn enter_address(&mut self, address: u32) -> Result<(), KernelError> {
+    fn enter_address(&mut self, address: u32, may_be_there: bool) -> Result<(), KernelError> {
+        if may_be_there && self.addresses.contains(address.into()) {
+            return Ok(());
+        }
         while self.addresses.add(address.into()).is_err() {
             if self.growth.is_some() {
                 self.end_growth()?;
@@ -337,9 +350,13 @@ impl Table {
         Ok(())
     }
 
-    fn enter_six(&mut self, prefix: Prefix6, wanted: &impl Wanted) -> Result<(), KernelError> {
+    fn enter_six(
+        &mut self,
+        key_in: impl Fn(&SixTable) -> Key6,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
         loop {
-            let key = self.six.kind().map(|table| table.key(prefix));
+            let key = self.six.kind().map(&key_in);
             if key.is_some_and(|key| self.six.contains(key) || self.six.add(key).is_ok()) {
                 return Ok(());
             }
