@@ -18,7 +18,7 @@ use filter_common::cuckoo::scheme::{Home, Scheme, Token};
 use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Slot, Table};
 use filter_common::stash::Stash;
-use filter_common::{Rest, WordsMut};
+use filter_common::{Rest, Words as _, WordsMut};
 
 use super::overlay::Overlay;
 
