@@ -29,8 +29,10 @@ pub const NETS64: Setting = 6;
 pub const LENGTHS6: Setting = 7;
 /// Index bits of the IPv6 table.
 pub const INDEX_BITS6: Setting = 8;
+/// The last bucket of the IPv6 table.
+pub const LAST_BUCKET6: Setting = 9;
 /// Key of the IPv4 permutation.
-pub const KEY4: Setting = 9;
+pub const KEY4: Setting = 10;
 /// Key of the /64 permutation.
 pub const KEY64: Setting = KEY4 + permutation::KEY_WORDS;
 /// Key of the IPv6 hash.

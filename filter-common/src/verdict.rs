@@ -178,7 +178,7 @@ fn holds_net64(address: Address6, tables: &impl Tables) -> bool {
     let Some(words) = tables.six() else { return false };
     let scheme = six(tables);
     let shuffled = scheme.exact().shuffle(address.high);
-    holds6(&words, scheme.exact().homes_of_shuffled(shuffled)) || stashed(&words, 0, shuffled)
+    holds6(tables, &words, scheme.exact().homes_of_shuffled(shuffled)) || stashed(&words, 0, shuffled)
 }
 
 #[inline(always)]
@@ -190,7 +190,7 @@ fn holds_other6(address: Address6, tables: &impl Tables) -> bool {
         let at = settings::LENGTH + number * settings::LENGTH_WORDS;
         let mask = Address6 { high: tables.setting(at + 1), low: tables.setting(at + 2) };
         let key = fingerprint(&hash, address.masked(mask), tables.setting(at));
-        if holds6(&words, scheme.hashed().homes_of(key)) || stashed(&words, OTHER_STASH, key.code) {
+        if holds6(tables, &words, scheme.hashed().homes_of(key)) || stashed(&words, OTHER_STASH, key.code) {
             return true;
         }
         number += 1;
@@ -198,16 +198,18 @@ fn holds_other6(address: Address6, tables: &impl Tables) -> bool {
     false
 }
 
-/// Without a branch for each slot: the verifier would follow every one of them, for every length in use.
+/// Without a branch for each slot: the verifier would follow every one of them, for every length in use. In a loop it
+/// forgets what it knew of the index's width, so it is told again.
 #[inline(always)]
-fn holds6(words: &impl Words, homes: [cuckoo::scheme::Home; 2]) -> bool {
+fn holds6(tables: &impl Tables, words: &impl Words, homes: [cuckoo::scheme::Home; 2]) -> bool {
     const WORDS: u32 = cuckoo::geometry::Geometry::six(7).bucket_words();
     let buckets = words.rest(STASHES * stash::WORDS);
     let mut found = Found::NONE;
     for home in homes {
+        let first = (home.bucket & tables.small_setting(settings::LAST_BUCKET6)) * WORDS;
         let mut word = 0;
         while word < WORDS {
-            found.note(buckets.load(home.bucket * WORDS + word), home.code);
+            found.note(buckets.load(first + word), home.code);
             word += 1;
         }
     }

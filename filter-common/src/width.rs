@@ -37,6 +37,13 @@ impl Width {
         }
     }
 
+    /// What is above the lowest `bits` bits of a number: no more than 32 bits. Verifiers before Linux 6.13 believe that only
+    /// of a shift as wide as what was calculated before.
+    #[inline(always)]
+    pub const fn above(self, number: u64, bits: u32) -> u32 {
+        if self.0 == u32::BITS { number as u32 >> bits } else { (number >> bits) as u32 }
+    }
+
     /// Spreads numbers: the highest bits of what comes out differ most for numbers in a row. Zero goes to zero.
     #[inline(always)]
     pub const fn spread(self, number: u64) -> u64 {

@@ -54,7 +54,7 @@ impl Exact {
     #[inline(always)]
     pub const fn homes_of_shuffled(&self, shuffled: u64) -> [Home; 2] {
         let remainder = shuffled & ((1 << self.remainder_bits) - 1);
-        let first = (shuffled >> self.remainder_bits) as u32;
+        let first = self.permutation.width().above(shuffled, self.remainder_bits);
         let code = remainder << self.below | FIRST;
         let other_side = if remainder == 0 { 0 } else { FIRST };
         [
@@ -66,7 +66,8 @@ impl Exact {
     /// From the first home to the second.
     #[inline(always)]
     const fn distance(&self, remainder: u64) -> u32 {
-        (self.permutation.width().spread(remainder) >> self.remainder_bits) as u32
+        let width = self.permutation.width();
+        width.above(width.spread(remainder), self.remainder_bits)
     }
 }
 

@@ -198,6 +198,7 @@ fn put_six(words: &mut Settings, table: &SixTable) {
     words[settings::NETS64] = table.lengths.contains(&64).into();
     words[settings::LENGTHS6] = others.len() as u64;
     words[settings::INDEX_BITS6] = table.geometry.index_bits().into();
+    words[settings::LAST_BUCKET6] = (table.geometry.buckets() - 1).into();
     words[settings::KEY64..][..table.key64.len()].copy_from_slice(&table.key64);
     words[settings::KEY6..][..table.key.len()].copy_from_slice(&table.key);
     for (entry, length) in words[settings::LENGTH..].chunks_exact_mut(settings::LENGTH_WORDS).zip(others) {
