@@ -1,7 +1,8 @@
 //! What `cargo xtask bench packet` measures filterd's program with, and against.
 //!
 //! `sender` gives every packet another source and hands it to the program under test: filterd's own, or one of those
-//! here. They read packets by the very code that filterd reads them by.
+//! here. They read packets by the very code that filterd reads them by, and two of them are filterd's judge but for one
+//! thing.
 
 #![no_std]
 #![no_main]
@@ -12,13 +13,19 @@ mod crowd;
 mod frame;
 #[path = "../../src/license.rs"]
 mod license;
+#[path = "../../src/maps.rs"]
+mod maps;
 mod peers;
+#[path = "../../src/report.rs"]
+mod report;
 mod sender;
+mod unstashed;
 
 use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS, XDP_TX};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
 use filter_common::packet::{self, Source};
+use filter_common::verdict::{Verdict, judge};
 
 #[xdp(frags)]
 pub fn bench_sender4(ctx: XdpContext) -> u32 {
@@ -89,6 +96,21 @@ pub fn bench_trie(ctx: XdpContext) -> u32 {
 #[xdp(frags)]
 pub fn bench_bloom(ctx: XdpContext) -> u32 {
     drop_if(&ctx, peers::bloom_holds)
+}
+
+/// filterd's judge as it would be if it did not count.
+#[xdp(frags)]
+pub fn bench_judge_uncounted(ctx: XdpContext) -> u32 {
+    let verdict = judge(&frame::InPlace::new(&ctx), &maps::Maps);
+    action(matches!(verdict, Verdict::Drop(_)))
+}
+
+/// filterd's judge as it would be if there were no stash.
+#[xdp(frags)]
+pub fn bench_judge_unstashed(ctx: XdpContext) -> u32 {
+    let verdict = judge(&frame::InPlace::new(&ctx), &unstashed::Unstashed(maps::Maps));
+    report::count(&ctx, verdict);
+    action(matches!(verdict, Verdict::Drop(_)))
 }
 
 #[inline(always)]

@@ -4,6 +4,8 @@
     reason = "packets and statics are written and read by raw pointers, and a jump cannot be typed"
 )]
 
+use core::sync::atomic::AtomicU64;
+
 use aya_ebpf::btf_maps::ProgramArray;
 use aya_ebpf::helpers::{bpf_get_prandom_u32, bpf_ktime_get_ns};
 use aya_ebpf::macros::btf_map;
@@ -15,11 +17,9 @@ use crate::crowd;
 #[btf_map]
 static SUBJECT: ProgramArray<1> = ProgramArray::new();
 
-/// Who sends: so many of the crowd, from this number on.
+/// Who sends: the first of the crowd, and how many from there on. The runner changes them.
 #[unsafe(no_mangle)]
-static FIRST: u64 = 0;
-#[unsafe(no_mangle)]
-static COUNT: u64 = 0;
+static RANGE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Does a packet wait until the one before it is done with? (0 or 1)
 #[unsafe(no_mangle)]
 static ALONE: u64 = 0;
@@ -60,8 +60,16 @@ pub fn send6(ctx: &XdpContext) {
 
 #[inline(always)]
 fn choose() -> u32 {
-    let random = u64::from(random());
-    (setting(&FIRST) + ((random * setting(&COUNT)) >> 32)) as u32
+    let [first, count] = [range(0), range(1)];
+    (first + ((u64::from(random()) * count) >> 32)) as u32
+}
+
+#[inline(always)]
+fn range(at: usize) -> u64 {
+    let word = RANGE[at].as_ptr();
+    // SAFETY: it is a static, which the runner changes only while no packet is under way. Volatile, because the compiler
+    // does not see it do so, and knows no atomic loads of this machine.
+    unsafe { word.read_volatile() }
 }
 
 /// A processor reads its clock when it has done everything before; what depends on the time waits for that.

@@ -4,8 +4,9 @@ use anyhow::{Context, Result};
 use aya::programs::ProgramInfo;
 
 use crate::plan::Spec;
+use crate::sender::Kind;
+use crate::steps;
 use crate::subject::Subject;
-use crate::{sender, steps};
 
 /// What one packet meets.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub fn of(subjects: &[Subject]) -> Result<Vec<Code>> {
 fn code(subject: &Subject) -> Result<Code> {
     let infos = subject.programs()?;
     let ids: Vec<u32> = infos.iter().map(ProgramInfo::id).collect();
-    let steps = steps::count(&ids, &sender::frame(subject.spec.peer))?;
+    let steps = steps::count(&ids, &Kind::of(subject.spec.peer).frame())?;
     Ok(Code { of: subject.spec, steps, programs: infos.iter().map(program).collect::<Result<_>>()? })
 }
 

@@ -1,19 +1,21 @@
 //! What a packet costs: filterd's program, what it cannot go below, and its peers, side by side in one run.
 //!
-//! `plan` says what is measured, `subject` loads the programs and fills their tables, `sender` runs packets through
-//! one of them, `rounds` takes them all in turn, `code` looks at the programs themselves, and
-//! `report` tells what came out. `live` does the same with frames on a wire, `load` with
-//! whole lists. `cargo xtask bench packet` calls it.
+//! `plan` says what is measured, `subject` loads the programs (`filterd` its own, `rivals` the others) and fills their
+//! tables, `sender` runs packets through one of them, `rounds` takes them all in turn, `code` looks at the programs
+//! themselves, and `report` tells what came out. `live` does the same with frames on a wire, `load` with whole lists.
+//! `cargo xtask bench packet` calls it.
 
 #![forbid(unsafe_code)]
 
 mod code;
 #[path = "../../../filter-ebpf/bench/packet/crowd.rs"]
 mod crowd;
-mod goals;
+mod filterd;
+mod judge;
 mod lists;
 mod live;
 mod load;
+mod peer;
 mod plan;
 mod report;
 mod rivals;
@@ -22,31 +24,23 @@ mod sender;
 mod steps;
 mod subject;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use filterd_measure::machine;
 
 use plan::Plan;
 use report::Report;
 use subject::Stage;
 
-/// Measure what a packet costs.
+/// Measure filterd in the kernel.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// A minute's worth: fewer packets, fewer rounds, less exact
-    #[arg(long, conflicts_with = "full")]
+    what: What,
+    /// Two minutes' worth: fewer packets, fewer rounds, not ten million entries
+    #[arg(long)]
     short: bool,
-    /// Ten million addresses, too
-    #[arg(long)]
-    full: bool,
-    /// Live frames over a wire instead: filterd beside whatever else drops packets
-    #[arg(long)]
-    live: bool,
-    /// Whole lists instead: how long until they filter, and how much memory they take
-    #[arg(long, conflicts_with = "live")]
-    load: bool,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -61,28 +55,41 @@ struct Arguments {
     bench: bool,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// Packets, in the kernel alone
+    Packet,
+    /// Live frames over a wire: filterd beside whatever else drops packets
+    Live,
+    /// Whole lists: how long until they filter, and how much memory they take
+    Load,
+}
+
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let object = std::fs::read(&arguments.object)
         .with_context(|| format!("cannot read {}", arguments.object.display()))?;
-    if arguments.live {
-        return live::run(&Stage::new(&object), arguments.short, arguments.json, arguments.page.as_deref());
-    }
-    if arguments.load {
-        return load::run(&Stage::new(&object), arguments.short, arguments.json, arguments.page.as_deref());
-    }
-    let plan = Plan::new(arguments.short, arguments.full);
     let stage = Stage::new(&object);
-    let mut subjects = plan.subjects.iter().map(|spec| stage.subject(spec)).collect::<Result<Vec<_>>>()?;
-    let measured = rounds::run(&plan, &stage, &mut subjects)?;
-    let report = Report { machine: machine::describe(), code: code::of(&subjects)?, plan: &plan, measured };
-    if let Some(page) = &arguments.page {
-        report.write_page(page)?;
+    let (json, page) = (arguments.json, arguments.page.as_deref());
+    match arguments.what {
+        What::Packet => packet(&stage, arguments.short, json, page),
+        What::Live => live::run(&stage, arguments.short)?.tell_as(json, page),
+        What::Load => load::run(&stage, arguments.short)?.tell_as(json, page),
     }
-    if arguments.json {
+}
+
+fn packet(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> Result<()> {
+    let plan = Plan::new(short);
+    let mut subjects = plan.subjects.iter().map(|spec| stage.subject(spec)).collect::<Result<Vec<_>>>()?;
+    let measured = rounds::run(&plan, stage, &mut subjects)?;
+    let report = Report { machine: machine::describe(), code: code::of(&subjects)?, plan: &plan, measured };
+    if let Some(page) = page {
+        report.page().write(page)?;
+    }
+    if json {
         println!("{:#}", report.json())
     } else {
-        print!("{}", report.text())
+        print!("{}", report.page().text())
     }
     Ok(())
 }

@@ -1,41 +1,11 @@
 //! What is measured: which programs, with how many entries, and who sends in which manner.
 
 use std::fmt;
+use std::time::Duration;
 
-use Peer::{Bloom, Filterd, Hash, Load, Parse, PerCpu, Trie, XdpFilter};
+use filterd_measure::tables::grouped;
 
-/// A program that packets are sent through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
-    /// It looks nothing up.
-    Parse,
-    /// It loads one word of a table as large as filterd's.
-    Load,
-    /// It asks a BPF hash map.
-    Hash,
-    /// It asks one with a value for each processor.
-    PerCpu,
-    /// It asks a BPF trie of prefixes.
-    Trie,
-    /// It asks a BPF bloom filter.
-    Bloom,
-    /// The program of Debian's xdp-filter for IP, which looks source and destination up; its limit of 10,000 is raised.
-    XdpFilter,
-    /// filterd, as shipped.
-    Filterd,
-    /// The same with [`PREFIXES`] IPv4 prefixes beside the addresses.
-    FilterdPrefixes,
-    /// The same with IPv6 /64s, asked about packets of IPv6.
-    FilterdSix,
-    /// What that is measured against.
-    ParseSix,
-}
-
-/// Whom filterd is compared with.
-pub const RIVALS: [Peer; 5] = [Hash, PerCpu, Trie, Bloom, XdpFilter];
-
-/// How many /24s are blocked beside the addresses, where any are.
-pub const PREFIXES: u32 = 10_000;
+use crate::peer::{Feature, OWN, Peer, RIVALS};
 
 /// A program, and how many entries it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,98 +43,111 @@ pub struct Measurement {
     pub pace: Pace,
 }
 
+/// So many packets, or as many as there are in this time: programs that take long for each get fewer.
+#[derive(Clone, Copy, Debug)]
+pub struct Amount {
+    pub packets: u32,
+    pub at_most: Duration,
+}
+
 /// All of it.
 #[derive(Debug)]
 pub struct Plan {
     pub subjects: Vec<Spec>,
+    /// Those of one subject stand together.
     pub measurements: Vec<Measurement>,
     /// How often each is measured.
     pub rounds: usize,
-    /// How many packets each time.
-    pub packets: u32,
+    /// What each subject gets in each round before it is measured.
+    pub warm: Amount,
+    /// What is measured each time.
+    pub packets: Amount,
 }
 
+/// With how many entries goals are stated, and features compared.
+pub const USUAL: u32 = 1_000_000;
+
+const SIZES: [u32; 4] = [10_000, 100_000, USUAL, 10_000_000];
+
 impl Plan {
-    /// The plan of a usual, a `short`, or a `full` run.
-    pub fn new(short: bool, full: bool) -> Self {
-        let mut sizes = vec![10_000, 100_000, 1_000_000];
-        if full {
-            sizes.push(10_000_000);
-        }
-        let subjects = subjects(&sizes, short);
+    /// The plan of a usual or a `short` run, which leaves ten million out.
+    pub fn new(short: bool) -> Self {
+        let sizes = if short { &SIZES[..3] } else { &SIZES };
+        let subjects = subjects(sizes, short);
         let measurements = measurements(&subjects);
-        let (rounds, packets) = if short { (7, 200_000) } else { (15, 500_000) };
-        Self { subjects, measurements, rounds, packets }
+        let rounds = if short { 7 } else { 15 };
+        let warm = amount(2_000_000, if short { 200 } else { 500 });
+        let packets = if short { amount(250_000, 50) } else { amount(500_000, 100) };
+        Self { subjects, measurements, rounds, warm, packets }
     }
 
     /// The measurement of the same pace that tells what is not this one's lookup.
     pub fn baseline(&self, of: &Measurement) -> usize {
-        let limit = if self.subjects[of.subject].peer.is_six() { Peer::ParseSix } else { Parse };
+        let limit = if self.subjects[of.subject].peer.is_six() { Peer::ParseSix } else { Peer::Parse };
         let is_it = |other: &Measurement| self.subjects[other.subject].peer == limit && other.pace == of.pace;
         self.measurements.iter().position(is_it).expect("each plan measures both limits at both paces")
     }
 }
 
-impl Peer {
-    /// Is it asked about packets of IPv6?
-    pub const fn is_six(self) -> bool {
-        matches!(self, Self::FilterdSix | Self::ParseSix)
+impl Amount {
+    /// In words: so many of these.
+    pub fn told(self, what: &str) -> String {
+        format!("{} {what} (or as many as there are in {:?})", grouped(self.packets.into()), self.at_most)
     }
 
-    /// Does it look nothing up?
-    pub const fn is_limit(self) -> bool {
-        matches!(self, Parse | Self::ParseSix)
+    /// How many packets, if each takes so many nanoseconds.
+    pub fn at(self, nanoseconds: f64) -> u32 {
+        self.packets.min((self.at_most.as_nanos() as f64 / nanoseconds) as u32)
     }
+}
 
-    /// Does it tell listed senders from others?
-    const fn judges(self) -> bool {
-        !self.is_limit() && !matches!(self, Load)
-    }
+const fn amount(packets: u32, milliseconds: u64) -> Amount {
+    Amount { packets, at_most: Duration::from_millis(milliseconds) }
 }
 
 /// Everybody with `sizes` entries. In a `short` run most rivals have only the usual size.
 fn subjects(sizes: &[u32], short: bool) -> Vec<Spec> {
-    const USUAL: u32 = 1_000_000;
     let spec = |peer, entries| Spec { peer, entries };
-    let mut subjects = vec![spec(Parse, 0), spec(Peer::ParseSix, 0), spec(Filterd, 0)];
+    let mut subjects = [Peer::Parse, Peer::ParseSix, OWN].map(|peer| spec(peer, 0)).to_vec();
     for &entries in sizes {
-        subjects.extend([Load, Filterd].map(|peer| spec(peer, entries)));
+        subjects.extend([Peer::Load, OWN].map(|peer| spec(peer, entries)));
         // Where a trie of ten million is thrown away, the kernel is gone for many seconds.
-        let bearable = |rival| rival != Trie || entries <= USUAL;
-        let here = |rival: &Peer| bearable(*rival) && (!short || entries == USUAL || *rival == Hash);
+        let bearable = |rival| rival != Peer::Trie || entries <= USUAL;
+        let here = |rival: &Peer| bearable(*rival) && (!short || entries == USUAL || *rival == Peer::Hash);
         subjects.extend(RIVALS.into_iter().filter(here).map(|peer| spec(peer, entries)));
     }
-    subjects.extend([Peer::FilterdPrefixes, Peer::FilterdSix].map(|peer| spec(peer, USUAL)));
+    subjects.extend(Feature::ALL.map(|feature| spec(Peer::Filterd(feature), USUAL)));
     subjects
 }
 
 fn measurements(subjects: &[Spec]) -> Vec<Measurement> {
     let of = |(subject, spec): (usize, &Spec)| {
-        let all = spec.peer.judges() && spec.entries > 0;
-        let senders =
-            if all { &[Senders::Unlisted, Senders::Listed, Senders::Half][..] } else { &[Senders::Unlisted] };
+        let senders = if spec.has_listed() { &Senders::ALL[..] } else { &[Senders::Unlisted] };
         let at = move |pace| senders.iter().map(move |&senders| Measurement { subject, senders, pace });
-        [Pace::Overlapping, Pace::Alone].into_iter().flat_map(at)
+        Pace::ALL.into_iter().flat_map(at)
     };
     subjects.iter().enumerate().flat_map(of).collect()
 }
 
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Parse => "parse only",
-            Load => "one load and compare",
-            Hash => "BPF hash map",
-            PerCpu => "BPF per-CPU hash map",
-            Trie => "BPF LPM trie",
-            Bloom => "BPF bloom filter",
-            XdpFilter => "xdp-filter",
-            Filterd => "filterd",
-            Self::FilterdPrefixes => "filterd with prefixes",
-            Self::FilterdSix => "filterd, IPv6 /64s",
-            Self::ParseSix => "parse only, IPv6",
-        })
+impl Spec {
+    /// Is it made in a fraction of a second? System calls for each address take longer.
+    pub fn is_quick(self) -> bool {
+        self.entries <= USUAL && !RIVALS.contains(&self.peer)
     }
+
+    /// Is it asked about listed senders, too? Of features, only what the unlisted pay for them is told.
+    fn has_listed(self) -> bool {
+        let is_variant = matches!(self.peer, Peer::Filterd(_)) && self.peer != OWN;
+        self.peer.judges() && self.entries > 0 && (!is_variant || self.peer == Peer::Filterd(Feature::Six))
+    }
+}
+
+impl Senders {
+    pub const ALL: [Self; 3] = [Self::Unlisted, Self::Listed, Self::Half];
+}
+
+impl Pace {
+    pub const ALL: [Self; 2] = [Self::Overlapping, Self::Alone];
 }
 
 impl fmt::Display for Senders {

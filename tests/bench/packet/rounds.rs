@@ -7,8 +7,9 @@ use filterd_measure::figures::Figures;
 use filterd_measure::processor;
 use nix::unistd::Pid;
 
-use crate::plan::{Measurement, Plan, Senders};
-use crate::sender::Sender;
+use crate::peer::Peer;
+use crate::plan::{Amount, Measurement, Pace, Plan, Senders};
+use crate::sender::{self, Sender};
 use crate::subject::{Stage, Subject};
 
 /// What came out for one measurement, in nanoseconds a packet.
@@ -22,30 +23,45 @@ pub struct Measured {
 const DROP: u32 = 1;
 const PASS: u32 = 2;
 
+/// How many packets tell how many more there can be.
+pub const FIRST: u32 = 100_000;
+
 /// How many packets are looked at one by one before any time is taken.
 const LOOKED_AT: usize = 64;
 
 /// Carries the plan out.
 pub fn run(plan: &Plan, stage: &Stage<'_>, subjects: &mut [Subject]) -> Result<Vec<Measured>> {
     stay_here()?;
-    for measurement in &plan.measurements {
-        look(measurement, stage, &subjects[measurement.subject])?;
-    }
+    let mut senders = sender::all(stage)?;
+    subjects.iter().try_for_each(|subject| look(subject, &mut senders))?;
     let mut samples = vec![Vec::with_capacity(plan.rounds); plan.measurements.len()];
     for round in 0..plan.rounds {
         eprint!("\rround {} of {} ", round + 1, plan.rounds);
-        subjects.iter_mut().try_for_each(Subject::reload)?;
-        for (number, measurement) in plan.measurements.iter().enumerate() {
-            samples[number].push(measure(measurement, plan.packets, stage, &subjects[measurement.subject])?);
+        renew(subjects, stage)?;
+        senders = sender::all(stage)?;
+        let (mut warm, mut cost) = (None, 0.0);
+        for (what, samples) in plan.measurements.iter().zip(&mut samples) {
+            let subject = &subjects[what.subject];
+            if warm.replace(what.subject) != Some(what.subject) {
+                cost = heat(subject, plan.warm, &mut senders)?;
+            }
+            let sender = sender::find(&mut senders, subject.spec.peer, what.pace);
+            sender.aim(subject, what.senders)?;
+            samples.push(sender.run(plan.packets.at(cost))?);
         }
     }
     eprintln!();
-    Ok(plan
-        .measurements
-        .iter()
-        .zip(&samples)
-        .map(|(of, own)| measured(own, &samples[plan.baseline(of)]))
-        .collect())
+    let samples_of = |what: &Measurement| &samples[plan.baseline(what)];
+    Ok(plan.measurements.iter().zip(&samples).map(|(of, own)| measured(own, samples_of(of))).collect())
+}
+
+/// Makes anew what is made in no time: which pages of memory a table gets is a matter of chance, and so is where the
+/// kernel puts a program. Either can make several nanoseconds' difference.
+fn renew(subjects: &mut [Subject], stage: &Stage<'_>) -> Result<()> {
+    for subject in subjects.iter_mut().filter(|subject| subject.spec.is_quick()) {
+        *subject = stage.subject(&subject.spec)?;
+    }
+    Ok(())
 }
 
 fn measured(own: &[f64], baseline: &[f64]) -> Measured {
@@ -53,31 +69,48 @@ fn measured(own: &[f64], baseline: &[f64]) -> Measured {
     Measured { whole: Figures::of(own.to_vec()), above_parsing: Figures::of(above) }
 }
 
-/// Nanoseconds a packet. The first packets only bring the tables into the caches.
-fn measure(what: &Measurement, packets: u32, stage: &Stage<'_>, subject: &Subject) -> Result<f64> {
-    let sender = Sender::before(subject, what.senders, what.pace, stage)?;
-    sender.run(packets / 2)?;
-    let busy = sender.run(packets)?;
-    Ok(busy.as_nanos() as f64 / f64::from(packets))
+/// Lets the caches settle for the tables of `subject`: that takes far more packets than it takes to have touched all of
+/// them once. Tells what a packet takes then, in nanoseconds.
+fn heat(subject: &Subject, amount: Amount, senders: &mut [Sender]) -> Result<f64> {
+    let who = if subject.spec.entries == 0 { Senders::Unlisted } else { Senders::Half };
+    let sender = sender::find(senders, subject.spec.peer, Pace::Overlapping);
+    sender.aim(subject, who)?;
+    let cost = sender.run(FIRST)?;
+    sender.run(amount.at(cost))
 }
 
 /// Does it do with packets what it should? What only looks busy would be fast.
-fn look(what: &Measurement, stage: &Stage<'_>, subject: &Subject) -> Result<()> {
-    let sender = Sender::before(subject, what.senders, what.pace, stage)?;
-    let mut dropped = 0;
-    for _ in 0..LOOKED_AT {
-        let action = sender.action()?;
-        ensure!([DROP, PASS].contains(&action), "{} does neither drop nor pass: {action}", subject.spec.peer);
-        dropped += usize::from(action == DROP);
+fn look(subject: &Subject, senders: &mut [Sender]) -> Result<()> {
+    let sender = sender::find(senders, subject.spec.peer, Pace::Overlapping);
+    let who = if subject.spec.entries == 0 { &[Senders::Unlisted] } else { &Senders::ALL[..] };
+    for &who in who {
+        sender.aim(subject, who)?;
+        let mut dropped = 0;
+        for _ in 0..LOOKED_AT {
+            let action = sender.action()?;
+            ensure!(
+                [DROP, PASS].contains(&action),
+                "{} does neither drop nor pass: {action}",
+                subject.spec.peer
+            );
+            dropped += usize::from(action == DROP);
+        }
+        let is_right = is_right(subject.spec.peer, who, dropped);
+        ensure!(is_right, "{} dropped {dropped} of {LOOKED_AT} packets ({who})", subject.spec.peer);
     }
-    let is_right = match what.senders {
+    Ok(())
+}
+
+fn is_right(peer: Peer, senders: Senders, dropped: usize) -> bool {
+    if !peer.drops() {
+        return dropped == 0;
+    }
+    match senders {
         // One in 1,678 is in a prefix.
         Senders::Unlisted => dropped <= LOOKED_AT / 16,
         Senders::Listed => dropped == LOOKED_AT,
         Senders::Half => (LOOKED_AT / 8..LOOKED_AT - LOOKED_AT / 8).contains(&dropped),
-    };
-    ensure!(is_right, "{} dropped {dropped} of {LOOKED_AT} packets ({})", subject.spec.peer, what.senders);
-    Ok(())
+    }
 }
 
 /// Keeps this thread on the processor that it is on, and so with its caches, and others from it while packets run.

@@ -1,18 +1,13 @@
 //! The programs under test, loaded, with their tables filled.
 
 use anyhow::{Context, Result};
-use aya::programs::{ProgramFd, ProgramInfo, Xdp, loaded_programs};
+use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader};
-use aya_obj::programs::XdpAttachType;
 use filter_common::cuckoo::geometry::Geometry;
-use filter_common::target::{Prefix4, Prefix6, Target};
-use filterd::blocklist::{Blocklist, Claim, Effects, Kind, Moment, Targets};
-use filterd::daemon::needs;
-use filterd::kernel::Table;
-use harness::Home;
 
-use crate::crowd;
-use crate::plan::{PREFIXES, Peer, Spec};
+use crate::filterd::Filterd;
+use crate::peer::Peer;
+use crate::plan::Spec;
 use crate::rivals;
 
 /// Where programs come from.
@@ -30,14 +25,6 @@ enum Program {
     /// One of the object's.
     Bench(Ebpf, &'static str),
     Filterd(Box<Filterd>),
-}
-
-/// filterd's programs and tables, as the daemon itself makes them.
-struct Filterd {
-    root: Xdp,
-    table: Table,
-    // Dropped last: the pins.
-    home: Home,
 }
 
 impl<'a> Stage<'a> {
@@ -58,8 +45,8 @@ impl<'a> Stage<'a> {
             Peer::Trie => Program::Bench(rivals::trie(self, spec.entries)?, "bench_trie"),
             Peer::Bloom => Program::Bench(rivals::bloom(self, spec.entries)?, "bench_bloom"),
             Peer::XdpFilter => Program::Bench(rivals::xdp_filter(spec.entries)?, rivals::XDP_FILTER),
-            Peer::Filterd | Peer::FilterdPrefixes | Peer::FilterdSix => {
-                Program::Filterd(Box::new(Filterd::blocking(targets(spec))?))
+            Peer::Filterd(feature) => {
+                Program::Filterd(Box::new(Filterd::blocking(feature, spec.entries, self)?))
             }
         };
         Ok(Subject { spec: *spec, program })
@@ -76,7 +63,7 @@ impl<'a> Stage<'a> {
     }
 
     fn floor(&self, entries: u32) -> Result<Ebpf> {
-        let geometry = geometry(entries)?;
+        let geometry = Geometry::exact4_for(entries.into()).context("no table is that large")?;
         let bits = u64::from(geometry.index_bits()).to_ne_bytes();
         let mut loader = EbpfLoader::new();
         loader.map_max_entries("WORDS", geometry.words()).override_global("INDEX_BITS", &bits[..], true);
@@ -89,17 +76,8 @@ impl Subject {
     pub fn entry(&self) -> Result<&ProgramFd> {
         Ok(match &self.program {
             Program::Bench(object, name) => object.program(name).context("it is loaded")?.fd()?,
-            Program::Filterd(filterd) => filterd.root.fd()?,
+            Program::Filterd(filterd) => filterd.entry()?,
         })
-    }
-
-    /// Loads anew what costs little to load: where the kernel puts a program is a matter of chance that can make a
-    /// nanosecond's difference.
-    pub fn reload(&mut self) -> Result<()> {
-        match &mut self.program {
-            Program::Filterd(filterd) => filterd.reload(),
-            Program::Bench(..) => Ok(()),
-        }
     }
 
     /// The programs that a packet goes through, by name.
@@ -109,69 +87,7 @@ impl Subject {
                 let program: &Xdp = object.program(name).context("it is loaded")?.try_into()?;
                 Ok(vec![program.info()?])
             }
-            Program::Filterd(filterd) => Ok(vec![filterd.root.info()?, filterd.judge()?]),
+            Program::Filterd(filterd) => filterd.programs(),
         }
     }
-}
-
-impl Filterd {
-    fn blocking(targets: Targets) -> Result<Self> {
-        let home = Home::new();
-        let mut table = Table::open(home.pins())?;
-        let mut blocklist = Blocklist::default();
-        let list = blocklist.lists_mut().get_or_make("bench", Kind::Live).expect("it is the first list");
-        table.reserve(&needs::with(&blocklist, targets.iter()), &blocklist)?;
-        let mut effects = Effects::default();
-        let claim = Claim { list, since: Moment::now(), until: None, note: None };
-        blocklist.extend(&targets, &claim, &mut effects);
-        table.carry_out(&effects, &blocklist)?;
-        let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
-        Ok(Self { root, table, home })
-    }
-
-    /// Publishes another judge, then this one again.
-    fn reload(&mut self) -> Result<()> {
-        for enforce in [false, true] {
-            self.table.enforce(enforce);
-            self.table.carry_out(&Effects::default(), &Blocklist::default())?;
-        }
-        Ok(())
-    }
-
-    /// The judge at work: the newest that counts in our counters.
-    fn judge(&self) -> Result<ProgramInfo> {
-        let counters = aya::maps::MapInfo::from_pin(self.home.pins().join("counters"))?.id();
-        let is_ours = |program: &ProgramInfo| {
-            let maps = program.map_ids().ok().flatten().unwrap_or_default();
-            program.name_as_str() == Some("filterd_judge") && maps.contains(&counters)
-        };
-        loaded_programs().flatten().filter(is_ours).max_by_key(ProgramInfo::id).context("no judge is loaded")
-    }
-}
-
-fn geometry(entries: u32) -> Result<Geometry> {
-    Geometry::exact4_for(entries.into()).context("no table is that large")
-}
-
-/// The first of the crowd, as targets.
-fn targets(spec: &Spec) -> Targets {
-    let numbers = 0..spec.entries;
-    if spec.peer == Peer::FilterdSix {
-        return numbers.map(net64).collect();
-    }
-    let prefixes = if spec.peer == Peer::FilterdPrefixes { PREFIXES } else { 0 };
-    numbers.map(host).chain((0..prefixes).map(slash24)).collect()
-}
-
-fn host(number: u32) -> Target {
-    Prefix4::host(crowd::address(number)).into()
-}
-
-/// Around the last of the crowd, so that hardly anybody is in one who is not listed by himself.
-fn slash24(number: u32) -> Target {
-    Prefix4::covering(crowd::address(u32::MAX - number), 24).into()
-}
-
-fn net64(number: u32) -> Target {
-    Prefix6::covering(u128::from(crowd::network(number)) << 64, 64).into()
 }

@@ -1,4 +1,4 @@
-//! How thoroughly, and for whom: what both benchmarks are told.
+//! How thoroughly, and for whom: what the benchmarks in userspace are told.
 
 use std::path::PathBuf;
 

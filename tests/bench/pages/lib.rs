@@ -1,4 +1,4 @@
-//! What the userspace benchmarks print, and the pages that they write into docs/benchmarks.
+//! What benchmarks print, and the pages that they write into docs/benchmarks.
 
 #![forbid(unsafe_code)]
 

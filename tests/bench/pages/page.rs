@@ -36,10 +36,15 @@ pub struct Chapter {
 impl Page {
     /// Tells it in the manner that was asked for.
     pub fn tell(&self, arguments: &Arguments) -> Result<()> {
-        if let Some(page) = &arguments.page {
+        self.tell_as(arguments.json, arguments.page.as_deref())
+    }
+
+    /// Prints it as JSON or as text, and writes it to `page`, too.
+    pub fn tell_as(&self, json: bool, page: Option<&Path>) -> Result<()> {
+        if let Some(page) = page {
             self.write(page)?;
         }
-        if arguments.json {
+        if json {
             println!("{:#}", self.json())
         } else {
             print!("{}", self.text())
@@ -47,21 +52,24 @@ impl Page {
         Ok(())
     }
 
-    fn text(&self) -> String {
+    /// For a terminal.
+    pub fn text(&self) -> String {
         let chapters: Vec<_> = self.chapters.iter().map(Chapter::text).collect();
         format!("{}\n{}\n\n{}", self.machine, self.method, chapters.join("\n"))
     }
 
-    fn json(&self) -> Value {
+    /// For a program.
+    pub fn json(&self) -> Value {
         let tables: Vec<_> =
             self.chapters.iter().flat_map(|chapter| &chapter.tables).map(Table::json).collect();
         json!({"version": 1, "machine": self.machine, "method": self.method, "tables": tables})
     }
 
-    fn write(&self, page: &Path) -> Result<()> {
+    /// Writes it to `page`, and its plots beside it.
+    pub fn write(&self, page: &Path) -> Result<()> {
         let name = page.file_stem().unwrap_or_default().to_string_lossy();
         let mut text = format!(
-            "# {}\n\nMade by `{}`; do not edit.\n\n{}. {}\n",
+            "# {}\n\nMade by `{}`; do not edit.\n\nMeasured on {}.\n\n{}\n",
             self.title, self.command, self.machine, self.method
         );
         for chapter in &self.chapters {

@@ -63,11 +63,7 @@ pub struct Guarded {
 impl Contender {
     /// Sets up a host that it guards against so many of the crowd.
     pub fn guard(self, stage: &Stage<'_>, entries: u32) -> Result<Guarded> {
-        let mut net = Net::new();
-        // The kernel sends live frames only to an end that polls for them, which this makes it do.
-        for end in [net.host(), net.peer()] {
-            run(end.command("ethtool").args(["-K", "eth0", "gro", "on"]), "")?;
-        }
+        let mut net = wire()?;
         let sized =
             |program, map, entries| stage.load(program, EbpfLoader::new().map_max_entries(map, entries));
         let object = match self {
@@ -104,6 +100,16 @@ impl Guarded {
         let found = names.split(' ').zip(values.split(' ')).find(|(name, _)| *name == "InAddrErrors");
         found.and_then(|(_, value)| value.parse().ok()).expect("the kernel counts packets")
     }
+}
+
+/// A host and a peer, and a wire for live frames: the kernel sends them only to an end that polls for them, which this
+/// makes it do.
+pub fn wire() -> Result<Net> {
+    let net = Net::new();
+    for end in [net.host(), net.peer()] {
+        run(end.command("ethtool").args(["-K", "eth0", "gro", "on"]), "")?;
+    }
+    Ok(net)
 }
 
 /// In the driver, not in the stack behind it.

@@ -4,11 +4,11 @@ use anyhow::{Context, Result};
 use aya::programs::{TestRun, TestRunAttrs, TestRunOptions, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use filterd_measure::processor;
-use harness::Frame;
+use harness::{Frame, Namespace};
 use nix::net::if_::if_nametoindex;
 
-use super::contender::Guarded;
 use crate::plan::Senders;
+use crate::sender;
 use crate::subject::Stage;
 
 const PROGRAM: &str = "bench_sender_live";
@@ -32,20 +32,17 @@ pub fn load(stage: &Stage<'_>, senders: Senders, entries: u32) -> Result<Flood> 
     // Where no route leads: whatever arrives is counted and thrown away.
     let frame = Frame::from("0.0.0.0").to("198.18.255.254").bytes([6, 0xfe, 0, 0, 0, 1]);
     let checksum = u16::from_be_bytes([frame[24], frame[25]]);
-    let settings = [("FIRST", first), ("COUNT", count), ("HEADER", u64::from(!checksum))];
-    let settings = settings.map(|(name, value)| (name, value.to_ne_bytes()));
-    let mut loader = EbpfLoader::new();
-    for (name, value) in &settings {
-        loader.override_global(name, &value[..], true);
-    }
-    Ok(Flood { object: stage.load(PROGRAM, &mut loader)?, frame })
+    let header = u64::from(!checksum).to_ne_bytes();
+    let mut object = stage.load(PROGRAM, EbpfLoader::new().override_global("HEADER", &header[..], true))?;
+    sender::set_range(&mut object, first, count)?;
+    Ok(Flood { object, frame })
 }
 
 impl Flood {
-    /// Sends frames to a host, and tells how many nanoseconds of a processor each took, until it was dropped or had
+    /// Sends frames from a peer to its host, and tells how many nanoseconds of a processor each took, until it was dropped or had
     /// arrived.
-    pub fn send(&self, host: &Guarded, frames: u32) -> Result<f64> {
-        host.net.peer().inside(|| {
+    pub fn send(&self, peer: &Namespace, frames: u32) -> Result<f64> {
+        peer.inside(|| {
             let before = processor::time();
             self.run(frames)?;
             Ok((processor::time() - before).as_nanos() as f64 / f64::from(frames))

@@ -1,16 +1,17 @@
 //! Live frames: the kernel sends them over a veth pair as a driver would, and the receiving end's work is done by the
 //! thread that sends, in its own time. Each contender stands at a wire of its own; all take their turns.
 
-mod contender;
-mod flood;
+pub mod contender;
+pub mod flood;
 mod report;
 
-use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use filterd_measure::figures::Figures;
+use pages::page::Page;
 
-use crate::plan::Senders;
+use crate::plan::{Amount, Senders};
 use crate::rounds;
 use crate::subject::Stage;
 
@@ -30,9 +31,10 @@ struct Outcome {
     added: Figures,
 }
 
-/// Measures all contenders, and tells.
-pub fn run(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> Result<()> {
+/// Measures all contenders.
+pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let (rounds, frames) = if short { (9, 200_000) } else { (31, 500_000) };
+    let warm = Amount { packets: 2_000_000, at_most: Duration::from_millis(if short { 150 } else { 300 }) };
     let listed = flood::load(stage, Senders::Listed, ENTRIES)?;
     let unlisted = flood::load(stage, Senders::Unlisted, ENTRIES)?;
     let hosts = CONTENDERS.into_iter().map(|of| of.guard(stage, ENTRIES)).collect::<Result<Vec<_>>>()?;
@@ -42,16 +44,23 @@ pub fn run(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> R
     for round in 0..rounds {
         eprint!("\rround {} of {rounds} ", round + 1);
         for (host, own) in hosts.iter().zip(&mut samples) {
+            heat(host, &listed, warm)?;
             for (flood, own) in [&listed, &unlisted].into_iter().zip(own) {
-                flood.send(host, frames / 4)?;
-                own.push(flood.send(host, frames)?);
+                own.push(flood.send(host.net.peer(), frames)?);
             }
         }
     }
     eprintln!();
     let outcomes: Vec<_> =
         hosts.iter().zip(&samples).map(|(host, own)| outcome(host, own, &samples[0])).collect();
-    report::tell(&outcomes, &report::Method { rounds, frames, entries: ENTRIES }, json, page)
+    Ok(report::page(&outcomes, &report::Method { rounds, warm, frames, entries: ENTRIES }))
+}
+
+/// Lets the caches settle for the tables of one host, as `rounds` does for one program.
+fn heat(host: &Guarded, flood: &Flood, warm: Amount) -> Result<()> {
+    let cost = flood.send(host.net.peer(), rounds::FIRST)?;
+    flood.send(host.net.peer(), warm.at(cost))?;
+    Ok(())
 }
 
 fn outcome(host: &Guarded, [listed, unlisted]: &[Vec<f64>; 2], unguarded: &[Vec<f64>; 2]) -> Outcome {
@@ -69,7 +78,7 @@ fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
     const FRAMES: u32 = 10_000;
     let passed = |flood: &Flood| {
         let before = host.arrived();
-        flood.send(host, FRAMES).map(|_| host.arrived() - before)
+        flood.send(host.net.peer(), FRAMES).map(|_| host.arrived() - before)
     };
     let (of_listed, of_unlisted) = (passed(listed)?, passed(unlisted)?);
     // One in eight has a source that no host can have, and goes unseen.

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use aya::maps::{Map, MapData, MapInfo, ProgramArray};
-use aya::programs::{ProgramFd, ProgramInfo, loaded_programs};
 use filterd::control::client::Client;
 use filterd::control::wire::{Add, Changed, Request};
 use harness::Net;
 
 use super::{Fill, kernel, timed};
+use crate::judge;
 use crate::lists;
 
 /// A daemon with a list, and a line to it.
@@ -70,22 +70,13 @@ impl Holding {
     /// Stores another's judge into the slot, and then the own one again: all that switching asks of the kernel.
     pub fn switch(&self, other: &Self) -> Result<Duration> {
         let pins = self.net.home().pins();
-        let judges = [judge(other.net.home().pins())?, judge(pins)?];
+        let judges = [other.net.home().pins(), pins].map(|pins| Ok(judge::at_work(pins)?.fd()?));
+        let judges = judges.into_iter().collect::<Result<Vec<_>>>()?;
         let mut slot = ProgramArray::try_from(Map::ProgramArray(MapData::from_pin(pins.join("next"))?))?;
         let (stored, took) = timed(|| judges.iter().try_for_each(|judge| slot.set(0, judge, 0)));
         stored.context("cannot switch")?;
         Ok(took / 2)
     }
-}
-
-fn judge(pins: &Path) -> Result<ProgramFd> {
-    let counters = MapInfo::from_pin(pins.join("counters"))?.id();
-    let is_ours = |program: &ProgramInfo| {
-        let maps = program.map_ids().ok().flatten().unwrap_or_default();
-        program.name_as_str() == Some("filterd_judge") && maps.contains(&counters)
-    };
-    let newest = loaded_programs().flatten().filter(is_ours).max_by_key(ProgramInfo::id);
-    Ok(newest.context("no judge is loaded")?.fd()?)
 }
 
 /// Bytes of all maps pinned here: the slot, the counters, and the tables in a directory of their own.

@@ -1,5 +1,6 @@
 //! What was aimed at, and whether it holds here. What was not measured is not in the table.
 
+use filterd_measure::goals::{self, Goal};
 use filterd_measure::tables::Table;
 
 use super::report::Outcome;
@@ -8,12 +9,12 @@ const MILLION: u32 = 1_000_000;
 const TEN_MILLION: u32 = 10_000_000;
 const FILE: &str = "filterd, list file";
 
-/// Goal, measured, holds.
+/// All goals.
 pub fn table(outcome: &Outcome) -> Table {
     let ratio = |dividend: Option<f64>, divisor: Option<f64>| Some(dividend? / divisor?);
     let own = outcome.loaded(FILE, MILLION);
     let command = |way: &str| ratio(outcome.added(way, MILLION), outcome.added("ipset add", MILLION));
-    let mut rows = vec![
+    let mut goals = vec![
         most("bytes an IPv4 entry, 1 M", outcome.each(FILE, MILLION), 2.2),
         most("bytes an IPv4 entry, 10 M", outcome.each(FILE, TEN_MILLION), 1.75),
         most("bytes an IPv6 entry, 1 M", outcome.each("filterd, list file of IPv6 /64s", MILLION), 9.0),
@@ -25,22 +26,17 @@ pub fn table(outcome: &Outcome) -> Table {
     ];
     for (size, name) in [(100, "100"), (MILLION, "1 M"), (TEN_MILLION, "10 M")] {
         let ways = [("socket, not durable", 100.0), ("socket, durable", 1_000.0)];
-        rows.extend(ways.map(|(way, limit)| {
+        goals.extend(ways.map(|(way, limit)| {
             most(&format!("µs for one add, {way}, {name}"), outcome.added(way, size), limit)
         }));
     }
-    let heads = ["goal", "measured", "holds"].map(str::to_owned);
-    Table { title: "Goals".to_owned(), heads: heads.into(), rows: rows.into_iter().flatten().collect() }
+    goals::table("Goals", goals.into_iter().flatten())
 }
 
-fn most(goal: &str, measured: Option<f64>, limit: f64) -> Option<Vec<String>> {
-    measured.map(|measured| row(format!("{goal} ≤ {limit}"), measured, measured <= limit))
+fn most(goal: &str, measured: Option<f64>, limit: f64) -> Option<Goal> {
+    Some(Goal::most(goal, measured?, limit))
 }
 
-fn least(goal: &str, measured: Option<f64>, limit: f64) -> Option<Vec<String>> {
-    measured.map(|measured| row(format!("{goal} ≥ {limit}"), measured, measured >= limit))
-}
-
-fn row(goal: String, measured: f64, holds: bool) -> Vec<String> {
-    vec![goal, format!("{measured:.2}"), if holds { "yes" } else { "no" }.to_owned()]
+fn least(goal: &str, measured: Option<f64>, limit: f64) -> Option<Goal> {
+    Some(Goal::least(goal, measured?, limit))
 }

@@ -7,11 +7,11 @@ mod kernel;
 mod report;
 mod tools;
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use filterd_measure::figures::Figures;
+use pages::page::Page;
 
 use crate::subject::Stage;
 
@@ -30,8 +30,8 @@ struct Extent {
 const SHORT: Extent = Extent { sizes: &[100, 100_000, 1_000_000], loads: 3, singles: 21 };
 const USUAL: Extent = Extent { sizes: &[100, 100_000, 1_000_000, 10_000_000], loads: 5, singles: 101 };
 
-/// Measures, and tells.
-pub fn run(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> Result<()> {
+/// Measures.
+pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let extent = if short { SHORT } else { USUAL };
     let (mut fills, mut singles) = (Vec::new(), Vec::new());
     for &entries in extent.sizes {
@@ -46,7 +46,7 @@ pub fn run(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> R
         fills.extend(kernel::fills(stage, entries)?);
         singles.extend(single(entries, extent.singles)?);
     }
-    report::tell(&report::Outcome { fills, singles }, json, page)
+    Ok(report::page(&report::Outcome { fills, singles }))
 }
 
 /// One more address to a list of so many: all ways in turn.

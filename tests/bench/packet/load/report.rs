@@ -1,12 +1,9 @@
 //! What came out of loading lists.
 
-use std::path::Path;
-
-use anyhow::{Context, Result};
 use filterd_measure::figures::Figures;
 use filterd_measure::machine;
 use filterd_measure::tables::{Table, grouped};
-use serde_json::json;
+use pages::page::{Chapter, Page};
 
 /// A list that was loaded.
 #[derive(Clone, Debug)]
@@ -46,32 +43,38 @@ pub fn merged(rounds: &[Vec<Fill>]) -> Vec<Fill> {
     (0..rounds[0].len()).map(merge).collect()
 }
 
-/// Prints everything, and writes the page.
-pub fn tell(outcome: &Outcome, json: bool, page: Option<&Path>) -> Result<()> {
-    let head = format!("{}. {METHOD}", machine::describe());
-    let tables = [outcome.seconds(), outcome.bytes(), outcome.singles(), super::goals::table(outcome)];
-    if let Some(page) = page {
-        let tables: Vec<_> = tables.iter().map(Table::markdown).collect();
-        let text = format!(
-            "# Loading lists\n\nMade by `cargo xtask bench load`; do not edit.\n\n{head}\n\n{}",
-            tables.join("\n")
-        );
-        std::fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))?;
+/// What is told.
+pub fn page(outcome: &Outcome) -> Page {
+    let chapter = |title: &str, words: &str, table| Chapter {
+        title: title.to_owned(),
+        words: words.to_owned(),
+        tables: vec![table],
+        ..Chapter::default()
+    };
+    Page {
+        title: "Loading lists".to_owned(),
+        command: "cargo xtask bench load".to_owned(),
+        machine: machine::describe(),
+        method: METHOD.to_owned(),
+        chapters: vec![
+            chapter("Lists", LISTS, outcome.seconds()),
+            chapter("Memory", MEMORY, outcome.bytes()),
+            chapter("One address more", ONE_MORE, outcome.singles()),
+            chapter("Goals", "Of medians.", super::goals::table(outcome)),
+        ],
     }
-    if json {
-        let tables: Vec<_> = tables.iter().map(Table::json).collect();
-        println!("{:#}", json!({"version": 1, "machine": machine::describe(), "tables": tables}));
-    } else {
-        let tables: Vec<_> = tables.iter().map(Table::text).collect();
-        println!("{head}\n\n{}", tables.join("\n"));
-    }
-    Ok(())
 }
 
-const METHOD: &str = "Times are on the wall, medians, from the start of the command to its end; filterd's daemon is \
-    running, its list is empty before. BPF maps are filled by one system call an address. Bytes are what the kernel \
-    has charged for all maps (BPF), what the tool says (ipset), and by how much the kernel's own memory grew \
-    meanwhile (nft, which says nothing).";
+const METHOD: &str = "Times are on the wall, medians. filterd is as shipped, the daemon running.";
+
+const LISTS: &str = "From the start of the command to its end; the list is empty before. BPF maps are filled by one system \
+    call an address.";
+
+const MEMORY: &str = "What the kernel has charged for all maps (BPF), what the tool says (ipset), and by how much the \
+    kernel's own memory grew meanwhile (nft, which says nothing).";
+
+const ONE_MORE: &str =
+    "By a command from its start to its end, and over a line to the daemon that is open already.";
 
 impl Outcome {
     /// The median of a way at a size.

@@ -1,0 +1,172 @@
+//! filterd under test: its programs and tables as the daemon itself makes them, but for what a feature says.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use aya::maps::{Array, Map, MapData, MapInfo, ProgramArray};
+use aya::programs::{ProgramFd, ProgramInfo, Xdp};
+use aya::{Ebpf, EbpfLoader};
+use aya_obj::programs::XdpAttachType;
+use filter_common::settings;
+use filter_common::stash::Stash;
+use filter_common::target::{Prefix4, Prefix6, Target};
+use filter_common::{Words, WordsMut};
+use filterd::blocklist::{Blocklist, Effects, Targets};
+use filterd::daemon::needs;
+use filterd::kernel::Table;
+use harness::Home;
+
+use crate::crowd;
+use crate::judge;
+use crate::peer::{BESIDE, Feature, LENGTHS};
+use crate::subject::Stage;
+
+/// A root, a judge and their tables.
+pub struct Filterd {
+    root: Xdp,
+    other: Option<Other>,
+    _table: Table,
+    // Dropped last: the pins.
+    home: Home,
+}
+
+/// A judge of the benchmark's own.
+struct Other {
+    object: Ebpf,
+    name: &'static str,
+}
+
+impl Filterd {
+    /// Blocks so many.
+    pub fn blocking(feature: Feature, entries: u32, stage: &Stage<'_>) -> Result<Self> {
+        let home = Home::new();
+        let mut table = Table::open(home.pins())?;
+        let effects = Effects { entered: targets(feature, entries), ..Effects::default() };
+        let nobody = Blocklist::default();
+        table.reserve(&needs::with(&nobody, effects.entered.iter()), &nobody)?;
+        table.enforce(feature != Feature::Counting);
+        table.carry_out(&effects, &nobody)?;
+        let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
+        let mut this = Self { root, other: None, _table: table, home };
+        match feature {
+            Feature::Stashed => this.fill_stash()?,
+            Feature::Uncounted => this.other = Some(this.replaced_by("bench_judge_uncounted", stage)?),
+            Feature::Unstashed => this.other = Some(this.replaced_by("bench_judge_unstashed", stage)?),
+            Feature::Shipped
+            | Feature::Counting
+            | Feature::Prefixes
+            | Feature::BesideSix
+            | Feature::Both
+            | Feature::Six
+            | Feature::SixLengths => {}
+        }
+        Ok(this)
+    }
+
+    /// What packets are sent to.
+    pub fn entry(&self) -> Result<&ProgramFd> {
+        Ok(self.root.fd()?)
+    }
+
+    /// The programs that a packet goes through.
+    pub fn programs(&self) -> Result<Vec<ProgramInfo>> {
+        let judge = match &self.other {
+            Some(other) => other.program()?.info()?,
+            None => judge::at_work(self.home.pins())?,
+        };
+        Ok(vec![self.root.info()?, judge])
+    }
+
+    /// Puts a judge of the benchmark's own into the slot. It has the settings and the addresses of the one that is there.
+    fn replaced_by(&self, name: &'static str, stage: &Stage<'_>) -> Result<Other> {
+        let settings = judge::settings(&judge::at_work(self.home.pins())?)?;
+        let addresses = self.addresses()?;
+        let words = MapInfo::from_pin(&addresses)?.max_entries();
+        let mut loader = EbpfLoader::new();
+        loader.override_global("SETTINGS", &settings[..], true).map_max_entries("ADDRESSES", words);
+        let pins = self.home.pins();
+        loader.map_pin_path("ADDRESSES", addresses).map_pin_path("COUNTERS", pins.join("counters"));
+        let other = Other { object: stage.load(name, &mut loader)?, name };
+        let slot = MapData::from_pin(pins.join("next"))?;
+        ProgramArray::try_from(Map::ProgramArray(slot))?.set(0, other.program()?.fd()?, 0)?;
+        Ok(other)
+    }
+
+    /// Where the table of addresses is pinned.
+    fn addresses(&self) -> Result<PathBuf> {
+        let mut pins = fs::read_dir(self.home.pins().join("tables"))?.flatten();
+        let found = pins.find(|pin| pin.file_name().to_string_lossy().starts_with("addresses-"));
+        Ok(found.context("the addresses are pinned")?.path())
+    }
+
+    /// Lets an entry that nobody sends from into the stash.
+    fn fill_stash(&self) -> Result<()> {
+        let base = judge::settings(&judge::at_work(self.home.pins())?)?[settings::STASH4];
+        let map = Map::Array(MapData::from_pin(self.addresses()?)?);
+        let words = Pinned(RefCell::new(Array::try_from(map)?));
+        ensure!(Stash::new(&words, u32::try_from(base)?).insert(u64::MAX), "the stash is full");
+        Ok(())
+    }
+}
+
+impl Other {
+    fn program(&self) -> Result<&Xdp> {
+        Ok(self.object.program(self.name).context("it is loaded")?.try_into()?)
+    }
+}
+
+/// A map as words, each read and written by a system call.
+struct Pinned(RefCell<Array<MapData, u64>>);
+
+impl Words for Pinned {
+    fn load(&self, index: u32) -> u64 {
+        self.0.borrow().get(&index, 0).expect("the word is in the map")
+    }
+}
+
+impl WordsMut for Pinned {
+    fn store(&self, index: u32, word: u64) {
+        self.0.borrow_mut().set(index, word, 0).expect("the word is in the map");
+    }
+}
+
+/// The first of the crowd, and what is beside them.
+fn targets(feature: Feature, entries: u32) -> Targets {
+    let numbers = 0..entries;
+    let hosts = numbers.clone().map(host);
+    let beside = 0..BESIDE;
+    match feature {
+        Feature::Shipped | Feature::Counting | Feature::Stashed | Feature::Uncounted | Feature::Unstashed => {
+            hosts.collect()
+        }
+        Feature::Prefixes => hosts.chain(beside.map(slash24)).collect(),
+        Feature::BesideSix => hosts.chain(beside.map(net64)).collect(),
+        Feature::Both => hosts.chain(beside.clone().map(slash24)).chain(beside.map(net)).collect(),
+        Feature::Six => numbers.map(net64).collect(),
+        Feature::SixLengths => numbers.map(net).collect(),
+    }
+}
+
+fn host(number: u32) -> Target {
+    Prefix4::host(crowd::address(number)).into()
+}
+
+/// Around the last of the crowd, so that hardly anybody is in one who is not listed by himself.
+fn slash24(number: u32) -> Target {
+    Prefix4::covering(crowd::address(u32::MAX - number), 24).into()
+}
+
+fn net64(number: u32) -> Target {
+    covering(number, 64)
+}
+
+/// Of each length in turn.
+fn net(number: u32) -> Target {
+    covering(number, LENGTHS[number as usize % LENGTHS.len()])
+}
+
+fn covering(number: u32, length: u8) -> Target {
+    Prefix6::covering(u128::from(crowd::network(number)) << 64, length).into()
+}

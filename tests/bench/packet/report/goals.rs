@@ -1,0 +1,67 @@
+//! What was aimed at with a million entries, and whether it holds here.
+
+use filterd_measure::goals::{self, Goal};
+use pages::page::Chapter;
+
+use super::Report;
+use crate::peer::{Feature, OWN, Peer};
+use crate::plan::{Pace, Senders, Spec, USUAL};
+
+/// At least so many times what filterd costs above parsing do these cost, for a miss.
+const TIMES: [(Pace, Peer, f64); 6] = [
+    (Pace::Overlapping, Peer::Hash, 14.0),
+    (Pace::Overlapping, Peer::XdpFilter, 14.0),
+    (Pace::Overlapping, Peer::Trie, 100.0),
+    (Pace::Alone, Peer::Hash, 12.0),
+    (Pace::Alone, Peer::XdpFilter, 15.0),
+    (Pace::Alone, Peer::Trie, 50.0),
+];
+
+/// The same with prefixes of both families beside the addresses.
+const TIMES_BOTH: [(Peer, f64); 2] = [(Peer::Hash, 8.0), (Peer::Trie, 50.0)];
+
+pub fn chapter(report: &Report<'_>) -> Chapter {
+    let goals = times(report).chain(times_both(report)).chain(floor(report)).chain(hits(report));
+    Chapter {
+        title: "Goals".to_owned(),
+        words: "Of what a packet costs above parsing, at a million entries; unlisted packets where nothing else is said."
+            .to_owned(),
+        tables: vec![goals::table("Goals", goals)],
+        remark: "An allowlist, a guard and counters for each list are part of the goals for prefixes of both families. \
+                 They are not there yet, so these lines are without them."
+            .to_owned(),
+        ..Chapter::default()
+    }
+}
+
+fn times<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Goal> + 'a {
+    TIMES.into_iter().filter_map(|(pace, rival, least)| {
+        let measured = miss(report, rival, pace)? / miss(report, OWN, pace)?;
+        Some(Goal::least(&format!("{pace}: {rival} ÷ filterd"), measured, least))
+    })
+}
+
+fn times_both<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Goal> + 'a {
+    const BOTH: Peer = Peer::Filterd(Feature::Both);
+    let each = Pace::ALL.into_iter().flat_map(|pace| TIMES_BOTH.map(|(rival, least)| (pace, rival, least)));
+    each.filter_map(|(pace, rival, least)| {
+        let measured = miss(report, rival, pace)? / miss(report, BOTH, pace)?;
+        Some(Goal::least(&format!("{pace}: {rival} ÷ {BOTH}"), measured, least))
+    })
+}
+
+fn floor(report: &Report<'_>) -> Option<Goal> {
+    let [own, load] = [OWN, Peer::Load].map(|peer| miss(report, peer, Pace::Alone));
+    Some(Goal::most(&format!("{}: filterd ÷ {}", Pace::Alone, Peer::Load), own? / load?, 1.6))
+}
+
+fn hits<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Goal> + 'a {
+    Pace::ALL.into_iter().filter_map(|pace| {
+        let hit = report.above(Spec { peer: OWN, entries: USUAL }, Senders::Listed, pace)?;
+        Some(Goal::most(&format!("{pace}: a hit ÷ a miss"), hit / miss(report, OWN, pace)?, 1.0))
+    })
+}
+
+fn miss(report: &Report<'_>, peer: Peer, pace: Pace) -> Option<f64> {
+    report.above(Spec { peer, entries: USUAL }, Senders::Unlisted, pace)
+}
