@@ -51,7 +51,6 @@ enum Task {
         arguments: Vec<OsString>,
     },
     /// Measure, side by side with what it is measured against (as root)
-    #[command(subcommand)]
     Bench(bench::Bench),
     /// Run the rings on other kernels, each in a virtual machine
     Vm(vm::Vm),

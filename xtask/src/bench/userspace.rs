@@ -1,15 +1,16 @@
 //! `bench filter` and `bench paper`: the runners in tests/bench, which need neither root nor the BPF toolchain.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use xtask::{process, workspace};
+use xtask::workspace;
+
+use super::index;
 
 /// How thoroughly, and for whom.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Userspace {
     /// Seconds, less exact; leaves docs/benchmarks alone
     #[arg(long, conflicts_with = "full")]
@@ -36,6 +37,11 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// In the usual or in the short form.
+    pub fn new(short: bool) -> Self {
+        Self { userspace: Userspace::new(short), beside: None }
+    }
+
     pub fn run(&self) -> Result<()> {
         let beside = self.beside.iter().flat_map(|program| ["--beside".into(), program.into()]);
         self.userspace.run("filter", &beside.collect::<Vec<_>>())
@@ -43,6 +49,11 @@ impl Filter {
 }
 
 impl Userspace {
+    /// In the usual or in the short form.
+    pub fn new(short: bool) -> Self {
+        Self { short, ..Self::default() }
+    }
+
     /// Runs the benchmark of this name, which is also the name of its page.
     pub fn run(&self, name: &str, more: &[OsString]) -> Result<()> {
         let mut cargo = workspace::cargo();
@@ -50,11 +61,6 @@ impl Userspace {
         let flags = [("--short", self.short), ("--full", self.full), ("--json", self.json)];
         cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
         cargo.args(more).args(self.rounds.map(|rounds| format!("--rounds={rounds}")));
-        if !self.short {
-            let pages = workspace::root().join("docs/benchmarks");
-            fs::create_dir_all(&pages).with_context(|| format!("cannot make {}", pages.display()))?;
-            cargo.arg("--page").arg(pages.join(name).with_extension("md"));
-        }
-        process::run(&mut cargo).context("cannot measure")
+        index::with_page(&mut cargo, name, !self.short)
     }
 }

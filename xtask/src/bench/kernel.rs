@@ -1,0 +1,52 @@
+//! `bench packet`, `bench live` and `bench load`: the runner in tests/bench/packet, which needs root and the BPF toolchain.
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use xtask::{debian, ebpf, process, toolchain, workspace};
+
+use super::index;
+use crate::build::{self, Profile};
+
+/// How thoroughly, and for whom.
+#[derive(Debug, Args)]
+pub struct Kernel {
+    /// Two minutes' worth at most, less exact; leaves docs/benchmarks alone
+    #[arg(long)]
+    short: bool,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the runner calls; of xdp-filter it takes the program for the kernel.
+const TOOLS: [debian::Tool; 8] = [
+    ("chrt", "util-linux"),
+    ("bpftool", "bpftool"),
+    ("ip", "iproute2"),
+    ("ethtool", "ethtool"),
+    ("xdp-filter", "xdp-tools"),
+    ("nft", "nftables"),
+    ("iptables", "iptables"),
+    ("ipset", "ipset"),
+];
+
+impl Kernel {
+    /// In the usual or in the short form.
+    pub const fn new(short: bool) -> Self {
+        Self { short, json: false }
+    }
+
+    /// Runs the benchmark of this name, which is also the name of its page.
+    pub fn run(&self, name: &str) -> Result<()> {
+        ensure!(process::is_root(), "only root may load programs\n       try it again with sudo");
+        debian::provide(&TOOLS)?;
+        let object = ebpf::build_benches(&toolchain::ensure()?)?.join("bench-packet");
+        let daemon = build::daemon(Profile::Release)?;
+        let mut cargo = workspace::cargo();
+        cargo.args(["bench", "--quiet", "--package", "filterd-tests", "--bench", "packet", "--", name]);
+        cargo.env("FILTERD_BENCH_PACKET", object).env("FILTERD_BIN", daemon);
+        let flags = [("--short", self.short), ("--json", self.json)];
+        cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
+        index::with_page(&mut cargo, name, !self.short)
+    }
+}
