@@ -30,6 +30,10 @@ pub fn table(outcome: &Outcome) -> Table {
             most(&format!("µs for one add, {way}, {name}"), outcome.added(way, size), limit)
         }));
     }
+    goals.extend(outcome.bulks.iter().map(|bulk| {
+        let changes = format!("M changes a second under a flood, {}", bulk.way);
+        least(&changes, Some(bulk.flooded.median / 1e6), 1.0)
+    }));
     goals::table("Goals", goals.into_iter().flatten())
 }
 

@@ -1,6 +1,7 @@
-//! What it takes to have a list: how long until it filters, how much memory of the kernel it holds, and how long one
-//! more address takes. Each contender has a network namespace of its own; all take their turns.
+//! What it takes to have a list: how long until it filters, how much memory of the kernel it holds, how long one more
+//! address takes, and a million more under a flood. Each contender has a network namespace of its own; all take their turns.
 
+mod bulk;
 mod filterd;
 mod goals;
 mod kernel;
@@ -25,10 +26,13 @@ struct Extent {
     loads: usize,
     /// How often one address is added.
     singles: u32,
+    /// How often a million change at once.
+    bulks: usize,
 }
 
-const SHORT: Extent = Extent { sizes: &[100, 100_000, 1_000_000], loads: 3, singles: 21 };
-const USUAL: Extent = Extent { sizes: &[100, 100_000, 1_000_000, 10_000_000], loads: 5, singles: 101 };
+const SHORT: Extent = Extent { sizes: &[100, 100_000, 1_000_000], loads: 3, singles: 21, bulks: 1 };
+const USUAL: Extent =
+    Extent { sizes: &[100, 100_000, 1_000_000, 10_000_000], loads: 5, singles: 101, bulks: 5 };
 
 /// Measures.
 pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
@@ -46,7 +50,9 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
         fills.extend(kernel::fills(stage, entries)?);
         singles.extend(single(entries, extent.singles)?);
     }
-    Ok(report::page(&report::Outcome { fills, singles }))
+    eprintln!("changes in bulk");
+    let bulks = bulk::measure(stage, extent.bulks)?;
+    Ok(report::page(&report::Outcome { fills, singles, bulks }))
 }
 
 /// One more address to a list of so many: all ways in turn.

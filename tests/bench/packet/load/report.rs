@@ -5,6 +5,8 @@ use filterd_measure::machine;
 use filterd_measure::tables::{Table, grouped};
 use pages::page::{Chapter, Page};
 
+use super::bulk::Bulk;
+
 /// A list that was loaded.
 #[derive(Clone, Debug)]
 pub struct Fill {
@@ -29,6 +31,7 @@ pub struct Single {
 pub struct Outcome {
     pub fills: Vec<Fill>,
     pub singles: Vec<Single>,
+    pub bulks: Vec<Bulk>,
 }
 
 /// The same fills of several rounds as one; of their sizes the middle one, since others use the memory, too.
@@ -60,6 +63,7 @@ pub fn page(outcome: &Outcome) -> Page {
             chapter("Lists", LISTS, outcome.seconds()),
             chapter("Memory", MEMORY, outcome.bytes()),
             chapter("One address more", ONE_MORE, outcome.singles()),
+            chapter("A million changes", BULK, outcome.bulks()),
             chapter("Goals", "Of medians.", super::goals::table(outcome)),
         ],
     }
@@ -75,6 +79,11 @@ const MEMORY: &str = "What the kernel has charged for all maps (BPF), what the t
 
 const ONE_MORE: &str =
     "By a command from its start to its end, and over a line to the daemon that is open already.";
+
+const BULK: &str = "From the start of the command to its end. The flood is of frames that the kernel makes and takes in as fast as \
+    it can, in a thread that stays on one processor. Where there are only two, the flood, the daemon and the command compete \
+    for them: frames a second tell what the flood had. Half of them are of the addresses that come and go, the others of \
+    nobody's.";
 
 impl Outcome {
     /// The median of a way at a size.
@@ -119,6 +128,23 @@ impl Outcome {
             let figures = self.single(way, entries)?.microseconds;
             Some(format!("{:.0} ({:.0}…{:.0})", figures.median, figures.low, figures.high))
         })
+    }
+
+    fn bulks(&self) -> Table {
+        let heads =
+            ["a million changes by", "a second, no frames", "a second, flood", "frames a second meanwhile"];
+        let cell = |figures: Figures| {
+            let [median, low, high] =
+                [figures.median, figures.low, figures.high].map(|each| grouped(each as u64));
+            format!("{median} ({low}…{high})")
+        };
+        let row =
+            |bulk: &Bulk| vec![bulk.way.to_owned(), cell(bulk.quiet), cell(bulk.flooded), cell(bulk.frames)];
+        Table {
+            title: "Changes a second".to_owned(),
+            heads: heads.map(str::to_owned).into(),
+            rows: self.bulks.iter().map(row).collect(),
+        }
     }
 
     fn ways(&self) -> Vec<&'static str> {
