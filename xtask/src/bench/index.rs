@@ -32,6 +32,7 @@ fn write() -> Result<()> {
 struct Entry {
     name: String,
     about: String,
+    machine: Option<String>,
     goals: Vec<Goal>,
 }
 
@@ -47,7 +48,7 @@ const HEAD: &str = "| goal | measured | holds |";
 
 const WORDS: &str = "`cargo xtask bench` runs all of them, writes their pages, and takes most of an hour; each is also a command of its \
 own. Everybody takes turns in one run. They print plain tables (`--json`: one object). With `--short` they are \
-faster and less exact, and write no page. Each page tells on what it was measured, and how busy that was. Trust ratios \
+faster and less exact, and write no page. Trust ratios \
 before digits, and your own machine before ours.";
 
 const BESIDE: &str = "`bench filter --beside PROGRAM` takes a program of yours into the tables: a driver for a C++ library that you have \
@@ -57,7 +58,7 @@ fn text(entries: &[Entry]) -> String {
     let mut text = format!("# Benchmarks\n\nMade by `cargo xtask bench`; do not edit.\n\n{WORDS}\n\n");
     text += "| command | what it measures | goals held | page |\n| --- | --- | ---: | --- |\n";
     for entry in entries {
-        let Entry { name, about, goals } = entry;
+        let Entry { name, about, goals, .. } = entry;
         let held = goals.iter().filter(|goal| goal.holds).count();
         let held = if goals.is_empty() { String::new() } else { format!("{held} of {}", goals.len()) };
         _ = writeln!(
@@ -71,15 +72,23 @@ fn text(entries: &[Entry]) -> String {
             _ = writeln!(text, "| {} | {} | {} |", entry.name, goal.words, goal.measured);
         }
     }
-    format!("{text}\n{BESIDE}\n")
+    let mut machines: Vec<_> = entries.iter().filter_map(|entry| entry.machine.as_deref()).collect();
+    machines.dedup();
+    format!("{text}\nMeasured on {}.\n\n{BESIDE}\n", machines.join("; "))
 }
 
 impl Entry {
     /// One whose page is not written yet has no goals.
     fn read(name: String, about: String) -> Self {
         let page = fs::read_to_string(page(&name)).unwrap_or_default();
-        Self { name, about, goals: goals(&page) }
+        Self { name, about, machine: machine(&page), goals: goals(&page) }
     }
+}
+
+/// What the page was measured on; how busy that was is told there.
+fn machine(page: &str) -> Option<String> {
+    let line = page.lines().find_map(|line| line.strip_prefix("Measured on "))?;
+    Some(line.split(", load average").next().unwrap_or(line).trim_end_matches('.').to_owned())
 }
 
 fn goals(page: &str) -> Vec<Goal> {
@@ -110,7 +119,7 @@ fn pages() -> PathBuf {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# Live\n\n| guarded by | ns |\n| --- | ---: |\n| nobody | 1 |\n\n### Goals\n\n\
+    const PAGE: &str = "# Live\n\nMeasured on 2 × Z80, L1 none, load average 0.10.\n\n| guarded by | ns |\n| --- | ---: |\n| nobody | 1 |\n\n### Goals\n\n\
         | goal | measured | holds |\n| --- | ---: | ---: |\n| fast ≤ 1 | 0.50 | yes |\n| small ≤ 2 | 3.00 | no |\n\n\
         ## More\n\n| goal | measured | holds |\n| --- | ---: | ---: |\n| fair ≥ 1 | 1.00 | yes |\n";
 
@@ -123,11 +132,16 @@ mod tests {
 
     #[test]
     fn the_index_counts_goals_and_names_those_that_do_not_hold() {
-        let entry =
-            |name: &str, page| Entry { name: name.to_owned(), about: "it".to_owned(), goals: goals(page) };
+        let entry = |name: &str, page| Entry {
+            name: name.to_owned(),
+            about: "it".to_owned(),
+            machine: machine(page),
+            goals: goals(page),
+        };
         let text = text(&[entry("live", PAGE), entry("paper", "# Paper\n")]);
         assert!(text.contains("| it | 2 of 3 | [live](benchmarks/live.md) |"), "{text}");
         assert!(text.contains("| it |  | [paper]"), "{text}");
+        assert!(text.contains("\nMeasured on 2 × Z80, L1 none.\n"), "{text}");
         assert!(text.contains("| live | small ≤ 2 | 3.00 |") && !text.contains("fast ≤ 1"), "{text}");
     }
 }
