@@ -36,7 +36,10 @@ pub enum Scale {
 /// One line: its name, and its points from left to right.
 pub type Line = (String, Vec<(f64, f64)>);
 
-const SIZE: (u32, u32) = (760, 460);
+const SIZE: (u32, u32) = (960, 460);
+
+/// What of the width the names of the lines have, beside the plot: within it they would cover some.
+const NAMES: u32 = 230;
 
 /// Colours that those who see few of them can tell apart (Okabe and Ito, 2008).
 const COLOURS: [RGBColor; 8] = [
@@ -65,7 +68,8 @@ impl Plot {
         let area = SVGBackend::new(file, SIZE).into_drawing_area();
         area.fill(&WHITE).map_err(told)?;
         let (across, up) = (self.across, self.up);
-        let mut chart = ChartBuilder::on(&area)
+        let (plot, names) = area.split_horizontally(SIZE.0 - NAMES);
+        let mut chart = ChartBuilder::on(&plot)
             .caption(&self.title, ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(42)
@@ -83,15 +87,15 @@ impl Plot {
             .y_label_formatter(&mesh(up))
             .draw()
             .map_err(told)?;
-        for ((name, points), colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
+        for (number, (name, points)) in self.lines.iter().enumerate() {
             let points = points.iter().map(|point| (across.scale.place(point.0), up.scale.place(point.1)));
-            let style = colour.stroke_width(2);
-            let line = chart.draw_series(LineSeries::new(points, style).point_size(2)).map_err(told)?;
-            line.label(name).legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            let style = style(number);
+            chart.draw_series(LineSeries::new(points, style).point_size(2)).map_err(told)?;
+            let height = 44 + 17 * number as i32;
+            names.draw(&PathElement::new([(0, height), (18, height)], style)).map_err(told)?;
+            let text = Text::new(name.as_str(), (24, height - 6), ("sans-serif", 12));
+            names.draw(&text).map_err(told)?;
         }
-        let legend =
-            chart.configure_series_labels().background_style(WHITE.mix(0.85)).border_style(BLACK).draw();
-        legend.map_err(told)?;
         area.present().map_err(told)
     }
 
@@ -116,8 +120,23 @@ impl Scale {
     fn label(self, place: f64) -> String {
         match self {
             Self::Even => format!("{}", (place * 100.0).round() / 100.0),
-            Self::Factors => format!("{:.0e}", 10_f64.powf(place)),
+            Self::Factors => factor(10_f64.powf(place)),
         }
+    }
+}
+
+/// Colours come again in a thinner line.
+fn style(number: usize) -> ShapeStyle {
+    let width = if number < COLOURS.len() { 2 } else { 1 };
+    COLOURS[number % COLOURS.len()].stroke_width(width)
+}
+
+/// As people write it, as long as that is short.
+fn factor(number: f64) -> String {
+    match number {
+        1.0..10.0 => format!("{number:.1}"),
+        10.0..1e4 => format!("{number:.0}"),
+        _ => format!("{number:.0e}"),
     }
 }
 
