@@ -1,7 +1,5 @@
 //! Tables whose stash of IPv4 addresses is never asked, so that nothing of it is left in the program.
 
-use core::cell::Cell;
-
 use filter_common::Words;
 use filter_common::settings::Setting;
 use filter_common::verdict::Tables;
@@ -16,37 +14,37 @@ impl<T: Tables> Tables for Unstashed<T> {
     }
 
     #[inline(always)]
-    fn addresses(&self) -> impl Words {
-        Homes { words: self.0.addresses(), left: Cell::new(2) }
+    fn small_setting(&self, setting: Setting) -> u32 {
+        self.0.small_setting(setting)
     }
 
     #[inline(always)]
-    fn networks(&self) -> impl Words {
+    fn addresses(&self) -> Option<impl Words> {
+        self.0.addresses().map(Buckets)
+    }
+
+    #[inline(always)]
+    fn networks(&self) -> Option<impl Words> {
         self.0.networks()
     }
 
     #[inline(always)]
-    fn six(&self) -> impl Words {
+    fn six(&self) -> Option<impl Words> {
         self.0.six()
     }
 }
 
-/// Words of which only the first two are loaded: the judge's two homes. What it asks then is how many are in the stash.
-/// The compiler counts along, and leaves out what follows from none.
-struct Homes<W> {
-    words: W,
-    left: Cell<u32>,
-}
+/// Words that begin with an empty stash, whatever stands there.
+struct Buckets<W>(W);
 
-impl<W: Words> Words for Homes<W> {
+impl<W: Words> Words for Buckets<W> {
     #[inline(always)]
-    fn load(&self, index: u32) -> u64 {
-        match self.left.get() {
-            0 => 0,
-            left => {
-                self.left.set(left - 1);
-                self.words.load(index)
-            }
-        }
+    fn load(&self, _index: u32) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn rest(&self, first: u32) -> impl Words {
+        self.0.rest(first)
     }
 }

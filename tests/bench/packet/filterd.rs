@@ -1,21 +1,19 @@
 //! filterd under test: its programs and tables as the daemon itself makes them, but for what a feature says.
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use aya::maps::{Array, Map, MapData, MapInfo, ProgramArray};
+use aya::maps::{Map, MapData, ProgramArray};
 use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
-use filter_common::settings;
-use filter_common::stash::Stash;
+use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filter_common::{Words, WordsMut};
 use filterd::blocklist::{Blocklist, Effects, Targets};
 use filterd::daemon::needs;
 use filterd::kernel::Table;
+use filterd::kernel::window::Window;
 use harness::Home;
 
 use crate::crowd;
@@ -83,9 +81,8 @@ impl Filterd {
     fn replaced_by(&self, name: &'static str, stage: &Stage<'_>) -> Result<Other> {
         let settings = judge::settings(&judge::at_work(self.home.pins())?)?;
         let addresses = self.addresses()?;
-        let words = MapInfo::from_pin(&addresses)?.max_entries();
         let mut loader = EbpfLoader::new();
-        loader.override_global("SETTINGS", &settings[..], true).map_max_entries("ADDRESSES", words);
+        loader.override_global("SETTINGS", &settings[..], true);
         let pins = self.home.pins();
         loader.map_pin_path("ADDRESSES", addresses).map_pin_path("COUNTERS", pins.join("counters"));
         let other = Other { object: stage.load(name, &mut loader)?, name };
@@ -103,10 +100,8 @@ impl Filterd {
 
     /// Lets an entry that nobody sends from into the stash.
     fn fill_stash(&self) -> Result<()> {
-        let base = judge::settings(&judge::at_work(self.home.pins())?)?[settings::STASH4];
-        let map = Map::Array(MapData::from_pin(self.addresses()?)?);
-        let words = Pinned(RefCell::new(Array::try_from(map)?));
-        ensure!(Stash::new(&words, u32::try_from(base)?).insert(u64::MAX), "the stash is full");
+        let words = Window::open(MapData::from_pin(self.addresses()?)?.fd(), stash::WORDS)?;
+        ensure!(Stash::new(&words, 0).insert(u64::MAX), "the stash is full");
         Ok(())
     }
 }
@@ -114,21 +109,6 @@ impl Filterd {
 impl Other {
     fn program(&self) -> Result<&Xdp> {
         Ok(self.object.program(self.name).context("it is loaded")?.try_into()?)
-    }
-}
-
-/// A map as words, each read and written by a system call.
-struct Pinned(RefCell<Array<MapData, u64>>);
-
-impl Words for Pinned {
-    fn load(&self, index: u32) -> u64 {
-        self.0.borrow().get(&index, 0).expect("the word is in the map")
-    }
-}
-
-impl WordsMut for Pinned {
-    fn store(&self, index: u32, word: u64) {
-        self.0.borrow_mut().set(index, word, 0).expect("the word is in the map");
     }
 }
 
