@@ -60,23 +60,22 @@ impl Lanes {
         (first_zeros | second_zeros) & self.highs != 0
     }
 
-    /// The lowest lane of `word` that holds `code`.
+    /// The bit at which the lowest lane of `word` begins that holds `code`.
     pub const fn find(&self, word: u64, code: u64) -> Option<u32> {
         match self.matches(word, code) {
             0 => None,
-            flags => Some(flags.trailing_zeros() / self.bits()),
+            flags => Some(flags.trailing_zeros() + 1 - self.bits()),
         }
     }
 
-    /// The code in `lane` of `word`.
-    pub const fn get(&self, word: u64, lane: u32) -> u64 {
-        (word >> (lane * self.bits())) & self.mask()
+    /// The code in the lane of `word` that begins at this bit.
+    pub const fn get(&self, word: u64, at: u32) -> u64 {
+        (word >> at) & self.mask()
     }
 
-    /// `word` with `code` in `lane`.
-    pub const fn with(&self, word: u64, lane: u32, code: u64) -> u64 {
-        let shift = lane * self.bits();
-        word & !(self.mask() << shift) | code << shift
+    /// `word` with `code` in the lane that begins at this bit.
+    pub const fn with(&self, word: u64, at: u32, code: u64) -> u64 {
+        word & !(self.mask() << at) | code << at
     }
 
     #[inline(always)]
@@ -136,13 +135,13 @@ mod tests {
         #[test]
         fn a_code_is_found_exactly_where_it_first_stands(lanes in any_lanes(), codes: [u8; 8], sought: u8) {
             let stored = (0..lanes.count()).map(|lane| u64::from(codes[lane as usize] % 4));
-            let word = (0..).zip(stored.clone()).fold(0, |word, (lane, code)| lanes.with(word, lane, code));
+            let word = (0..).zip(stored.clone()).fold(0, |word, (lane, code)| lanes.with(word, lane * lanes.bits(), code));
             let sought = u64::from(sought % 4);
-            let first = stored.clone().position(|code| code == sought).map(|lane| lane as u32);
+            let first = stored.clone().position(|code| code == sought).map(|lane| lane as u32 * lanes.bits());
             prop_assert_eq!(lanes.find(word, sought), first);
             prop_assert_eq!(lanes.either((word, sought), (word, 7)), first.is_some());
             for (lane, code) in (0..).zip(stored) {
-                prop_assert_eq!(lanes.get(word, lane), code);
+                prop_assert_eq!(lanes.get(word, lane * lanes.bits()), code);
             }
         }
     }

@@ -21,13 +21,13 @@ use search::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// A slot: which word, and which lane of it.
+/// A slot: a lane of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Index of the word in the table.
     pub word: u32,
-    /// Lane within the word.
-    pub lane: u32,
+    /// The bit of the word at which the lane begins.
+    pub at: u32,
 }
 
 /// Buckets somewhere, and who may stand where in them.
@@ -112,13 +112,18 @@ impl<S: Scheme, W: Words> Table<S, W> {
     /// What stands in the slot of this number in `bucket`.
     pub fn home_at(&self, bucket: u32, number: u32) -> Home {
         let slot = self.slot(bucket, number);
-        Home { bucket, code: self.lanes().get(self.words.load(slot.word), slot.lane) }
+        Home { bucket, code: self.lanes().get(self.words.load(slot.word), slot.at) }
     }
 
     /// The slot of this number in `bucket`.
     pub fn slot(&self, bucket: u32, number: u32) -> Slot {
-        let (word, lane) = (number / self.lanes().count(), number % self.lanes().count());
-        Slot { word: bucket * self.geometry.bucket_words() + word, lane }
+        let words = self.geometry.bucket_words();
+        // Few tables have several words in a bucket and several lanes in a word; a division takes its time.
+        let (word, lane) = match words {
+            1 => (0, number),
+            _ => (number / self.lanes().count(), number % self.lanes().count()),
+        };
+        Slot { word: bucket * words + word, at: lane * self.lanes().bits() }
     }
 
     fn slot_with(&self, bucket: u32, code: u64) -> Option<Slot> {
@@ -126,7 +131,7 @@ impl<S: Scheme, W: Words> Table<S, W> {
     }
 
     fn lane_with(&self, word: u32, code: u64) -> Option<Slot> {
-        Some(Slot { word, lane: self.lanes().find(self.words.load(word), code)? })
+        Some(Slot { word, at: self.lanes().find(self.words.load(word), code)? })
     }
 
     const fn lanes(&self) -> bucket::Lanes {
@@ -137,7 +142,7 @@ impl<S: Scheme, W: Words> Table<S, W> {
 impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// Writes `code` into `slot`, by one store.
     pub fn put(&self, slot: Slot, code: u64) {
-        self.words.store(slot.word, self.lanes().with(self.words.load(slot.word), slot.lane, code));
+        self.words.store(slot.word, self.lanes().with(self.words.load(slot.word), slot.at, code));
     }
 
     /// Lets `key` in where a home has a free slot; says whether one had.

@@ -272,8 +272,8 @@ fn strike<S: Scheme + Copy, W: WordsMut>(
     for home in table.scheme().homes(key) {
         for word in table.bucket_words(home.bucket) {
             if let Some(value) = planned.get_mut(&word) {
-                while let Some(lane) = lanes.find(*value, home.code) {
-                    *value = lanes.with(*value, lane, 0);
+                while let Some(at) = lanes.find(*value, home.code) {
+                    *value = lanes.with(*value, at, 0);
                 }
             }
         }
