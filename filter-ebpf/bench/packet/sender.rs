@@ -17,9 +17,20 @@ use crate::crowd;
 #[btf_map]
 static SUBJECT: ProgramArray<1> = ProgramArray::new();
 
-/// Who sends: the first of the crowd, and how many from there on. The runner changes them.
+/// What the runner tells, and is told.
 #[unsafe(no_mangle)]
-static RANGE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+static RUN: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
+/// Who sends: the first of the crowd, and how many from there on.
+const FIRST: usize = 0;
+const COUNT: usize = 1;
+/// How many packets there have been.
+const SENT: usize = 2;
+/// Which of them begins what is measured, and which ends it.
+const BEGIN: usize = 3;
+const END: usize = 4;
+/// When they did, in nanoseconds.
+const BEGUN: usize = 5;
+const ENDED: usize = 6;
 /// Does a packet wait until the one before it is done with? (0 or 1)
 #[unsafe(no_mangle)]
 static ALONE: u64 = 0;
@@ -34,6 +45,7 @@ const SOURCE6: usize = ETHERNET + 8;
 
 #[inline(always)]
 pub fn send4(ctx: &XdpContext) {
+    note();
     let source = crowd::address(choose());
     if write(ctx, SOURCE4, source.to_be()) {
         jump(ctx);
@@ -52,6 +64,7 @@ pub fn dress4(ctx: &XdpContext) -> bool {
 
 #[inline(always)]
 pub fn send6(ctx: &XdpContext) {
+    note();
     let source = crowd::network(choose());
     if write(ctx, SOURCE6, source.to_be()) {
         jump(ctx);
@@ -60,16 +73,35 @@ pub fn send6(ctx: &XdpContext) {
 
 #[inline(always)]
 fn choose() -> u32 {
-    let [first, count] = [range(0), range(1)];
-    (first + ((u64::from(random()) * count) >> 32)) as u32
+    (get(FIRST) + ((u64::from(random()) * get(COUNT)) >> 32)) as u32
+}
+
+/// Looks at the clock where the runner wants it: what comes before only warms the caches.
+#[inline(always)]
+fn note() {
+    let sent = get(SENT) + 1;
+    set(SENT, sent);
+    if sent == get(BEGIN) {
+        set(BEGUN, now());
+    }
+    if sent == get(END) {
+        set(ENDED, now());
+    }
 }
 
 #[inline(always)]
-fn range(at: usize) -> u64 {
-    let word = RANGE[at].as_ptr();
+fn get(at: usize) -> u64 {
+    let word = RUN[at].as_ptr();
     // SAFETY: it is a static, which the runner changes only while no packet is under way. Volatile, because the compiler
     // does not see it do so, and knows no atomic loads of this machine.
     unsafe { word.read_volatile() }
+}
+
+#[inline(always)]
+fn set(at: usize, value: u64) {
+    let word = RUN[at].as_ptr();
+    // SAFETY: as above, and packets are under way on one processor only.
+    unsafe { word.write_volatile(value) }
 }
 
 /// A processor reads its clock when it has done everything before; what depends on the time waits for that.
@@ -80,9 +112,13 @@ fn random() -> u32 {
     if setting(&ALONE) == 0 {
         return random;
     }
+    random.wrapping_add(now() as u32)
+}
+
+#[inline(always)]
+fn now() -> u64 {
     // SAFETY: it takes nothing and gives a number.
-    let time = unsafe { bpf_ktime_get_ns() };
-    random.wrapping_add(time as u32)
+    unsafe { bpf_ktime_get_ns() }
 }
 
 #[inline(always)]

@@ -58,9 +58,9 @@ pub struct Plan {
     pub measurements: Vec<Measurement>,
     /// How often each is measured.
     pub rounds: usize,
-    /// What each subject gets in each round before it is measured.
+    /// What comes before what is measured, each time, so that the caches have settled.
     pub warm: Amount,
-    /// What is measured each time.
+    /// What is measured.
     pub packets: Amount,
 }
 
@@ -75,9 +75,9 @@ impl Plan {
         let sizes = if short { &SIZES[..3] } else { &SIZES };
         let subjects = subjects(sizes, short);
         let measurements = measurements(&subjects);
-        let rounds = if short { 7 } else { 15 };
-        let warm = amount(2_000_000, if short { 200 } else { 500 });
-        let packets = if short { amount(250_000, 50) } else { amount(500_000, 100) };
+        let rounds = if short { 5 } else { 11 };
+        let warm = if short { amount(500_000, 40) } else { amount(1_000_000, 100) };
+        let packets = if short { amount(200_000, 40) } else { amount(500_000, 100) };
         Self { subjects, measurements, rounds, warm, packets }
     }
 
@@ -92,7 +92,8 @@ impl Plan {
 impl Amount {
     /// In words: so many of these.
     pub fn told(self, what: &str) -> String {
-        format!("{} {what} (or as many as there are in {:?})", grouped(self.packets.into()), self.at_most)
+        let milliseconds = self.at_most.as_millis();
+        format!("{} {what}, or as many as there are in {milliseconds} ms,", grouped(self.packets.into()))
     }
 
     /// How many packets, if each takes so many nanoseconds.

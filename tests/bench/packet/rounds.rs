@@ -8,7 +8,7 @@ use filterd_measure::processor;
 use nix::unistd::Pid;
 
 use crate::peer::Peer;
-use crate::plan::{Amount, Measurement, Pace, Plan, Senders};
+use crate::plan::{Measurement, Pace, Plan, Senders};
 use crate::sender::{self, Sender};
 use crate::subject::{Stage, Subject};
 
@@ -23,8 +23,8 @@ pub struct Measured {
 const DROP: u32 = 1;
 const PASS: u32 = 2;
 
-/// How many packets tell how many more there can be.
-pub const FIRST: u32 = 100_000;
+/// So many packets tell how many more there can be.
+const FEW: u32 = 20_000;
 
 /// How many packets are looked at one by one before any time is taken.
 const LOOKED_AT: usize = 64;
@@ -39,15 +39,12 @@ pub fn run(plan: &Plan, stage: &Stage<'_>, subjects: &mut [Subject]) -> Result<V
         eprint!("\rround {} of {} ", round + 1, plan.rounds);
         renew(subjects, stage)?;
         senders = sender::all(stage)?;
-        let (mut warm, mut cost) = (None, 0.0);
         for (what, samples) in plan.measurements.iter().zip(&mut samples) {
             let subject = &subjects[what.subject];
-            if warm.replace(what.subject) != Some(what.subject) {
-                cost = heat(subject, plan.warm, &mut senders)?;
-            }
             let sender = sender::find(&mut senders, subject.spec.peer, what.pace);
             sender.aim(subject, what.senders)?;
-            samples.push(sender.run(plan.packets.at(cost))?);
+            let cost = sender.run(FEW, FEW)?;
+            samples.push(sender.run(plan.warm.at(cost), plan.packets.at(cost))?);
         }
     }
     eprintln!();
@@ -67,16 +64,6 @@ fn renew(subjects: &mut [Subject], stage: &Stage<'_>) -> Result<()> {
 fn measured(own: &[f64], baseline: &[f64]) -> Measured {
     let above = own.iter().zip(baseline).map(|(own, baseline)| own - baseline).collect();
     Measured { whole: Figures::of(own.to_vec()), above_parsing: Figures::of(above) }
-}
-
-/// Lets the caches settle for the tables of `subject`: that takes far more packets than it takes to have touched all of
-/// them once. Tells what a packet takes then, in nanoseconds.
-fn heat(subject: &Subject, amount: Amount, senders: &mut [Sender]) -> Result<f64> {
-    let who = if subject.spec.entries == 0 { Senders::Unlisted } else { Senders::Half };
-    let sender = sender::find(senders, subject.spec.peer, Pace::Overlapping);
-    sender.aim(subject, who)?;
-    let cost = sender.run(FIRST)?;
-    sender.run(amount.at(cost))
 }
 
 /// Does it do with packets what it should? What only looks busy would be fast.

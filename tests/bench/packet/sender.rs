@@ -1,10 +1,9 @@
 //! Runs packets of random senders through one program, in the kernel.
 
 use anyhow::{Context, Result};
-use aya::maps::{Array, ProgramArray};
+use aya::maps::{Array, MapData, ProgramArray};
 use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya::{Ebpf, EbpfLoader};
-use filterd_measure::processor;
 use harness::Frame;
 
 use crate::peer::Peer;
@@ -16,6 +15,8 @@ pub struct Sender {
     object: Ebpf,
     kind: Kind,
     pace: Pace,
+    /// The first of the crowd that sends, and how many from there on.
+    range: (u64, u64),
 }
 
 /// What it sends, and to whom.
@@ -44,28 +45,30 @@ impl Sender {
         let alone = u64::from(pace == Pace::Alone).to_ne_bytes();
         let object =
             stage.load(kind.program(), EbpfLoader::new().override_global("ALONE", &alone[..], true))?;
-        Ok(Self { object, kind, pace })
+        Ok(Self { object, kind, pace, range: (0, 0) })
     }
 
     /// From now on it sends to `subject`.
     pub fn aim(&mut self, subject: &Subject, senders: Senders) -> Result<()> {
-        let (first, count) = numbers(senders, subject.spec);
-        set_range(&mut self.object, first, count)?;
+        self.range = numbers(senders, subject.spec);
         let slot = self.object.map_mut("SUBJECT").context("no map SUBJECT")?;
         let stored = ProgramArray::try_from(slot)?.set(0, subject.entry()?, 0);
         stored.context("cannot put the program into its slot")
     }
 
-    /// How many nanoseconds the processor is busy with each of so many packets. All in one call: the kernel waits for
-    /// grace periods before and after each.
-    pub fn run(&self, packets: u32) -> Result<f64> {
-        let begun = processor::time();
-        self.test_run(packets)?;
-        Ok((processor::time() - begun).as_nanos() as f64 / f64::from(packets))
+    /// How many nanoseconds each of so many packets takes, after so many that only warm the caches. All of them come in one
+    /// call: the kernel waits for grace periods before and after each, and meanwhile the caches are others'.
+    pub fn run(&mut self, warm: u32, packets: u32) -> Result<f64> {
+        let (begin, end) = (1 + warm, 1 + warm + packets);
+        tell(&mut self.object, self.range, (begin, end))?;
+        self.test_run(end)?;
+        let [.., begun, ended] = variables(&mut self.object)?.get(&0, 0)?;
+        Ok((ended - begun) as f64 / f64::from(packets))
     }
 
     /// What is done with a packet.
-    pub fn action(&self) -> Result<u32> {
+    pub fn action(&mut self) -> Result<u32> {
+        tell(&mut self.object, self.range, (0, 0))?;
         self.test_run(1)
     }
 
@@ -103,10 +106,14 @@ impl Kind {
     }
 }
 
-/// Whom a program of the object makes up: so many of the crowd, from this number on.
-pub fn set_range(object: &mut Ebpf, first: u64, count: u64) -> Result<()> {
-    let variables = object.map_mut(".bss").context("the object has no variables")?;
-    Ok(Array::<_, [u64; 2]>::try_from(variables)?.set(0, [first, count], 0)?)
+/// Tells a program of the object whom it makes up, and which packet begins and which ends what is measured.
+pub fn tell(object: &mut Ebpf, (first, count): (u64, u64), (begin, end): (u32, u32)) -> Result<()> {
+    Ok(variables(object)?.set(0, [first, count, 0, begin.into(), end.into(), 0, 0], 0)?)
+}
+
+/// The programs' one variable, as filter-ebpf/bench/packet/sender.rs numbers its words.
+fn variables(object: &mut Ebpf) -> Result<Array<&mut MapData, [u64; 7]>> {
+    Ok(object.map_mut(".bss").context("the object has no variables")?.try_into()?)
 }
 
 /// The first of the crowd's numbers, and how many of them.

@@ -34,7 +34,7 @@ pub fn load(stage: &Stage<'_>, senders: Senders, entries: u32) -> Result<Flood> 
     let checksum = u16::from_be_bytes([frame[24], frame[25]]);
     let header = u64::from(!checksum).to_ne_bytes();
     let mut object = stage.load(PROGRAM, EbpfLoader::new().override_global("HEADER", &header[..], true))?;
-    sender::set_range(&mut object, first, count)?;
+    sender::tell(&mut object, (first, count), (0, 0))?;
     Ok(Flood { object, frame })
 }
 

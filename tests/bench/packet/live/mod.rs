@@ -33,8 +33,8 @@ struct Outcome {
 
 /// Measures all contenders.
 pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
-    let (rounds, frames) = if short { (9, 200_000) } else { (31, 500_000) };
-    let warm = Amount { packets: 2_000_000, at_most: Duration::from_millis(if short { 150 } else { 300 }) };
+    let (rounds, milliseconds) = if short { (9, 100) } else { (25, 250) };
+    let frames = Amount { packets: 2_000_000, at_most: Duration::from_millis(milliseconds) };
     let listed = flood::load(stage, Senders::Listed, ENTRIES)?;
     let unlisted = flood::load(stage, Senders::Unlisted, ENTRIES)?;
     let hosts = CONTENDERS.into_iter().map(|of| of.guard(stage, ENTRIES)).collect::<Result<Vec<_>>>()?;
@@ -44,23 +44,22 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     for round in 0..rounds {
         eprint!("\rround {} of {rounds} ", round + 1);
         for (host, own) in hosts.iter().zip(&mut samples) {
-            heat(host, &listed, warm)?;
             for (flood, own) in [&listed, &unlisted].into_iter().zip(own) {
-                own.push(flood.send(host.net.peer(), frames)?);
+                own.push(send(host, flood, frames)?);
             }
         }
     }
     eprintln!();
     let outcomes: Vec<_> =
         hosts.iter().zip(&samples).map(|(host, own)| outcome(host, own, &samples[0])).collect();
-    Ok(report::page(&outcomes, &report::Method { rounds, warm, frames, entries: ENTRIES }))
+    Ok(report::page(&outcomes, &report::Method { rounds, frames, entries: ENTRIES }))
 }
 
-/// Lets the caches settle for the tables of one host, as `rounds` does for one program.
-fn heat(host: &Guarded, flood: &Flood, warm: Amount) -> Result<()> {
-    let cost = flood.send(host.net.peer(), rounds::FIRST)?;
-    flood.send(host.net.peer(), warm.at(cost))?;
-    Ok(())
+/// All frames in one call: around each the kernel waits for grace periods, and meanwhile the caches are others'.
+fn send(host: &Guarded, flood: &Flood, frames: Amount) -> Result<f64> {
+    const FEW: u32 = 50_000;
+    let cost = flood.send(host.net.peer(), FEW)?;
+    flood.send(host.net.peer(), frames.at(cost))
 }
 
 fn outcome(host: &Guarded, [listed, unlisted]: &[Vec<f64>; 2], unguarded: &[Vec<f64>; 2]) -> Outcome {

@@ -14,8 +14,7 @@ use crate::plan::Amount;
 #[derive(Debug)]
 pub struct Method {
     pub rounds: usize,
-    pub warm: Amount,
-    pub frames: u32,
+    pub frames: Amount,
     pub entries: u32,
 }
 
@@ -41,13 +40,11 @@ pub fn page(outcomes: &[Outcome], method: &Method) -> Page {
 
 fn said(method: &Method) -> String {
     format!(
-        "{} rounds, in which each host has its turn: {} of listed sources that do not count, so that the caches have settled \
-         for its tables, then {} frames each of listed and of other sources, all at random, over a veth pair with one \
-         queue. {} addresses are listed. Medians of nanoseconds of a processor's time a frame, sending and receiving together, and the \
+        "{} rounds, in which each host has its turn: {} each of listed and of other sources, all at random, over a veth pair \
+         with one queue. {} addresses are listed. Medians of nanoseconds of a processor's time a frame, sending and receiving together, and the \
          middle half of the rounds. Frames that pass go to where no route leads.",
         method.rounds,
-        method.warm.told("frames"),
-        grouped(method.frames.into()),
+        method.frames.told("frames"),
         grouped(method.entries.into())
     )
 }

@@ -56,12 +56,12 @@ impl Report<'_> {
         let Plan { rounds, warm, packets, .. } = self.plan;
         format!(
             "Programs run with BPF_PROG_TEST_RUN, and every packet has another random source. In each of {rounds} rounds all \
-             of them take their turn; filterd and \"{}\" with tables made anew, up to a million entries, because where in \
-             memory these lie is a matter of chance. Whoever's turn it is gets {} first, half of them listed, that do not \
-             count: a table of the size of a cache needs more than a million lookups until the cache has settled for it. \
-             Then follow {} of each kind; so programs that take more than some {} ns for a packet get fewer to warm up, and \
-             those that take more than {} ns are measured with fewer. Figures are medians of nanoseconds of the \
-             processor's time above the program that only parses, and in brackets the middle half of the rounds.",
+             of them take their turn, filterd and \"{}\" with tables made anew, up to a million entries, because where in \
+             memory these lie is a matter of chance. Each time {} come first and do not count: the caches have to settle for \
+             the table. Without a pause {} follow, and the sender itself looks at the clock before the first and after the \
+             last of them. So programs that take more than some {} ns for a packet get fewer to warm up, and those that \
+             take more than {} ns are measured with fewer. Figures are medians of nanoseconds above the program that only \
+             parses, and in brackets the middle half of the rounds.",
             Peer::Load,
             warm.told("packets"),
             packets.told("packets"),
