@@ -1,6 +1,7 @@
 //! Who reads what the world writes can do nothing to the kernel, and who holds the kernel reads nothing.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
 
 use harness::{ATTACKER, BYSTANDER, Net};
 use nix::sys::signal::Signal;
@@ -40,6 +41,10 @@ fn it_can_be_another_user() {
     net.end(Signal::SIGKILL);
     net.start_with("", &["--user", "nobody"]);
     net.expect_each([BYSTANDER, "10.0.20.20"]).dropped();
+    // And root again.
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect_each([BYSTANDER, "10.0.20.20"]).dropped();
     net.stop();
     net.expect(BYSTANDER).passes();
 }
@@ -77,4 +82,16 @@ fn line(process: u32, name: &str) -> String {
 
 fn number(process: u32, name: &str) -> u64 {
     u64::from_str_radix(&line(process, name), 16).expect("a hexadecimal number")
+}
+
+#[test]
+fn a_link_in_the_state_directory_gives_nothing_away() {
+    let mut net = Net::new();
+    net.readable_by_all();
+    net.start_with("", &["--user", "nobody"]);
+    net.end(Signal::SIGTERM);
+    let secret = net.file("secret", "root's own");
+    symlink(&secret, net.home().path("state").join("link")).expect("a link can be made");
+    net.start_with("", &["--user", "nobody"]);
+    assert_eq!(fs::metadata(&secret).expect("it is there").uid(), 0);
 }

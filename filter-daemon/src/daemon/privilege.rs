@@ -3,21 +3,25 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, chown};
+use std::os::unix::fs::{DirBuilderExt, chown, lchown};
 use std::path::Path;
 
-use nix::unistd::{setgid, setgroups, setuid};
+use nix::unistd::{Gid, Uid, getegid, geteuid, setgid, setgroups, setuid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
 use super::error::DaemonError;
 use crate::accounts::{self, User};
 
 /// Becomes `user`, if one is named, to whom state and socket are given before; and gives up all capabilities, for good.
+/// Root without them may not read what is another's: what an earlier daemon wrote as another user is taken back first.
 /// Must be called before there are other threads, which would keep theirs.
 pub fn give_up(user: Option<&User>, state: &Path, socket: &Path) -> Result<(), DaemonError> {
     if let Some(user) = user {
         become_user(user, state, socket)
             .map_err(|source| DaemonError::User { name: user.name.clone(), source })?;
+    } else {
+        // Where this is not allowed, or there is nothing yet, the journal tells more.
+        _ = give(state, geteuid(), getegid());
     }
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
@@ -28,15 +32,18 @@ pub fn give_up(user: Option<&User>, state: &Path, socket: &Path) -> Result<(), D
 
 fn become_user(user: &User, state: &Path, socket: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
-    let theirs = Some(user.uid.as_raw());
-    chown(state, theirs, Some(user.gid.as_raw()))?;
-    for entry in fs::read_dir(state)? {
-        chown(entry?.path(), theirs, Some(user.gid.as_raw()))?;
-    }
+    give(state, user.uid, user.gid)?;
     // Its group says who may talk to us, and stays.
-    chown(socket, theirs, None)?;
+    chown(socket, Some(user.uid.as_raw()), None)?;
     setgroups(&accounts::groups_of(user)?)?;
     setgid(user.gid)?;
     setuid(user.uid)?;
     Ok(())
+}
+
+/// Makes everything in `state` theirs, but nothing that a link in it leads to: whoever owned it may have laid one.
+fn give(state: &Path, user: Uid, group: Gid) -> io::Result<()> {
+    let (user, group) = (Some(user.as_raw()), Some(group.as_raw()));
+    lchown(state, user, group)?;
+    fs::read_dir(state)?.try_for_each(|entry| lchown(entry?.path(), user, group))
 }
