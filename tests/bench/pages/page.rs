@@ -83,6 +83,11 @@ impl Page {
 }
 
 impl Chapter {
+    /// What one table tells.
+    pub fn of(title: &str, words: &str, table: Table) -> Self {
+        Self { title: title.to_owned(), words: words.to_owned(), tables: vec![table], ..Self::default() }
+    }
+
     fn text(&self) -> String {
         let tables: String = self.tables.iter().map(Table::text).collect();
         format!("{}\n{}\n{tables}{}\n", self.title.to_uppercase(), self.words, self.remark)

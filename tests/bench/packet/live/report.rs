@@ -20,20 +20,14 @@ pub struct Method {
 
 /// What is told.
 pub fn page(outcomes: &[Outcome], method: &Method) -> Page {
-    let chapter = |title: &str, words: &str, table| Chapter {
-        title: title.to_owned(),
-        words: words.to_owned(),
-        tables: vec![table],
-        ..Chapter::default()
-    };
     Page {
         title: "Live frames".to_owned(),
         command: "cargo xtask bench live".to_owned(),
         machine: machine::describe(),
         method: said(method),
         chapters: vec![
-            chapter("Frames", "What one takes, until it is dropped or has arrived.", costs(outcomes)),
-            chapter("Goals", "Of medians.", goals::table("Goals", goals(outcomes))),
+            Chapter::of("Frames", "What one takes, until it is dropped or has arrived.", costs(outcomes)),
+            Chapter::of("Goals", "Of medians.", goals::table("Goals", goals(outcomes))),
         ],
     }
 }

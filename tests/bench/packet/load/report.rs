@@ -48,23 +48,17 @@ pub fn merged(rounds: &[Vec<Fill>]) -> Vec<Fill> {
 
 /// What is told.
 pub fn page(outcome: &Outcome) -> Page {
-    let chapter = |title: &str, words: &str, table| Chapter {
-        title: title.to_owned(),
-        words: words.to_owned(),
-        tables: vec![table],
-        ..Chapter::default()
-    };
     Page {
         title: "Loading lists".to_owned(),
         command: "cargo xtask bench load".to_owned(),
         machine: machine::describe(),
         method: METHOD.to_owned(),
         chapters: vec![
-            chapter("Lists", LISTS, outcome.seconds()),
-            chapter("Memory", MEMORY, outcome.bytes()),
-            chapter("One address more", ONE_MORE, outcome.singles()),
-            chapter("A million changes", BULK, outcome.bulks()),
-            chapter("Goals", "Of medians.", super::goals::table(outcome)),
+            Chapter::of("Lists", LISTS, outcome.seconds()),
+            Chapter::of("Memory", MEMORY, outcome.bytes()),
+            Chapter::of("One address more", ONE_MORE, outcome.singles()),
+            Chapter::of("A million changes", BULK, outcome.bulks()),
+            Chapter::of("Goals", "Of medians.", super::goals::table(outcome)),
         ],
     }
 }
