@@ -100,7 +100,10 @@ pub trait Tables {
     /// One of its settings.
     fn setting(&self, setting: Setting) -> u64;
     /// One of those that are smaller than 2^32.
-    fn small_setting(&self, setting: Setting) -> u32;
+    #[inline(always)]
+    fn small_setting(&self, setting: Setting) -> u32 {
+        self.setting(setting) as u32
+    }
     /// IPv4 addresses: a stash, and buckets behind it.
     fn addresses(&self) -> Option<impl Words>;
     /// IPv4 prefixes: bits.

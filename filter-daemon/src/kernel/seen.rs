@@ -32,10 +32,6 @@ impl Tables for Seen<'_> {
         self.settings[setting]
     }
 
-    fn small_setting(&self, setting: Setting) -> u32 {
-        self.settings[setting] as u32
-    }
-
     fn addresses(&self) -> Option<impl Words> {
         self.addresses
     }
