@@ -7,7 +7,6 @@ use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
 use filter_common::cuckoo::scheme::Scheme;
 use filter_common::cuckoo::six::{self, Key6, Six};
 use filter_common::hash::{self, Hash};
-use filter_common::networks;
 use filter_common::permutation::{self, Permutation};
 use filter_common::settings::{self, Settings};
 use filter_common::stash;
@@ -153,19 +152,11 @@ impl Kind for SixTable {
 impl Shape {
     /// What the judge is built from.
     pub fn blueprint(&self) -> Blueprint {
-        let used = |map, table: Option<(u32, u64)>| MapUse {
-            map,
-            words: table.map_or(1, |(words, _)| words),
-            generation: table.map(|(_, generation)| generation),
-        };
-        let addresses = self.addresses.as_ref().map(|table| (table.words(), table.generation));
-        let six = self.six.as_ref().map(|table| (table.words(), table.generation));
-        let networks = self.networks.map(|generation| (networks::WORDS, generation));
-        let maps = vec![
-            used(MapName::Addresses, addresses),
-            used(MapName::Networks, networks),
-            used(MapName::Six, six),
-        ];
+        let addresses = self.addresses.as_ref().map(|table| (MapName::Addresses, table.generation));
+        let networks = self.networks.map(|generation| (MapName::Networks, generation));
+        let six = self.six.as_ref().map(|table| (MapName::Six, table.generation));
+        let in_use = [addresses, networks, six].into_iter().flatten();
+        let maps = in_use.map(|(map, generation)| MapUse { map, generation }).collect();
         Blueprint { settings: self.settings().to_vec(), maps }
     }
 

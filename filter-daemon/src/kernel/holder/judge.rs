@@ -30,10 +30,8 @@ impl Judge {
             .btf(None)
             .override_global("SETTINGS", &blueprint.settings[..], true)
             .map_pin_path("COUNTERS", pins.counters());
-        for MapUse { map, generation, .. } in &blueprint.maps {
-            if let Some(generation) = generation {
-                loader.map_pin_path(map.symbol(), pins.table(*map, *generation));
-            }
+        for MapUse { map, generation } in &blueprint.maps {
+            loader.map_pin_path(map.symbol(), pins.table(*map, *generation));
         }
         let mut object: Ebpf = loader.load(OBJECT).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object
@@ -53,6 +51,6 @@ impl Judge {
 
     /// The pins of the maps that it uses.
     pub fn table_pins(&self, pins: &Pins) -> Vec<PathBuf> {
-        self.maps.iter().filter_map(|map| Some(pins.table(map.map, map.generation?))).collect()
+        self.maps.iter().map(|map| pins.table(map.map, map.generation)).collect()
     }
 }

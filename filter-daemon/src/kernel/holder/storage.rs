@@ -1,4 +1,4 @@
-//! Making the maps that tables live in: arrays of words, pinned for the judge to find, handed over to be mapped.
+//! Making the maps that tables live in: each one value of many words, pinned for the judge to find, handed over to be mapped.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,7 +13,7 @@ use super::super::keeper::request::MapName;
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
-/// Makes an array of zeroed words, and pins it at `path` in place of whatever an earlier daemon left there.
+/// Makes a map of zeroed words, and pins it at `path` in place of whatever an earlier daemon left there.
 pub fn create(map: MapName, words: u32, path: &Path) -> Result<OwnedFd, KernelError> {
     let definition = Map::new_from_params(
         BPF_MAP_TYPE_ARRAY,

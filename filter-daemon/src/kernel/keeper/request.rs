@@ -43,10 +43,8 @@ impl MapName {
 pub struct MapUse {
     /// Which.
     pub map: MapName,
-    /// Its size.
-    pub words: u32,
-    /// Its number; none if it is not in use, and shared with nobody.
-    pub generation: Option<u64>,
+    /// Its number.
+    pub generation: u64,
 }
 
 /// All that a judge is built from.
@@ -54,7 +52,7 @@ pub struct MapUse {
 pub struct Blueprint {
     /// The words of its settings.
     pub settings: Vec<u64>,
-    /// Its maps.
+    /// The maps that it looks into.
     pub maps: Vec<MapUse>,
 }
 
