@@ -1,37 +1,39 @@
-//! IPv4 prefixes up to /24: one bit for each /24, behind a summary of one bit for each /16.
+//! IPv4 prefixes up to /24: one bit for each /24, behind a summary of one bit for each /20.
 //!
-//! The summary takes 8 KiB and so stays in the nearest cache: a packet from a /16 without any blocked /24 pays
-//! for nothing else.
+//! The summary takes 128 KiB and so stays in a near cache: a packet from a /20 without any blocked /24 pays for nothing
+//! else. Of lists of ten thousand /24s all over the internet it stops one stranger in a hundred; one bit for each /16
+//! stopped one in seven, whom the processor took for a surprise.
 
 use crate::{Words, WordsMut};
 
 /// Words of the whole map: the summary, then the /24s.
 pub const WORDS: u32 = SUMMARY_WORDS + (1 << 24) / 64;
-const SUMMARY_WORDS: u32 = (1 << 16) / 64;
+const SUMMARY_WORDS: u32 = (1 << 20) / 64;
 
-/// /24s in a /16.
-const SLASH24S: u32 = 256;
+/// /24s in a /20.
+const SLASH24S: u32 = 16;
 
 /// Is the /24 of `address` blocked?
 #[inline(always)]
 pub fn covers(words: &(impl Words + ?Sized), address: u32) -> bool {
-    bit(words, 0, address >> 16) && bit(words, SUMMARY_WORDS, address >> 8)
+    bit(words, 0, address >> 12) && bit(words, SUMMARY_WORDS, address >> 8)
 }
 
 /// Blocks the `count` /24s from number `first` on, those for which `wanted` holds, and lets the others pass.
 ///
 /// Each word is replaced by a single store, so that a /24 that stays blocked is never let through in between.
-/// A /16 enters the summary before its /24s, and leaves it after them.
+/// A /20 enters the summary before its /24s, and leaves it after them.
 pub fn set(words: &(impl WordsMut + ?Sized), first: u32, count: u32, wanted: impl Fn(u32) -> bool) {
     let last = first + (count - 1);
-    for slash16 in first / SLASH24S..=last / SLASH24S {
-        let (from, to) = (first.max(slash16 * SLASH24S), last.min(slash16 * SLASH24S + (SLASH24S - 1)));
+    for slash20 in first / SLASH24S..=last / SLASH24S {
+        let own = slash20 * SLASH24S;
+        let (from, to) = (first.max(own), last.min(own + (SLASH24S - 1)));
         if (from..=to).any(&wanted) {
-            set_bits(words, 0, slash16, slash16, |_| true);
+            set_bits(words, 0, slash20, slash20, |_| true);
         }
         set_bits(words, SUMMARY_WORDS, from, to, &wanted);
-        if (0..SLASH24S / 64).all(|word| words.load(SUMMARY_WORDS + slash16 * (SLASH24S / 64) + word) == 0) {
-            set_bits(words, 0, slash16, slash16, |_| false);
+        if !(own..own + SLASH24S).any(|slash24| bit(words, SUMMARY_WORDS, slash24)) {
+            set_bits(words, 0, slash20, slash20, |_| false);
         }
     }
 }

@@ -3,7 +3,8 @@
 //! The verifier knows their values and removes what they switch off, so an unlisted packet does not pay for
 //! features that are not in use. One flat array of words, read one at a time.
 
-use crate::{hash, permutation};
+use crate::cuckoo::exact;
+use crate::hash;
 
 /// The words of one judge's settings.
 pub type Settings = [u64; WORDS];
@@ -31,12 +32,12 @@ pub const LENGTHS6: Setting = 7;
 pub const INDEX_BITS6: Setting = 8;
 /// The last bucket of the IPv6 table.
 pub const LAST_BUCKET6: Setting = 9;
-/// Key of the IPv4 permutation.
+/// Key of the scheme of IPv4 addresses.
 pub const KEY4: Setting = 10;
-/// Key of the /64 permutation.
-pub const KEY64: Setting = KEY4 + permutation::KEY_WORDS;
+/// Key of the scheme of /64s.
+pub const KEY64: Setting = KEY4 + exact::KEY_WORDS;
 /// Key of the IPv6 hash.
-pub const KEY6: Setting = KEY64 + permutation::KEY_WORDS;
+pub const KEY6: Setting = KEY64 + exact::KEY_WORDS;
 /// The other IPv6 lengths, each with the mask that keeps so many bits: length, high, low.
 pub const LENGTH: Setting = KEY6 + hash::KEY_WORDS;
 /// Words that one length takes.

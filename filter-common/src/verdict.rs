@@ -5,7 +5,6 @@ use crate::cuckoo::exact::Exact;
 use crate::cuckoo::six::{OTHER_STASH, STASHES, Six, fingerprint};
 use crate::hash::{Address6, Hash};
 use crate::packet::{self, Frame, Source};
-use crate::permutation::Permutation;
 use crate::settings::{self, Setting};
 use crate::stash::{self, Stash};
 use crate::{Words, cuckoo, networks};
@@ -227,8 +226,7 @@ fn stashed(words: &impl Words, number: u32, bits: u64) -> bool {
 
 #[inline(always)]
 fn exact4(tables: &impl Tables) -> Exact {
-    let permutation = Permutation::new(32, key(tables, settings::KEY4));
-    Exact::new(permutation, tables.small_setting(settings::INDEX_BITS4), 1)
+    Exact::new(32, key(tables, settings::KEY4), tables.small_setting(settings::INDEX_BITS4), 1)
 }
 
 #[inline(always)]
@@ -238,8 +236,7 @@ fn lanes4(tables: &impl Tables) -> Lanes {
 
 #[inline(always)]
 fn six(tables: &impl Tables) -> Six {
-    let permutation = Permutation::new(64, key(tables, settings::KEY64));
-    Six::new(permutation, tables.small_setting(settings::INDEX_BITS6))
+    Six::new(key(tables, settings::KEY64), tables.small_setting(settings::INDEX_BITS6))
 }
 
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! Numbers of one width, and their products.
+//! Numbers of one width, their products, and what undoes these.
 
 /// A width of numbers in bits: from 2 to 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +17,21 @@ impl Width {
         self.0
     }
 
+    /// `number` times `factor`, as far as that fits into this width.
+    #[inline(always)]
+    pub const fn times(self, number: u64, factor: Factor) -> u64 {
+        self.product(number, factor.odd)
+    }
+
+    /// What gives `number` when it is multiplied by `factor`.
+    #[inline(always)]
+    pub const fn divided(self, number: u64, factor: Factor) -> u64 {
+        self.product(number, factor.inverse)
+    }
+
     /// The product of two numbers, as far as it fits into this width. 32 bits have instructions of their own.
     #[inline(always)]
-    pub const fn product(self, number: u64, factor: u64) -> u64 {
+    const fn product(self, number: u64, factor: u64) -> u64 {
         if self.0 == u32::BITS {
             (number as u32).wrapping_mul(factor as u32) as u64
         } else {
@@ -50,4 +62,31 @@ impl Width {
         // 2^width divided by the golden ratio does that best (Knuth, volume 3, section 6.4).
         self.product(number, 0x9E37_79B9_7F4A_7C15 >> (64 - self.0) | 1)
     }
+}
+
+/// An odd factor: multiplying by it can be undone in every width.
+#[derive(Clone, Copy, Debug)]
+pub struct Factor {
+    odd: u64,
+    inverse: u64,
+}
+
+impl Factor {
+    /// Another cannot be undone.
+    #[inline(always)]
+    pub const fn new(odd: u64) -> Self {
+        Self { odd, inverse: inverse(odd) }
+    }
+}
+
+/// What an odd number must be multiplied by to give 1. Each step doubles the bits that are right, three at first.
+#[inline(always)]
+const fn inverse(odd: u64) -> u64 {
+    let mut inverse = odd;
+    let mut step = 0;
+    while step < 5 {
+        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)));
+        step += 1;
+    }
+    inverse
 }

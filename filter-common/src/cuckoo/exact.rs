@@ -1,16 +1,35 @@
 //! The exact scheme: bucket and code together spell the key, so no two keys are ever mistaken for each other.
 //!
-//! A keyed permutation shuffles the key. Its highest bits are the index of the first home, the rest is the
-//! remainder; a code is the remainder and one bit for the side. Remainder zero has one home only (its distance is zero),
-//! so the code "second side of remainder zero" is free to mean empty, even where all bits are in use.
+//! A keyed permutation shuffles the key. The lowest bits of what comes out are the remainder; the highest bits of its
+//! product with one more secret factor are the index of the first home. A code is the remainder and one bit for the
+//! side. Remainder zero has one home only (its distance is zero), so the code "second side of remainder zero" is free to
+//! mean empty, even where all bits are in use.
+//!
+//! The highest bits of such a product are those of a universal hash (Dietzfelbinger and others, Journal of Algorithms
+//! 25, 1997): any two keys share the first n of them with a chance of 2 ÷ 2^n at most, so whoever does not know the
+//! factors cannot choose keys that meet in one bucket. The lowest bits of the product follow from the remainder alone:
+//! so they need not be kept, and how far the second home is from the first can be worked out beside the product.
 
 use super::scheme::{Home, Scheme, Token};
-use crate::permutation::Permutation;
+use crate::permutation::{self, Permutation};
+use crate::width::Factor;
 
-/// Homes of keys of the permutation's width.
+/// Key words that one scheme takes.
+pub const KEY_WORDS: usize = permutation::KEY_WORDS + 1;
+
+/// What chooses a scheme: odd factors, for only those can be undone.
+pub type Key = [u64; KEY_WORDS];
+
+/// A key out of any words.
+pub fn key(words: [u64; KEY_WORDS]) -> Key {
+    words.map(|word| word | 1)
+}
+
+/// Homes of keys of one width.
 #[derive(Clone, Copy, Debug)]
 pub struct Exact {
     permutation: Permutation,
+    factor: Factor,
     remainder_bits: u32,
     below: u32,
 }
@@ -19,11 +38,13 @@ pub struct Exact {
 const FIRST: u64 = 1;
 
 impl Exact {
-    /// A scheme with `index_bits` bits of index, and codes whose remainder begins above `below` bits, the lowest of
-    /// which is the side.
+    /// A scheme of keys of `width` bits with `index_bits` bits of index, and codes whose remainder begins above `below`
+    /// bits, the lowest of which is the side.
     #[inline(always)]
-    pub const fn new(permutation: Permutation, index_bits: u32, below: u32) -> Self {
-        Self { permutation, remainder_bits: permutation.width().bits() - index_bits, below }
+    pub const fn new(width: u32, key: Key, index_bits: u32, below: u32) -> Self {
+        let [first, second, third] = key;
+        let permutation = Permutation::new(width, [first, second]);
+        Self { permutation, factor: Factor::new(third), remainder_bits: width - index_bits, below }
     }
 
     /// The key that stands in `home`.
@@ -39,9 +60,11 @@ impl Exact {
 
     /// The shuffled key that stands in `home`.
     pub const fn shuffled(&self, home: Home) -> u64 {
+        let width = self.permutation.width();
         let remainder = home.code >> self.below;
         let first = if home.code & FIRST != 0 { home.bucket } else { home.bucket ^ self.distance(remainder) };
-        (first as u64) << self.remainder_bits | remainder
+        let product = (first as u64) << self.remainder_bits | self.remainder(width.times(remainder, self.factor));
+        width.divided(product, self.factor)
     }
 
     /// The bits that name a shuffled key in a stash.
@@ -53,14 +76,21 @@ impl Exact {
     /// The two homes of a key that is shuffled already.
     #[inline(always)]
     pub const fn homes_of_shuffled(&self, shuffled: u64) -> [Home; 2] {
-        let remainder = shuffled & ((1 << self.remainder_bits) - 1);
-        let first = self.permutation.width().above(shuffled, self.remainder_bits);
+        let width = self.permutation.width();
+        let remainder = self.remainder(shuffled);
+        let first = width.above(width.times(shuffled, self.factor), self.remainder_bits);
         let code = remainder << self.below | FIRST;
         let other_side = if remainder == 0 { 0 } else { FIRST };
         [
             Home { bucket: first, code },
             Home { bucket: first ^ self.distance(remainder), code: code ^ other_side },
         ]
+    }
+
+    /// The lowest bits of a number, as many as the remainder has.
+    #[inline(always)]
+    const fn remainder(&self, number: u64) -> u64 {
+        number & ((1 << self.remainder_bits) - 1)
     }
 
     /// From the first home to the second.

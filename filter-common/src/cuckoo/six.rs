@@ -3,11 +3,10 @@
 //! A slot is a word of its own. Its second lowest bit tells the kinds apart, so that they cannot be mistaken for
 //! each other: 0 an exact code of the network half, 1 a fingerprint of 62 bits.
 
-use super::exact::Exact;
+use super::exact::{self, Exact};
 use super::hashed::{Fingerprint, Hashed};
 use super::scheme::{Home, Scheme, Token};
 use crate::hash::{Address6, Hash};
-use crate::permutation::Permutation;
 
 /// Bits of a code below the remainder of a /64: the side, and the kind.
 const BELOW: u32 = 2;
@@ -37,8 +36,8 @@ pub struct Six {
 impl Six {
     /// A scheme for tables of `2^index_bits` buckets.
     #[inline(always)]
-    pub const fn new(permutation: Permutation, index_bits: u32) -> Self {
-        Self { exact: Exact::new(permutation, index_bits, BELOW), hashed: Hashed::new(index_bits) }
+    pub const fn new(key: exact::Key, index_bits: u32) -> Self {
+        Self { exact: Exact::new(64, key, index_bits, BELOW), hashed: Hashed::new(index_bits) }
     }
 
     /// The network half that stands in `home`; none if that is a fingerprint.

@@ -1,11 +1,11 @@
 //! The table against a plain set, and the exact scheme against every key there is.
 
-use super::exact::Exact;
+use super::exact::{self, Exact};
 use super::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
 use super::six::{Key6, Six, fingerprint};
 use super::*;
 use crate::hash::{Address6, Hash};
-use crate::permutation::{self, Permutation};
+use crate::permutation::Permutation;
 use core::cell::Cell;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -36,9 +36,9 @@ pub fn memory(geometry: Geometry) -> Vec<Cell<u64>> {
 }
 
 /// A table of keys of `width` bits.
-fn exact(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[Cell<u64>]> {
+fn exact_of(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[Cell<u64>]> {
     Table::new(
-        Exact::new(Permutation::new(width, permutation::key(key(7))), geometry.index_bits(), 1),
+        Exact::new(width, exact::key(key(7)), geometry.index_bits(), 1),
         geometry,
         words,
     )
@@ -46,7 +46,7 @@ fn exact(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[
 
 fn six(geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
     Table::new(
-        Six::new(Permutation::new(64, permutation::key(key(9))), geometry.index_bits()),
+        Six::new(exact::key(key(9)), geometry.index_bits()),
         geometry,
         words,
     )
@@ -62,7 +62,7 @@ fn load_at_first_refusal<S: Scheme>(
 }
 
 fn distinct_addresses(seed: u64) -> impl Iterator<Item = u64> {
-    let shuffle = Permutation::new(32, permutation::key(key(seed)));
+    let shuffle = Permutation::new(32, key(seed).map(|word| word | 1));
     (0..1 << 32).map(move |number| shuffle.forward(number))
 }
 
@@ -73,8 +73,8 @@ fn tables_of_every_lane_width_fill_up_to_their_limits() {
         for seed in 0..1_u64 << 12_u32.saturating_sub(bits) {
             let geometry = Geometry::exact4(bits);
             let words = memory(geometry);
-            let permutation = Permutation::new(32, key((seed << 32) | u64::from(bits)));
-            let table = Table::new(Exact::new(permutation, bits, 1), geometry, &words[..]);
+            let scheme = Exact::new(32, exact::key(key((seed << 32) | u64::from(bits))), bits, 1);
+            let table = Table::new(scheme, geometry, &words[..]);
             let load = load_at_first_refusal(&table, distinct_addresses(seed));
             let promised = [0.80, 0.80, 0.80, 0.92, 0.95, 0.95][geometry.bucket_slots() as usize];
             assert!(load >= promised, "{bits} index bits: refused at {load:.4}, promised {promised}");
@@ -106,7 +106,7 @@ fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
     {
         let geometry = Geometry::new(index_bits, 1, bucket::Lanes::new(lanes.0, lanes.1));
         let words = memory(geometry);
-        let table = exact(width, geometry, &words);
+        let table = exact_of(width, geometry, &words);
         let inserted: HashSet<u64> = Numbers(3)
             .map(|number| number >> (64 - width))
             .scan(HashSet::new(), |seen, key| Some(seen.insert(key).then_some(key)))
@@ -123,9 +123,10 @@ fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
 fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
     let geometry = Geometry::new(9, 1, bucket::Lanes::new(4, 16));
     let words = memory(geometry);
-    let table = exact(24, geometry, &words);
+    let table = exact_of(24, geometry, &words);
+    let [first, second, _] = exact::key(key(7));
     let zeros =
-        (0..512_u64).map(|index| Permutation::new(24, permutation::key(key(7))).backward(index << 15));
+        (0..512_u64).map(|index| Permutation::new(24, [first, second]).backward(index << 15));
     assert!(zeros.clone().all(|key| !table.contains(key)), "an empty table holds nothing");
     zeros.clone().for_each(|key| table.insert(key).unwrap());
     assert!(zeros.clone().all(|key| table.contains(key)));
@@ -137,7 +138,7 @@ fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
 fn a_table_grows_from_itself_alone() {
     let (small, large) = (Geometry::exact4(12), Geometry::exact4(13));
     let (before, after) = (memory(small), memory(large));
-    let (before, after) = (exact(32, small, &before), exact(32, large, &after));
+    let (before, after) = (exact_of(32, small, &before), exact_of(32, large, &after));
     let addresses: HashSet<u64> = distinct_addresses(5).take(small.limit() as usize).collect();
     addresses.iter().for_each(|&address| before.insert(address).unwrap());
     before.entries().for_each(|home| after.insert(before.scheme().key(home)).unwrap());
@@ -171,8 +172,7 @@ fn patterns_of_addresses_fill_a_table_like_random_ones() {
         let geometry = Geometry::exact4(bits);
         for (pattern, seed) in PATTERNS.iter().flat_map(|pattern| (0..6).map(move |seed| (pattern, seed))) {
             let words = memory(geometry);
-            let permutation = Permutation::new(32, permutation::key(key(100 + seed)));
-            let table = Table::new(Exact::new(permutation, bits, 1), geometry, &words[..]);
+            let table = Table::new(Exact::new(32, exact::key(key(100 + seed)), bits, 1), geometry, &words[..]);
             let mut seen = HashSet::new();
             let addresses = (0..).map(|number| u64::from(pattern(number)));
             let load = load_at_first_refusal(&table, addresses.filter(|&address| seen.insert(address)));
@@ -190,7 +190,7 @@ fn patterns_of_networks_fill_a_table_like_random_ones() {
         [0, 8, 13, 16, 31, 32, 40, 48].into_iter().flat_map(|shift| (0..6).map(move |seed| (shift, seed)))
     {
         let words = memory(geometry);
-        let scheme = Six::new(Permutation::new(64, permutation::key(key(seed))), geometry.index_bits());
+        let scheme = Six::new(exact::key(key(seed)), geometry.index_bits());
         let networks = (0..1_u64 << 16).map(|number| Key6::Net64(number.rotate_left(shift)));
         let load = load_at_first_refusal(&Table::new(scheme, geometry, &words[..]), networks);
         assert!(load >= 0.96, "shift {shift}, key {seed}: refused at {load:.4}");
@@ -221,7 +221,7 @@ proptest! {
     fn the_exact_table_is_a_set(steps in steps()) {
         let geometry = Geometry::new(6, 1, bucket::Lanes::new(4, 16));
         let words = memory(geometry);
-        let (table, mut oracle) = (exact(16, geometry, &words), HashSet::new());
+        let (table, mut oracle) = (exact_of(16, geometry, &words), HashSet::new());
         for step in steps {
             match step {
                 Step::Insert(n) => {

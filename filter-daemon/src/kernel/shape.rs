@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use filter_common::cuckoo::exact::Exact;
+use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
 use filter_common::cuckoo::scheme::Scheme;
 use filter_common::cuckoo::six::{self, Key6, Six};
 use filter_common::hash::{self, Hash};
-use filter_common::permutation::{self, Permutation};
 use filter_common::settings::{self, Settings};
 use filter_common::stash;
 use filter_common::target::Prefix6;
@@ -34,7 +33,7 @@ pub struct Addresses {
     pub generation: u64,
     /// Its geometry.
     pub geometry: Geometry,
-    key: permutation::Key,
+    key: exact::Key,
 }
 
 /// The table of IPv6 prefixes.
@@ -46,7 +45,7 @@ pub struct SixTable {
     pub geometry: Geometry,
     /// Lengths in use.
     pub lengths: BTreeSet<u8>,
-    key64: permutation::Key,
+    key64: exact::Key,
     key: [u64; hash::KEY_WORDS],
 }
 
@@ -82,7 +81,7 @@ pub trait Kind {
 impl Addresses {
     /// A table under a new secret key.
     pub fn new(generation: u64, geometry: Geometry) -> Self {
-        Self { generation, geometry, key: permutation::key(secret()) }
+        Self { generation, geometry, key: exact::key(secret()) }
     }
 }
 
@@ -105,14 +104,14 @@ impl Kind for Addresses {
     }
 
     fn scheme(&self) -> Exact {
-        Exact::new(Permutation::new(32, self.key), self.geometry.index_bits(), 1)
+        Exact::new(32, self.key, self.geometry.index_bits(), 1)
     }
 }
 
 impl SixTable {
     /// A table for these lengths under new secret keys.
     pub fn new(generation: u64, geometry: Geometry, lengths: BTreeSet<u8>) -> Self {
-        Self { generation, geometry, lengths, key64: permutation::key(secret()), key: secret() }
+        Self { generation, geometry, lengths, key64: exact::key(secret()), key: secret() }
     }
 
     /// The key under which `prefix` stands in it.
@@ -145,7 +144,7 @@ impl Kind for SixTable {
     }
 
     fn scheme(&self) -> Six {
-        Six::new(Permutation::new(64, self.key64), self.geometry.index_bits())
+        Six::new(self.key64, self.geometry.index_bits())
     }
 }
 

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use filter_common::cuckoo::bucket;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::{Table, exact};
-use filter_common::permutation::{self, Permutation};
 use filter_common::{Words, WordsMut};
 use filterd_paper::cuckoo::{Cuckoo, Plain, Room, Shape, Sorted};
 use filterd_paper::hash::key;
@@ -45,7 +44,7 @@ impl Lanes {
 /// The filter of IPv4 addresses.
 pub struct Exact<const LANES: u32> {
     table: Table<exact::Exact, Memory>,
-    key: permutation::Key,
+    key: exact::Key,
 }
 
 impl<const LANES: u32> Exact<LANES> {
@@ -53,7 +52,7 @@ impl<const LANES: u32> Exact<LANES> {
     #[inline(always)]
     fn known(&self) -> Table<exact::Exact, &Memory> {
         let geometry = self.table.geometry();
-        let scheme = exact::Exact::new(Permutation::new(32, self.key), geometry.index_bits(), 1);
+        let scheme = exact::Exact::new(32, self.key, geometry.index_bits(), 1);
         Table::new(scheme, Geometry::new(geometry.index_bits(), 1, geometry.lanes()), self.table.words())
     }
 }
@@ -75,8 +74,8 @@ impl<const LANES: u32> Subject for Exact<LANES> {
 
     fn with_room_for(members: usize) -> Self {
         let geometry = geometry(LANES, members);
-        let key = permutation::key(std::array::from_fn(|word| key(word as u64)));
-        let scheme = exact::Exact::new(Permutation::new(32, key), geometry.index_bits(), 1);
+        let key = exact::key(std::array::from_fn(|word| key(word as u64)));
+        let scheme = exact::Exact::new(32, key, geometry.index_bits(), 1);
         let memory = Memory(vec![Cell::new(0); geometry.words() as usize]);
         Self { table: Table::new(scheme, geometry, memory), key }
     }

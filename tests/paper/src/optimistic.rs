@@ -7,11 +7,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use filter_common::cuckoo::exact::Exact;
+use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Table};
-use filter_common::permutation::{self, Permutation};
 use filter_common::stash::{self, Stash};
 use filter_common::{Rest, Words, WordsMut};
 
@@ -52,10 +51,9 @@ type Addresses = Table<Exact, Rest<Shared>>;
 /// An empty table whose buckets begin behind `head` words.
 fn table(index_bits: u32, head: u32) -> Addresses {
     let geometry = Geometry::exact4(index_bits);
-    let permutation =
-        Permutation::new(u32::BITS, permutation::key(std::array::from_fn(|word| key(word as u64))));
+    let key = exact::key(std::array::from_fn(|word| key(word as u64)));
     let words = (0..head + geometry.words()).map(|_| AtomicU64::new(0)).collect();
-    Table::new(Exact::new(permutation, index_bits, 1), geometry, Rest::new(Shared(words), head))
+    Table::new(Exact::new(u32::BITS, key, index_bits, 1), geometry, Rest::new(Shared(words), head))
 }
 
 fn store(table: &Addresses, path: &Path) {

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use filter_common::Words;
 use filter_common::cuckoo::bucket::Lanes;
-use filter_common::cuckoo::exact::Exact;
-use filter_common::permutation::{self, Permutation};
+use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::stash;
 use proptest::prelude::*;
 
@@ -15,8 +14,8 @@ use super::*;
 const WIDTH: u32 = 16;
 
 fn scheme(geometry: Geometry) -> Exact {
-    let key = permutation::key([11, 22, 33].map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 40));
-    Exact::new(Permutation::new(WIDTH, key), geometry.index_bits(), 1)
+    let key = exact::key([11, 22, 33].map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 40));
+    Exact::new(WIDTH, key, geometry.index_bits(), 1)
 }
 
 fn geometry() -> Geometry {
