@@ -63,7 +63,8 @@ impl Exact {
         let width = self.permutation.width();
         let remainder = home.code >> self.below;
         let first = if home.code & FIRST != 0 { home.bucket } else { home.bucket ^ self.distance(remainder) };
-        let product = (first as u64) << self.remainder_bits | self.remainder(width.times(remainder, self.factor));
+        let product =
+            (first as u64) << self.remainder_bits | self.remainder(width.times(remainder, self.factor));
         width.divided(product, self.factor)
     }
 

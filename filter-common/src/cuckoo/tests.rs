@@ -37,19 +37,11 @@ pub fn memory(geometry: Geometry) -> Vec<Cell<u64>> {
 
 /// A table of keys of `width` bits.
 fn exact_of(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[Cell<u64>]> {
-    Table::new(
-        Exact::new(width, exact::key(key(7)), geometry.index_bits(), 1),
-        geometry,
-        words,
-    )
+    Table::new(Exact::new(width, exact::key(key(7)), geometry.index_bits(), 1), geometry, words)
 }
 
 fn six(geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
-    Table::new(
-        Six::new(exact::key(key(9)), geometry.index_bits()),
-        geometry,
-        words,
-    )
+    Table::new(Six::new(exact::key(key(9)), geometry.index_bits()), geometry, words)
 }
 
 /// Load at the first insert refused.
@@ -125,8 +117,7 @@ fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
     let words = memory(geometry);
     let table = exact_of(24, geometry, &words);
     let [first, second, _] = exact::key(key(7));
-    let zeros =
-        (0..512_u64).map(|index| Permutation::new(24, [first, second]).backward(index << 15));
+    let zeros = (0..512_u64).map(|index| Permutation::new(24, [first, second]).backward(index << 15));
     assert!(zeros.clone().all(|key| !table.contains(key)), "an empty table holds nothing");
     zeros.clone().for_each(|key| table.insert(key).unwrap());
     assert!(zeros.clone().all(|key| table.contains(key)));
@@ -172,7 +163,8 @@ fn patterns_of_addresses_fill_a_table_like_random_ones() {
         let geometry = Geometry::exact4(bits);
         for (pattern, seed) in PATTERNS.iter().flat_map(|pattern| (0..6).map(move |seed| (pattern, seed))) {
             let words = memory(geometry);
-            let table = Table::new(Exact::new(32, exact::key(key(100 + seed)), bits, 1), geometry, &words[..]);
+            let table =
+                Table::new(Exact::new(32, exact::key(key(100 + seed)), bits, 1), geometry, &words[..]);
             let mut seen = HashSet::new();
             let addresses = (0..).map(|number| u64::from(pattern(number)));
             let load = load_at_first_refusal(&table, addresses.filter(|&address| seen.insert(address)));
