@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use crate::cli::Run;
 use crate::exit::Exit;
 use crate::kernel::keeper::process;
+use error::DaemonError;
 pub use leftovers::detach;
 
 /// Runs until a signal ends it.
@@ -31,7 +32,7 @@ pub fn run(run: &Run) -> ExitCode {
     log::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = match runtime {
-        Ok(runtime) => runtime.block_on(start::run(run)),
+        Ok(runtime) => runtime.block_on(in_a_task(run.clone())),
         Err(error) => Err(error.into()),
     };
     match ended {
@@ -40,6 +41,14 @@ pub fn run(run: &Run) -> ExitCode {
             eprintln!("filterd: {error}");
             Exit::from(&error).into()
         }
+    }
+}
+
+/// Waking what a runtime blocks on takes a system call, waking a task takes none.
+async fn in_a_task(run: Run) -> Result<(), DaemonError> {
+    match tokio::spawn(async move { start::run(&run).await }).await {
+        Ok(ended) => ended,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
