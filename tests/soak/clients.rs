@@ -66,7 +66,7 @@ fn percentile99(socket: &std::path::Path, count: usize) -> Duration {
     let mut client = Client::connect(socket).expect("it listens");
     let mut times: Vec<Duration> = (0..count)
         .map(|number| {
-            let targets = vec![format!("198.18.{}.{}", number >> 8 & 255, number & 255)];
+            let targets = [format!("198.18.{}.{}", number >> 8 & 255, number & 255)].into_iter().collect();
             let begun = Instant::now();
             client.call::<Changed>(&Request::Add(Add { targets, ..Add::default() })).expect("it is served");
             begun.elapsed()

@@ -45,7 +45,7 @@ impl Inhabitant {
             let first = self.below(1 << 16) | 10 << 24 | self.part << 16;
             self.blocked.range(first..).take(size as usize).copied().collect()
         };
-        let targets = chosen.iter().map(|address| Ipv4Addr::from_bits(*address).to_string()).collect();
+        let targets = chosen.iter().map(|address| Ipv4Addr::from_bits(*address)).collect();
         let request = if adds {
             Request::Add(Add { targets, ..Add::default() })
         } else {

@@ -4,6 +4,7 @@
 //! Sorted arrays, one for each first half of an address, of the second halves. At ten million addresses one has some 150
 //! entries, three cache lines; a tree would go through six levels.
 
+use std::hint::black_box;
 use std::ops::Bound;
 
 use super::claims::ClaimsId;
@@ -41,6 +42,11 @@ impl Addresses {
         let (first, second) = halves(address);
         let shelf = self.shelves[first].as_ref()?;
         shelf.seconds.binary_search(&second).ok().map(|at| shelf.claims[at])
+    }
+
+    /// Brings the claims of these near.
+    pub fn fetch(&self, addresses: &[u32]) {
+        addresses.iter().for_each(|address| _ = black_box(self.get(*address)));
     }
 
     /// Gives `address` these claims, whatever it had.

@@ -93,6 +93,7 @@ impl Blocklist {
 
     /// A list wants all these targets, whatever else it wants. Tells for which of them that changed anything.
     pub fn extend(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) -> Targets {
+        self.fetch(targets);
         let mut changed = Targets::default();
         for target in targets.iter() {
             if self.add(target, claim.clone(), effects) {
@@ -172,6 +173,11 @@ impl Blocklist {
         for target in over.iter() {
             self.remove(target, list, effects);
         }
+    }
+
+    /// Brings near what is kept of these, since it will be wanted soon: memory is waited for once, not once for each.
+    pub fn fetch(&self, targets: &Targets) {
+        self.addresses.fetch(&targets.addresses);
     }
 
     fn claims_of(&self, target: Target) -> Option<ClaimsId> {

@@ -42,6 +42,11 @@ impl Blocklist {
         self.cover.v6()
     }
 
+    /// Is any prefix wanted?
+    pub fn has_prefixes(&self) -> bool {
+        self.lengths4().next().is_some() || self.lengths6().any(|(length, _)| length < 128)
+    }
+
     /// Is exactly this target wanted?
     pub fn contains(&self, target: Target) -> bool {
         self.claims_of(target).is_some()

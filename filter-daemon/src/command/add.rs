@@ -11,6 +11,7 @@ use super::moment;
 use super::trouble::Trouble;
 use super::ttl::Ttl;
 use crate::control::request;
+use crate::control::strings::Strings;
 use crate::control::wire::{self, Request};
 use crate::exit::Exit;
 
@@ -47,7 +48,7 @@ impl Add {
         Ok(outcome.exit(self.strict))
     }
 
-    fn request(&self, targets: Vec<String>) -> Request {
+    fn request(&self, targets: Strings) -> Request {
         let ttl = self.ttl.map(Ttl::as_secs);
         Request::Add(wire::Add { targets, list: self.list.clone(), ttl, note: self.note.clone() })
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use filter_common::target::Span;
 
 use crate::control::client::{Client, ClientError};
+use crate::control::strings::Strings;
 use crate::control::wire::{Changed, Request};
 
 /// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
@@ -24,22 +25,22 @@ pub struct Batches<'a> {
     idle: Vec<Client>,
     /// Those who wait for an answer, in the order in which they asked.
     busy: VecDeque<Client>,
-    request: &'a dyn Fn(Vec<String>) -> Request,
-    words: Vec<String>,
+    request: &'a dyn Fn(Strings) -> Request,
+    words: Strings,
     prefixes: usize,
     sum: Changed,
 }
 
 impl<'a> Batches<'a> {
     /// Sends targets to the daemon in messages made by `request`.
-    pub fn new(socket: &'a Path, request: &'a dyn Fn(Vec<String>) -> Request) -> Result<Self, ClientError> {
+    pub fn new(socket: &'a Path, request: &'a dyn Fn(Strings) -> Request) -> Result<Self, ClientError> {
         let (idle, sum) = (vec![Client::connect(socket)?], Changed::default());
-        Ok(Self { socket, idle, busy: VecDeque::new(), request, words: Vec::new(), prefixes: 0, sum })
+        Ok(Self { socket, idle, busy: VecDeque::new(), request, words: Strings::default(), prefixes: 0, sum })
     }
 
     /// One more target, or a range of them.
     pub fn push(&mut self, span: Span) -> Result<(), ClientError> {
-        self.words.push(span.to_string());
+        self.words.push(span);
         self.prefixes += span.into_iter().count();
         if self.prefixes < TARGETS_A_MESSAGE {
             return Ok(());

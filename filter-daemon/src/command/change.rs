@@ -13,6 +13,7 @@ use super::progress::Progress;
 use super::trouble::Trouble;
 use crate::control::client::ClientError;
 use crate::control::request;
+use crate::control::strings::Strings;
 use crate::control::wire::{Changed, Request};
 use crate::exit::Exit;
 
@@ -49,7 +50,7 @@ pub fn apply(
     words: &[String],
     socket: &Path,
     console: &mut Console,
-    request: &dyn Fn(Vec<String>) -> Request,
+    request: &dyn Fn(Strings) -> Request,
 ) -> Result<Outcome, Trouble> {
     if words == [STANDARD_INPUT] {
         let mut batches = Batches::new(socket, request)?;

@@ -9,6 +9,7 @@ use super::console::Console;
 use super::figure::{count, counted};
 use super::trouble::Trouble;
 use crate::control::request;
+use crate::control::strings::Strings;
 use crate::control::wire::{self, Changed, Held, Request};
 use crate::exit::Exit;
 
@@ -49,7 +50,7 @@ impl Remove {
         Ok(outcome.exit(self.strict))
     }
 
-    fn request(&self, targets: Vec<String>) -> Request {
+    fn request(&self, targets: Strings) -> Request {
         Request::Remove(wire::Remove { targets, list: self.list.clone() })
     }
 

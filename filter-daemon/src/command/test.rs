@@ -49,7 +49,7 @@ impl Test {
 fn ask(client: &mut Client, addresses: &[String]) -> Result<Tested, ClientError> {
     let mut all = Tested::default();
     for addresses in addresses.chunks(MOST_ADDRESSES) {
-        client.send(&Request::Test(wire::Test { addresses: addresses.to_vec() }))?;
+        client.send(&Request::Test(wire::Test { addresses: addresses.iter().collect() }))?;
         loop {
             let part = client.receive::<Tested>()?;
             all.tested.extend(part.parameters.tested);

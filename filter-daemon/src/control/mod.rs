@@ -16,6 +16,7 @@ pub mod request;
 mod seats;
 pub mod server;
 mod socket;
+pub mod strings;
 pub mod wire;
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use filter_common::target::{Span, Target};
 
 use super::quote;
+use super::strings::Strings;
 use super::wire::{self, Failure, MOST_ADDRESSES, MOST_TARGETS};
 use crate::config::ListName;
 
@@ -156,7 +157,7 @@ fn checked(
     text.map(|text| check(&text)).transpose().map_err(|error| Failure::Unparsable(error.into()))
 }
 
-fn targets(words: &[String]) -> Result<Vec<Target>, Failure> {
+fn targets(words: &Strings) -> Result<Vec<Target>, Failure> {
     at_most(words, MOST_TARGETS, "targets")?;
     let spans = every(words, span)?;
     let mut targets = Vec::with_capacity(spans.len());
@@ -172,12 +173,12 @@ fn targets(words: &[String]) -> Result<Vec<Target>, Failure> {
     Ok(targets)
 }
 
-fn addresses(words: &[String]) -> Result<Vec<IpAddr>, Failure> {
+fn addresses(words: &Strings) -> Result<Vec<IpAddr>, Failure> {
     at_most(words, MOST_ADDRESSES, "addresses")?;
     every(words, address)
 }
 
-fn at_most(words: &[String], most: usize, what: &str) -> Result<(), Failure> {
+fn at_most(words: &Strings, most: usize, what: &str) -> Result<(), Failure> {
     if words.len() <= most {
         return Ok(());
     }
@@ -186,11 +187,11 @@ fn at_most(words: &[String], most: usize, what: &str) -> Result<(), Failure> {
 }
 
 /// Checks every word, and tells of all that are wrong at once.
-fn every<T>(words: &[String], check: fn(&str) -> Result<T, String>) -> Result<Vec<T>, Failure> {
+fn every<T>(words: &Strings, check: fn(&str) -> Result<T, String>) -> Result<Vec<T>, Failure> {
     let mut good = Vec::with_capacity(words.len());
     let mut told = Vec::new();
     let mut bad = 0;
-    for word in words {
+    for word in words.iter() {
         match check(word) {
             Ok(value) => good.push(value),
             Err(error) if bad < MOST_TOLD => {

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::strings::Strings;
+
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;
 
@@ -64,7 +66,7 @@ pub struct Empty {}
 #[serde(deny_unknown_fields)]
 pub struct Add {
     /// Addresses, prefixes or `a-b` ranges.
-    pub targets: Vec<String>,
+    pub targets: Strings,
     /// The live list they go to; the default one if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
@@ -81,7 +83,7 @@ pub struct Add {
 #[serde(deny_unknown_fields)]
 pub struct Remove {
     /// Addresses, prefixes or `a-b` ranges.
-    pub targets: Vec<String>,
+    pub targets: Strings,
     /// Only out of this live list; out of every live list if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
@@ -92,7 +94,7 @@ pub struct Remove {
 #[serde(deny_unknown_fields)]
 pub struct Test {
     /// Single addresses.
-    pub addresses: Vec<String>,
+    pub addresses: Strings,
 }
 
 /// Parameters of [`Request::List`].

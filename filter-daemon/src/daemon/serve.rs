@@ -78,6 +78,7 @@ impl Owner {
         let mut effects = Effects::default();
         let mut released = BTreeMap::<ListId, Targets>::new();
         let mut changed = 0;
+        self.blocklist.fetch(&targets);
         for target in targets.iter() {
             let mut lists = self.blocklist.holders(target);
             lists.retain(|&list| self.is_live(list) && only.is_none_or(|only| only == list));
@@ -91,7 +92,9 @@ impl Owner {
             self.unsaved.push(Change::Release { list: self.name_of(list), targets });
         }
         self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
-        let held = targets.iter().filter_map(|target| self.held(target)).take(MOST_HELD).collect();
+        let may_be_held = effects.left.len() < targets.len() || self.blocklist.has_prefixes();
+        let held = targets.iter().filter(|_| may_be_held).filter_map(|target| self.held(target));
+        let held = held.take(MOST_HELD).collect();
         Ok(Reply::Changed(wire::Changed { held, ..summary(&targets, changed, &effects) }))
     }
 

@@ -172,8 +172,25 @@ impl Table {
         }
         entered.others.iter().try_for_each(|target| self.enter(*target, may_be_there, wanted))?;
         self.publish()?;
-        effects.left.iter().for_each(|target| self.leave(target, wanted));
+        self.let_go(effects, wanted);
         Ok(())
+    }
+
+    fn let_go(&mut self, effects: &Effects, wanted: &impl Wanted) {
+        let left = &effects.left;
+        // Asking for each takes longer than all the rest.
+        let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
+        for addresses in left.addresses.chunks(AT_ONCE) {
+            self.addresses.fetch(addresses.iter().map(|address| u64::from(*address)));
+            let unwanted =
+                addresses.iter().filter(|address| !(may_be_wanted && wanted.blocks_address(**address)));
+            unwanted.for_each(|address| self.leave_address(*address));
+        }
+        for nets in left.nets64.chunks(AT_ONCE) {
+            self.six.fetch(nets.iter().map(|net| Key6::Net64(*net)));
+            nets.iter().for_each(|net| _ = self.six.remove(Key6::Net64(*net)));
+        }
+        left.others.iter().for_each(|target| self.leave(*target, wanted));
     }
 
     /// Does the next step for entries on the move. True if another is due after a grace period.
@@ -317,12 +334,7 @@ impl Table {
             Target::V4(prefix) => {
                 let unwanted =
                     (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
-                unwanted.for_each(|address| {
-                    let is_there = self.addresses.remove(address.into());
-                    if let Some((_, growth)) = self.growth.as_mut().filter(|_| is_there) {
-                        growth.removed(address.into());
-                    }
-                });
+                unwanted.for_each(|address| self.leave_address(address));
             }
             Target::V6(prefix) => {
                 if let Some(key) = self.six.kind().map(|table| table.key(prefix)) {
@@ -361,6 +373,13 @@ impl Table {
                 return Ok(());
             }
             self.rebuild_six(self.six.one_more(), wanted)?;
+        }
+    }
+
+    fn leave_address(&mut self, address: u32) {
+        let is_there = self.addresses.remove(address.into());
+        if let Some((_, growth)) = self.growth.as_mut().filter(|_| is_there) {
+            growth.removed(address.into());
         }
     }
 

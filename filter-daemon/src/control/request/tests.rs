@@ -3,7 +3,7 @@
 use super::*;
 
 fn add(targets: &[&str]) -> wire::Add {
-    wire::Add { targets: targets.iter().map(ToString::to_string).collect(), ..wire::Add::default() }
+    wire::Add { targets: targets.iter().collect(), ..wire::Add::default() }
 }
 
 fn refusal(raw: wire::Request) -> String {

@@ -61,7 +61,7 @@ impl Holding {
 
     /// Adds an address over the line that is open.
     pub fn call(&self, address: &str) -> Result<Duration> {
-        let add = Request::Add(Add { targets: vec![address.to_owned()], ..Add::default() });
+        let add = Request::Add(Add { targets: [address].into_iter().collect(), ..Add::default() });
         let (changed, took) = timed(|| self.client.borrow_mut().call::<Changed>(&add));
         changed.context("filterd does not add")?;
         Ok(took)
