@@ -82,25 +82,24 @@ impl Blocklist {
         most: usize,
         keep: impl Fn(Target, ListId) -> bool,
     ) -> Vec<Wish> {
-        let kept = |target: Target| {
-            let list_of = |claim: &&Claim| keep(target, claim.list);
-            self.claims(target)
-                .iter()
-                .filter(list_of)
-                .map(|claim| self.wish(target, claim))
-                .collect::<Vec<_>>()
-        };
-        self.targets_after(after).map(kept).filter(|wishes| !wishes.is_empty()).take(most).flatten().collect()
+        let mut page = Vec::new();
+        let mut targets = 0;
+        for (target, id) in self.all_after(after) {
+            if targets == most {
+                break;
+            }
+            let before = page.len();
+            let kept = self.registry.claims(id).iter().filter(|claim| keep(target, claim.list));
+            page.extend(kept.map(|claim| self.wish(target, claim)));
+            targets += usize::from(page.len() > before);
+        }
+        page
     }
 
     /// Everything that `list` wants.
     pub(super) fn targets_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
         let wants = move |(_, id): &(Target, ClaimsId)| self.registry.of(*id, list).is_some();
         self.all_after(None).filter(wants).map(|(target, _)| target)
-    }
-
-    fn targets_after(&self, after: Option<Target>) -> impl Iterator<Item = Target> + '_ {
-        self.all_after(after).map(|(target, _)| target)
     }
 
     /// What sorts behind `after`, in order.
