@@ -10,6 +10,10 @@ impl FromStr for Span {
     type Err = E;
 
     fn from_str(word: &str) -> Result<Self, E> {
+        // Nearly every word is a plain address.
+        if let Ok(address) = word.parse() {
+            return host(address).map(Target::into);
+        }
         match ends(word) {
             Some((first, last)) => range(word, first, last),
             None => single(word).map(Target::into),

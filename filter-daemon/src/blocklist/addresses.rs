@@ -49,7 +49,7 @@ impl Addresses {
         let shelves = addresses.iter().filter_map(|address| self.shelves[halves(*address).0].as_ref());
         shelves.for_each(|shelf| {
             let middle = shelf.seconds.len() / 2;
-            black_box((shelf.seconds.get(middle), shelf.claims.get(middle)));
+            black_box((shelf.seconds.get(middle).copied(), shelf.claims.get(middle).copied()));
         });
     }
 

@@ -42,7 +42,7 @@ impl Claim {
 }
 
 /// Number of a set of claims in the [`Registry`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClaimsId(u32);
 
 /// Every set of claims in use, each once.

@@ -77,18 +77,38 @@ impl Blocklist {
 
     /// `list` no longer wants `target`. True if it did.
     pub fn remove(&mut self, target: Target, list: ListId, effects: &mut Effects) -> bool {
-        let Some(before) = self.claims_of(target) else { return false };
-        let Some(known) = self.registry.of(before, list) else { return false };
-        self.move_deadline(target, list, known.until, None);
-        self.lists.count(list, -1);
-        match self.registry.without(before, list) {
+        !self.remove_from(target, |other, _| other == list, effects).is_empty()
+    }
+
+    /// No list for which `lets_go` holds wants `target` any longer. Tells which did.
+    pub fn remove_from(
+        &mut self,
+        target: Target,
+        lets_go: impl Fn(ListId, &List) -> bool,
+        effects: &mut Effects,
+    ) -> Vec<ListId> {
+        let Some(before) = self.claims_of(target) else { return Vec::new() };
+        let claims = self
+            .registry
+            .claims(before)
+            .iter()
+            .filter(|claim| lets_go(claim.list, self.lists.get(claim.list)));
+        let over: Vec<_> = claims.map(|claim| (claim.list, claim.until)).collect();
+        let mut rest = Some(before);
+        for &(list, until) in &over {
+            self.move_deadline(target, list, until, None);
+            self.lists.count(list, -1);
+            rest = rest.and_then(|id| self.registry.without(id, list));
+        }
+        match rest {
+            Some(after) if after == before => {}
             Some(after) => self.set_claims(target, after),
             None => {
                 self.forget(target);
                 effects.left.push(target);
             }
         }
-        true
+        over.into_iter().map(|(list, _)| list).collect()
     }
 
     /// A list wants all these targets, whatever else it wants. Tells for which of them that changed anything.

@@ -1,5 +1,6 @@
 //! Questions to the blocklist: who wants what, and what covers an address or a prefix.
 
+use std::collections::BTreeMap;
 use std::iter;
 use std::net::IpAddr;
 use std::ops::Bound;
@@ -9,7 +10,7 @@ use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, ListId, Moment};
+use super::{Blocklist, Change, Claim, ListId, Moment, Targets};
 
 /// One list's wish for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +95,33 @@ impl Blocklist {
             targets += usize::from(page.len() > before);
         }
         page
+    }
+
+    /// What the lists that `keep` lets by want of up to `most` targets after `after`, as changes that say so; and the last of
+    /// these targets.
+    pub fn as_changes(
+        &self,
+        after: Option<Target>,
+        most: usize,
+        keep: impl Fn(ListId) -> bool,
+    ) -> (Vec<Change>, Option<Target>) {
+        let kept = |id| self.registry.claims(id).iter().filter(|claim| keep(claim.list));
+        let page = self.all_after(after).filter(|(_, id)| kept(*id).next().is_some()).take(most);
+        let (mut sets, mut last) = (BTreeMap::<ClaimsId, Targets>::new(), None);
+        for (target, id) in page {
+            sets.entry(id).or_default().push(target);
+            last = Some(target);
+        }
+        let changes = sets.iter().flat_map(|(id, targets)| {
+            kept(*id).map(|Claim { list, since, until, note }| Change::Want {
+                list: self.lists.get(*list).name.clone(),
+                since: *since,
+                until: *until,
+                note: note.clone(),
+                targets: targets.clone(),
+            })
+        });
+        (changes.collect(), last)
     }
 
     /// Everything that `list` wants.

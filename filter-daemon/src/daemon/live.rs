@@ -1,8 +1,6 @@
 //! Live entries and their journal: what is added and removed is answered for when it is on disk, and what was there is
 //! there again after a restart.
 
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use filter_common::target::Target;
@@ -12,7 +10,7 @@ use tracing::{error, info, warn};
 use super::error::DaemonError;
 use super::owner::{Answer, Owner};
 use super::serve::DEFAULT_LIST;
-use crate::blocklist::{Blocklist, Change, Kind, Moment, Targets, Wish};
+use crate::blocklist::{Blocklist, Change, Kind, Moment};
 use crate::config::Config;
 use crate::control::wire::{self, Failure};
 use crate::journal::{Found, Journal, NotWritten};
@@ -141,9 +139,7 @@ impl Owner {
     }
 
     fn carry_page(&mut self, after: Option<Target>) {
-        let page = self.blocklist.page(after, PAGE, |_, list| self.is_live(list));
-        let next = page.last().map(|wish| wish.target);
-        let changes = changes_of(page);
+        let (changes, next) = self.blocklist.as_changes(after, PAGE, |list| self.is_live(list));
         self.carry(Stage::Pages(next), |journal, done| journal.write(changes, done));
     }
 
@@ -153,22 +149,6 @@ impl Owner {
         order(&mut self.journal, Box::new(move |result| _ = told.send(result)));
         self.carrying = Some(Carrying { written, stage });
     }
-}
-
-/// As few changes as say the same as these wishes.
-fn changes_of(wishes: Vec<Wish>) -> Vec<Change> {
-    let mut grouped = HashMap::<_, Targets>::new();
-    for Wish { target, list, since, until, note } in wishes {
-        grouped.entry((list, since, until, note)).or_default().push(target);
-    }
-    let change = |((list, since, until, note), targets): ((Arc<str>, _, _, _), _)| Change::Want {
-        list,
-        since,
-        until,
-        note,
-        targets,
-    };
-    grouped.into_iter().map(change).collect()
 }
 
 fn not_durable(failure: NotWritten) -> Failure {

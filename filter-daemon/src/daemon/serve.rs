@@ -10,7 +10,7 @@ use filter_common::target::Target;
 use filter_common::verdict::Verdict;
 
 use super::owner::Owner;
-use crate::blocklist::{Change, Claim, Effects, Kind, ListId, Moment, Targets, Wish};
+use crate::blocklist::{Change, Claim, Effects, Kind, List, ListId, Moment, Targets, Wish};
 use crate::control::wire::{self, Failure, Reply};
 use crate::control::{Family, Request};
 use crate::kernel::KernelError;
@@ -80,13 +80,10 @@ impl Owner {
         let mut changed = 0;
         self.blocklist.fetch(&targets);
         for target in targets.iter() {
-            let mut lists = self.blocklist.holders(target);
-            lists.retain(|&list| self.is_live(list) && only.is_none_or(|only| only == list));
-            for &list in &lists {
-                self.blocklist.remove(target, list, &mut effects);
-                released.entry(list).or_default().push(target);
-            }
+            let lets_go = |id, list: &List| list.kind == Kind::Live && only.is_none_or(|only| only == id);
+            let lists = self.blocklist.remove_from(target, lets_go, &mut effects);
             changed += usize::from(!lists.is_empty());
+            lists.into_iter().for_each(|list| released.entry(list).or_default().push(target));
         }
         for (list, targets) in released {
             self.unsaved.push(Change::Release { list: self.name_of(list), targets });
