@@ -5,6 +5,7 @@
 //! where no reader looks on. Writing under running readers is the daemon's `kernel::live`.
 
 pub mod bucket;
+mod bulk;
 pub mod exact;
 pub mod geometry;
 pub mod hashed;
@@ -146,8 +147,14 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     }
 
     /// Lets `key` in where a home has a free slot; says whether one had.
+    #[inline]
     pub fn insert_free(&self, key: S::Key) -> bool {
-        for home in self.scheme.homes(key) {
+        self.take_free(self.scheme.homes(key))
+    }
+
+    #[inline]
+    fn take_free(&self, homes: [Home; 2]) -> bool {
+        for home in homes {
             if let Some(slot) = self.free_slot(home.bucket) {
                 self.put(slot, home.code);
                 return true;
@@ -160,11 +167,42 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     ///
     /// Each entry is written to its new slot before the old one is overwritten, so none is ever nowhere; yet a
     /// reader that loads its two buckets around a move can miss it. Only for tables that nobody reads.
+    #[inline]
     pub fn insert(&self, key: S::Key) -> Result<(), Full> {
-        if self.insert_free(key) {
-            return Ok(());
+        self.insert_at(self.scheme.homes(key))
+    }
+
+    #[inline]
+    fn insert_at(&self, homes: [Home; 2]) -> Result<(), Full> {
+        if self.take_free(homes) || self.take_by_one_move(homes) { Ok(()) } else { self.take_by_path(homes) }
+    }
+
+    /// Nearly always it is enough that one entry moves, and to see that takes less than to search.
+    #[inline]
+    fn take_by_one_move(&self, homes: [Home; 2]) -> bool {
+        let lanes = self.lanes();
+        for home in homes {
+            for word in self.bucket_words(home.bucket) {
+                let all = self.words.load(word);
+                for at in (0..u64::BITS).step_by(lanes.bits() as usize).take(lanes.count() as usize) {
+                    let stands = Home { bucket: home.bucket, code: lanes.get(all, at) };
+                    let other = self.scheme.other(stands);
+                    if let Some(free) = self.free_slot(other.bucket) {
+                        self.put(free, other.code);
+                        self.put(Slot { word, at }, home.code);
+                        return true;
+                    }
+                }
+            }
         }
-        let path = self.path_for(key).ok_or(Full)?;
+        false
+    }
+
+    /// Apart, so that nobody else pays for the memory that a search takes.
+    #[cold]
+    #[inline(never)]
+    fn take_by_path(&self, homes: [Home; 2]) -> Result<(), Full> {
+        let path = search::path(self, homes, |_| true).ok_or(Full)?;
         for (slot, code) in path.writes() {
             self.put(slot, code);
         }
@@ -192,6 +230,7 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
 
     /// Takes `key` out of one slot; says whether there was any. For schemes in which keys can look alike: another
     /// slot may stand for another key.
+    #[inline]
     pub fn remove_one(&self, key: S::Key) -> bool {
         let slot = self.scheme.homes(key).into_iter().find_map(|home| self.slot_of(home));
         slot.inspect(|&slot| self.put(slot, 0)).is_some()

@@ -125,6 +125,24 @@ fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
     assert_eq!(table.entries().count(), 0);
 }
 
+/// Many at a time, and more than there is room for: whoever is not refused is there.
+#[test]
+fn all_of_many_come_in_but_those_who_are_refused() {
+    for bits in [9, 13, 17] {
+        let geometry = Geometry::exact4(bits);
+        let words = memory(geometry);
+        let table = exact_of(32, geometry, &words);
+        let within = geometry.limit() as usize;
+        let newcomers: Vec<u64> = distinct_addresses(6).take(geometry.slots() as usize + 100).collect();
+        table.insert_all(newcomers[..within].iter().copied(), |address| panic!("{address} is refused"));
+        let mut refused = HashSet::new();
+        table.insert_all(newcomers[within..].iter().copied(), |address| assert!(refused.insert(address)));
+        assert!(refused.len() >= 100, "{bits} index bits: only {} are refused", refused.len());
+        assert!(newcomers.iter().all(|address| table.contains(*address) != refused.contains(address)));
+        assert_eq!(table.entries().count() + refused.len(), newcomers.len());
+    }
+}
+
 #[test]
 fn a_table_grows_from_itself_alone() {
     let (small, large) = (Geometry::exact4(12), Geometry::exact4(13));

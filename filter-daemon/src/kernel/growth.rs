@@ -35,8 +35,7 @@ impl Growth {
         let unplaced: Vec<u64> = live.unplaced().collect();
         let fill = move || {
             let placed = copy.entries().map(|home| copy.scheme().key(home));
-            placed.chain(unplaced).try_for_each(|address| larger.fill(address))?;
-            Ok(larger)
+            if larger.fill_all(placed.chain(unplaced)).is_empty() { Ok(larger) } else { Err(Full) }
         };
         Self { thread: thread::spawn(fill), since: Vec::new() }
     }

@@ -18,7 +18,7 @@ use filter_common::cuckoo::scheme::{Home, Scheme, Token};
 use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Slot, Table};
 use filter_common::stash::Stash;
-use filter_common::{Rest, Words as _, WordsMut};
+use filter_common::{Rest, WordsMut};
 
 use super::overlay::Overlay;
 
@@ -98,6 +98,15 @@ where
         Ok(())
     }
 
+    /// The same for all `keys`; gives back those for which there is no room.
+    pub fn fill_all(&mut self, keys: impl IntoIterator<Item = S::Key>) -> Vec<S::Key> {
+        let mut refused = Vec::new();
+        let counted = keys.into_iter().inspect(|_| self.entries += 1);
+        self.table.insert_all(counted, |key| refused.push(key));
+        self.entries -= refused.len() as u64;
+        refused
+    }
+
     /// Lets `key` in; the next packet sees it. Refused if the stash has no room: then the table must be rebuilt.
     /// The caller knows that it is not there yet.
     pub fn add(&mut self, key: S::Key) -> Result<(), Full> {
@@ -135,14 +144,6 @@ where
     pub fn contains(&self, key: S::Key) -> bool {
         let token = self.table.scheme().token(key);
         self.table.contains(key) || stash_of(&self.table, token).holds(token.bits)
-    }
-
-    /// Brings the homes of `key` near.
-    pub fn fetch(&self, key: S::Key) {
-        let homes = self.table.scheme().homes(key);
-        homes
-            .into_iter()
-            .for_each(|home| _ = self.table.words().load(self.table.bucket_words(home.bucket).start));
     }
 
     /// Newcomers that have no place in the buckets yet, for whoever rebuilds the table elsewhere.

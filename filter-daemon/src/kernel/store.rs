@@ -82,7 +82,7 @@ where
     /// Brings the homes of these keys near, since they will be wanted soon: memory is waited for once, not once for each.
     pub fn fetch(&self, keys: impl Iterator<Item = <K::Scheme as Scheme>::Key>) {
         if let Some(live) = self.newest_live() {
-            keys.for_each(|key| live.fetch(key));
+            keys.for_each(|key| live.table().fetch(key));
         }
     }
 
@@ -94,6 +94,17 @@ where
             built.live.add(key)
         } else {
             Err(Full)
+        }
+    }
+
+    /// Lets all `keys` into the fresh table, none of which is there; gives back those for which there is no room.
+    pub fn fill_all(
+        &mut self,
+        keys: impl Iterator<Item = <K::Scheme as Scheme>::Key>,
+    ) -> Vec<<K::Scheme as Scheme>::Key> {
+        match &mut self.fresh {
+            Some(built) => built.live.fill_all(keys),
+            None => keys.collect(),
         }
     }
 

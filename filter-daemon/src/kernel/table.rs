@@ -162,10 +162,7 @@ impl Table {
     pub fn carry_out(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
         let may_be_there = wanted.has_long_prefixes();
         let entered = &effects.entered;
-        for addresses in entered.addresses.chunks(AT_ONCE) {
-            self.addresses.fetch(addresses.iter().map(|address| u64::from(*address)));
-            addresses.iter().try_for_each(|address| self.enter_address(*address, may_be_there))?;
-        }
+        self.enter_addresses(&entered.addresses, may_be_there)?;
         for nets in entered.nets64.chunks(AT_ONCE) {
             self.six.fetch(nets.iter().map(|net| Key6::Net64(*net)));
             nets.iter().try_for_each(|net| self.enter_six(|_| Key6::Net64(*net), wanted))?;
@@ -344,6 +341,19 @@ impl Table {
         }
     }
 
+    fn enter_addresses(&mut self, addresses: &[u32], may_be_there: bool) -> Result<(), KernelError> {
+        let is_alone = self.addresses.has_fresh() && self.growth.is_none() && !may_be_there;
+        if is_alone {
+            let refused = self.addresses.fill_all(addresses.iter().map(|address| u64::from(*address)));
+            return refused.into_iter().try_for_each(|address| self.enter_address(address as u32, false));
+        }
+        for addresses in addresses.chunks(AT_ONCE) {
+            self.addresses.fetch(addresses.iter().map(|address| u64::from(*address)));
+            addresses.iter().try_for_each(|address| self.enter_address(*address, may_be_there))?;
+        }
+        Ok(())
+    }
+
     /// Where there is neither a path nor room in the stash, the table is built anew, under another key.
     fn enter_address(&mut self, address: u32, may_be_there: bool) -> Result<(), KernelError> {
         if may_be_there && self.addresses.contains(address.into()) {
@@ -414,7 +424,7 @@ impl Table {
         loop {
             let table = Addresses::new(self.next_generation(), geometry);
             self.addresses.build(table, &mut self.keeper)?;
-            if held.iter().all(|&address| self.addresses.add(address.into()).is_ok()) {
+            if self.addresses.fill_all(held.iter().map(|&address| address.into())).is_empty() {
                 return Ok(());
             }
             geometry = geometry_for::<Addresses>(geometry.limit() + 1)?;

@@ -42,12 +42,12 @@ impl Lanes {
 }
 
 /// The filter of IPv4 addresses.
-pub struct Exact<const LANES: u32> {
+pub struct Exact<const LANES: u32, const TOGETHER: bool = true> {
     table: Table<exact::Exact, Memory>,
     key: exact::Key,
 }
 
-impl<const LANES: u32> Exact<LANES> {
+impl<const LANES: u32, const TOGETHER: bool> Exact<LANES, TOGETHER> {
     /// The same table, with what is true of all tables of addresses said here, so that the compiler knows it.
     #[inline(always)]
     fn known(&self) -> Table<exact::Exact, &Memory> {
@@ -67,9 +67,13 @@ fn geometry(lanes: u32, members: usize) -> Geometry {
     (17..32).map(cut).find(fits).expect("there are larger tables")
 }
 
-impl<const LANES: u32> Subject for Exact<LANES> {
-    const NAME: &'static str =
-        if LANES == Lanes::BY_SIZE { "filterd, exact" } else { "filterd, exact, 4 × 16 bits" };
+impl<const LANES: u32, const TOGETHER: bool> Subject for Exact<LANES, TOGETHER> {
+    const NAME: &'static str = match (LANES, TOGETHER) {
+        (Lanes::BY_SIZE, true) => "filterd, exact",
+        (Lanes::BY_SIZE, false) => "filterd, exact, one at a time",
+        (Lanes::SIXTEEN, true) => "filterd, exact, 4 × 16 bits",
+        _ => panic!("this one has no name yet"),
+    };
     const CHANGES: Changes = Changes::Both;
 
     fn with_room_for(members: usize) -> Self {
@@ -78,6 +82,18 @@ impl<const LANES: u32> Subject for Exact<LANES> {
         let scheme = exact::Exact::new(32, key, geometry.index_bits(), 1);
         let memory = Memory(vec![Cell::new(0); geometry.words() as usize]);
         Self { table: Table::new(scheme, geometry, memory), key }
+    }
+
+    /// As the daemon lets a list in: looking after many members at a time, unless that is not wanted.
+    fn of(members: &[u64]) -> Self {
+        let filter = Self::with_room_for(members.len());
+        let table = filter.known();
+        if TOGETHER {
+            table.insert_all(members.iter().copied(), |_| ());
+        } else {
+            members.iter().for_each(|&member| _ = table.insert(member));
+        }
+        filter
     }
 
     fn insert(&mut self, member: u64) -> bool {
@@ -89,6 +105,7 @@ impl<const LANES: u32> Subject for Exact<LANES> {
         self.known().contains(address)
     }
 
+    #[inline]
     fn remove(&mut self, member: u64) {
         self.table.remove_one(member);
     }

@@ -96,6 +96,7 @@ impl Subjects {
         }
         Self(vec![
             of::<Exact<{ Lanes::BY_SIZE }>>(),
+            of::<Exact<{ Lanes::BY_SIZE }, false>>(),
             of::<Exact<{ Lanes::SIXTEEN }>>(),
             of::<Partial<Packed, 16>>(),
             of::<Partial<Packed, 12>>(),
