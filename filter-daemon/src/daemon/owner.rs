@@ -173,7 +173,11 @@ impl Owner {
                     return;
                 }
                 Event::Call(call) if self.must_wait(&call.request) => self.deferred.push_back(call),
-                Event::Call(call) => self.answer(call),
+                Event::Call(call) => {
+                    self.answer(call);
+                    // Out with the answer, before what nobody waits for.
+                    tokio::task::yield_now().await;
+                }
                 Event::Hangup => self.begin_reload(Vec::new()),
                 Event::Loaded(loaded) => self.finish_reload(loaded).await,
                 Event::GraceIsOver(result) => self.grace_is_over(result),

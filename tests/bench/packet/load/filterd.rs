@@ -59,12 +59,15 @@ impl Holding {
         timed(|| self.net.filterd(["add", address]).succeeds()).1
     }
 
-    /// Adds an address over the line that is open.
-    pub fn call(&self, address: &str) -> Result<Duration> {
-        let add = Request::Add(Add { targets: [address].into_iter().collect(), ..Add::default() });
-        let (changed, took) = timed(|| self.client.borrow_mut().call::<Changed>(&add));
-        changed.context("filterd does not add")?;
-        Ok(took)
+    /// Adds addresses over the line that is open, one after the other.
+    pub fn calls(&self, addresses: &[String]) -> Result<Vec<Duration>> {
+        let mut client = self.client.borrow_mut();
+        let mut call = |address| {
+            let add = Request::Add(Add { targets: [address].into_iter().collect(), ..Add::default() });
+            let (changed, took) = timed(|| client.call::<Changed>(&add));
+            changed.context("filterd does not add").map(|_| took)
+        };
+        addresses.iter().map(&mut call).collect()
     }
 
     /// Stores another's judge into the slot, and then the own one again: all that switching asks of the kernel.

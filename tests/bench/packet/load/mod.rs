@@ -2,6 +2,7 @@
 //! address takes, and a million more under a flood. Each contender has a network namespace of its own; all take their turns.
 
 mod bulk;
+mod echo;
 mod filterd;
 mod goals;
 mod kernel;
@@ -10,12 +11,13 @@ mod tools;
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use filterd_measure::figures::Figures;
 use pages::page::Page;
 
 use crate::subject::Stage;
 
+use echo::Echo;
 use report::{Fill, Single};
 
 /// What is measured, how often.
@@ -55,30 +57,43 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     Ok(report::page(&report::Outcome { fills, singles, bulks }))
 }
 
+/// Addresses that are added over one line without a pause.
+const IN_A_ROW: usize = 21;
+
 /// One more address to a list of so many: all ways in turn.
 fn single(entries: u32, times: u32) -> Result<Vec<Single>> {
     let daemons = [true, false].map(|durable| filterd::holding(entries, durable));
     let tools = tools::holding(entries)?;
     let mut samples: Vec<(&str, Vec<f64>)> = Vec::new();
-    for number in 1..=times {
-        // Whom nobody has listed yet.
-        let address = crate::lists::address(entries + number);
-        let other = crate::lists::address(entries + times + number);
-        let each = [
+    let echo = Echo::new()?;
+    // Whom nobody has listed yet.
+    let mut newcomers = (entries + 1..).map(crate::lists::address);
+    for _ in 0..times {
+        let address = newcomers.next().context("there are more addresses")?;
+        let others: Vec<String> = newcomers.by_ref().take(IN_A_ROW).collect();
+        let commands = [
             ("a process that does nothing", tools.nothing()),
             ("filterd add, durable", daemons[0].command(&address)),
             ("filterd add, not durable", daemons[1].command(&address)),
             ("ipset add", tools.ipset(&address)),
             ("nft add element", tools.nft(&address)),
-            ("socket, durable", daemons[0].call(&other)?),
-            ("socket, not durable", daemons[1].call(&other)?),
-            ("a new instance into its slot", daemons[0].switch(&daemons[1])?),
         ];
-        for (at, (name, took)) in each.into_iter().enumerate() {
+        let echo = echo.call()?;
+        let (durable, fast) = (daemons[0].calls(&others)?, daemons[1].calls(&others)?);
+        let calls = [
+            ("socket, durable", durable[1..].to_vec()),
+            ("socket, durable, after a pause", durable[..1].to_vec()),
+            ("socket, not durable", fast[1..].to_vec()),
+            ("socket, not durable, after a pause", fast[..1].to_vec()),
+            ("a thread that only echoes, after a pause", vec![echo]),
+            ("a new instance into its slot", vec![daemons[0].switch(&daemons[1])?]),
+        ];
+        let each = commands.into_iter().map(|(name, took)| (name, vec![took])).chain(calls);
+        for (at, (name, took)) in each.enumerate() {
             if samples.len() <= at {
                 samples.push((name, Vec::new()));
             }
-            samples[at].1.push(took.as_secs_f64() * 1e6);
+            samples[at].1.extend(took.iter().map(|took| took.as_secs_f64() * 1e6));
         }
     }
     let row = |(way, samples): (&'static str, _)| Single { way, entries, microseconds: Figures::of(samples) };
