@@ -71,8 +71,8 @@ const LISTS: &str = "From the start of the command to its end; the list is empty
 const MEMORY: &str = "What the kernel has charged for all maps (BPF), what the tool says (ipset), and by how much the \
     kernel's own memory grew meanwhile (nft, which says nothing).";
 
-const ONE_MORE: &str = "By a command from its start to its end, and over a line to the daemon that is open already: twenty in a row, and one \
-    after a pause. How long it takes to wake a processor that has nothing to do is then most of it, as the echo tells.";
+const ONE_MORE: &str = "By a command from its start to its end, and over a line to the daemon that is open already: twenty in \
+    a row, and one after a pause, when others have had the processors' caches. The echo waits as long.";
 
 const BULK: &str = "From the start of the command to its end. The flood is of frames that the kernel makes and takes in as fast as \
     it can, in a thread that stays on one processor. Where there are only two, the flood, the daemon and the command compete \
