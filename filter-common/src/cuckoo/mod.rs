@@ -149,18 +149,13 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// Lets `key` in where a home has a free slot; says whether one had.
     #[inline]
     pub fn insert_free(&self, key: S::Key) -> bool {
-        self.take_free(self.scheme.homes(key))
+        self.scheme.homes(key).into_iter().any(|home| self.take_free(home))
     }
 
     #[inline]
-    fn take_free(&self, homes: [Home; 2]) -> bool {
-        for home in homes {
-            if let Some(slot) = self.free_slot(home.bucket) {
-                self.put(slot, home.code);
-                return true;
-            }
-        }
-        false
+    fn take_free(&self, home: Home) -> bool {
+        let slot = self.free_slot(home.bucket);
+        slot.inspect(|&slot| self.put(slot, home.code)).is_some()
     }
 
     /// Lets `key` in, moving others aside where it must. The caller knows that it is not there yet.
@@ -169,12 +164,12 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// reader that loads its two buckets around a move can miss it. Only for tables that nobody reads.
     #[inline]
     pub fn insert(&self, key: S::Key) -> Result<(), Full> {
-        self.insert_at(self.scheme.homes(key))
+        if self.insert_free(key) { Ok(()) } else { self.take_by_moves(self.scheme.homes(key)) }
     }
 
     #[inline]
-    fn insert_at(&self, homes: [Home; 2]) -> Result<(), Full> {
-        if self.take_free(homes) || self.take_by_one_move(homes) { Ok(()) } else { self.take_by_path(homes) }
+    fn take_by_moves(&self, homes: [Home; 2]) -> Result<(), Full> {
+        if self.take_by_one_move(homes) { Ok(()) } else { self.take_by_path(homes) }
     }
 
     /// Nearly always it is enough that one entry moves, and to see that takes less than to search.

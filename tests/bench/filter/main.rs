@@ -1,13 +1,14 @@
 //! What the filter costs as a library in userspace, beside the crates that one would take instead.
 //!
 //! `subject` says what a filter must be able to do here, `own` and `peers` are those that can, `sample` takes times and
-//! counts errors, `instructions` counts by callgrind, `beside` asks a program of the reader's, and `report` tells what
+//! counts errors, `instructions` counts by callgrind, `beside` asks a program of the reader's, and `report` and `goals` tell what
 //! came out. `cargo xtask bench filter` calls it.
 
 #![forbid(unsafe_code)]
 
 mod beside;
 mod crowd;
+mod goals;
 mod instructions;
 mod own;
 mod peers;

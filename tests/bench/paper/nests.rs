@@ -14,12 +14,13 @@ use pages::page::Chapter;
 use crate::keys;
 
 /// What the theory says that tables of this kind reach, in a hundred.
-const KINDS: [(&str, Kind, &str); 7] = [
+const KINDS: [(&str, Kind, &str); 8] = [
     ("two nests, two arrays", Kind::Nests(2, Arrays::Own), "50"),
     ("two nests, one array", Kind::Nests(2, Arrays::Shared), "50"),
     ("three nests", Kind::Nests(3, Arrays::Shared), "91.8"),
     ("four nests", Kind::Nests(4, Arrays::Shared), "97.7"),
     ("five nests", Kind::Nests(5, Arrays::Shared), "99.2"),
+    ("two blocks of five nests (RocksDB)", Kind::Blocks(2, 5), ""),
     ("two buckets of four, f = 16", Kind::Buckets(4), "98.0"),
     ("two buckets of eight, f = 16", Kind::Buckets(8), "99.8"),
 ];
@@ -27,6 +28,7 @@ const KINDS: [(&str, Kind, &str); 7] = [
 #[derive(Clone, Copy)]
 enum Kind {
     Nests(u64, Arrays),
+    Blocks(u64, u64),
     Buckets(u32),
 }
 
@@ -56,7 +58,7 @@ pub fn chapter(effort: Effort, rounds: usize) -> Result<Chapter> {
         title: "More nests, or larger buckets".to_owned(),
         words: format!(
             "Tables of 2^{bits} slots filled until one is refused, room being made by breadth-first search throughout: of \
-             whole 64-bit keys with so many nests (Pagh and Rodler; Fotakis et al.; RocksDB's cuckoo tables), and filterd's \
+             whole 64-bit keys with so many nests (Pagh and Rodler; Fotakis et al.) or in RocksDB's blocks, and filterd's \
              buckets. An insert is the mean over the whole filling; theory is the threshold for infinitely large tables."
         ),
         tables: vec![Table {
@@ -66,8 +68,9 @@ pub fn chapter(effort: Effort, rounds: usize) -> Result<Chapter> {
         }],
         plots: Vec::new(),
         remark: "Nests lie in so many cache lines, buckets in two: that is why filterd has two homes of several slots. Whole \
-                 keys take 64 bits here, fingerprints 16, so the lines are not of the same size in memory. RocksDB also \
-                 looks at five neighbouring slots of each nest, which brings its nests nearer to buckets."
+                 keys take 64 bits here, fingerprints 16, so the lines are not of the same size in memory. RocksDB's \
+                 blocks overlap, as its buckets of five may begin at any nest: so they fill up further than buckets, and each \
+                 lies in one cache line or two."
             .to_owned(),
     })
 }
@@ -79,6 +82,7 @@ fn sample(kind: Kind, bits: u32) -> Result<Sample> {
             let slots = nests.slots();
             fill(nests, slots)
         }
+        Kind::Blocks(choices, block) => fill(Nests::in_blocks(1 << bits, choices, block), 1 << bits),
         Kind::Buckets(bucket) => {
             let shape = Shape { fingerprint: 16, bucket, index_bits: bits - bucket.ilog2() };
             fill(Plain::new(shape, Room::Path), 1 << bits)

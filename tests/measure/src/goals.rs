@@ -16,11 +16,13 @@ const HEADS: [&str; 3] = ["goal", "measured", "holds"];
 impl Goal {
     /// At most so much.
     pub fn most(what: &str, measured: f64, limit: f64) -> Self {
+        let measured = as_told(measured);
         Self { words: format!("{what} ≤ {limit}"), measured, holds: measured <= limit }
     }
 
     /// At least so much.
     pub fn least(what: &str, measured: f64, limit: f64) -> Self {
+        let measured = as_told(measured);
         Self { words: format!("{what} ≥ {limit}"), measured, holds: measured >= limit }
     }
 
@@ -28,6 +30,11 @@ impl Goal {
         let holds = if self.holds { "yes" } else { "no" };
         vec![self.words, format!("{:.2}", self.measured), holds.to_owned()]
     }
+}
+
+/// With two digits behind the point, so that nothing holds or fails by what nobody sees.
+fn as_told(measured: f64) -> f64 {
+    (measured * 100.0).round() / 100.0
 }
 
 /// All of them.

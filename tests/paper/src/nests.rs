@@ -2,7 +2,7 @@
 //!
 //! With two nests, each in an array of its own, it is Pagh and Rodler's (ESA 2001); with more in one array it is the
 //! d-ary one of Fotakis et al. (2005). Both search breadth first, as RocksDB's cuckoo tables do, and the path found is
-//! walked from its free end.
+//! walked from its free end. Of RocksDB are the blocks, too: a choice is not one nest, but several neighbouring ones.
 
 use std::collections::VecDeque;
 
@@ -15,6 +15,7 @@ pub struct Nests {
     slots: Vec<u64>,
     choices: u64,
     arrays: Arrays,
+    block: u64,
 }
 
 /// Whether each choice has an array of its own.
@@ -38,7 +39,13 @@ struct Step {
 impl Nests {
     /// At least this many empty nests, of which each key has `choices`.
     pub fn new(slots: u64, choices: u64, arrays: Arrays) -> Self {
-        Self { slots: vec![0; (slots.next_multiple_of(choices)) as usize], choices, arrays }
+        Self { slots: vec![0; (slots.next_multiple_of(choices)) as usize], choices, arrays, block: 1 }
+    }
+
+    /// The same in one array, and each choice is a block of so many neighbouring nests. A block may begin at any nest but the
+    /// last few.
+    pub fn in_blocks(slots: u64, choices: u64, block: u64) -> Self {
+        Self { block, ..Self::new(slots, choices, Arrays::Shared) }
     }
 
     /// How many keys it could hold, were every nest taken.
@@ -48,16 +55,16 @@ impl Nests {
 
     #[inline]
     fn nests(&self, key: u64) -> impl Iterator<Item = usize> + use<> {
-        let (slots, arrays) = (self.slots(), self.arrays);
+        let (slots, arrays, block) = (self.slots(), self.arrays, self.block);
         let each = slots / self.choices;
         let seed = hash(key);
-        (0..self.choices).map(move |choice| {
+        (0..self.choices).flat_map(move |choice| {
             let hash = hash(seed.wrapping_add(choice));
             let nest = match arrays {
                 Arrays::Own => choice * each + below(hash, each),
-                Arrays::Shared => below(hash, slots),
+                Arrays::Shared => below(hash, slots - (block - 1)),
             };
-            nest as usize
+            (nest..nest + block).map(|nest| nest as usize)
         })
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::cuckoo::geometry::Geometry;
-use filter_common::cuckoo::search::Path;
+use filter_common::cuckoo::scheme::Home;
 use filter_common::cuckoo::{Full, Table};
 use filter_common::stash::{self, Stash};
 use filter_common::{Rest, Words, WordsMut};
@@ -30,7 +30,13 @@ pub trait Live: Sync {
 
 /// Words that threads share.
 #[derive(Debug)]
-struct Shared(Vec<AtomicU64>);
+pub struct Shared(Vec<AtomicU64>);
+
+impl Shared {
+    fn zeroed(count: u32) -> Self {
+        Self((0..count).map(|_| AtomicU64::new(0)).collect())
+    }
+}
 
 impl Words for Shared {
     #[inline]
@@ -46,28 +52,28 @@ impl WordsMut for Shared {
     }
 }
 
-type Addresses = Table<Exact, Rest<Shared>>;
+type Addresses<W> = Table<Exact, Rest<W>>;
 
-/// An empty table whose buckets begin behind `head` words.
-fn table(index_bits: u32, head: u32) -> Addresses {
-    let geometry = Geometry::exact4(index_bits);
+/// A table whose buckets lie in `words` behind the first `head`.
+fn table<W: Words>(index_bits: u32, head: u32, words: W) -> Addresses<W> {
     let key = exact::key(std::array::from_fn(|word| key(word as u64)));
-    let words = (0..head + geometry.words()).map(|_| AtomicU64::new(0)).collect();
-    Table::new(Exact::new(u32::BITS, key, index_bits, 1), geometry, Rest::new(Shared(words), head))
+    let scheme = Exact::new(u32::BITS, key, index_bits, 1);
+    Table::new(scheme, Geometry::exact4(index_bits), Rest::new(words, head))
 }
 
-fn store(table: &Addresses, path: &Path) {
-    path.writes().for_each(|(slot, code)| table.put(slot, code));
+/// Words that such a table takes with all that comes before it.
+fn size(index_bits: u32, head: u32) -> u32 {
+    head + Geometry::exact4(index_bits).words()
 }
 
 /// filterd's way: moves have a direction, and a hot word tells whether to look into the stash.
 #[derive(Debug)]
-pub struct Directed(Addresses);
+pub struct Directed(Addresses<Shared>);
 
 impl Directed {
     /// An empty set.
     pub fn new(index_bits: u32) -> Self {
-        Self(table(index_bits, stash::WORDS))
+        Self(table(index_bits, stash::WORDS, Shared::zeroed(size(index_bits, stash::WORDS))))
     }
 }
 
@@ -77,7 +83,7 @@ impl Live for Directed {
             return Ok(());
         }
         let path = self.0.forward_path_for(address.into()).ok_or(Full)?;
-        store(&self.0, &path);
+        path.writes().for_each(|(slot, code)| self.0.put(slot, code));
         Ok(())
     }
 
@@ -94,57 +100,87 @@ impl Live for Directed {
     }
 }
 
-/// MemC3's way: a counter for each of many classes of keys is odd while a key of its class moves.
+/// MemC3's way: a counter for each of many classes of keys is odd while a key of its class moves. The counters lie before
+/// the buckets.
 #[derive(Debug)]
-pub struct Versioned {
-    table: Addresses,
-    versions: Vec<AtomicU64>,
-}
+pub struct Versioned<W = Shared>(Addresses<W>);
 
 /// As many counters as in MemC3.
-const VERSIONS: usize = 8192;
+const VERSIONS: u32 = 8192;
 
 impl Versioned {
     /// An empty set.
     pub fn new(index_bits: u32) -> Self {
-        Self { table: table(index_bits, 0), versions: (0..VERSIONS).map(|_| AtomicU64::new(0)).collect() }
+        Self::over(index_bits, Shared::zeroed(Self::size(index_bits)))
     }
 
-    #[inline]
-    fn version(&self, address: u64) -> &AtomicU64 {
-        &self.versions[hash(address) as usize % VERSIONS]
+    /// Words that such a set takes.
+    pub fn size(index_bits: u32) -> u32 {
+        size(index_bits, VERSIONS)
     }
 }
 
-impl Live for Versioned {
+impl<W: Words> Versioned<W> {
+    /// The set that `words` make.
+    pub fn over(index_bits: u32, words: W) -> Self {
+        Self(table(index_bits, VERSIONS, words))
+    }
+
+    /// Its words.
+    pub fn words(&self) -> &W {
+        self.0.words().all()
+    }
+
+    /// Is `address` in?
+    #[inline]
+    pub fn finds(&self, address: u32) -> bool {
+        let (words, version) = (self.words(), version(address.into()));
+        loop {
+            let before = words.load(version);
+            let found = self.0.contains(address.into());
+            if before.is_multiple_of(2) && words.load(version) == before {
+                return found;
+            }
+        }
+    }
+}
+
+/// Where the counter of an address stands.
+#[inline]
+fn version(address: u64) -> u32 {
+    (hash(address) % u64::from(VERSIONS)) as u32
+}
+
+impl<W: WordsMut> Versioned<W> {
+    /// Only one thread writes, so that it may count by a load and a store.
+    fn count(&self, version: u32) {
+        let words = self.words();
+        words.store(version, words.load(version) + 1);
+    }
+}
+
+impl<W: WordsMut + Sync> Live for Versioned<W> {
     fn insert(&self, address: u32) -> Result<(), Full> {
-        if self.table.insert_free(address.into()) {
+        if self.0.insert_free(address.into()) {
             return Ok(());
         }
-        let path = self.table.path_for(address.into()).ok_or(Full)?;
+        let path = self.0.path_for(address.into()).ok_or(Full)?;
         for (slot, code) in path.writes() {
-            let home = filter_common::cuckoo::scheme::Home { bucket: self.table.bucket_of(slot), code };
-            let version = self.version(self.table.scheme().key(home));
-            version.fetch_add(1, Ordering::AcqRel);
-            self.table.put(slot, code);
-            version.fetch_add(1, Ordering::AcqRel);
+            let home = Home { bucket: self.0.bucket_of(slot), code };
+            let version = version(self.0.scheme().key(home));
+            self.count(version);
+            self.0.put(slot, code);
+            self.count(version);
         }
         Ok(())
     }
 
     fn remove(&self, address: u32) {
-        self.table.remove(address.into());
+        self.0.remove(address.into());
     }
 
     #[inline]
     fn contains(&self, address: u32) -> bool {
-        let version = self.version(address.into());
-        loop {
-            let before = version.load(Ordering::Acquire);
-            let found = self.table.contains(address.into());
-            if before.is_multiple_of(2) && version.load(Ordering::Acquire) == before {
-                return found;
-            }
-        }
+        self.finds(address)
     }
 }

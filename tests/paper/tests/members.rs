@@ -23,6 +23,7 @@ fn forgetful() -> Vec<(String, Box<dyn Forget>)> {
         ("d-left".to_owned(), Box::new(DLeft::new(4096, 5))),
         ("two arrays".to_owned(), Box::new(Nests::new(256, 2, Arrays::Own))),
         ("3-ary".to_owned(), Box::new(Nests::new(256, 3, Arrays::Shared))),
+        ("blocks of five".to_owned(), Box::new(Nests::in_blocks(256, 2, 5))),
         ("5-ary".to_owned(), Box::new(Nests::new(256, 5, Arrays::Shared))),
     ];
     for room in [Room::Kicks, Room::Path] {
