@@ -36,22 +36,16 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
         }
     }
 
-    /// Those who find room in their first homes come first, then those who do in their second ones: a processor that is sure
-    /// of what comes next goes ahead, and what nobody looks at is not fetched.
+    /// Those for whom nobody must move come first: a processor that is sure of what comes next goes ahead.
     #[inline]
     fn insert_together(&self, newcomers: &[(S::Key, [Home; 2])], refuse: &mut impl FnMut(S::Key)) {
-        let mut left: [usize; AT_ONCE] = core::array::from_fn(|number| number);
-        let mut count = newcomers.len();
-        for side in 0..2 {
-            left[..count].iter().for_each(|&number| self.fetch_bucket(newcomers[number].1[side].bucket));
-            let all = core::mem::take(&mut count);
-            for at in 0..all {
-                let number = left[at];
-                left[count] = number;
-                count += usize::from(!self.take_free(newcomers[number].1[side]));
-            }
+        newcomers.iter().flat_map(|(_, homes)| homes).for_each(|home| self.fetch_bucket(home.bucket));
+        let (mut crowded, mut count) = ([0; AT_ONCE], 0);
+        for (number, (_, homes)) in newcomers.iter().enumerate() {
+            crowded[count] = number;
+            count += usize::from(!homes.iter().any(|home| self.take_free(*home)));
         }
-        for (key, homes) in left[..count].iter().map(|&number| newcomers[number]) {
+        for (key, homes) in crowded[..count].iter().map(|&number| newcomers[number]) {
             if self.take_by_moves(homes).is_err() {
                 refuse(key);
             }
