@@ -72,7 +72,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Another cannot be undone.
+    /// This one; an even one could not be undone.
     #[inline(always)]
     pub const fn new(odd: u64) -> Self {
         Self { odd, inverse: inverse(odd) }

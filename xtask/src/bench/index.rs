@@ -51,7 +51,7 @@ own. Everybody takes turns in one run. They print plain tables (`--json`: one ob
 faster and less exact, and write no page. Trust ratios \
 before digits, and your own machine before ours.";
 
-const BESIDE: &str = "`bench filter --beside PROGRAM` takes a program of yours into the tables: a driver for a C++ library that you have \
+const BESIDE: &str = "`bench --beside PROGRAM` takes a program of yours into the tables: a driver for a C++ library that you have \
 built, say. `tests/bench/filter/beside.rs` tells what it reads and what it must print.";
 
 fn text(entries: &[Entry]) -> String {

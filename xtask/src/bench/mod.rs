@@ -4,6 +4,8 @@ mod index;
 mod kernel;
 mod userspace;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::{Args, Command, Subcommand};
 
@@ -19,6 +21,9 @@ pub struct Bench {
     /// All of them in some minutes, less exact; leaves docs/benchmarks alone
     #[arg(long)]
     short: bool,
+    /// A program for `bench filter` to measure, too
+    #[arg(long, value_name = "PROGRAM")]
+    beside: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -37,7 +42,7 @@ enum What {
 
 impl Bench {
     pub fn run(&self) -> Result<()> {
-        self.what.as_ref().map_or_else(|| What::all(self.short), What::run)
+        self.what.as_ref().map_or_else(|| What::all(self.short, self.beside.clone()), What::run)
     }
 }
 
@@ -53,12 +58,12 @@ impl What {
     }
 
     /// One after the other: two at a time would disturb each other.
-    fn all(short: bool) -> Result<()> {
+    fn all(short: bool, beside: Option<PathBuf>) -> Result<()> {
         let all = [
             Self::Packet(Kernel::new(short)),
             Self::Live(Kernel::new(short)),
             Self::Load(Kernel::new(short)),
-            Self::Filter(Filter::new(short)),
+            Self::Filter(Filter::new(short, beside)),
             Self::Paper(Userspace::new(short)),
         ];
         for (what, (name, about)) in all.iter().zip(Self::names()) {

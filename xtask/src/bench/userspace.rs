@@ -38,8 +38,8 @@ pub struct Filter {
 
 impl Filter {
     /// In the usual or in the short form.
-    pub fn new(short: bool) -> Self {
-        Self { userspace: Userspace::new(short), beside: None }
+    pub fn new(short: bool, beside: Option<PathBuf>) -> Self {
+        Self { userspace: Userspace::new(short), beside }
     }
 
     pub fn run(&self) -> Result<()> {
