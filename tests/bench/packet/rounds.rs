@@ -18,6 +18,8 @@ pub struct Measured {
     pub whole: Figures,
     /// What the program that only parses took in the same round is subtracted.
     pub above_parsing: Figures,
+    /// The same, round after round.
+    pub each_above_parsing: Vec<f64>,
 }
 
 const DROP: u32 = 1;
@@ -62,8 +64,12 @@ fn renew(subjects: &mut [Subject], stage: &Stage<'_>) -> Result<()> {
 }
 
 fn measured(own: &[f64], baseline: &[f64]) -> Measured {
-    let above = own.iter().zip(baseline).map(|(own, baseline)| own - baseline).collect();
-    Measured { whole: Figures::of(own.to_vec()), above_parsing: Figures::of(above) }
+    let above: Vec<f64> = own.iter().zip(baseline).map(|(own, baseline)| own - baseline).collect();
+    Measured {
+        whole: Figures::of(own.to_vec()),
+        above_parsing: Figures::of(above.clone()),
+        each_above_parsing: above,
+    }
 }
 
 /// Does it do with packets what it should? What only looks busy would be fast.
