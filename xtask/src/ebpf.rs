@@ -80,10 +80,10 @@ pub fn embed() -> Result<()> {
 }
 
 /// Tells cargo what the objects are made of.
+/// Told from where the build script's package lies, so that a moved or copied tree does not look at the old one.
 fn watch() {
-    let root = workspace::root();
     for made_of in ["filter-ebpf", "filter-common", "Cargo.toml", "Cargo.lock"] {
-        println!("cargo::rerun-if-changed={}", root.join(made_of).display());
+        println!("cargo::rerun-if-changed=../{made_of}");
     }
     println!("cargo::rerun-if-env-changed={LOG}");
 }
