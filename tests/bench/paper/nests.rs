@@ -69,8 +69,8 @@ pub fn chapter(effort: Effort, rounds: usize) -> Result<Chapter> {
         plots: Vec::new(),
         remark: "Nests lie in so many cache lines, buckets in two: that is why filterd has two homes of several slots. Whole \
                  keys take 64 bits here, fingerprints 16, so the lines are not of the same size in memory. RocksDB's \
-                 blocks overlap, as its buckets of five may begin at any nest: so they fill up further than buckets, and each \
-                 lies in one cache line or two."
+                 blocks begin at any nest and overlap. That should fill them further than buckets; but a search looks at \
+                 4,096 nests at most, comes to many of them again and again, and gives up before."
             .to_owned(),
     })
 }
