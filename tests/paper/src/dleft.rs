@@ -70,7 +70,12 @@ impl DLeft {
 
     /// The cell at `place` that counts members of its remainder, and its content. A count of zero is an empty cell.
     fn find(&self, place: Place) -> Option<(u32, u64)> {
-        self.cells(place).find(|&(_, cell)| cell & MOST != 0 && cell >> COUNT_BITS == place.remainder)
+        self.alike(place).next()
+    }
+
+    /// The cells at `place` that count members of its remainder.
+    fn alike(&self, place: Place) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.cells(place).filter(move |&(_, cell)| cell & MOST != 0 && cell >> COUNT_BITS == place.remainder)
     }
 
     /// Cells taken in the bucket of `place`. They are taken from the first on, but not given back in order.
@@ -82,10 +87,9 @@ impl DLeft {
 impl Filter for DLeft {
     fn insert(&mut self, key: u64) -> Result<(), Full> {
         let places = self.places(key);
-        if let Some((index, cell)) = places.iter().find_map(|&place| self.find(place)) {
-            if cell & MOST == MOST {
-                return Err(Full);
-            }
+        // A cell that can count no further has another one beside it: of a hundred million members four may look alike.
+        let counts = |&place: &Place| self.alike(place).find(|(_, cell)| cell & MOST < MOST);
+        if let Some((index, cell)) = places.iter().find_map(counts) {
             self.cells.store(index, cell + 1);
             return Ok(());
         }
