@@ -28,11 +28,12 @@ pub fn set(words: &(impl WordsMut + ?Sized), first: u32, count: u32, wanted: imp
     for slash20 in first / SLASH24S..=last / SLASH24S {
         let own = slash20 * SLASH24S;
         let (from, to) = (first.max(own), last.min(own + (SLASH24S - 1)));
-        if (from..=to).any(&wanted) {
+        let is_wanted = (from..=to).any(&wanted);
+        if is_wanted {
             set_bits(words, 0, slash20, slash20, |_| true);
         }
         set_bits(words, SUMMARY_WORDS, from, to, &wanted);
-        if !(own..own + SLASH24S).any(|slash24| bit(words, SUMMARY_WORDS, slash24)) {
+        if !is_wanted && !(own..own + SLASH24S).any(|slash24| bit(words, SUMMARY_WORDS, slash24)) {
             set_bits(words, 0, slash20, slash20, |_| false);
         }
     }

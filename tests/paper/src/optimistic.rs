@@ -106,7 +106,7 @@ impl Live for Directed {
 pub struct Versioned<W = Shared>(Addresses<W>);
 
 /// As many counters as in MemC3.
-const VERSIONS: u32 = 8192;
+pub const VERSIONS: u32 = 8192;
 
 impl Versioned {
     /// An empty set.

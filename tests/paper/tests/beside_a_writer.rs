@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use filter_common::Words;
-use filterd_paper::optimistic::{Directed, Live, Versioned};
+use filterd_paper::optimistic::{Directed, Live, VERSIONS, Versioned};
 
 /// 2^10 buckets of two slots, seven in ten taken by those who stay: so most newcomers push somebody.
 const INDEX_BITS: u32 = 10;
@@ -84,8 +84,8 @@ fn whoever_moves_between_two_loads_is_not_missed() {
             let torn = Versioned::over(INDEX_BITS, torn);
             assert!(torn.finds(address), "{address} is missed after {seen} loads, when guest {guest} came");
         }
-        let counted = before.iter().zip(&after).take(8192).filter(|(before, after)| before != after).count();
-        looked_twice += counted;
+        let counters = before.iter().zip(&after).take(VERSIONS as usize);
+        looked_twice += counters.filter(|(before, after)| before != after).count();
         live.remove(GUESTS + guest);
         before = copy();
     }
