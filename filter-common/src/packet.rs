@@ -31,7 +31,7 @@ pub enum Source {
     /// It ends too early, or its header contradicts its type.
     Malformed,
     /// More VLAN tags than anybody uses.
-    Overtagged,
+    TooManyTags,
 }
 
 const IPV4: u16 = 0x0800;
@@ -84,7 +84,7 @@ fn content(frame: &(impl Frame + ?Sized)) -> Content {
             IPV4 => return Content::V4(at + TYPE),
             IPV6 => return Content::V6(at + TYPE),
             VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN if tags < MOST_TAGS => (tags, at) = (tags + 1, at + TAG),
-            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => return Content::Other(Source::Overtagged),
+            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => return Content::Other(Source::TooManyTags),
             _ => return Content::Other(Source::NotIp),
         }
     }

@@ -29,7 +29,7 @@ pub enum Reason {
     /// It ends too early, or its header contradicts its type.
     Malformed = 2,
     /// It has more VLAN tags than are looked behind.
-    Overtagged = 3,
+    TooManyTags = 3,
     /// Its IPv4 address is listed.
     Address4 = 4,
     /// An IPv4 prefix up to /24 that covers it is listed.
@@ -49,7 +49,7 @@ impl Reason {
         Self::Unlisted,
         Self::NotIp,
         Self::Malformed,
-        Self::Overtagged,
+        Self::TooManyTags,
         Self::Address4,
         Self::Network4,
         Self::Net64,
@@ -63,7 +63,7 @@ impl Reason {
             Self::Unlisted => "unlisted",
             Self::NotIp => "not_ip",
             Self::Malformed => "malformed",
-            Self::Overtagged => "overtagged",
+            Self::TooManyTags => "overtagged",
             Self::Address4 => "ipv4_address",
             Self::Network4 => "ipv4_prefix",
             Self::Net64 => "ipv6_64",
@@ -76,7 +76,7 @@ impl Reason {
     #[inline(always)]
     pub const fn verdict(self) -> Verdict {
         match self {
-            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Overtagged | Self::Neighbour => {
+            Self::Unlisted | Self::NotIp | Self::Malformed | Self::TooManyTags | Self::Neighbour => {
                 Verdict::Pass(self)
             }
             Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => Verdict::Drop(self),
@@ -130,7 +130,7 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
         Source::V6(address) => judge6(address, tables),
         Source::NotIp => Reason::NotIp,
         Source::Malformed => Reason::Malformed,
-        Source::Overtagged => Reason::Overtagged,
+        Source::TooManyTags => Reason::TooManyTags,
     };
     reason.verdict()
 }

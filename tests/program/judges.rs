@@ -6,8 +6,8 @@ use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::target::{Span, Target};
 use filter_common::verdict::{Reason, Verdict};
-use filterd::blocklist::{Blocklist, Claim, Effects, Kind, Moment, Targets};
-use filterd::kernel::{Needs, Table};
+use filterd::blocklist::{Blocklist, Claim, Effects, Kind, Targets, Timestamp};
+use filterd::kernel::{Filter, Needs};
 use harness::{Frame, Home};
 
 /// A frame, what should be told of it, and why.
@@ -36,7 +36,7 @@ pub fn agree_on(blocked: &[&str], frames: impl IntoIterator<Item = Vec<u8>>) {
 
 /// Tables filled by filterd's own code, and the root program through which packets reach them.
 struct Judges {
-    table: RefCell<Table>,
+    filter: RefCell<Filter>,
     program: Xdp,
     // Dropped last: the pins.
     _home: Home,
@@ -45,18 +45,18 @@ struct Judges {
 impl Judges {
     fn blocking<T: AsRef<str>>(blocked: &[T]) -> Self {
         let home = Home::new();
-        let mut table = Table::open(home.pins()).expect("root may load programs");
+        let mut filter = Filter::open(home.pins()).expect("root may load programs");
         let targets: Targets = blocked.iter().flat_map(|text| targets(text.as_ref())).collect();
         let mut blocklist = Blocklist::default();
         let list = blocklist.lists_mut().get_or_make("blocked", Kind::Live).expect("it is the first list");
-        table.reserve(&needs(&targets), &blocklist).expect("there is room");
+        filter.reserve(&needs(&targets), &blocklist).expect("there is room");
         let mut effects = Effects::default();
-        let claim = Claim { list, since: Moment::now(), until: None, note: None };
+        let claim = Claim { list, since: Timestamp::now(), until: None, note: None };
         blocklist.extend(&targets, &claim, &mut effects);
-        table.carry_out(&effects, &blocklist).expect("there is room");
+        filter.apply(&effects, &blocklist).expect("there is room");
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
         Self {
-            table: RefCell::new(table),
+            filter: RefCell::new(filter),
             program: program.expect("the root program is pinned"),
             _home: home,
         }
@@ -71,7 +71,7 @@ impl Judges {
     }
 
     fn natively(&self, frame: &[u8]) -> Verdict {
-        self.table.borrow().judge_frame(frame)
+        self.filter.borrow().judge_frame(frame)
     }
 
     /// What the program does, and the reason that it counts.
@@ -91,7 +91,7 @@ impl Judges {
     }
 
     fn counters(&self) -> Vec<(Reason, u64)> {
-        self.table.borrow_mut().counters().expect("counters can be read")
+        self.filter.borrow_mut().counters().expect("counters can be read")
     }
 }
 

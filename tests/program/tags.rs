@@ -1,6 +1,6 @@
 //! VLAN tags: up to four of any kind are looked behind.
 
-use filter_common::verdict::Reason::{Address4, NotIp, Other6, Overtagged, Unlisted};
+use filter_common::verdict::Reason::{Address4, NotIp, Other6, TooManyTags, Unlisted};
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Frame};
 
 use crate::judges::agree;
@@ -20,7 +20,7 @@ fn up_to_four_tags_of_any_kind_hide_nobody() {
 #[test]
 fn five_tags_are_too_many() {
     let five = mixtures(5).into_iter();
-    agree(&[ATTACKER], five.map(|tags| (wrap(ATTACKER, &tags), Overtagged, "nobody uses so many")));
+    agree(&[ATTACKER], five.map(|tags| (wrap(ATTACKER, &tags), TooManyTags, "nobody uses so many")));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use harness::{Frame, Home};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::filter::Filter;
+use crate::filter::Blocked;
 use crate::{crowd, is_full, programs};
 
 /// As many as a table of 2^18 buckets takes.
@@ -34,7 +34,7 @@ fn exact() {
         listed.extend(crowd.next());
     }
     let home = Home::new();
-    let mut filter = Filter::blocking(home.pins(), LISTED as u64, listed.iter().copied());
+    let mut filter = Blocked::blocking(home.pins(), LISTED as u64, listed.iter().copied());
     // Some leave and others come, until many of them must wait in the stash for a place.
     let stash = Stash::of(home.pins());
     for leaving in listed.clone() {
@@ -155,7 +155,7 @@ impl Walker {
     }
 }
 
-fn load(filter: &Filter) -> f64 {
+fn load(filter: &Blocked) -> f64 {
     let occupancy = filter.occupancy();
     let geometry = Geometry::exact4_for(occupancy.capacity).expect("it was made so");
     occupancy.entries as f64 * 100.0 / geometry.slots() as f64

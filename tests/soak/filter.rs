@@ -5,24 +5,24 @@ use std::path::Path;
 
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
-use filterd::kernel::{Needs, Occupancy, Table, Wanted, grace};
+use filterd::kernel::{Filter, Needs, Occupancy, Wanted, grace};
 
 /// Addresses, and the table that blocks them.
-pub struct Filter {
-    pub table: Table,
+pub struct Blocked {
+    pub tables: Filter,
     listed: Listed,
 }
 
 struct Listed(HashSet<u32>);
 
-impl Filter {
+impl Blocked {
     /// Tables under these pins, with room for so many and with these in them.
     pub fn blocking(pins: &Path, room: u64, addresses: impl IntoIterator<Item = u32>) -> Self {
-        let table = Table::open(pins).expect("root may load programs");
-        let mut filter = Self { table, listed: Listed(HashSet::new()) };
-        filter.reserve(room);
-        filter.add(addresses);
-        filter
+        let filter = Filter::open(pins).expect("root may load programs");
+        let mut blocked = Self { tables: filter, listed: Listed(HashSet::new()) };
+        blocked.reserve(room);
+        blocked.add(addresses);
+        blocked
     }
 
     /// Lets addresses in that are not there.
@@ -31,19 +31,19 @@ impl Filter {
         self.listed.0.extend(&addresses);
         let effects = Effects { entered: addresses.into_iter().map(host).collect(), ..Effects::default() };
         self.reserve(self.listed.0.len() as u64);
-        self.table.carry_out(&effects, &self.listed).expect("there is room");
+        self.tables.apply(&effects, &self.listed).expect("there is room");
     }
 
     /// Takes one out.
     pub fn remove(&mut self, address: u32) {
         self.listed.0.remove(&address);
         let effects = Effects { left: [host(address)].into_iter().collect(), ..Effects::default() };
-        self.table.carry_out(&effects, &self.listed).expect("nothing is asked for");
+        self.tables.apply(&effects, &self.listed).expect("nothing is asked for");
     }
 
     /// Does the next step for those on the move. True if another is due after a grace period.
     pub fn settle(&mut self) -> bool {
-        self.table.settle(&self.listed).expect("there is memory")
+        self.tables.settle(&self.listed).expect("there is memory")
     }
 
     /// Lets everyone who waits in the stash find a place.
@@ -55,12 +55,12 @@ impl Filter {
 
     /// How full its table is.
     pub fn occupancy(&self) -> Occupancy {
-        self.table.addresses()
+        self.tables.addresses()
     }
 
     fn reserve(&mut self, addresses: u64) {
         let needs = Needs { addresses, ..Needs::default() };
-        self.table.reserve(&needs, &self.listed).expect("there is memory");
+        self.tables.reserve(&needs, &self.listed).expect("there is memory");
     }
 }
 

@@ -11,7 +11,7 @@ use aya::programs::{SchedClassifier, TcAttachType, TestRun, TestRunAttrs, TestRu
 use filterd::kernel::grace;
 use harness::{Frame, Net};
 
-use crate::filter::Filter;
+use crate::filter::Blocked;
 use crate::{crowd, programs, rounds};
 
 /// Listed all the time, and sending.
@@ -68,13 +68,13 @@ fn moves() {
     );
 }
 
-fn members(pins: &Path) -> Filter {
-    Filter::blocking(pins, u64::from(MEMBERS), (0..MEMBERS).map(crowd::address))
+fn members(pins: &Path) -> Blocked {
+    Blocked::blocking(pins, u64::from(MEMBERS), (0..MEMBERS).map(crowd::address))
 }
 
 /// Others than the members, who come and go.
 struct Churn {
-    filter: Filter,
+    filter: Blocked,
     growths: usize,
     relocations: u64,
 }
@@ -87,17 +87,17 @@ impl Churn {
 
     /// Fills the table to its limit, lets it grow, and fills it again.
     fn fill(&mut self) {
-        let mut moved = self.filter.table.moves();
+        let mut moved = self.filter.tables.moves();
         let mut capacity = self.filter.occupancy().capacity;
         for number in MEMBERS..MOST {
             self.filter.add([crowd::address(number)]);
-            let now = self.filter.table.moves();
+            let now = self.filter.tables.moves();
             self.relocations += now.saturating_sub(moved);
             moved = now;
             let occupancy = self.filter.occupancy();
             self.growths += usize::from(occupancy.capacity > capacity);
             capacity = occupancy.capacity;
-            let is_due = occupancy.entries.is_multiple_of(128) || self.filter.table.is_crowded();
+            let is_due = occupancy.entries.is_multiple_of(128) || self.filter.tables.is_crowded();
             if is_due && self.filter.settle() {
                 grace::wait().expect("this kernel has grace periods");
             }

@@ -9,7 +9,7 @@ mod loaded;
 use std::time::Instant;
 
 use filterd::blocklist::{Blocklist, Effects};
-use filterd::kernel::{KernelError, Table};
+use filterd::kernel::{Filter, KernelError};
 use harness::Home;
 
 use combination::Combination;
@@ -75,11 +75,11 @@ fn judged(combination: &Combination) -> Result<u64, String> {
 fn load(combination: &Combination) -> Result<Price, KernelError> {
     let home = Home::new();
     let nobody = Blocklist::default();
-    let mut table = Table::open(home.pins())?;
-    table.enforce(combination.enforce);
-    table.reserve(&combination.needs(), &nobody)?;
+    let mut filter = Filter::open(home.pins())?;
+    filter.enforce(combination.enforce);
+    filter.reserve(&combination.needs(), &nobody)?;
     let price = loaded::price();
-    table.carry_out(&Effects::default(), &nobody)?;
+    filter.apply(&Effects::default(), &nobody)?;
     Ok(price)
 }
 

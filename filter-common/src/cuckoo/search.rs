@@ -1,4 +1,4 @@
-//! The shortest way to make room: a breadth-first search from the two homes of a newcomer to a free slot.
+//! The shortest way to make room: a breadth-first search from the two homes of a pending entry to a free slot.
 //!
 //! A node is a bucket reached by pushing one entry out of the bucket before it. The first free slot ends the
 //! search, so paths are as short as they can be (libcuckoo and RocksDB search the same way). All in fixed arrays.
@@ -23,7 +23,7 @@ struct Node {
     depth: u8,
 }
 
-/// Writes that make room and let the newcomer in, in the order in which they must happen: from the free end.
+/// Writes that make room and let the pending entry in, in the order in which they must happen: from the free end.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     writes: [(Slot, u64); MOST_WRITES],
@@ -31,7 +31,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// Each slot to write and the code that goes there. The last one is the newcomer.
+    /// Each slot to write and the code that goes there. The last one is the pending entry.
     pub fn writes(&self) -> impl DoubleEndedIterator<Item = (Slot, u64)> + ExactSizeIterator + '_ {
         self.writes[..self.count].iter().copied()
     }
@@ -50,7 +50,7 @@ impl Path {
 /// Nearly every search ends within this many buckets, and a small array is faster to set up.
 const FEW_NODES: usize = 64;
 
-/// The shortest path to a free slot for a newcomer with these homes, on which only entries move that `may_move` lets.
+/// The shortest path to a free slot for a pending entry with these homes, on which only entries move that `may_move` lets.
 pub(super) fn path<S: Scheme, W: Words>(
     table: &Table<S, W>,
     homes: [Home; 2],

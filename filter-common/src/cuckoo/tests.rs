@@ -133,13 +133,13 @@ fn all_of_many_come_in_but_those_who_are_refused() {
         let words = memory(geometry);
         let table = exact_of(32, geometry, &words);
         let within = geometry.limit() as usize;
-        let newcomers: Vec<u64> = distinct_addresses(6).take(geometry.slots() as usize + 100).collect();
-        table.insert_all(newcomers[..within].iter().copied(), |address| panic!("{address} is refused"));
+        let pending: Vec<u64> = distinct_addresses(6).take(geometry.slots() as usize + 100).collect();
+        table.insert_all(pending[..within].iter().copied(), |address| panic!("{address} is refused"));
         let mut refused = HashSet::new();
-        table.insert_all(newcomers[within..].iter().copied(), |address| assert!(refused.insert(address)));
+        table.insert_all(pending[within..].iter().copied(), |address| assert!(refused.insert(address)));
         assert!(refused.len() >= 100, "{bits} index bits: only {} are refused", refused.len());
-        assert!(newcomers.iter().all(|address| table.contains(*address) != refused.contains(address)));
-        assert_eq!(table.entries().count() + refused.len(), newcomers.len());
+        assert!(pending.iter().all(|address| table.contains(*address) != refused.contains(address)));
+        assert_eq!(table.entries().count() + refused.len(), pending.len());
     }
 }
 

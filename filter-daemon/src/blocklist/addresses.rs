@@ -45,7 +45,7 @@ impl Addresses {
     }
 
     /// Brings the shelves of these near. To search them already would be to wait for each.
-    pub fn fetch(&self, addresses: &[u32]) {
+    pub fn prefetch(&self, addresses: &[u32]) {
         let shelves = addresses.iter().filter_map(|address| self.shelves[halves(*address).0].as_ref());
         shelves.for_each(|shelf| {
             let middle = shelf.seconds.len() / 2;

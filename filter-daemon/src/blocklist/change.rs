@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Moment, Targets};
+use super::{Targets, Timestamp};
 
 /// One change of one live list, named rather than numbered: numbers last only as long as the daemon runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,9 +12,9 @@ pub enum Change {
         /// Its name.
         list: Arc<str>,
         /// Since when.
-        since: Moment,
+        since: Timestamp,
         /// Until when; for good if none.
-        until: Option<Moment>,
+        until: Option<Timestamp>,
         /// Why.
         note: Option<Arc<str>>,
         /// Which.

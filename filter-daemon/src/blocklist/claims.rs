@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{ListId, Moment};
+use super::{ListId, Timestamp};
 
 /// One list's wish for a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -13,9 +13,9 @@ pub struct Claim {
     /// The list.
     pub list: ListId,
     /// Since when.
-    pub since: Moment,
+    pub since: Timestamp,
     /// Until when; for good if none.
-    pub until: Option<Moment>,
+    pub until: Option<Timestamp>,
     /// Why, in the words of whoever added it.
     pub note: Option<Arc<str>>,
 }

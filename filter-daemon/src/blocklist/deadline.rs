@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use filter_common::target::{Prefix, Target};
 
-use super::{ListId, Moment};
+use super::{ListId, Timestamp};
 
 /// Deadlines of wishes. Single IPv4 addresses are kept in less room.
 #[derive(Debug, Default)]
 pub struct Deadlines {
-    addresses: BTreeSet<(Moment, u32, ListId)>,
-    others: BTreeSet<(Moment, Target, ListId)>,
+    addresses: BTreeSet<(Timestamp, u32, ListId)>,
+    others: BTreeSet<(Timestamp, Target, ListId)>,
 }
 
 impl Deadlines {
     /// `list` wants `target` until then.
-    pub fn set(&mut self, until: Moment, target: Target, list: ListId) {
+    pub fn set(&mut self, until: Timestamp, target: Target, list: ListId) {
         match target {
             Target::V4(prefix) if prefix.is_host() => {
                 _ = self.addresses.insert((until, prefix.address(), list))
@@ -25,7 +25,7 @@ impl Deadlines {
     }
 
     /// It no longer does.
-    pub fn clear(&mut self, until: Moment, target: Target, list: ListId) {
+    pub fn clear(&mut self, until: Timestamp, target: Target, list: ListId) {
         match target {
             Target::V4(prefix) if prefix.is_host() => {
                 _ = self.addresses.remove(&(until, prefix.address(), list))
@@ -35,7 +35,7 @@ impl Deadlines {
     }
 
     /// The first wish that is over at `now`.
-    pub fn first_over(&self, now: Moment) -> Option<(Target, ListId)> {
+    pub fn first_over(&self, now: Timestamp) -> Option<(Target, ListId)> {
         let address = self.addresses.first().filter(|(until, ..)| *until <= now);
         let other = self.others.first().filter(|(until, ..)| *until <= now);
         address
@@ -44,7 +44,7 @@ impl Deadlines {
     }
 
     /// When the next wish is over.
-    pub fn next(&self) -> Option<Moment> {
+    pub fn next(&self) -> Option<Timestamp> {
         let address = self.addresses.first().map(|(until, ..)| *until);
         let other = self.others.first().map(|(until, ..)| *until);
         address.into_iter().chain(other).min()

@@ -10,9 +10,9 @@ mod cover;
 mod deadline;
 mod effect;
 mod lists;
-mod moment;
 mod query;
 mod targets;
+mod timestamp;
 
 use std::collections::BTreeMap;
 
@@ -26,10 +26,10 @@ use cover::Cover;
 use deadline::Deadlines;
 pub use effect::Effects;
 pub use lists::{Kind, List, ListId, Lists, TooManyLists};
-pub use moment::Moment;
 pub use query::Wish;
 use targets::Kept;
 pub use targets::Targets;
+pub use timestamp::Timestamp;
 
 /// Everything that is wanted blocked.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ impl Blocklist {
 
     /// A list wants all these targets, whatever else it wants. Tells for which of them that changed anything.
     pub fn extend(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) -> Targets {
-        self.fetch(targets);
+        self.prefetch(targets);
         let mut changed = Targets::default();
         for target in targets.iter() {
             if self.add(target, claim.clone(), effects) {
@@ -124,12 +124,12 @@ impl Blocklist {
     }
 
     /// The same for lists so long that what changed would be told in vain.
-    pub fn take_in(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) {
+    pub fn add_all(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) {
         targets.iter().for_each(|target| _ = self.add(target, claim.clone(), effects));
     }
 
     /// `list` wants none but these, all of which it wants already.
-    pub fn restrict(&mut self, list: ListId, targets: &Targets, effects: &mut Effects) {
+    pub fn retain(&mut self, list: ListId, targets: &Targets, effects: &mut Effects) {
         if self.lists.get(list).targets > targets.len() as u64 {
             self.remove_all(list, |target| !targets.contains(target), effects);
         }
@@ -141,7 +141,7 @@ impl Blocklist {
     }
 
     /// Lets go of everything whose time is over at `now`.
-    pub fn expire(&mut self, now: Moment) -> Effects {
+    pub fn expire(&mut self, now: Timestamp) -> Effects {
         let mut effects = Effects::default();
         while let Some((target, list)) = self.deadlines.first_over(now) {
             self.remove(target, list, &mut effects);
@@ -150,14 +150,14 @@ impl Blocklist {
     }
 
     /// Makes a change that was made before, at its time.
-    pub fn repeat(&mut self, change: Change) -> Result<(), TooManyLists> {
+    pub fn replay(&mut self, change: Change) -> Result<(), TooManyLists> {
         let mut effects = Effects::default();
         match change {
             Change::Want { list, since, until, note, targets } => {
                 // What was over by then is not extended.
                 self.expire(since);
                 let list = self.lists.get_or_make(&list, Kind::Live)?;
-                self.take_in(&targets, &Claim { list, since, until, note }, &mut effects);
+                self.add_all(&targets, &Claim { list, since, until, note }, &mut effects);
             }
             Change::Release { list, targets } => {
                 if let Some(list) = self.lists.find(&list) {
@@ -184,7 +184,7 @@ impl Blocklist {
     }
 
     /// When the next deadline is.
-    pub fn next_deadline(&self) -> Option<Moment> {
+    pub fn next_deadline(&self) -> Option<Timestamp> {
         self.deadlines.next()
     }
 
@@ -196,8 +196,8 @@ impl Blocklist {
     }
 
     /// Brings near what is kept of these, since it will be wanted soon: memory is waited for once, not once for each.
-    pub fn fetch(&self, targets: &Targets) {
-        self.addresses.fetch(&targets.addresses);
+    pub fn prefetch(&self, targets: &Targets) {
+        self.addresses.prefetch(&targets.addresses);
     }
 
     fn claims_of(&self, target: Target) -> Option<ClaimsId> {
@@ -230,7 +230,13 @@ impl Blocklist {
         }
     }
 
-    fn move_deadline(&mut self, target: Target, list: ListId, from: Option<Moment>, to: Option<Moment>) {
+    fn move_deadline(
+        &mut self,
+        target: Target,
+        list: ListId,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) {
         from.into_iter().for_each(|until| self.deadlines.clear(until, target, list));
         to.into_iter().for_each(|until| self.deadlines.set(until, target, list));
     }

@@ -10,7 +10,7 @@ use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Change, Claim, ListId, Moment, Targets};
+use super::{Blocklist, Change, Claim, ListId, Targets, Timestamp};
 
 /// One list's wish for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub struct Wish {
     /// The list's name.
     pub list: Arc<str>,
     /// Since when.
-    pub since: Moment,
+    pub since: Timestamp,
     /// Until when; for good if none.
-    pub until: Option<Moment>,
+    pub until: Option<Timestamp>,
     /// Why.
     pub note: Option<Arc<str>>,
 }

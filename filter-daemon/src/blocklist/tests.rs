@@ -15,7 +15,7 @@ fn targets(words: &[&str]) -> Targets {
 }
 
 fn wish(list: ListId, since: u32) -> Claim {
-    Claim { list, since: Moment::from_secs(since), until: None, note: None }
+    Claim { list, since: Timestamp::from_secs(since), until: None, note: None }
 }
 
 struct Story {
@@ -31,9 +31,9 @@ impl Story {
     }
 
     fn add(&mut self, list: usize, word: &str, until: Option<u32>) -> Effects {
-        let (list, until) = (self.lists[list], until.map(Moment::from_secs));
+        let (list, until) = (self.lists[list], until.map(Timestamp::from_secs));
         let mut effects = Effects::default();
-        let claim = Claim { list, since: Moment::from_secs(1), until, note: None };
+        let claim = Claim { list, since: Timestamp::from_secs(1), until, note: None };
         self.blocklist.add(target(word), claim, &mut effects);
         effects
     }
@@ -45,7 +45,7 @@ impl Story {
     }
 
     fn expire(&mut self, now: u32) -> Targets {
-        self.blocklist.expire(Moment::from_secs(now)).left
+        self.blocklist.expire(Timestamp::from_secs(now)).left
     }
 }
 
@@ -99,7 +99,7 @@ fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
     assert_eq!(effects.entered.len(), 2);
     let mut effects = Effects::default();
     story.blocklist.extend(&targets(&["192.0.2.2", "192.0.2.3"]), &wish(two, 2), &mut effects);
-    story.blocklist.restrict(one, &targets(&["192.0.2.1"]), &mut effects);
+    story.blocklist.retain(one, &targets(&["192.0.2.1"]), &mut effects);
     assert_eq!(effects, Effects { entered: targets(&["192.0.2.3"]), left: targets(&[]) });
 }
 

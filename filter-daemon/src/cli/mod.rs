@@ -15,7 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::command::Verb;
 use crate::control::wire;
 use crate::exit::Exit;
-use crate::kernel::keeper::process;
+use crate::kernel::broker::process;
 pub use everywhere::{Everywhere, With};
 pub use run::Run;
 use run::RunArguments;

@@ -108,10 +108,10 @@ pub fn execute(client: Client) -> ExitCode {
         // Locked only while it speaks, since the progress bar draws there too.
         err: &mut err,
     };
-    carry_out(&client.verb, &client.socket, &mut console).into()
+    apply(&client.verb, &client.socket, &mut console).into()
 }
 
-fn carry_out(verb: &Verb, socket: &Path, console: &mut Console) -> Exit {
+fn apply(verb: &Verb, socket: &Path, console: &mut Console) -> Exit {
     let ended = match verb {
         Verb::Add(add) => add.own.execute(socket, console),
         Verb::Remove(remove) => remove.own.execute(socket, console),

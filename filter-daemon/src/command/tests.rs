@@ -113,7 +113,7 @@ fn run(line: &str, socket: &Path, input: &[u8]) -> Said {
         out: &mut out,
         err: &mut err,
     };
-    let exit = carry_out(&verb, socket, &mut console);
+    let exit = apply(&verb, socket, &mut console);
     Said { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }
 

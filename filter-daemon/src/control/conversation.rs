@@ -11,9 +11,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::complaints::Complaints;
+use super::connections::Connection;
 use super::lines::{Broken, Lines};
 use super::request::Request;
-use super::seats::Seat;
 use super::wire::{Entry, Failure, LONGEST_LINE, Reply};
 use super::{Call, answer, parse};
 
@@ -34,7 +34,7 @@ impl Default for Patience {
 
 /// What a conversation needs besides its client.
 #[derive(Clone)]
-pub struct Desk {
+pub struct Context {
     /// To the owner of state.
     pub calls: mpsc::Sender<Call>,
     /// How long the client may take.
@@ -44,36 +44,36 @@ pub struct Desk {
 }
 
 /// Talks with one client until either side has had enough.
-pub async fn hold(stream: UnixStream, seat: Seat, desk: Desk) {
+pub async fn hold(stream: UnixStream, connection: Connection, context: Context) {
     let (from, to) = stream.into_split();
-    let lines = Lines::new(from, LONGEST_LINE, desk.patience.line);
-    let mut conversation = Conversation { to, seat, desk };
+    let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
+    let mut conversation = Conversation { to, connection, context };
     match conversation.run(lines).await {
         Ok(()) => {}
         // It was interrupted: its own business.
         Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {}
-        Err(error) => conversation.desk.complaints.about(format_args!("lost a client: {error}")),
+        Err(error) => conversation.context.complaints.about(format_args!("lost a client: {error}")),
     }
 }
 
 struct Conversation {
     to: OwnedWriteHalf,
-    seat: Seat,
-    desk: Desk,
+    connection: Connection,
+    context: Context,
 }
 
 impl Conversation {
     async fn run(&mut self, mut lines: Lines<OwnedReadHalf>) -> io::Result<()> {
         loop {
-            self.seat.waits();
+            self.connection.waits();
             let request = match lines.next().await {
                 Ok(Some(line)) => parse::request(line),
                 Ok(None) => return Ok(()),
                 Err(broken) => return self.give_up(broken).await,
             };
-            self.seat.works();
+            self.connection.works();
             match request {
-                Ok(request) => self.carry_out(request).await?,
+                Ok(request) => self.apply(request).await?,
                 Err(failure) => self.refuse(&failure).await?,
             }
         }
@@ -83,13 +83,13 @@ impl Conversation {
     async fn give_up(&mut self, broken: Broken) -> io::Result<()> {
         let message = match broken {
             Broken::TooLong => format!("the line is longer than {LONGEST_LINE} bytes: send several"),
-            Broken::TooSlow => format!("the line did not end within {:?}", self.desk.patience.line),
+            Broken::TooSlow => format!("the line did not end within {:?}", self.context.patience.line),
             Broken::Failed(error) => return Err(error),
         };
         self.refuse(&Failure::InvalidRequest(message.into())).await
     }
 
-    async fn carry_out(&mut self, request: Request) -> io::Result<()> {
+    async fn apply(&mut self, request: Request) -> io::Result<()> {
         if let Request::List { .. } = request {
             return self.list(request).await;
         }
@@ -118,7 +118,7 @@ impl Conversation {
     async fn ask(&self, request: Request) -> Result<Reply, Failure> {
         let stopping = || Failure::Unavailable("filterd is stopping".into());
         let (reply, answer) = oneshot::channel();
-        self.desk.calls.send(Call { request, reply }).await.map_err(|_| stopping())?;
+        self.context.calls.send(Call { request, reply }).await.map_err(|_| stopping())?;
         answer.await.unwrap_or_else(|_| Err(stopping()))
     }
 
@@ -133,15 +133,15 @@ impl Conversation {
 
     async fn refuse(&mut self, failure: &Failure) -> io::Result<()> {
         if let Failure::InvalidRequest(explanation) = failure {
-            self.desk.complaints.about(&explanation.message);
+            self.context.complaints.about(&explanation.message);
         }
         self.write(&answer::failure(failure)).await
     }
 
     async fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        self.seat.waits();
-        let written = timeout(self.desk.patience.answer, self.to.write_all(line)).await;
-        self.seat.works();
+        self.connection.waits();
+        let written = timeout(self.context.patience.answer, self.to.write_all(line)).await;
+        self.connection.works();
         written.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, "it does not take its answer")))
     }
 }

@@ -7,13 +7,13 @@
 mod answer;
 pub mod client;
 mod complaints;
+mod connections;
 mod conversation;
 mod lines;
 mod parse;
 mod peer;
 pub mod quote;
 pub mod request;
-mod seats;
 pub mod server;
 mod socket;
 pub mod strings;

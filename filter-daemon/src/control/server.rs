@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::complaints::Complaints;
-use super::conversation::{self, Desk, Patience};
+use super::connections::Connections;
+use super::conversation::{self, Context, Patience};
 use super::peer::{Admission, Peer};
-use super::seats::Seats;
 use super::socket::{SocketError, SocketFile};
 use super::wire::Failure;
 use super::{Call, answer};
@@ -56,35 +56,37 @@ impl Server {
     /// Serves clients until it is dropped; then their connections close and the socket's file goes.
     pub async fn serve(self, calls: mpsc::Sender<Call>) {
         let admission = Admission { user: geteuid().as_raw(), group: self.file.group() };
-        let desk = Desk { calls, patience: self.limits.patience, complaints: Complaints::new() };
-        let mut seats = Seats::new(self.limits.clients);
+        let context = Context { calls, patience: self.limits.patience, complaints: Complaints::new() };
+        let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => welcome(stream, admission, &mut seats, &desk),
-                    Err(error) => recover(&error, &desk.complaints).await,
+                    Ok((stream, _)) => welcome(stream, admission, &mut connections, &context),
+                    Err(error) => recover(&error, &context.complaints).await,
                 },
-                () = seats.vacated() => {}
+                () = connections.vacated() => {}
             }
         }
     }
 }
 
-/// Gives a client its seat, or tells it why there is none.
-fn welcome(stream: UnixStream, admission: Admission, seats: &mut Seats, desk: &Desk) {
+/// Gives a client its connection, or tells it why there is none.
+fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connections, context: &Context) {
     let admitted = Peer::of(&stream).map_err(|error| Failure::PermissionDenied(error.to_string().into()));
     match admitted.and_then(|peer| admission.admits(&peer)) {
-        Ok(()) => match seats.free() {
-            Some(seat) => seats.take(seat.clone(), conversation::hold(stream, seat, desk.clone())),
-            None => turn_away(stream, &Failure::Unavailable("too many clients: try again".into()), desk),
+        Ok(()) => match connections.free() {
+            Some(connection) => {
+                connections.take(connection.clone(), conversation::hold(stream, connection, context.clone()))
+            }
+            None => turn_away(stream, &Failure::Unavailable("too many clients: try again".into()), context),
         },
-        Err(failure) => turn_away(stream, &failure, desk),
+        Err(failure) => turn_away(stream, &failure, context),
     }
 }
 
 /// The buffer of a fresh connection takes a short line at once; nobody is waited for.
-fn turn_away(stream: UnixStream, failure: &Failure, desk: &Desk) {
-    desk.complaints.about(failure.message());
+fn turn_away(stream: UnixStream, failure: &Failure, context: &Context) {
+    context.complaints.about(failure.message());
     // A client that is gone already needs no reason.
     let _ = stream.into_std().and_then(|mut stream| stream.write(&answer::failure(failure)));
 }

@@ -7,7 +7,7 @@ use tracing::info;
 use super::error::DaemonError;
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
-use crate::blocklist::{Claim, Effects, Kind, ListId, Moment, Targets};
+use crate::blocklist::{Claim, Effects, Kind, ListId, Targets, Timestamp};
 use crate::control::wire::Reloaded;
 use crate::source::ListFile;
 
@@ -20,18 +20,18 @@ impl Owner {
     /// `effects` are those that nobody has carried out yet.
     pub fn apply(&mut self, loaded: Loaded, mut effects: Effects) -> Result<Reloaded, DaemonError> {
         self.must_not_be_live(&loaded.lists)?;
-        self.table.enforce(loaded.config.enforce);
+        self.filter.enforce(loaded.config.enforce);
         self.reserve(loaded.block.iter().chain(loaded.files().flat_map(|file| file.targets.iter())))?;
         let gone = self.lists_gone(&loaded.lists);
         let read = self.lists_read(&loaded)?;
-        let now = Moment::now();
+        let now = Timestamp::now();
         for (list, targets) in &read {
             let claim = Claim { list: *list, since: now, until: None, note: None };
-            self.blocklist.take_in(targets, &claim, &mut effects);
+            self.blocklist.add_all(targets, &claim, &mut effects);
         }
-        read.iter().for_each(|(list, targets)| self.blocklist.restrict(*list, targets, &mut effects));
+        read.iter().for_each(|(list, targets)| self.blocklist.retain(*list, targets, &mut effects));
         gone.into_iter().for_each(|list| self.blocklist.release(list, &mut effects));
-        self.table.carry_out(&effects, &self.blocklist)?;
+        self.filter.apply(&effects, &self.blocklist)?;
         Ok(self.note(loaded, &effects))
     }
 

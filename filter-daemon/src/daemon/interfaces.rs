@@ -14,7 +14,7 @@ use crate::kernel::{Attached, Interface, KernelError, interface};
 const RETRY: Duration = Duration::from_secs(10);
 
 /// An interface by its name, and how it is with it.
-pub struct Guarded {
+pub struct Watched {
     name: String,
     state: State,
     /// How long it was without protection since it was first attached, gaps that are over.
@@ -36,7 +36,7 @@ enum Where {
     Moved,
 }
 
-impl Guarded {
+impl Watched {
     fn new(name: String) -> Self {
         let state = State::Waiting { since: Instant::now(), why: String::new(), is_there: false };
         Self { name, state, unprotected: Duration::ZERO, gaps: 0 }
@@ -89,8 +89,8 @@ impl Owner {
             return Err(DaemonError::NoInterface);
         }
         let mut refused = self.look().await?;
-        let some_hope = self.interfaces.iter().any(|guarded| {
-            matches!(guarded.state, State::Attached(..) | State::Waiting { is_there: false, .. })
+        let some_hope = self.interfaces.iter().any(|watched| {
+            matches!(watched.state, State::Attached(..) | State::Waiting { is_there: false, .. })
         });
         match refused.pop() {
             Some(error) if !some_hope => Err(error.into()),
@@ -102,15 +102,15 @@ impl Owner {
     pub(super) async fn look(&mut self) -> Result<Vec<KernelError>, KernelError> {
         self.looked = Instant::now();
         let there = interface::all().await?;
-        let mut guarded = std::mem::take(&mut self.interfaces);
+        let mut watched = std::mem::take(&mut self.interfaces);
         let mut refused = Vec::new();
-        for one in &mut guarded {
+        for one in &mut watched {
             self.look_for_gap(one, &there);
             if let State::Waiting { .. } = one.state {
                 refused.extend(self.try_to_attach(one, &there));
             }
         }
-        self.interfaces = guarded;
+        self.interfaces = watched;
         Ok(refused)
     }
 
@@ -124,12 +124,12 @@ impl Owner {
             std::mem::take(&mut self.interfaces).into_iter().partition(|one| names.contains(&one.name));
         self.interfaces = stay;
         for one in go {
-            self.table.detach(&one.name)?;
+            self.filter.detach(&one.name)?;
             info!("{}: detached", one.name);
         }
         for name in names {
             if self.interfaces.iter().all(|one| one.name != name) {
-                self.interfaces.push(Guarded::new(name));
+                self.interfaces.push(Watched::new(name));
             }
         }
         Ok(())
@@ -137,12 +137,12 @@ impl Owner {
 
     /// How long until an interface is tried again that refused.
     pub(super) fn until_retry(&self) -> Option<Duration> {
-        let refuses = |one: &Guarded| matches!(one.state, State::Waiting { is_there: true, .. });
+        let refuses = |one: &Watched| matches!(one.state, State::Waiting { is_there: true, .. });
         self.interfaces.iter().any(refuses).then(|| RETRY.saturating_sub(self.looked.elapsed()))
     }
 
     /// Is what was attached still filtered?
-    fn look_for_gap(&mut self, one: &mut Guarded, there: &[Interface]) {
+    fn look_for_gap(&mut self, one: &mut Watched, there: &[Interface]) {
         let State::Attached(attached, place) = &mut one.state else { return };
         let name = &one.name;
         let of_number = there.iter().find(|interface| interface.index == attached.index);
@@ -151,7 +151,7 @@ impl Owner {
             *place = Where::Here;
             return;
         }
-        let is_alive = self.table.whereabouts(name).unwrap_or_default().is_some();
+        let is_alive = self.filter.whereabouts(name).unwrap_or_default().is_some();
         if is_alive && of_name.is_none() {
             let now = of_number.map_or(Where::Moved, |interface| Where::Renamed(interface.name.clone()));
             if *place != now {
@@ -170,7 +170,7 @@ impl Owner {
         } else {
             error!("{name} is gone: it is attached to again when it comes back");
         }
-        if let Err(error) = self.table.detach(name) {
+        if let Err(error) = self.filter.detach(name) {
             error!("{error}");
         }
         let why = format!("there is no interface {name}");
@@ -178,7 +178,7 @@ impl Owner {
         one.gaps += 1;
     }
 
-    fn try_to_attach(&mut self, one: &mut Guarded, there: &[Interface]) -> Option<KernelError> {
+    fn try_to_attach(&mut self, one: &mut Watched, there: &[Interface]) -> Option<KernelError> {
         let State::Waiting { since, why, is_there } = &mut one.state else { return None };
         let name = &one.name;
         let Some(interface) = there.iter().find(|interface| interface.name == *name) else {
@@ -194,7 +194,7 @@ impl Owner {
             return None;
         };
         let mode = self.run.mode.unwrap_or(self.config.mode);
-        match self.table.attach(interface.clone(), mode) {
+        match self.filter.attach(interface.clone(), mode) {
             Ok(attached) => {
                 let gap = since.elapsed();
                 if !why.is_empty() {

@@ -10,7 +10,7 @@ use tracing::{error, info, warn};
 use super::error::DaemonError;
 use super::owner::{Answer, Owner};
 use super::serve::DEFAULT_LIST;
-use crate::blocklist::{Blocklist, Change, Kind, Moment};
+use crate::blocklist::{Blocklist, Change, Kind, Timestamp};
 use crate::config::Config;
 use crate::control::wire::{self, Failure};
 use crate::journal::{Found, Journal, NotWritten};
@@ -47,11 +47,11 @@ pub fn restore(
     let (journal, found, refused) = Journal::open(directory, &mut |change| {
         let change = out_of_the_way(change, config);
         if outcome.is_ok() {
-            outcome = blocklist.repeat(change);
+            outcome = blocklist.replay(change);
         }
     })?;
     outcome.map_err(|_| DaemonError::TooManyLists)?;
-    blocklist.expire(Moment::now());
+    blocklist.expire(Timestamp::now());
     if let Some(refused) = refused {
         error!("{refused}");
         error!(

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use crate::cli::Run;
 use crate::exit::Exit;
-use crate::kernel::keeper::process;
+use crate::kernel::broker::process;
 use error::DaemonError;
 pub use leftovers::detach;
 
@@ -58,9 +58,7 @@ pub fn keep(pin_dir: &Path) -> ExitCode {
     match process::be(pin_dir) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
-            eprintln!(
-                "filterd: the holder of the kernel is started by filterd itself, and by nobody else: {error}"
-            );
+            eprintln!("filterd: the broker is started by filterd itself, and by nobody else: {error}");
             Exit::Kernel.into()
         }
     }

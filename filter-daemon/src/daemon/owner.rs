@@ -11,19 +11,19 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use super::error::DaemonError;
-use super::interfaces::Guarded;
+use super::interfaces::Watched;
 use super::live::{self, Carrying};
 use super::needs;
 use super::reload::{self, Loaded, Stamp};
 use super::shrink::Roominess;
-use crate::blocklist::{Blocklist, Change, Effects, Moment};
+use crate::blocklist::{Blocklist, Change, Effects, Timestamp};
 use crate::cli::Run;
 use crate::config::{Config, ConfigError, OnExit};
 use crate::control::{Call, Request, wire};
 use crate::exit::Exit;
 use crate::journal::{Journal, NotWritten};
-use crate::kernel::keeper::Keeper;
-use crate::kernel::{KernelError, Needs, Table, grace};
+use crate::kernel::broker::Broker;
+use crate::kernel::{Filter, KernelError, Needs, grace};
 
 /// How a client learns what became of its request.
 pub(super) type Answer = oneshot::Sender<Result<wire::Reply, wire::Failure>>;
@@ -31,11 +31,11 @@ pub(super) type Answer = oneshot::Sender<Result<wire::Reply, wire::Failure>>;
 /// Everything that changes.
 pub struct Owner {
     pub(super) run: Run,
-    pub(super) started: Moment,
+    pub(super) started: Timestamp,
     pub(super) config: Config,
     pub(super) blocklist: Blocklist,
-    pub(super) table: Table,
-    pub(super) interfaces: Vec<Guarded>,
+    pub(super) filter: Filter,
+    pub(super) interfaces: Vec<Watched>,
     /// When the interfaces were last looked at.
     pub(super) looked: Instant,
     pub(super) journal: Journal,
@@ -103,17 +103,17 @@ impl Owner {
     pub fn new(
         run: &Run,
         loaded: Loaded,
-        keeper: Keeper,
+        broker: Broker,
         journal: Journal,
         blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
         let restored = blocklist.everything();
         let mut owner = Self {
             run: run.clone(),
-            started: Moment::now(),
+            started: Timestamp::now(),
             config: Config::default(),
             blocklist,
-            table: Table::kept_by(keeper),
+            filter: Filter::through(broker),
             interfaces: Vec::new(),
             looked: Instant::now(),
             journal,
@@ -136,12 +136,12 @@ impl Owner {
 
     /// Leaves the kernel as it was found, if it cannot be made what it should be.
     pub fn give_up(&mut self) -> Result<(), KernelError> {
-        self.table.give_up()
+        self.filter.give_up()
     }
 
     /// Takes the filter off every interface, and everything out of the kernel.
     pub fn detach(&mut self) -> Result<(), KernelError> {
-        self.table.remove()?;
+        self.filter.remove()?;
         for one in self.interfaces.drain(..).filter(|one| one.attached().is_some()) {
             info!("{}: detached", one.name());
         }
@@ -158,7 +158,7 @@ impl Owner {
         if !self.config.enforce {
             warn!("enforce is false: packets are counted, none is dropped");
         }
-        self.table.settle_in()
+        self.filter.settle_in()
     }
 
     /// Serves requests, signals and time, until another filterd takes over.
@@ -209,12 +209,12 @@ impl Owner {
         if targets.len() <= SMALL {
             return false;
         }
-        if self.grace.is_some() && self.table.is_crowded() {
+        if self.grace.is_some() && self.filter.is_crowded() {
             return true;
         }
         let needs = self.needs_with(targets.iter().copied());
         // Where there is no memory for it, the addition itself will be told so.
-        !self.table.has_room(&needs) && self.table.grow_aside(needs.addresses).unwrap_or(false)
+        !self.filter.has_room(&needs) && self.filter.grow_aside(needs.addresses).unwrap_or(false)
     }
 
     /// Answers those who had to wait, as far as they no longer need to.
@@ -245,18 +245,18 @@ impl Owner {
     /// A clock that is set while we wait is noticed within a minute.
     fn until_deadline(&self) -> Duration {
         const LONGEST_SLEEP: Duration = Duration::from_secs(60);
-        let deadline = self.blocklist.next_deadline().map(Moment::from_now);
-        let growing = self.table.is_growing().then_some(GROWTH_POLL);
+        let deadline = self.blocklist.next_deadline().map(Timestamp::from_now);
+        let growing = self.filter.is_growing().then_some(GROWTH_POLL);
         let due = [deadline, self.until_journal(), self.until_retry(), growing];
         due.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min)
     }
 
     fn expire(&mut self) {
-        let effects = self.blocklist.expire(Moment::now());
+        let effects = self.blocklist.expire(Timestamp::now());
         if !effects.is_empty() {
             info!("{} expired", effects.left.len());
         }
-        if let Err(error) = self.table.carry_out(&effects, &self.blocklist) {
+        if let Err(error) = self.filter.apply(&effects, &self.blocklist) {
             error!("{error}");
         }
     }
@@ -267,9 +267,9 @@ impl Owner {
             return;
         }
         let due = if self.graceless {
-            self.table.settle_anew(&self.blocklist).map(|()| false)
+            self.filter.settle_anew(&self.blocklist).map(|()| false)
         } else {
-            self.table.settle(&self.blocklist)
+            self.filter.settle(&self.blocklist)
         };
         match due {
             Ok(true) => self.grace = Some(tokio::task::spawn_blocking(grace::wait)),
@@ -354,13 +354,13 @@ impl Owner {
         targets: impl Iterator<Item = Target> + Clone,
     ) -> Result<(), KernelError> {
         let needs = self.needs_with(targets);
-        self.table.reserve(&needs, &self.blocklist)
+        self.filter.reserve(&needs, &self.blocklist)
     }
 
     /// What there must be room for once these targets have entered: counted exactly only where that matters.
     fn needs_with(&self, targets: impl Iterator<Item = Target> + Clone) -> Needs {
         let most = needs::at_most(&self.blocklist, targets.clone());
-        if self.table.has_room(&most) { most } else { needs::with(&self.blocklist, targets) }
+        if self.filter.has_room(&most) { most } else { needs::with(&self.blocklist, targets) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Giving up privileges: what reads lists and talks to clients needs none, since the holder of the kernel is a process of
+//! Giving up privileges: what reads lists and talks to clients needs none, since the broker is a process of
 //! its own.
 
 use std::fs;

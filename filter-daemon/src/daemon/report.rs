@@ -3,7 +3,7 @@
 use filter_common::verdict::Verdict;
 use tracing::{info, warn};
 
-use super::interfaces::Guarded;
+use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::List;
 use crate::control::wire;
@@ -19,7 +19,7 @@ impl Owner {
             started: self.started.secs(),
             config: self.run.config.as_ref().map(|path| path.display().to_string()),
             enforce: self.config.enforce,
-            interfaces: self.interfaces.iter().map(Guarded::status).collect(),
+            interfaces: self.interfaces.iter().map(Watched::status).collect(),
             tables: self.tables(),
             lists: self.blocklist.lists().iter().map(|(_, list)| self.list_status(list)).collect(),
         }
@@ -27,7 +27,7 @@ impl Owner {
 
     /// How many packets met which fate.
     pub fn stats(&mut self) -> Result<wire::Stats, KernelError> {
-        let counted = self.table.counters()?.into_iter().map(|(reason, packets)| wire::Counted {
+        let counted = self.filter.counters()?.into_iter().map(|(reason, packets)| wire::Counted {
             reason: reason.name().to_owned(),
             verdict: match reason.verdict() {
                 Verdict::Pass(_) => "pass".to_owned(),
@@ -40,7 +40,7 @@ impl Owner {
 
     /// One line for the log once everything is in place.
     pub fn summary(&self) -> String {
-        let attached = |one: &Guarded| Some(format!("{} ({})", one.name(), one.attached()?.mode));
+        let attached = |one: &Watched| Some(format!("{} ({})", one.name(), one.attached()?.mode));
         let mut links: Vec<_> = self.interfaces.iter().filter_map(attached).collect();
         if links.is_empty() {
             links.push("no interface yet".to_owned());
@@ -53,11 +53,12 @@ impl Owner {
     fn tables(&self) -> Vec<wire::Table> {
         let networks =
             self.blocklist.lengths4().filter(|(length, _)| *length <= 24).map(|(_, count)| count).sum();
-        let networks = Occupancy { entries: networks, capacity: 1 << 24, bytes: self.table.networks_bytes() };
+        let networks =
+            Occupancy { entries: networks, capacity: 1 << 24, bytes: self.filter.networks_bytes() };
         vec![
-            table("ipv4 addresses", self.table.addresses(), "exact"),
+            table("ipv4 addresses", self.filter.addresses(), "exact"),
             table("ipv4 prefixes", networks, "exact"),
-            table("ipv6", self.table.six(), "exact for /64s, else wrong for less than one packet in 10^17"),
+            table("ipv6", self.filter.six(), "exact for /64s, else wrong for less than one packet in 10^17"),
         ]
     }
 

@@ -10,7 +10,7 @@ use filter_common::target::Target;
 use filter_common::verdict::Verdict;
 
 use super::owner::Owner;
-use crate::blocklist::{Change, Claim, Effects, Kind, List, ListId, Moment, Targets, Wish};
+use crate::blocklist::{Change, Claim, Effects, Kind, List, ListId, Targets, Timestamp, Wish};
 use crate::control::wire::{self, Failure, Reply};
 use crate::control::{Family, Request};
 use crate::kernel::KernelError;
@@ -58,11 +58,15 @@ impl Owner {
         self.must_be_live(list)?;
         let targets: Targets = targets.iter().copied().collect();
         self.reserve(targets.iter()).map_err(kernel_failed)?;
-        let claim =
-            Claim { list, since: Moment::now(), until: ttl.map(Moment::in_time), note: note.map(Arc::from) };
+        let claim = Claim {
+            list,
+            since: Timestamp::now(),
+            until: ttl.map(Timestamp::in_time),
+            note: note.map(Arc::from),
+        };
         let mut effects = Effects::default();
         let changed = self.blocklist.extend(&targets, &claim, &mut effects);
-        if let Err(error) = self.table.carry_out(&effects, &self.blocklist) {
+        if let Err(error) = self.filter.apply(&effects, &self.blocklist) {
             self.let_go_of(&effects.entered, list);
             return Err(kernel_failed(error));
         }
@@ -78,7 +82,7 @@ impl Owner {
         let mut effects = Effects::default();
         let mut released = BTreeMap::<ListId, Targets>::new();
         let mut changed = 0;
-        self.blocklist.fetch(&targets);
+        self.blocklist.prefetch(&targets);
         for target in targets.iter() {
             let lets_go = |id, list: &List| list.kind == Kind::Live && only.is_none_or(|only| only == id);
             let lists = self.blocklist.remove_from(target, lets_go, &mut effects);
@@ -88,7 +92,7 @@ impl Owner {
         for (list, targets) in released {
             self.unsaved.push(Change::Release { list: self.name_of(list), targets });
         }
-        self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
+        self.filter.apply(&effects, &self.blocklist).map_err(kernel_failed)?;
         let may_be_held = effects.left.len() < targets.len() || self.blocklist.has_prefixes();
         let held = targets.iter().filter(|_| may_be_held).filter_map(|target| self.held(target));
         let held = held.take(MOST_HELD).collect();
@@ -112,7 +116,7 @@ impl Owner {
             self.blocklist.release(list, &mut effects);
             self.unsaved.push(Change::ReleaseAll { list: self.name_of(list) });
         }
-        self.table.carry_out(&effects, &self.blocklist).map_err(kernel_failed)?;
+        self.filter.apply(&effects, &self.blocklist).map_err(kernel_failed)?;
         let left = effects.left.len() as u64;
         Ok(Reply::Changed(wire::Changed { named: held, changed: held, left, ..wire::Changed::default() }))
     }
@@ -123,7 +127,7 @@ impl Owner {
             IpAddr::V4(address) => Source::V4(address.to_bits()),
             IpAddr::V6(address) => Source::V6(address.to_bits().into()),
         };
-        let listed = matches!(self.table.judge(source), Verdict::Drop(_));
+        let listed = matches!(self.filter.judge(source), Verdict::Drop(_));
         let because: Vec<_> = self.blocklist.covering(address).into_iter().map(entry).collect();
         if listed == because.is_empty() {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
@@ -168,7 +172,7 @@ impl Owner {
     fn let_go_of(&mut self, targets: &Targets, list: ListId) {
         let mut effects = Effects::default();
         targets.iter().for_each(|target| _ = self.blocklist.remove(target, list, &mut effects));
-        if let Err(error) = self.table.carry_out(&effects, &self.blocklist) {
+        if let Err(error) = self.filter.apply(&effects, &self.blocklist) {
             tracing::error!("{error}");
         }
     }
@@ -213,7 +217,7 @@ fn entry(wish: Wish) -> wire::Entry {
         target: wish.target.to_string(),
         list: wish.list.to_string(),
         since: wish.since.secs(),
-        until: wish.until.map(Moment::secs),
+        until: wish.until.map(Timestamp::secs),
         note: wish.note.map(|note| note.to_string()),
     }
 }

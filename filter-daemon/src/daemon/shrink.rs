@@ -29,7 +29,7 @@ impl Owner {
     /// Builds tables anew that have long been much too large.
     pub(super) fn shrink_in_time(&mut self) {
         let needs = needs::at_most(&self.blocklist, std::iter::empty());
-        let is_roomy = !self.table.is_growing() && self.table.is_roomy_for(&needs);
+        let is_roomy = !self.filter.is_growing() && self.filter.is_roomy_for(&needs);
         if self.roominess.is_long(is_roomy, Instant::now()) {
             self.shrink();
         }
@@ -39,7 +39,7 @@ impl Owner {
     pub(super) fn shrink(&mut self) {
         let needs = needs::at_most(&self.blocklist, std::iter::empty());
         self.roominess = Roominess::default();
-        if let Err(error) = self.table.shrink_to(&needs, &self.blocklist) {
+        if let Err(error) = self.filter.shrink_to(&needs, &self.blocklist) {
             error!("cannot give memory back: {error}");
         }
     }

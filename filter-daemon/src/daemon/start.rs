@@ -1,6 +1,6 @@
 //! Bringing the daemon up, and down again.
 //!
-//! First what needs privileges: the socket, and a process of its own for the holder of the kernel. Then they are given up,
+//! First what needs privileges: the socket, and a process of its own for the broker. Then they are given up,
 //! and only then is anything read. Everything is filled and published before the first interface is attached: the first
 //! packet that meets the filter meets all of it.
 
@@ -21,8 +21,8 @@ use crate::control::client::Client;
 use crate::control::wire::{self, Empty};
 use crate::control::{Call, Server, SocketError};
 use crate::journal::JournalError;
+use crate::kernel::broker::Broker;
 use crate::kernel::interface;
-use crate::kernel::keeper::Keeper;
 
 /// Requests that wait for the owner; beyond these, clients wait to be read.
 const MOST_WAITING: usize = 64;
@@ -36,9 +36,9 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let hangup = signal(SignalKind::hangup())?;
     let interfaces = interface::changes()?;
     let server = listen(run).await?;
-    let keeper = Keeper::apart(&run.pin_dir)?;
+    let broker = Broker::apart(&run.pin_dir)?;
     privilege::give_up(run.user.as_ref(), &run.state_dir, &run.socket)?;
-    let mut owner = open(run, keeper).await?;
+    let mut owner = open(run, broker).await?;
     if let Err(error) = owner.attach().await {
         owner.give_up()?;
         return Err(error);
@@ -97,7 +97,7 @@ fn ask_to_make_way(socket: &Path) -> bool {
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-async fn open(run: &Run, keeper: Keeper) -> Result<Owner, DaemonError> {
+async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
     let loaded = reload::load(run.config.as_deref(), &HashMap::new())?;
     let begun = Instant::now();
     loop {
@@ -108,7 +108,7 @@ async fn open(run: &Run, keeper: Keeper) -> Result<Owner, DaemonError> {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             Err(error) => return Err(error),
-            Ok((journal, blocklist)) => return Owner::new(run, loaded, keeper, journal, blocklist),
+            Ok((journal, blocklist)) => return Owner::new(run, loaded, broker, journal, blocklist),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Target};
 
-use crate::blocklist::{Change, Moment, Targets};
+use crate::blocklist::{Change, Targets, Timestamp};
 
 const WANT: u8 = 1;
 const RELEASE: u8 = 2;
@@ -94,8 +94,8 @@ fn change(rest: &mut &[u8]) -> Option<Change> {
     let list: Arc<str> = text(rest)?.into();
     Some(match kind {
         WANT => {
-            let since = Moment::from_secs(number(rest)?);
-            let until = Some(number(rest)?).filter(|until| *until != 0).map(Moment::from_secs);
+            let since = Timestamp::from_secs(number(rest)?);
+            let until = Some(number(rest)?).filter(|until| *until != 0).map(Timestamp::from_secs);
             let note = Some(text(rest)?).filter(|note| !note.is_empty()).map(Arc::from);
             Change::Want { list, since, until, note, targets: targets(rest)? }
         }
@@ -157,7 +157,7 @@ mod tests {
 
     fn any_change() -> impl Strategy<Value = Change> {
         let list = || "[a-z]{1,32}".prop_map(Arc::from);
-        let moment = || (1..=u32::MAX).prop_map(Moment::from_secs);
+        let moment = || (1..=u32::MAX).prop_map(Timestamp::from_secs);
         let note = prop::option::of("\\PC{1,80}".prop_map(Arc::from));
         let want = (list(), moment(), prop::option::of(moment()), note, any_targets()).prop_map(
             |(list, since, until, note, targets)| Change::Want { list, since, until, note, targets },

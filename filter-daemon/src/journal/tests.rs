@@ -7,11 +7,11 @@ use std::sync::mpsc;
 use tempfile::TempDir;
 
 use super::*;
-use crate::blocklist::{Moment, Targets};
+use crate::blocklist::{Targets, Timestamp};
 
 fn want(list: &str, words: &[&str]) -> Change {
     let targets: Targets = words.iter().map(|word| word.parse().unwrap()).collect();
-    Change::Want { list: list.into(), since: Moment::from_secs(7), until: None, note: None, targets }
+    Change::Want { list: list.into(), since: Timestamp::from_secs(7), until: None, note: None, targets }
 }
 
 fn release(list: &str) -> Change {

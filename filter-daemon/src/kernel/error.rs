@@ -39,9 +39,9 @@ pub enum KernelError {
     },
     /// The process that holds the kernel does not answer.
     #[error(
-        "the process that holds the kernel does not answer: {reason}\n       what it attached goes on filtering; start filterd again"
+        "the broker (the process that holds the kernel) does not answer: {reason}\n       what it attached goes on filtering; start filterd again"
     )]
-    KeeperGone {
+    BrokerGone {
         /// Why.
         reason: String,
     },
@@ -162,8 +162,8 @@ impl KernelError {
     }
 
     /// The error of talking to the process that holds the kernel.
-    pub(super) fn keeper_gone(reason: impl std::fmt::Display) -> Self {
-        Self::KeeperGone { reason: reason.to_string() }
+    pub(super) fn broker_gone(reason: impl std::fmt::Display) -> Self {
+        Self::BrokerGone { reason: reason.to_string() }
     }
 }
 

@@ -9,11 +9,11 @@ use filter_common::Words;
 use filter_common::cuckoo::exact::Exact;
 use filter_common::cuckoo::{Full, Table};
 
-use super::live::Live;
+use super::moving::Moving;
 use super::window::Window;
 
 /// A table of IPv4 addresses.
-type Addresses = Live<Exact, Window>;
+type Addresses = Moving<Exact, Window>;
 
 /// The larger table, and what it does not know yet.
 pub struct Growth {

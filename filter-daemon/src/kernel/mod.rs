@@ -1,32 +1,31 @@
 //! Everything that touches the kernel: programs, maps, links. The only importer of aya.
 //!
-//! `table` carries effects out and is all that the daemon talks to. Below it, `live` changes a cuckoo table under running
-//! readers, through a `window` and with `grace` periods; a `shape` says what the judge must be. What needs a capability is
-//! done by the `holder`, which is asked through a `keeper`, because it may be in another process.
+//! `filter` applies effects and is all that the daemon talks to. Below it, `moving` changes a cuckoo table under running
+//! readers, through a `window` and with `grace` periods; a `spec` says what the judge must be. What needs a capability is
+//! done by the `broker`, a process of its own.
 
 mod attached;
+pub mod broker;
 mod error;
+mod filter;
 pub mod grace;
 mod growth;
-mod holder;
 pub mod interface;
-pub mod keeper;
-mod live;
+mod moving;
 mod needs;
 mod overlay;
 mod seen;
-mod shape;
+mod spec;
 mod store;
-mod table;
 mod version;
 pub mod window;
 
 pub use attached::{Attached, AttachedMode};
+pub use broker::leftovers;
 pub use error::KernelError;
-pub use holder::leftovers;
+pub use filter::Filter;
 pub use interface::Interface;
 pub use needs::{Needs, Wanted};
-pub use table::Table;
 
 /// How full a table is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use filter_common::cuckoo::Full;
 use filter_common::cuckoo::scheme::Scheme;
 
-use super::keeper::Keeper;
-use super::live::Live;
-use super::shape::Kind;
+use super::broker::Broker;
+use super::moving::Moving;
+use super::spec::Kind;
 use super::window::Window;
 use super::{KernelError, Occupancy};
 
@@ -18,7 +18,7 @@ pub struct Store<K: Kind> {
 /// A table with what a judge must know of it.
 struct Built<K: Kind> {
     kind: K,
-    live: Live<K::Scheme, Window>,
+    live: Moving<K::Scheme, Window>,
 }
 
 impl<K> Store<K>
@@ -47,15 +47,15 @@ where
     }
 
     /// Puts an empty table of this kind beside the one in use.
-    pub fn build(&mut self, kind: K, keeper: &mut Keeper) -> Result<(), KernelError> {
+    pub fn build(&mut self, kind: K, broker: &mut Broker) -> Result<(), KernelError> {
         let (generation, geometry) = kind.identity();
-        let window = keeper.make(K::MAP, generation, kind.words())?;
-        self.fresh = Some(Built { live: Live::new(kind.scheme(), geometry, window, K::HEAD), kind });
+        let window = broker.make(K::MAP, generation, kind.words())?;
+        self.fresh = Some(Built { live: Moving::new(kind.scheme(), geometry, window, K::HEAD), kind });
         Ok(())
     }
 
     /// Puts a filled table of this kind beside the one in use.
-    pub fn put(&mut self, kind: K, live: Live<K::Scheme, Window>) {
+    pub fn put(&mut self, kind: K, live: Moving<K::Scheme, Window>) {
         self.fresh = Some(Built { kind, live });
     }
 
@@ -65,7 +65,7 @@ where
     }
 
     /// Everything the newest table holds, in the words of its scheme.
-    pub fn newest_live(&self) -> Option<&Live<K::Scheme, Window>> {
+    pub fn newest_live(&self) -> Option<&Moving<K::Scheme, Window>> {
         self.newest().map(|built| &built.live)
     }
 
@@ -80,9 +80,9 @@ where
     }
 
     /// Brings the homes of these keys near, since they will be wanted soon: memory is waited for once, not once for each.
-    pub fn fetch(&self, keys: impl Iterator<Item = <K::Scheme as Scheme>::Key>) {
+    pub fn prefetch(&self, keys: impl Iterator<Item = <K::Scheme as Scheme>::Key>) {
         if let Some(live) = self.newest_live() {
-            keys.for_each(|key| live.table().fetch(key));
+            keys.for_each(|key| live.table().prefetch(key));
         }
     }
 
@@ -161,7 +161,7 @@ where
         self.current.as_ref().is_some_and(|built| built.live.is_unsettled())
     }
 
-    /// Are there newcomers for whom there is no room?
+    /// Are there pending entries for whom there is no room?
     pub fn is_stuck(&self) -> bool {
         self.current.as_ref().is_some_and(|built| built.live.is_stuck())
     }

@@ -64,7 +64,7 @@ pub fn bench_parse(ctx: XdpContext) -> u32 {
     action(match packet::source(&frame::InPlace::new(&ctx)) {
         Source::V4(address) => address == 0,
         Source::V6(address) => address.high == 0,
-        Source::NotIp | Source::Malformed | Source::Overtagged => true,
+        Source::NotIp | Source::Malformed | Source::TooManyTags => true,
     })
 }
 
@@ -117,7 +117,7 @@ pub fn bench_judge_unstashed(ctx: XdpContext) -> u32 {
 fn drop_if(ctx: &XdpContext, listed: impl Fn(u32) -> bool) -> u32 {
     action(match packet::source(&frame::InPlace::new(ctx)) {
         Source::V4(address) => listed(address),
-        Source::V6(_) | Source::NotIp | Source::Malformed | Source::Overtagged => false,
+        Source::V6(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
     })
 }
 

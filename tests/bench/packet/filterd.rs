@@ -12,7 +12,7 @@ use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::{Blocklist, Effects, Targets};
 use filterd::daemon::needs;
-use filterd::kernel::Table;
+use filterd::kernel::Filter;
 use filterd::kernel::window::Window;
 use harness::Home;
 
@@ -25,7 +25,7 @@ use crate::subject::Stage;
 pub struct Filterd {
     root: Xdp,
     other: Option<Other>,
-    _table: Table,
+    _filter: Filter,
     // Dropped last: the pins.
     home: Home,
 }
@@ -40,14 +40,14 @@ impl Filterd {
     /// Blocks so many.
     pub fn blocking(feature: Feature, entries: u32, stage: &Stage<'_>) -> Result<Self> {
         let home = Home::new();
-        let mut table = Table::open(home.pins())?;
+        let mut filter = Filter::open(home.pins())?;
         let effects = Effects { entered: targets(feature, entries), ..Effects::default() };
         let nobody = Blocklist::default();
-        table.reserve(&needs::with(&nobody, effects.entered.iter()), &nobody)?;
-        table.enforce(feature != Feature::Counting);
-        table.carry_out(&effects, &nobody)?;
+        filter.reserve(&needs::with(&nobody, effects.entered.iter()), &nobody)?;
+        filter.enforce(feature != Feature::Counting);
+        filter.apply(&effects, &nobody)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
-        let mut this = Self { root, other: None, _table: table, home };
+        let mut this = Self { root, other: None, _filter: filter, home };
         match feature {
             Feature::Stashed => this.fill_stash()?,
             Feature::Uncounted => this.other = Some(this.replaced_by("bench_judge_uncounted", stage)?),

@@ -20,7 +20,7 @@ const GUESTS: u64 = 1000;
 struct Sample {
     alone: f64,
     beside: f64,
-    /// Newcomers that the writer let in meanwhile, in a second, and those that it had to refuse, of all.
+    /// Pending entries that the writer let in meanwhile, in a second, and those that it had to refuse, of all.
     million_inserts: f64,
     refused: f64,
     missed: usize,
@@ -50,7 +50,7 @@ pub fn chapter(effort: Effort, rounds: usize) -> Result<Chapter> {
         plots: Vec::new(),
         remark: "A counter costs every lookup two more loads, of another cache line, and a second look where it changed; it \
                  lets the writer move anything at any time. Moves in one direction cost the reader one load of a hot word, \
-                 and the writer the newcomers for which there is no such path: in filterd they wait in the stash for a \
+                 and the writer the pending for which there is no such path: in filterd they wait in the stash for a \
                  grace period, here they are refused. MemC3 reports no figures that could be compared: its table holds \
                  pointers to items."
             .to_owned(),

@@ -135,9 +135,9 @@ fn filled(of: Contender, filter: &mut impl Filter, until: Until, lookups: usize)
 impl Life {
     /// Lets members in until there are so many, or until one is refused.
     fn fill(&mut self, filter: &mut impl Filter, target: u64) {
-        let newcomers = self.members..target;
+        let pending = self.members..target;
         let (time, count) = clock::counted(|| {
-            newcomers.take_while(|&number| filter.insert(keys::member(number)).is_ok()).count()
+            pending.take_while(|&number| filter.insert(keys::member(number)).is_ok()).count()
         });
         self.members += count as u64;
         self.insert.push(time);

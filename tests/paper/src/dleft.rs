@@ -1,4 +1,4 @@
-//! The d-left counting Bloom filter: four tables, and a newcomer goes where the fewest are.
+//! The d-left counting Bloom filter: four tables, and a pending entry goes where the fewest are.
 //!
 //! Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "An Improved Construction for Counting Bloom Filters" (ESA 2006).
 //! A member is one fingerprint, and a permutation for each table cuts it into bucket and remainder: so two fingerprints

@@ -1,4 +1,4 @@
-//! How the paper makes room: a random victim moves to its other bucket and makes another one there, up to 500 times.
+//! How the paper makes room: a random displaced entry moves to its other bucket and makes another one there, up to 500 times.
 //!
 //! Its algorithm 1, but for the end: what does not come in leaves everything as it was, so that no member is lost.
 

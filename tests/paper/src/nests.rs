@@ -1,4 +1,4 @@
-//! Cuckoo hashing of whole keys: each has `d` nests, and a newcomer may push others on to theirs.
+//! Cuckoo hashing of whole keys: each has `d` nests, and a pending entry may push others on to theirs.
 //!
 //! With two nests, each in an array of its own, it is Pagh and Rodler's (ESA 2001); with more in one array it is the
 //! d-ary one of Fotakis et al. (2005). Both search breadth first, as RocksDB's cuckoo tables do, and the path found is

@@ -96,7 +96,7 @@ impl Quotient {
         Some(index)
     }
 
-    /// Lets `newcomer` in at `index` and pushes all behind it on by one, up to the first empty slot.
+    /// Lets `pending entry` in at `index` and pushes all behind it on by one, up to the first empty slot.
     fn push(&self, mut index: u32, mut newcomer: Slot) {
         loop {
             let pushed = self.at(index);

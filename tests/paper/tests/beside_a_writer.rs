@@ -7,7 +7,7 @@ use std::thread;
 use filter_common::Words;
 use filterd_paper::optimistic::{Directed, Live, VERSIONS, Versioned};
 
-/// 2^10 buckets of two slots, seven in ten taken by those who stay: so most newcomers push somebody.
+/// 2^10 buckets of two slots, seven in ten taken by those who stay: so most pending entries push somebody.
 const INDEX_BITS: u32 = 10;
 const STAY: u32 = 1400;
 /// From this one on they come and go.

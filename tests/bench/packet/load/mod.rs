@@ -67,10 +67,10 @@ fn single(entries: u32, times: u32) -> Result<Vec<Single>> {
     let mut samples: Vec<(&str, Vec<f64>)> = Vec::new();
     let echo = Echo::new()?;
     // Whom nobody has listed yet.
-    let mut newcomers = (entries + 1..).map(crate::lists::address);
+    let mut pending = (entries + 1..).map(crate::lists::address);
     for _ in 0..times {
-        let address = newcomers.next().context("there are more addresses")?;
-        let others: Vec<String> = newcomers.by_ref().take(IN_A_ROW).collect();
+        let address = pending.next().context("there are more addresses")?;
+        let others: Vec<String> = pending.by_ref().take(IN_A_ROW).collect();
         let commands = [
             ("a process that does nothing", tools.nothing()),
             ("filterd add, durable", daemons[0].command(&address)),

@@ -4,9 +4,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970. Good until 2106.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(u32);
+pub struct Timestamp(u32);
 
-impl Moment {
+impl Timestamp {
     /// This very second.
     pub fn now() -> Self {
         Self::of(SystemTime::now(), Duration::as_secs)

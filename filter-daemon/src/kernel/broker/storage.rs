@@ -8,7 +8,7 @@ use aya::maps::MapData;
 use aya_obj::Map;
 
 use super::super::KernelError;
-use super::super::keeper::request::MapName;
+use super::request::MapName;
 
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_F_MMAPABLE: u32 = 1 << 10;

@@ -10,12 +10,12 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities, set_name, set_no_new_privs};
 
 use super::super::KernelError;
-use super::super::holder::Holder;
 use super::line::Line;
 use super::request::{Answer, Request};
+use super::server::Server;
 
-/// The verb that makes a filterd a keeper; nobody types it.
-pub const VERB: &str = "keep-the-kernel";
+/// The verb that makes a filterd the broker; nobody types it.
+pub const VERB: &str = "broker";
 
 /// What attaching and changing tables take. Before, file systems are mounted and foreign programs asked their names.
 const NEEDED: CapabilitySet =
@@ -27,39 +27,39 @@ pub fn start(directory: &Path) -> Result<Line, KernelError> {
     let mut command = Command::new("/proc/self/exe");
     command.arg(VERB).arg(directory).stdin(Stdio::from(theirs));
     // Whoever starts many of them may wait for the first process only; this one ends when that does.
-    command.spawn().map_err(|error| KernelError::load("start the keeper of the kernel", error))?;
+    command.spawn().map_err(|error| KernelError::load("start the broker", error))?;
     Ok(ours)
 }
 
 /// Is that process.
 pub fn be(directory: &Path) -> io::Result<()> {
-    set_name(c"filterd-keeper")?;
+    set_name(c"filterd-broker")?;
     // Signals to a whole terminal or service are for the other process: this one ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     let mut line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
-    let told = match Holder::open(directory) {
-        Ok(holder) => keep(holder, &mut line),
+    let told = match Server::open(directory) {
+        Ok(server) => serve(server, &mut line),
         Err(error) => line.send(&Answer::Failed(error), None),
     };
     told.map_err(io::Error::other)
 }
 
-fn keep(mut holder: Holder, line: &mut Line) -> Result<(), KernelError> {
-    line.send(&Answer::Ready(holder.latest_generation()), None)?;
+fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
+    line.send(&Answer::Ready(server.latest_generation()), None)?;
     while let Some((request, _)) = line.receive::<Request>()? {
-        if matches!(request, Request::SettleIn) {
-            give_up_the_rest();
+        if matches!(request, Request::DropPrivileges) {
+            drop_the_rest();
         }
         let (answer, descriptor) =
-            holder.serve(request).unwrap_or_else(|error| (Answer::Failed(error), None));
+            server.serve(request).unwrap_or_else(|error| (Answer::Failed(error), None));
         line.send(&answer, descriptor)?;
     }
-    holder.leave();
+    server.leave();
     Ok(())
 }
 
 /// Keeps three capabilities of those there are. Where even that is refused, there were none to lose.
-fn give_up_the_rest() {
+fn drop_the_rest() {
     let Ok(mut sets) = capabilities(None) else { return };
     sets.permitted &= NEEDED;
     sets.effective &= NEEDED;

@@ -98,7 +98,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// makes no other store.
 fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     let words = (geometry().words() + stash::WORDS) as usize;
-    let live = Live::new(scheme(geometry()), geometry(), Watched::new(words), stash::WORDS);
+    let live = Moving::new(scheme(geometry()), geometry(), Watched::new(words), stash::WORDS);
     let (mut live, mut grace) = (live.on_ordered_memory(is_ordered), [0, 0]);
     let mut came = BTreeMap::new();
     for step in steps {

@@ -1,35 +1,32 @@
 //! How the holder of the kernel is asked: in this process, or in one of its own, which alone keeps its capabilities while
 //! the one that reads lists and talks to clients has none.
 
-mod line;
-pub mod process;
-pub mod request;
-
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use super::KernelError;
-use super::holder::Holder;
-use super::window::Window;
-use line::Line;
-use request::{Answer, MapName, Request};
+use super::super::KernelError;
+use super::super::window::Window;
+use super::line::Line;
+use super::process;
+use super::request::{Answer, MapName, Request};
+use super::server::Server;
 
 /// Whoever holds the kernel for us.
-pub struct Keeper {
-    holder: Place,
+pub struct Broker {
+    place: Place,
     latest_generation: u64,
 }
 
 enum Place {
-    Here(Box<Holder>),
+    Here(Box<Server>),
     Apart(Line),
 }
 
-impl Keeper {
+impl Broker {
     /// Holds the kernel in this process, which must have the capabilities.
     pub fn here(directory: &Path) -> Result<Self, KernelError> {
-        let holder = Holder::open(directory)?;
-        Ok(Self { latest_generation: holder.latest_generation(), holder: Place::Here(Box::new(holder)) })
+        let server = Server::open(directory)?;
+        Ok(Self { latest_generation: server.latest_generation(), place: Place::Here(Box::new(server)) })
     }
 
     /// Starts a process that holds the kernel.
@@ -37,10 +34,10 @@ impl Keeper {
         let mut line = process::start(directory)?;
         match line.answer()? {
             (Answer::Ready(latest_generation), _) => {
-                Ok(Self { latest_generation, holder: Place::Apart(line) })
+                Ok(Self { latest_generation, place: Place::Apart(line) })
             }
             (Answer::Failed(error), _) => Err(error),
-            (_, _) => Err(KernelError::keeper_gone("it begins with an answer")),
+            (_, _) => Err(KernelError::broker_gone("it begins with an answer")),
         }
     }
 
@@ -51,8 +48,8 @@ impl Keeper {
 
     /// Asks, and waits for the answer.
     pub fn ask(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
-        match &mut self.holder {
-            Place::Here(holder) => holder.serve(request),
+        match &mut self.place {
+            Place::Here(server) => server.serve(request),
             Place::Apart(line) => {
                 line.send(&request, None)?;
                 match line.answer()? {
@@ -66,7 +63,7 @@ impl Keeper {
     /// Has a map of zeroed words made, and opens a window to it.
     pub fn make(&mut self, map: MapName, generation: u64, words: u32) -> Result<Window, KernelError> {
         let (_, made) = self.ask(Request::Make { map, generation, words })?;
-        let made = made.ok_or_else(|| KernelError::keeper_gone("it made a map and kept it"))?;
+        let made = made.ok_or_else(|| KernelError::broker_gone("it made a map and kept it"))?;
         Window::open(made, words)
             .map_err(|reason| KernelError::Window { what: map.name().to_owned(), reason: reason.to_string() })
     }

@@ -4,24 +4,24 @@ use filter_common::cuckoo::six::Key6;
 use filter_common::networks;
 use filter_common::target::{Prefix4, Target};
 
-use super::Table;
+use super::Filter;
 use crate::blocklist::Effects;
 use crate::kernel::KernelError;
 use crate::kernel::needs::Wanted;
-use crate::kernel::shape::SixTable;
+use crate::kernel::spec::SixTable;
 
-/// Newcomers whose homes are fetched together: as many as a processor can wait for at a time, and some more.
+/// Pending entries whose homes are fetched together: as many as a processor can wait for at a time, and some more.
 const AT_ONCE: usize = 32;
 
-impl Table {
+impl Filter {
     /// Carries effects out; packets are judged by them when this returns. `wanted` is what is blocked from then on.
     /// Whoever enters is in before anybody leaves: an address may be covered by one target first and by another then.
-    pub fn carry_out(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn apply(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
         let may_be_there = wanted.has_long_prefixes();
         let entered = &effects.entered;
         self.enter_addresses(&entered.addresses, may_be_there)?;
         for nets in entered.nets64.chunks(AT_ONCE) {
-            self.six.fetch(nets.iter().map(|net| Key6::Net64(*net)));
+            self.six.prefetch(nets.iter().map(|net| Key6::Net64(*net)));
             nets.iter().try_for_each(|net| self.enter_six(|_| Key6::Net64(*net), wanted))?;
         }
         entered.others.iter().try_for_each(|target| self.enter(*target, may_be_there, wanted))?;
@@ -35,13 +35,13 @@ impl Table {
         // Asking for each takes longer than all the rest.
         let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
         for addresses in left.addresses.chunks(AT_ONCE) {
-            self.addresses.fetch(addresses.iter().map(|address| u64::from(*address)));
+            self.addresses.prefetch(addresses.iter().map(|address| u64::from(*address)));
             let unwanted =
                 addresses.iter().filter(|address| !(may_be_wanted && wanted.blocks_address(**address)));
             unwanted.for_each(|address| self.leave_address(*address));
         }
         for nets in left.nets64.chunks(AT_ONCE) {
-            self.six.fetch(nets.iter().map(|net| Key6::Net64(*net)));
+            self.six.prefetch(nets.iter().map(|net| Key6::Net64(*net)));
             nets.iter().for_each(|net| _ = self.six.remove(Key6::Net64(*net)));
         }
         left.others.iter().for_each(|target| self.leave(*target, wanted));
@@ -82,7 +82,7 @@ impl Table {
             return refused.into_iter().try_for_each(|address| self.enter_address(address as u32, false));
         }
         for addresses in addresses.chunks(AT_ONCE) {
-            self.addresses.fetch(addresses.iter().map(|address| u64::from(*address)));
+            self.addresses.prefetch(addresses.iter().map(|address| u64::from(*address)));
             addresses.iter().try_for_each(|address| self.enter_address(*address, may_be_there))?;
         }
         Ok(())

@@ -11,11 +11,11 @@ use filter_common::settings::{self, Settings};
 use filter_common::stash;
 use filter_common::target::Prefix6;
 
-use super::keeper::request::{Blueprint, MapName, MapUse};
+use super::broker::request::{Blueprint, MapName, MapUse};
 
 /// Everything that a judge's settings say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct JudgeSpec {
     /// Drop, or only count?
     pub enforce: bool,
     /// The generation of the IPv4 prefixes' map, if there are any.
@@ -148,7 +148,7 @@ impl Kind for SixTable {
     }
 }
 
-impl Shape {
+impl JudgeSpec {
     /// What the judge is built from.
     pub fn blueprint(&self) -> Blueprint {
         let addresses = self.addresses.as_ref().map(|table| (MapName::Addresses, table.generation));

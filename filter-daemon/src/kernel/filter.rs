@@ -1,7 +1,7 @@
 //! The tables in the kernel, as one thing: makes room, carries effects out, and changes the judge when it must.
 //!
 //! Room is made before anything is promised: `reserve` builds whatever table is too small anew beside the one in use, so
-//! a lack of memory is told while nothing has changed. `carry_out` (in `effects`) then only stores, and publishes what is new.
+//! a lack of memory is told while nothing has changed. `apply` (in `effects`) then only stores, and publishes what is new.
 
 mod effects;
 
@@ -13,14 +13,14 @@ use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::verdict::{Reason, Verdict, judge, judge_source};
 
+use super::broker::Broker;
+use super::broker::request::{Answer, MapName, Request};
 use super::growth::Growth;
 use super::interface::Interface;
-use super::keeper::Keeper;
-use super::keeper::request::{Answer, MapName, Request};
-use super::live::Live;
+use super::moving::Moving;
 use super::needs::{Needs, Wanted};
 use super::seen::Seen;
-use super::shape::{Addresses, Kind, Shape, SixTable};
+use super::spec::{Addresses, JudgeSpec, Kind, SixTable};
 use super::store::Store;
 use super::window::Window;
 use super::{Attached, KernelError, Occupancy};
@@ -33,8 +33,8 @@ const WORTH_A_THREAD: u64 = 1 << 16;
 const MARGIN: u64 = 64;
 
 /// The tables of one daemon, and everything of the kernel's that belongs to them.
-pub struct Table {
-    keeper: Keeper,
+pub struct Filter {
+    broker: Broker,
     generation: u64,
     enforce: bool,
     addresses: Store<Addresses>,
@@ -42,22 +42,22 @@ pub struct Table {
     growth: Option<(Addresses, Growth)>,
     six: Store<SixTable>,
     networks: Option<(u64, Window)>,
-    published: Option<Shape>,
-    ready: Option<Shape>,
+    published: Option<JudgeSpec>,
+    ready: Option<JudgeSpec>,
 }
 
-impl Table {
+impl Filter {
     /// Opens the pins under `directory`, with the capabilities of this process.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
-        Keeper::here(directory).map(Self::kept_by)
+        Broker::here(directory).map(Self::through)
     }
 
-    /// Tables in a kernel that `keeper` holds. A filter that an earlier daemon left at work goes on until these tables have
+    /// Tables in a kernel that `broker` holds. A filter that an earlier daemon left at work goes on until these tables have
     /// been filled and published.
-    pub fn kept_by(keeper: Keeper) -> Self {
+    pub fn through(broker: Broker) -> Self {
         Self {
-            generation: keeper.latest_generation(),
-            keeper,
+            generation: broker.latest_generation(),
+            broker,
             enforce: true,
             addresses: Store::new(),
             growth: None,
@@ -70,36 +70,36 @@ impl Table {
 
     /// Attaches to an interface.
     pub fn attach(&mut self, interface: Interface, mode: Mode) -> Result<Attached, KernelError> {
-        match self.keeper.ask(Request::Attach { interface, mode })? {
+        match self.broker.ask(Request::Attach { interface, mode })? {
             (Answer::Attached(attached), _) => Ok(attached),
-            _ => Err(KernelError::keeper_gone("it mixed up its answers")),
+            _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
     }
 
     /// Takes the filter off an interface that was attached under this name.
     pub fn detach(&mut self, interface: &str) -> Result<(), KernelError> {
-        self.keeper.order(Request::Detach { interface: interface.to_owned() })
+        self.broker.order(Request::Detach { interface: interface.to_owned() })
     }
 
     /// The number of the interface that was attached under this name, in whatever namespace it now is; none if it is gone.
     pub fn whereabouts(&mut self, interface: &str) -> Result<Option<u32>, KernelError> {
-        match self.keeper.ask(Request::Whereabouts { interface: interface.to_owned() })? {
+        match self.broker.ask(Request::Whereabouts { interface: interface.to_owned() })? {
             (Answer::Whereabouts(index), _) => Ok(index),
-            _ => Err(KernelError::keeper_gone("it mixed up its answers")),
+            _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
     }
 
     /// What is needed only to begin with is over: nothing but attaching and changing tables is to come.
     pub fn settle_in(&mut self) -> Result<(), KernelError> {
-        self.keeper.order(Request::SettleIn)
+        self.broker.order(Request::DropPrivileges)
     }
 
-    /// Drop, or only count? Takes effect with the next `carry_out`.
+    /// Drop, or only count? Takes effect with the next `apply`.
     pub fn enforce(&mut self, enforce: bool) {
         self.enforce = enforce;
     }
 
-    /// Makes room for `needs`; `wanted` is what is blocked now. Takes effect with the next `carry_out`; if it fails,
+    /// Makes room for `needs`; `wanted` is what is blocked now. Takes effect with the next `apply`; if it fails,
     /// nothing has changed.
     pub fn reserve(&mut self, needs: &Needs, wanted: &impl Wanted) -> Result<(), KernelError> {
         let made = self.make_room(needs, wanted).and_then(|()| self.prepare());
@@ -146,9 +146,9 @@ impl Table {
             return Ok(false);
         }
         let kind = Addresses::new(self.next_generation(), geometry_for::<Addresses>(entries)?);
-        let window = self.keeper.make(MapName::Addresses, kind.generation, kind.words())?;
+        let window = self.broker.make(MapName::Addresses, kind.generation, kind.words())?;
         let Some(live) = self.addresses.newest_live() else { return Ok(false) };
-        let larger = Live::new(kind.scheme(), kind.geometry, window, Addresses::HEAD);
+        let larger = Moving::new(kind.scheme(), kind.geometry, window, Addresses::HEAD);
         self.growth = Some((kind, Growth::begin(live, larger)));
         Ok(true)
     }
@@ -202,9 +202,9 @@ impl Table {
 
     /// Packets by reason, since the filter was first attached.
     pub fn counters(&mut self) -> Result<Vec<(Reason, u64)>, KernelError> {
-        match self.keeper.ask(Request::Count)? {
+        match self.broker.ask(Request::Count)? {
             (Answer::Counted(packets), _) => Ok(Reason::ALL.into_iter().zip(packets).collect()),
-            _ => Err(KernelError::keeper_gone("it mixed up its answers")),
+            _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
     }
 
@@ -230,12 +230,12 @@ impl Table {
 
     /// Takes everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
     pub fn give_up(&mut self) -> Result<(), KernelError> {
-        self.keeper.order(Request::GiveUp)
+        self.broker.order(Request::Rollback)
     }
 
     /// Takes the filter off every interface, and everything out of the kernel.
     pub fn remove(&mut self) -> Result<(), KernelError> {
-        self.keeper.order(Request::Remove)
+        self.broker.order(Request::Remove)
     }
 
     fn make_room(&mut self, needs: &Needs, wanted: &impl Wanted) -> Result<(), KernelError> {
@@ -244,7 +244,7 @@ impl Table {
         }
         if needs.networks && self.networks.is_none() {
             let generation = self.next_generation();
-            let window = self.keeper.make(MapName::Networks, generation, networks::WORDS)?;
+            let window = self.broker.make(MapName::Networks, generation, networks::WORDS)?;
             self.networks = Some((generation, window));
         }
         if needs.six > self.six.limit() {
@@ -287,7 +287,7 @@ impl Table {
         let mut geometry = geometry_for::<Addresses>(entries)?;
         loop {
             let table = Addresses::new(self.next_generation(), geometry);
-            self.addresses.build(table, &mut self.keeper)?;
+            self.addresses.build(table, &mut self.broker)?;
             if self.addresses.fill_all(held.iter().map(|&address| address.into())).is_empty() {
                 return Ok(());
             }
@@ -302,7 +302,7 @@ impl Table {
         loop {
             let table = SixTable::new(self.next_generation(), geometry, lengths.clone());
             let keys: Vec<_> = wanted.six().map(|prefix| table.key(prefix)).collect();
-            self.six.build(table, &mut self.keeper)?;
+            self.six.build(table, &mut self.broker)?;
             if keys.into_iter().all(|key| self.six.contains(key) || self.six.add(key).is_ok()) {
                 return Ok(());
             }
@@ -312,10 +312,10 @@ impl Table {
 
     /// Loads the judge for the tables as they now are, if it is not the one at work.
     fn prepare(&mut self) -> Result<(), KernelError> {
-        let shape = self.shape();
-        if self.published.as_ref() != Some(&shape) && self.ready.as_ref() != Some(&shape) {
-            self.keeper.order(Request::Prepare(shape.blueprint()))?;
-            self.ready = Some(shape);
+        let spec = self.spec();
+        if self.published.as_ref() != Some(&spec) && self.ready.as_ref() != Some(&spec) {
+            self.broker.order(Request::Prepare(spec.blueprint()))?;
+            self.ready = Some(spec);
         }
         Ok(())
     }
@@ -323,22 +323,22 @@ impl Table {
     /// Lets packets meet the judge for the tables as they now are.
     fn publish(&mut self) -> Result<(), KernelError> {
         self.prepare()?;
-        let Some(shape) = self.ready.take().filter(|ready| self.published.as_ref() != Some(ready)) else {
+        let Some(spec) = self.ready.take().filter(|ready| self.published.as_ref() != Some(ready)) else {
             return Ok(());
         };
-        self.keeper.order(Request::Publish)?;
+        self.broker.order(Request::Publish)?;
         if self.addresses.publish() {
             tell("ipv4 addresses", self.addresses.occupancy());
         }
         if self.six.publish() {
             tell("ipv6", self.six.occupancy());
         }
-        self.published = Some(shape);
+        self.published = Some(spec);
         Ok(())
     }
 
-    fn shape(&self) -> Shape {
-        Shape {
+    fn spec(&self) -> JudgeSpec {
+        JudgeSpec {
             enforce: self.enforce,
             networks: self.networks.as_ref().map(|(generation, _)| *generation),
             addresses: self.addresses.kind().copied(),

@@ -6,9 +6,9 @@ use aya::programs::{ProgramFd, Xdp};
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 
 use super::super::KernelError;
-use super::super::keeper::request::{Blueprint, MapUse};
 use super::debug::Lines;
 use super::pins::Pins;
+use super::request::{Blueprint, MapUse};
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
 

@@ -44,7 +44,7 @@ impl Line {
             beside.push(SendAncillaryMessage::ScmRights(std::slice::from_ref(descriptor)));
         }
         again(|| sendmsg(&self.0, &[IoSlice::new(&bytes)], &mut beside, SendFlags::NOSIGNAL))
-            .map_err(KernelError::keeper_gone)?;
+            .map_err(KernelError::broker_gone)?;
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl Line {
         let received = again(|| {
             recvmsg(&self.0, &mut [IoSliceMut::new(&mut bytes)], &mut beside, RecvFlags::CMSG_CLOEXEC)
         });
-        let length = received.map_err(KernelError::keeper_gone)?.bytes;
+        let length = received.map_err(KernelError::broker_gone)?.bytes;
         if length == 0 {
             return Ok(None);
         }
@@ -67,13 +67,13 @@ impl Line {
                 None
             }
         });
-        let message = serde_json::from_slice(&bytes[..length]).map_err(KernelError::keeper_gone)?;
+        let message = serde_json::from_slice(&bytes[..length]).map_err(KernelError::broker_gone)?;
         Ok(Some((message, descriptor)))
     }
 
     /// The next answer. There must be one.
     pub fn answer(&mut self) -> Result<(Answer, Option<OwnedFd>), KernelError> {
-        self.receive()?.ok_or_else(|| KernelError::keeper_gone("it has ended"))
+        self.receive()?.ok_or_else(|| KernelError::broker_gone("it has ended"))
     }
 }
 

@@ -1,14 +1,14 @@
-//! A table that packets read while it changes: no entry is ever missed, and no newcomer waits.
+//! A table that packets read while it changes: no entry is ever missed, and no pending entry waits.
 //!
-//! A newcomer that finds a free slot takes it by one store. Where others must move, and each of them from its first home
+//! A pending entry that finds a free slot takes it by one store. Where others must move, and each of them from its first home
 //! to its second, they are moved at once, from the free end: packets look into first homes first, so they meet everyone in
-//! one home or the other. Else the newcomer goes into the stash, where packets find it too, and waits for a batch:
+//! one home or the other. Else the pending entry goes into the stash, where packets find it too, and waits for a batch:
 //!
 //! 1. *copied*: paths are planned on an overlay, and every entry they move is copied into the stash;
 //! 2. a grace period later, *written*: the overlay is stored into the buckets, in any order;
-//! 3. another grace period later the copies and the newcomers leave the stash.
+//! 3. another grace period later the copies and the pending entries leave the stash.
 //!
-//! In between, newcomers take only slots that the overlay does not touch, and a removal reaches all three places.
+//! In between, pending entries take only slots that the overlay does not touch, and a removal reaches all three places.
 //! `advance` does one step; its caller waits for a grace period between calls.
 
 use std::collections::HashMap;
@@ -22,13 +22,13 @@ use filter_common::{Rest, WordsMut};
 
 use super::overlay::Overlay;
 
-/// The most newcomers in one batch. Each moves one or two others at the loads that tables reach, so that a batch
+/// The most pending entries in one batch. Each moves one or two others at the loads that tables reach, so that a batch
 /// fills a quarter of the stash.
-const MOST_NEWCOMERS: usize = 128;
+const MOST_PENDING: usize = 128;
 
 /// Buckets under running readers, behind their stashes.
 #[derive(Debug)]
-pub struct Live<S: Scheme, W> {
+pub struct Moving<S: Scheme, W> {
     table: Table<S, Rest<W>>,
     entries: u64,
     moves: u64,
@@ -47,11 +47,11 @@ enum Phase<K> {
 /// Who is in the stash for this batch's sake.
 #[derive(Debug)]
 struct Batch<K> {
-    newcomers: Vec<K>,
-    victims: Vec<Token>,
+    pending: Vec<K>,
+    displaced: Vec<Token>,
 }
 
-impl<S, W> Live<S, W>
+impl<S, W> Moving<S, W>
 where
     S: Scheme + Copy,
     S::Key: PartialEq,
@@ -132,8 +132,8 @@ where
             strike(&self.table, planned, key);
         }
         if let Phase::Copied(_, batch) | Phase::Written(batch) = &mut self.phase {
-            batch.newcomers.retain(|newcomer| *newcomer != key);
-            batch.victims.retain(|victim| *victim != token);
+            batch.pending.retain(|pending| *pending != key);
+            batch.displaced.retain(|displaced| *displaced != token);
         }
         self.table.remove(key);
         stash_of(&self.table, token).remove(token.bits);
@@ -146,18 +146,18 @@ where
         self.table.contains(key) || stash_of(&self.table, token).holds(token.bits)
     }
 
-    /// Newcomers that have no place in the buckets yet, for whoever rebuilds the table elsewhere.
+    /// Pending entries that have no place in the buckets yet, for whoever rebuilds the table elsewhere.
     pub fn unplaced(&self) -> impl Iterator<Item = S::Key> + '_ {
         let planned: &[S::Key] = match &self.phase {
-            Phase::Copied(_, batch) => &batch.newcomers,
+            Phase::Copied(_, batch) => &batch.pending,
             Phase::Calm | Phase::Written(_) => &[],
         };
         self.waiting.iter().chain(planned).copied()
     }
 
-    /// Do so many newcomers wait that more than a few at a time should wait for them?
+    /// Do so many pending entries wait that more than a few at a time should wait for them?
     pub fn is_crowded(&self) -> bool {
-        self.waiting.len() >= MOST_NEWCOMERS
+        self.waiting.len() >= MOST_PENDING
     }
 
     /// Is a batch under way, or due?
@@ -165,7 +165,7 @@ where
         !matches!(self.phase, Phase::Calm) || !self.waiting.is_empty()
     }
 
-    /// Are there newcomers for whom no batch can make room? Then the table must be rebuilt.
+    /// Are there pending entries for whom no batch can make room? Then the table must be rebuilt.
     pub fn is_stuck(&self) -> bool {
         matches!(self.phase, Phase::Calm) && !self.waiting.is_empty()
     }
@@ -176,7 +176,7 @@ where
             Phase::Calm => self.begin(),
             Phase::Copied(planned, batch) => {
                 planned.into_iter().for_each(|(word, value)| self.table.words().store(word, value));
-                self.moves += batch.victims.len() as u64;
+                self.moves += batch.displaced.len() as u64;
                 self.phase = Phase::Written(batch);
                 true
             }
@@ -191,17 +191,17 @@ where
     fn begin(&mut self) -> bool {
         let overlay = Overlay::new(self.table.words(), HashMap::new());
         let view = Table::new(*self.table.scheme(), self.table.geometry(), &overlay);
-        let mut batch = Batch { newcomers: Vec::new(), victims: Vec::new() };
+        let mut batch = Batch { pending: Vec::new(), displaced: Vec::new() };
         let mut left = Vec::new();
         for key in self.waiting.drain(..) {
-            if batch.newcomers.len() < MOST_NEWCOMERS && plan(&self.table, &view, key, &mut batch.victims) {
-                batch.newcomers.push(key);
+            if batch.pending.len() < MOST_PENDING && plan(&self.table, &view, key, &mut batch.displaced) {
+                batch.pending.push(key);
             } else {
                 left.push(key);
             }
         }
         self.waiting = left;
-        if batch.newcomers.is_empty() {
+        if batch.pending.is_empty() {
             return false;
         }
         self.phase = Phase::Copied(overlay.into_planned(), batch);
@@ -209,8 +209,8 @@ where
     }
 
     fn clear(&self, batch: &Batch<S::Key>) {
-        let newcomers = batch.newcomers.iter().map(|key| self.table.scheme().token(*key));
-        for token in newcomers.chain(batch.victims.iter().copied()) {
+        let pending = batch.pending.iter().map(|key| self.table.scheme().token(*key));
+        for token in pending.chain(batch.displaced.iter().copied()) {
             stash_of(&self.table, token).remove(token.bits);
         }
     }
@@ -240,7 +240,7 @@ fn plan<S: Scheme, W: WordsMut>(
     table: &Table<S, Rest<W>>,
     view: &Table<S, &Overlay<'_, Rest<W>>>,
     key: S::Key,
-    victims: &mut Vec<Token>,
+    displaced: &mut Vec<Token>,
 ) -> bool {
     if view.insert_free(key) {
         return true;
@@ -258,7 +258,7 @@ fn plan<S: Scheme, W: WordsMut>(
         }
         copied.push(token);
     }
-    victims.append(&mut copied);
+    displaced.append(&mut copied);
     path.writes().for_each(|(slot, code)| view.put(slot, code));
     true
 }

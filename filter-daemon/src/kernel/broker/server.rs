@@ -1,28 +1,21 @@
 //! The holder of the kernel: makes maps, loads programs, attaches them. Whatever needs a capability is in this room, and
 //! nothing in it reads what comes from the world.
 
-mod counters;
-mod debug;
-mod judge;
-pub mod leftovers;
-mod link;
-mod pins;
-mod root;
-mod storage;
-
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use super::keeper::request::{Answer, Request};
-use super::{KernelError, version};
+use super::super::{KernelError, version};
+use super::counters;
+use super::judge::Judge;
+use super::link::Links;
+use super::pins::Pins;
+use super::request::{Answer, Request};
+use super::root::Root;
+use super::storage;
 use crate::config::check_interface_name;
-use judge::Judge;
-use link::Links;
-use pins::Pins;
-use root::Root;
 
 /// Everything of one daemon's that is in the kernel.
-pub struct Holder {
+pub struct Server {
     pins: Pins,
     root: Root,
     links: Links,
@@ -32,7 +25,7 @@ pub struct Holder {
     found_at_work: bool,
 }
 
-impl Holder {
+impl Server {
     /// Opens the pins under `directory`, where a daemon before this one may have left a filter at work. That goes on
     /// until another is published.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
@@ -75,9 +68,9 @@ impl Holder {
             }
             Request::Whereabouts { interface } => Answer::Whereabouts(self.links.whereabouts(&interface)),
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
-            Request::SettleIn => Answer::Done,
-            Request::GiveUp if self.found_at_work => Answer::Done,
-            Request::GiveUp | Request::Remove => {
+            Request::DropPrivileges => Answer::Done,
+            Request::Rollback if self.found_at_work => Answer::Done,
+            Request::Rollback | Request::Remove => {
                 self.links.forget();
                 self.pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;
                 Answer::Done

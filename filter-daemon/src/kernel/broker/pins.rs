@@ -13,7 +13,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::unistd::geteuid;
 
 use super::super::KernelError;
-use super::super::keeper::request::MapName;
+use super::request::MapName;
 
 /// The directory of one daemon's pins.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Pins {
     }
 
     /// Lets the new root and its slot take the places of the old ones.
-    pub fn crown_root(&self, version: &str) -> io::Result<()> {
+    pub fn promote_root(&self, version: &str) -> io::Result<()> {
         fs::rename(self.new_next(), self.next())?;
         fs::rename(self.new_root(), self.root())?;
         self.set_root_version(version)

@@ -92,9 +92,9 @@ pub enum Request {
     /// How many packets met each reason?
     Count,
     /// Keep no more capabilities than attaching and changing tables take.
-    SettleIn,
+    DropPrivileges,
     /// Take everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
-    GiveUp,
+    Rollback,
     /// Take everything out of the kernel.
     Remove,
 }

@@ -79,7 +79,7 @@ impl Root {
             self.update(path).map_err(|error| KernelError::load_of("give a link the new root", &*error))
         })?;
         let version = format!("{:08x}", crc32fast::hash(OBJECT));
-        pins.crown_root(&version).map_err(|error| KernelError::load("pin the new root", error))?;
+        pins.promote_root(&version).map_err(|error| KernelError::load("pin the new root", error))?;
         info!("the filter of another version was replaced without a gap");
         Ok(())
     }
