@@ -29,7 +29,7 @@ impl Blocked {
     pub fn add(&mut self, addresses: impl IntoIterator<Item = u32>) {
         let addresses: Vec<u32> = addresses.into_iter().collect();
         self.listed.0.extend(&addresses);
-        let effects = Effects { entered: addresses.into_iter().map(host).collect(), ..Effects::default() };
+        let effects = Effects::blocking(addresses.into_iter().map(host).collect());
         self.reserve(self.listed.0.len() as u64);
         self.tables.apply(&effects, &self.listed).expect("there is room");
     }
@@ -37,7 +37,7 @@ impl Blocked {
     /// Takes one out.
     pub fn remove(&mut self, address: u32) {
         self.listed.0.remove(&address);
-        let effects = Effects { left: [host(address)].into_iter().collect(), ..Effects::default() };
+        let effects = Effects::unblocking([host(address)].into_iter().collect());
         self.tables.apply(&effects, &self.listed).expect("nothing is asked for");
     }
 

@@ -1,19 +1,47 @@
 //! What a change of the blocklist means for the filter.
 
-use super::Targets;
+use super::{Settings, Targets};
 
-/// Targets that enter the filter and targets that leave it. None is in both.
+/// What becomes different for packets: for each set, and in how all of them are judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
+    /// In the set of what is blocked.
+    pub block: SetEffects,
+    /// The settings from now on, if they change.
+    pub settings: Option<Settings>,
+}
+
+/// Targets that enter one set, and targets that leave it. None is in both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetEffects {
     /// Wanted by somebody now, and by nobody before.
     pub entered: Targets,
     /// Wanted by nobody now, and by somebody before.
     pub left: Targets,
+    /// In the set before and after, but now counted for another list.
+    pub relabelled: Targets,
 }
 
 impl Effects {
-    /// Nothing enters, nothing leaves.
+    /// These are blocked from now on.
+    pub fn blocking(entered: Targets) -> Self {
+        Self { block: SetEffects { entered, ..SetEffects::default() }, settings: None }
+    }
+
+    /// These are blocked no longer.
+    pub fn unblocking(left: Targets) -> Self {
+        Self { block: SetEffects { left, ..SetEffects::default() }, settings: None }
+    }
+
+    /// Nothing becomes different.
     pub fn is_empty(&self) -> bool {
-        self.entered.is_empty() && self.left.is_empty()
+        self.settings.is_none() && self.block.is_empty()
+    }
+}
+
+impl SetEffects {
+    /// Nothing enters, leaves or is counted for another list.
+    pub fn is_empty(&self) -> bool {
+        self.entered.is_empty() && self.left.is_empty() && self.relabelled.is_empty()
     }
 }

@@ -4,13 +4,14 @@
 //! target that several lists want leaves when the last one lets go.
 
 mod addresses;
-mod change;
 mod claims;
 mod cover;
 mod deadline;
 mod effect;
 mod lists;
 mod query;
+mod record;
+mod settings;
 mod targets;
 mod timestamp;
 
@@ -19,14 +20,15 @@ use std::collections::BTreeMap;
 use filter_common::target::Target;
 
 use addresses::Addresses;
-pub use change::Change;
 pub use claims::Claim;
 use claims::{ClaimsId, Registry};
 use cover::Cover;
 use deadline::Deadlines;
-pub use effect::Effects;
+pub use effect::{Effects, SetEffects};
 pub use lists::{Kind, List, ListId, Lists, TooManyLists};
 pub use query::Wish;
+pub use record::Record;
+pub use settings::Settings;
 use targets::Kept;
 pub use targets::Targets;
 pub use timestamp::Timestamp;
@@ -70,7 +72,7 @@ impl Blocklist {
         let after = self.registry.with(before, claim);
         self.set_claims(target, after);
         if before.is_none() {
-            effects.entered.push(target);
+            effects.block.entered.push(target);
         }
         true
     }
@@ -105,7 +107,7 @@ impl Blocklist {
             Some(after) => self.set_claims(target, after),
             None => {
                 self.forget(target);
-                effects.left.push(target);
+                effects.block.left.push(target);
             }
         }
         over.into_iter().map(|(list, _)| list).collect()
@@ -150,21 +152,21 @@ impl Blocklist {
     }
 
     /// Makes a change that was made before, at its time.
-    pub fn replay(&mut self, change: Change) -> Result<(), TooManyLists> {
+    pub fn replay(&mut self, change: Record) -> Result<(), TooManyLists> {
         let mut effects = Effects::default();
         match change {
-            Change::Want { list, since, until, note, targets } => {
+            Record::Want { list, since, until, note, targets } => {
                 // What was over by then is not extended.
                 self.expire(since);
                 let list = self.lists.get_or_make(&list, Kind::Live)?;
                 self.add_all(&targets, &Claim { list, since, until, note }, &mut effects);
             }
-            Change::Release { list, targets } => {
+            Record::Release { list, targets } => {
                 if let Some(list) = self.lists.find(&list) {
                     targets.iter().for_each(|target| _ = self.remove(target, list, &mut effects));
                 }
             }
-            Change::ReleaseAll { list } => {
+            Record::ReleaseAll { list } => {
                 if let Some(list) = self.lists.find(&list) {
                     self.release(list, &mut effects);
                 }
@@ -180,7 +182,7 @@ impl Blocklist {
             nets64: self.nets64.keys().copied().collect(),
             others: self.others.keys().copied().collect(),
         };
-        Effects { entered, left: Targets::default() }
+        Effects::blocking(entered)
     }
 
     /// When the next deadline is.

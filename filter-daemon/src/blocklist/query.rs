@@ -10,7 +10,7 @@ use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Change, Claim, ListId, Targets, Timestamp};
+use super::{Blocklist, Claim, ListId, Record, Targets, Timestamp};
 
 /// One list's wish for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Blocklist {
         after: Option<Target>,
         most: usize,
         keep: impl Fn(ListId) -> bool,
-    ) -> (Vec<Change>, Option<Target>) {
+    ) -> (Vec<Record>, Option<Target>) {
         let kept = |id| self.registry.claims(id).iter().filter(|claim| keep(claim.list));
         let page = self.all_after(after).filter(|(_, id)| kept(*id).next().is_some()).take(most);
         let (mut sets, mut last) = (BTreeMap::<ClaimsId, Targets>::new(), None);
@@ -113,7 +113,7 @@ impl Blocklist {
             last = Some(target);
         }
         let changes = sets.iter().flat_map(|(id, targets)| {
-            kept(*id).map(|Claim { list, since, until, note }| Change::Want {
+            kept(*id).map(|Claim { list, since, until, note }| Record::Want {
                 list: self.lists.get(*list).name.clone(),
                 since: *since,
                 until: *until,

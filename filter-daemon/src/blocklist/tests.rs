@@ -45,18 +45,18 @@ impl Story {
     }
 
     fn expire(&mut self, now: u32) -> Targets {
-        self.blocklist.expire(Timestamp::from_secs(now)).left
+        self.blocklist.expire(Timestamp::from_secs(now)).block.left
     }
 }
 
 #[test]
 fn a_target_leaves_when_the_last_list_lets_go() {
     let mut story = Story::new();
-    assert_eq!(story.add(0, "10.0.0.0/8", None).entered, targets(&["10.0.0.0/8"]));
+    assert_eq!(story.add(0, "10.0.0.0/8", None).block.entered, targets(&["10.0.0.0/8"]));
     assert!(story.add(1, "10.0.0.0/8", None).is_empty());
     assert!(story.remove(0, "10.0.0.0/8").is_empty());
     assert!(story.remove(0, "10.0.0.0/8").is_empty(), "it has let go already");
-    assert_eq!(story.remove(1, "10.0.0.0/8").left, targets(&["10.0.0.0/8"]));
+    assert_eq!(story.remove(1, "10.0.0.0/8").block.left, targets(&["10.0.0.0/8"]));
     assert!(!story.blocklist.contains(target("10.0.0.0/8")));
 }
 
@@ -96,11 +96,11 @@ fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
     let [one, two] = story.lists;
     let mut effects = Effects::default();
     story.blocklist.extend(&targets(&["192.0.2.1", "192.0.2.2"]), &wish(one, 1), &mut effects);
-    assert_eq!(effects.entered.len(), 2);
+    assert_eq!(effects.block.entered.len(), 2);
     let mut effects = Effects::default();
     story.blocklist.extend(&targets(&["192.0.2.2", "192.0.2.3"]), &wish(two, 2), &mut effects);
     story.blocklist.retain(one, &targets(&["192.0.2.1"]), &mut effects);
-    assert_eq!(effects, Effects { entered: targets(&["192.0.2.3"]), left: targets(&[]) });
+    assert_eq!(effects, Effects::blocking(targets(&["192.0.2.3"])));
 }
 
 #[test]
@@ -216,13 +216,13 @@ proptest! {
                 }
                 Step::Expire(now) => {
                     oracle.retain(|_, until| until.is_none_or(|until| until > now));
-                    Effects { left: story.expire(now), entered: Targets::default() }
+                    Effects::unblocking(story.expire(now))
                 }
             };
-            for target in effects.left.iter() {
+            for target in effects.block.left.iter() {
                 prop_assert!(filter.remove(&target), "{target} left without having been there");
             }
-            for target in effects.entered.iter() {
+            for target in effects.block.entered.iter() {
                 prop_assert!(filter.insert(target), "{target} entered twice");
             }
             let wanted: BTreeSet<_> = oracle.keys().map(|(number, _)| target(&word(*number))).collect();

@@ -49,7 +49,7 @@ impl Owner {
 
     /// Remembers how each file was found, and tells what the operator should know.
     fn note(&mut self, loaded: Loaded, effects: &Effects) -> Reloaded {
-        let (entered, left) = (effects.entered.len() as u64, effects.left.len() as u64);
+        let (entered, left) = (effects.block.entered.len() as u64, effects.block.left.len() as u64);
         let mut reloaded = Reloaded { entered, left, ..Reloaded::default() };
         let paths: Vec<_> = loaded.config.lists.iter().map(|list| list.path.clone()).collect();
         self.stamps.retain(|path, _| paths.contains(path));

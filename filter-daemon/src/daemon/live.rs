@@ -10,7 +10,7 @@ use tracing::{error, info, warn};
 use super::error::DaemonError;
 use super::owner::{Answer, Owner};
 use super::serve::DEFAULT_LIST;
-use crate::blocklist::{Blocklist, Change, Kind, Timestamp};
+use crate::blocklist::{Blocklist, Kind, Record, Timestamp};
 use crate::config::Config;
 use crate::control::wire::{self, Failure};
 use crate::journal::{Found, Journal, NotWritten};
@@ -63,8 +63,8 @@ pub fn restore(
 }
 
 /// A list that the configuration has taken the name of goes on in the default one.
-fn out_of_the_way(mut change: Change, config: &Config) -> Change {
-    let (Change::Want { list, .. } | Change::Release { list, .. } | Change::ReleaseAll { list }) =
+fn out_of_the_way(mut change: Record, config: &Config) -> Record {
+    let (Record::Want { list, .. } | Record::Release { list, .. } | Record::ReleaseAll { list }) =
         &mut change;
     if config.lists.iter().any(|taken| taken.name.as_str() == &**list) {
         *list = DEFAULT_LIST.into();

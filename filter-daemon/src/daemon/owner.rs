@@ -16,7 +16,7 @@ use super::live::{self, Carrying};
 use super::needs;
 use super::reload::{self, Loaded, Stamp};
 use super::shrink::Roominess;
-use crate::blocklist::{Blocklist, Change, Effects, Timestamp};
+use crate::blocklist::{Blocklist, Effects, Record, Timestamp};
 use crate::cli::Run;
 use crate::config::{Config, ConfigError, OnExit};
 use crate::control::{Call, Request, wire};
@@ -40,7 +40,7 @@ pub struct Owner {
     pub(super) looked: Instant,
     pub(super) journal: Journal,
     /// Changes that the journal has not been told yet.
-    pub(super) unsaved: Vec<Change>,
+    pub(super) unsaved: Vec<Record>,
     pub(super) carrying: Option<Carrying>,
     /// When the journal may be tried again after the disk has failed.
     pub(super) journal_retry: Instant,
@@ -254,7 +254,7 @@ impl Owner {
     fn expire(&mut self) {
         let effects = self.blocklist.expire(Timestamp::now());
         if !effects.is_empty() {
-            info!("{} expired", effects.left.len());
+            info!("{} expired", effects.block.left.len());
         }
         if let Err(error) = self.filter.apply(&effects, &self.blocklist) {
             error!("{error}");

@@ -10,7 +10,7 @@ use filter_common::target::Target;
 use filter_common::verdict::Verdict;
 
 use super::owner::Owner;
-use crate::blocklist::{Change, Claim, Effects, Kind, List, ListId, Targets, Timestamp, Wish};
+use crate::blocklist::{Claim, Effects, Kind, List, ListId, Record, Targets, Timestamp, Wish};
 use crate::control::wire::{self, Failure, Reply};
 use crate::control::{Family, Request};
 use crate::kernel::KernelError;
@@ -67,12 +67,12 @@ impl Owner {
         let mut effects = Effects::default();
         let changed = self.blocklist.extend(&targets, &claim, &mut effects);
         if let Err(error) = self.filter.apply(&effects, &self.blocklist) {
-            self.let_go_of(&effects.entered, list);
+            self.let_go_of(&effects.block.entered, list);
             return Err(kernel_failed(error));
         }
         let count = changed.len();
         let Claim { since, until, note, .. } = claim;
-        self.unsaved.push(Change::Want { list: self.name_of(list), since, until, note, targets: changed });
+        self.unsaved.push(Record::Want { list: self.name_of(list), since, until, note, targets: changed });
         Ok(Reply::Changed(summary(&targets, count, &effects)))
     }
 
@@ -90,10 +90,10 @@ impl Owner {
             lists.into_iter().for_each(|list| released.entry(list).or_default().push(target));
         }
         for (list, targets) in released {
-            self.unsaved.push(Change::Release { list: self.name_of(list), targets });
+            self.unsaved.push(Record::Release { list: self.name_of(list), targets });
         }
         self.filter.apply(&effects, &self.blocklist).map_err(kernel_failed)?;
-        let may_be_held = effects.left.len() < targets.len() || self.blocklist.has_prefixes();
+        let may_be_held = effects.block.left.len() < targets.len() || self.blocklist.has_prefixes();
         let held = targets.iter().filter(|_| may_be_held).filter_map(|target| self.held(target));
         let held = held.take(MOST_HELD).collect();
         Ok(Reply::Changed(wire::Changed { held, ..summary(&targets, changed, &effects) }))
@@ -114,10 +114,10 @@ impl Owner {
         let mut effects = Effects::default();
         for list in lists {
             self.blocklist.release(list, &mut effects);
-            self.unsaved.push(Change::ReleaseAll { list: self.name_of(list) });
+            self.unsaved.push(Record::ReleaseAll { list: self.name_of(list) });
         }
         self.filter.apply(&effects, &self.blocklist).map_err(kernel_failed)?;
-        let left = effects.left.len() as u64;
+        let left = effects.block.left.len() as u64;
         Ok(Reply::Changed(wire::Changed { named: held, changed: held, left, ..wire::Changed::default() }))
     }
 
@@ -206,8 +206,8 @@ fn summary(targets: &Targets, changed: usize, effects: &Effects) -> wire::Change
     wire::Changed {
         named: targets.len() as u64,
         changed: changed as u64,
-        entered: effects.entered.len() as u64,
-        left: effects.left.len() as u64,
+        entered: effects.block.entered.len() as u64,
+        left: effects.block.left.len() as u64,
         held: Vec::new(),
     }
 }

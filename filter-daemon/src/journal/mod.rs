@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::blocklist::Change;
+use crate::blocklist::Record;
 use store::Store;
 use writer::{Order, Writer};
 
@@ -35,7 +35,7 @@ pub struct Journal {
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
     /// Changes that nobody waits for, and when they are handed on.
-    soon: Vec<Change>,
+    soon: Vec<Record>,
     due: Option<Instant>,
     is_behind: Arc<AtomicBool>,
     written: u64,
@@ -104,7 +104,7 @@ impl Journal {
     /// then nothing that is written to it succeeds.
     pub fn open(
         directory: &Path,
-        take: &mut dyn FnMut(Change),
+        take: &mut dyn FnMut(Record),
     ) -> Result<(Self, Found, Option<JournalError>), JournalError> {
         match Store::open(directory, take) {
             Ok((store, found)) => {
@@ -139,13 +139,13 @@ impl Journal {
     }
 
     /// Writes these changes, together with whatever others come meanwhile, and then tells `done`.
-    pub fn write(&mut self, changes: Vec<Change>, done: Done) {
+    pub fn write(&mut self, changes: Vec<Record>, done: Done) {
         self.count(&changes);
         self.order(Order::Write(changes, done));
     }
 
     /// Writes these changes within milliseconds, and in any case before what is ordered later. Nobody is told.
-    pub fn write_soon(&mut self, changes: Vec<Change>) {
+    pub fn write_soon(&mut self, changes: Vec<Record>) {
         self.count(&changes);
         self.soon.extend(changes);
         self.due.get_or_insert_with(|| Instant::now() + SOON);
@@ -186,7 +186,7 @@ impl Journal {
         self.is_behind.load(Ordering::Relaxed)
     }
 
-    fn count(&mut self, changes: &[Change]) {
+    fn count(&mut self, changes: &[Record]) {
         self.written += changes.iter().map(|change| change.len().max(1) as u64).sum::<u64>();
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Target};
 
-use crate::blocklist::{Change, Targets, Timestamp};
+use crate::blocklist::{Record, Targets, Timestamp};
 
 const WANT: u8 = 1;
 const RELEASE: u8 = 2;
@@ -18,7 +18,7 @@ const RELEASE_ALL: u8 = 3;
 pub struct Damaged;
 
 /// The row of these changes.
-pub fn encode(changes: &[Change]) -> Vec<u8> {
+pub fn encode(changes: &[Record]) -> Vec<u8> {
     let mut row = vec![0; 4];
     changes.iter().for_each(|change| put_change(&mut row, change));
     let sum = crc32fast::hash(&row[4..]);
@@ -27,7 +27,7 @@ pub fn encode(changes: &[Change]) -> Vec<u8> {
 }
 
 /// The changes of this row.
-pub fn decode(row: &[u8]) -> Result<Vec<Change>, Damaged> {
+pub fn decode(row: &[u8]) -> Result<Vec<Record>, Damaged> {
     let (sum, mut rest) = row.split_first_chunk::<4>().ok_or(Damaged)?;
     if crc32fast::hash(rest) != u32::from_le_bytes(*sum) {
         return Err(Damaged);
@@ -39,9 +39,9 @@ pub fn decode(row: &[u8]) -> Result<Vec<Change>, Damaged> {
     Ok(changes)
 }
 
-fn put_change(row: &mut Vec<u8>, change: &Change) {
+fn put_change(row: &mut Vec<u8>, change: &Record) {
     match change {
-        Change::Want { list, since, until, note, targets } => {
+        Record::Want { list, since, until, note, targets } => {
             row.push(WANT);
             put_text(row, list);
             put_number(row, since.secs() as u32);
@@ -49,12 +49,12 @@ fn put_change(row: &mut Vec<u8>, change: &Change) {
             put_text(row, note.as_deref().unwrap_or_default());
             put_targets(row, targets);
         }
-        Change::Release { list, targets } => {
+        Record::Release { list, targets } => {
             row.push(RELEASE);
             put_text(row, list);
             put_targets(row, targets);
         }
-        Change::ReleaseAll { list } => {
+        Record::ReleaseAll { list } => {
             row.push(RELEASE_ALL);
             put_text(row, list);
         }
@@ -89,7 +89,7 @@ fn put_targets(row: &mut Vec<u8>, targets: &Targets) {
     }
 }
 
-fn change(rest: &mut &[u8]) -> Option<Change> {
+fn change(rest: &mut &[u8]) -> Option<Record> {
     let [kind] = take(rest)?;
     let list: Arc<str> = text(rest)?.into();
     Some(match kind {
@@ -97,10 +97,10 @@ fn change(rest: &mut &[u8]) -> Option<Change> {
             let since = Timestamp::from_secs(number(rest)?);
             let until = Some(number(rest)?).filter(|until| *until != 0).map(Timestamp::from_secs);
             let note = Some(text(rest)?).filter(|note| !note.is_empty()).map(Arc::from);
-            Change::Want { list, since, until, note, targets: targets(rest)? }
+            Record::Want { list, since, until, note, targets: targets(rest)? }
         }
-        RELEASE => Change::Release { list, targets: targets(rest)? },
-        RELEASE_ALL => Change::ReleaseAll { list },
+        RELEASE => Record::Release { list, targets: targets(rest)? },
+        RELEASE_ALL => Record::ReleaseAll { list },
         _ => return None,
     })
 }
@@ -155,17 +155,17 @@ mod tests {
         prop::collection::vec(prop_oneof![four, six], 0..20).prop_map(|targets| targets.into_iter().collect())
     }
 
-    fn any_change() -> impl Strategy<Value = Change> {
+    fn any_change() -> impl Strategy<Value = Record> {
         let list = || "[a-z]{1,32}".prop_map(Arc::from);
         let moment = || (1..=u32::MAX).prop_map(Timestamp::from_secs);
         let note = prop::option::of("\\PC{1,80}".prop_map(Arc::from));
         let want = (list(), moment(), prop::option::of(moment()), note, any_targets()).prop_map(
-            |(list, since, until, note, targets)| Change::Want { list, since, until, note, targets },
+            |(list, since, until, note, targets)| Record::Want { list, since, until, note, targets },
         );
         prop_oneof![
             want,
-            (list(), any_targets()).prop_map(|(list, targets)| Change::Release { list, targets }),
-            list().prop_map(|list| Change::ReleaseAll { list }),
+            (list(), any_targets()).prop_map(|(list, targets)| Record::Release { list, targets }),
+            list().prop_map(|list| Record::ReleaseAll { list }),
         ]
     }
 

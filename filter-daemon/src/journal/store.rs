@@ -12,7 +12,7 @@ use redb::{
 
 use super::record;
 use super::{Found, JournalError, NotWritten};
-use crate::blocklist::Change;
+use crate::blocklist::Record;
 
 const FILE: &str = "live.redb";
 
@@ -35,7 +35,7 @@ pub struct Store {
 impl Store {
     /// Opens the file in `directory`, made if it is not there, and hands every change in it to `take` in the order in
     /// which they were made. A damaged file is set aside, and a new one takes its place.
-    pub fn open(directory: &Path, take: &mut dyn FnMut(Change)) -> Result<(Self, Found), JournalError> {
+    pub fn open(directory: &Path, take: &mut dyn FnMut(Record)) -> Result<(Self, Found), JournalError> {
         let failed = |source| JournalError::Directory { path: directory.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
         let path = directory.join(FILE);
@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// Writes one row; it is on the disk when this returns.
-    pub fn append(&mut self, changes: &[Change]) -> Result<(), NotWritten> {
+    pub fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten> {
         let (row, number) = (record::encode(changes), self.next);
         self.write(|rows| rows.insert(number, &*row).map(drop))?;
         self.next += 1;
@@ -91,13 +91,13 @@ impl Store {
     }
 
     /// Reads everything. redb means to tell of damage, but panics at some of it.
-    fn read(&mut self, take: &mut dyn FnMut(Change)) -> Result<Found, Unusable> {
+    fn read(&mut self, take: &mut dyn FnMut(Record)) -> Result<Found, Unusable> {
         let read = panic::catch_unwind(AssertUnwindSafe(|| self.read_unguarded(take)));
         read.unwrap_or_else(|_| Err(Unusable::Damaged("its pages contradict each other".to_owned())))
     }
 
     /// What one row says is lost with it, not with its neighbours.
-    fn read_unguarded(&mut self, take: &mut dyn FnMut(Change)) -> Result<Found, Unusable> {
+    fn read_unguarded(&mut self, take: &mut dyn FnMut(Record)) -> Result<Found, Unusable> {
         let mut database = open(&self.path).map_err(|error| Unusable::new(&self.path, error))?;
         // Unless it says so itself, a page that is not what was written would be found in the middle of a change.
         database.check_integrity().map_err(|error| Unusable::new(&self.path, error))?;
@@ -118,7 +118,7 @@ impl Store {
         &mut self,
         database: &Database,
         found: &mut Found,
-        take: &mut dyn FnMut(Change),
+        take: &mut dyn FnMut(Record),
     ) -> Result<(), redb::Error> {
         let transaction = database.begin_write()?;
         {

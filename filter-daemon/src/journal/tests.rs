@@ -9,16 +9,16 @@ use tempfile::TempDir;
 use super::*;
 use crate::blocklist::{Targets, Timestamp};
 
-fn want(list: &str, words: &[&str]) -> Change {
+fn want(list: &str, words: &[&str]) -> Record {
     let targets: Targets = words.iter().map(|word| word.parse().unwrap()).collect();
-    Change::Want { list: list.into(), since: Timestamp::from_secs(7), until: None, note: None, targets }
+    Record::Want { list: list.into(), since: Timestamp::from_secs(7), until: None, note: None, targets }
 }
 
-fn release(list: &str) -> Change {
-    Change::ReleaseAll { list: list.into() }
+fn release(list: &str) -> Record {
+    Record::ReleaseAll { list: list.into() }
 }
 
-fn open(directory: &TempDir) -> (Journal, Vec<Change>, Found) {
+fn open(directory: &TempDir) -> (Journal, Vec<Record>, Found) {
     let mut changes = Vec::new();
     let (journal, found, refused) =
         Journal::open(directory.path(), &mut |change| changes.push(change)).unwrap();
@@ -33,7 +33,7 @@ fn wait(order: impl FnOnce(Done)) -> Result<(), NotWritten> {
     written.recv().unwrap()
 }
 
-fn write(journal: &mut Journal, changes: Vec<Change>) {
+fn write(journal: &mut Journal, changes: Vec<Record>) {
     wait(|done| journal.write(changes, done)).unwrap();
 }
 
@@ -136,7 +136,7 @@ fn a_damaged_file_is_set_aside_and_a_new_one_begun() {
 fn no_damaged_byte_is_believed() {
     let original = TempDir::new().unwrap();
     let (mut journal, ..) = open(&original);
-    let written: Vec<Change> = (0..20).map(|host| want("manual", &[&format!("192.0.2.{host}")])).collect();
+    let written: Vec<Record> = (0..20).map(|host| want("manual", &[&format!("192.0.2.{host}")])).collect();
     written.iter().for_each(|change| write(&mut journal, vec![change.clone()]));
     drop(journal);
     let bytes = fs::read(original.path().join("live.redb")).unwrap();

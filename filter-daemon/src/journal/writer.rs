@@ -8,7 +8,7 @@ use tracing::{error, info};
 
 use super::store::Store;
 use super::{Done, NotWritten};
-use crate::blocklist::Change;
+use crate::blocklist::Record;
 
 /// Targets in one row; more go into the next.
 const MOST_TARGETS: usize = 1 << 18;
@@ -16,7 +16,7 @@ const MOST_TARGETS: usize = 1 << 18;
 /// What the thread is told to do, in this order.
 pub enum Order {
     /// Write these, and then tell.
-    Write(Vec<Change>, Done),
+    Write(Vec<Record>, Done),
     /// What is written from here on makes all rows before it superfluous.
     Mark,
     /// Remove the rows before the mark, and then tell.
@@ -54,14 +54,14 @@ impl Writer {
     }
 
     /// Writes these changes and all that wait behind them. Returns the order that ended the group, if one did.
-    fn write(&mut self, mut changes: Vec<Change>, done: Done) -> Option<Order> {
+    fn write(&mut self, mut changes: Vec<Record>, done: Done) -> Option<Order> {
         let mut told = vec![done];
-        let mut targets: usize = changes.iter().map(Change::len).sum();
+        let mut targets: usize = changes.iter().map(Record::len).sum();
         let mut ahead = None;
         while targets < MOST_TARGETS {
             match self.orders.try_recv() {
                 Ok(Order::Write(more, done)) => {
-                    targets += more.iter().map(Change::len).sum::<usize>();
+                    targets += more.iter().map(Record::len).sum::<usize>();
                     changes.extend(more);
                     told.push(done);
                 }

@@ -41,9 +41,9 @@ impl Filterd {
     pub fn blocking(feature: Feature, entries: u32, stage: &Stage<'_>) -> Result<Self> {
         let home = Home::new();
         let mut filter = Filter::open(home.pins())?;
-        let effects = Effects { entered: targets(feature, entries), ..Effects::default() };
+        let effects = Effects::blocking(targets(feature, entries));
         let nobody = Blocklist::default();
-        filter.reserve(&needs::with(&nobody, effects.entered.iter()), &nobody)?;
+        filter.reserve(&needs::with(&nobody, effects.block.entered.iter()), &nobody)?;
         filter.enforce(feature != Feature::Counting);
         filter.apply(&effects, &nobody)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;

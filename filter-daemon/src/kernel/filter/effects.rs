@@ -18,7 +18,7 @@ impl Filter {
     /// Whoever enters is in before anybody leaves: an address may be covered by one target first and by another then.
     pub fn apply(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
         let may_be_there = wanted.has_long_prefixes();
-        let entered = &effects.entered;
+        let entered = &effects.block.entered;
         self.enter_addresses(&entered.addresses, may_be_there)?;
         for nets in entered.nets64.chunks(AT_ONCE) {
             self.six.prefetch(nets.iter().map(|net| Key6::Net64(*net)));
@@ -31,9 +31,9 @@ impl Filter {
     }
 
     fn let_go(&mut self, effects: &Effects, wanted: &impl Wanted) {
-        let left = &effects.left;
+        let left = &effects.block.left;
         // Asking for each takes longer than all the rest.
-        let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
+        let may_be_wanted = wanted.has_long_prefixes() || !effects.block.entered.is_empty();
         for addresses in left.addresses.chunks(AT_ONCE) {
             self.addresses.prefetch(addresses.iter().map(|address| u64::from(*address)));
             let unwanted =

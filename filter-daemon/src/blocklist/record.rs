@@ -6,7 +6,7 @@ use super::{Targets, Timestamp};
 
 /// One change of one live list, named rather than numbered: numbers last only as long as the daemon runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum Record {
     /// The list wants these targets blocked.
     Want {
         /// Its name.
@@ -34,7 +34,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl Record {
     /// How many targets it names.
     pub fn len(&self) -> usize {
         match self {
