@@ -18,11 +18,13 @@ pub struct Addresses {
     len: usize,
 }
 
-/// The addresses with one first half.
+/// The addresses with one first half. One that is taken out leaves its place behind, without claims, until half of all places
+/// are such: to close each gap at once would take a long run of addresses its square.
 #[derive(Debug, Default)]
 struct Shelf {
     seconds: Vec<u16>,
-    claims: Vec<ClaimsId>,
+    claims: Vec<Option<ClaimsId>>,
+    gaps: usize,
 }
 
 impl Default for Addresses {
@@ -41,7 +43,7 @@ impl Addresses {
     pub fn get(&self, address: u32) -> Option<ClaimsId> {
         let (first, second) = halves(address);
         let shelf = self.shelves[first].as_ref()?;
-        shelf.seconds.binary_search(&second).ok().map(|at| shelf.claims[at])
+        shelf.seconds.binary_search(&second).ok().and_then(|at| shelf.claims[at])
     }
 
     /// Brings the shelves of these near. To search them already would be to wait for each.
@@ -58,10 +60,14 @@ impl Addresses {
         let (first, second) = halves(address);
         let shelf = self.shelves[first].get_or_insert_default();
         match shelf.seconds.binary_search(&second) {
-            Ok(at) => shelf.claims[at] = claims,
+            Ok(at) => {
+                let was_gap = shelf.claims[at].replace(claims).is_none();
+                shelf.gaps -= usize::from(was_gap);
+                self.len += usize::from(was_gap);
+            }
             Err(at) => {
                 shelf.seconds.insert(at, second);
-                shelf.claims.insert(at, claims);
+                shelf.claims.insert(at, Some(claims));
                 self.len += 1;
             }
         }
@@ -72,11 +78,15 @@ impl Addresses {
         let (first, second) = halves(address);
         let Some(shelf) = &mut self.shelves[first] else { return };
         let Ok(at) = shelf.seconds.binary_search(&second) else { return };
-        shelf.seconds.remove(at);
-        shelf.claims.remove(at);
+        if shelf.claims[at].take().is_none() {
+            return;
+        }
         self.len -= 1;
-        if shelf.seconds.is_empty() {
+        shelf.gaps += 1;
+        if shelf.gaps == shelf.seconds.len() {
             self.shelves[first] = None;
+        } else if shelf.gaps > shelf.seconds.len() / 2 {
+            shelf.close_gaps();
         }
     }
 
@@ -94,7 +104,7 @@ impl Addresses {
                 let skip = shelf.map_or(0, |shelf| {
                     if at == first { shelf.seconds.partition_point(|other| *other < second) } else { 0 }
                 });
-                shelf.into_iter().flat_map(move |shelf| shelf.entries(at).skip(skip))
+                shelf.into_iter().flat_map(move |shelf| shelf.entries(at, skip))
             })
         })
     }
@@ -106,9 +116,17 @@ impl Addresses {
 }
 
 impl Shelf {
-    fn entries(&self, first: usize) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
-        let seconds = self.seconds.iter().map(move |second| (first as u32) << 16 | u32::from(*second));
-        seconds.zip(self.claims.iter().copied())
+    fn entries(&self, first: usize, skip: usize) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
+        let seconds =
+            self.seconds[skip..].iter().map(move |second| (first as u32) << 16 | u32::from(*second));
+        seconds.zip(&self.claims[skip..]).filter_map(|(address, claims)| Some((address, (*claims)?)))
+    }
+
+    fn close_gaps(&mut self) {
+        let mut claims = self.claims.iter();
+        self.seconds.retain(|_| claims.next().is_some_and(Option::is_some));
+        self.claims.retain(Option::is_some);
+        self.gaps = 0;
     }
 }
 

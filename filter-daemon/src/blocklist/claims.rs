@@ -3,18 +3,19 @@
 //! The million addresses of one list share one entry here, and cost four bytes each beside the address.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::{ListId, Timestamp};
 
-/// One list's wish for a target.
+/// What one list says of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// The list.
     pub list: ListId,
     /// Since when.
     pub since: Timestamp,
-    /// Until when; for good if none.
+    /// Until when; permanent if none.
     pub until: Option<Timestamp>,
     /// Why, in the words of whoever added it.
     pub note: Option<Arc<str>>,
@@ -41,9 +42,20 @@ impl Claim {
     }
 }
 
-/// Number of a set of claims in the [`Registry`].
+/// Number of a set of claims in the [`Registry`]; never zero, so that none at all takes no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ClaimsId(u32);
+pub struct ClaimsId(NonZeroU32);
+
+impl ClaimsId {
+    fn at(at: usize) -> Self {
+        let number = u32::try_from(at + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("there are fewer sets than targets"))
+    }
+
+    const fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// Every set of claims in use, each once.
 #[derive(Debug, Default)]
@@ -71,12 +83,12 @@ impl Registry {
     /// Two different numbers.
     #[cfg(test)]
     pub fn two_sets() -> [ClaimsId; 2] {
-        [ClaimsId(1), ClaimsId(2)]
+        [ClaimsId::at(0), ClaimsId::at(1)]
     }
 
     /// The claims of this set, one a list.
     pub fn claims(&self, id: ClaimsId) -> &[Claim] {
-        &self.sets[id.0 as usize].claims
+        &self.sets[id.index()].claims
     }
 
     /// The claim of `list` in this set.
@@ -102,8 +114,8 @@ impl Registry {
         let others = before.map(|id| self.claims(id)).unwrap_or_default();
         let mut claims: Vec<Claim> =
             others.iter().filter(|other| other.list != claim.list).cloned().collect();
-        claims.push(claim.clone());
-        claims.sort_by_key(|claim| claim.list);
+        let at = claims.partition_point(|other| other.list < claim.list);
+        claims.insert(at, claim.clone());
         let after = self.enter(claims.into());
         self.last = Some((before, claim, after));
         after
@@ -120,7 +132,7 @@ impl Registry {
 
     /// So many more use this set.
     pub fn share(&mut self, id: ClaimsId, more: u32) {
-        self.sets[id.0 as usize].users += more;
+        self.sets[id.index()].users += more;
     }
 
     fn enter(&mut self, claims: Arc<[Claim]>) -> ClaimsId {
@@ -131,12 +143,12 @@ impl Registry {
         let set = Set { claims: claims.clone(), users: 1 };
         let id = match self.unused.pop() {
             Some(id) => {
-                self.sets[id.0 as usize] = set;
+                self.sets[id.index()] = set;
                 id
             }
             None => {
                 self.sets.push(set);
-                ClaimsId(u32::try_from(self.sets.len() - 1).expect("there are fewer sets than targets"))
+                ClaimsId::at(self.sets.len() - 1)
             }
         };
         self.known.insert(claims, id);
@@ -144,7 +156,7 @@ impl Registry {
     }
 
     fn leave(&mut self, id: ClaimsId) {
-        let set = &mut self.sets[id.0 as usize];
+        let set = &mut self.sets[id.index()];
         set.users -= 1;
         if set.users == 0 {
             let claims = std::mem::take(&mut set.claims);

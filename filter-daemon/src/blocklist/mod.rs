@@ -1,39 +1,53 @@
 //! The truth: which targets are wanted blocked, by which lists, since when and until when. Pure: no I/O, no clock.
 //!
-//! Lists change here and nowhere else. Each change tells its effects: the targets that enter or leave the filter. A
-//! target that several lists want leaves when the last one lets go.
+//! It changes by [`Blocklist::apply`] and nowhere else. A change tells its effects: the targets that enter or leave the
+//! filter. A target that several lists want leaves when the last one releases it.
 
 mod addresses;
+mod apply;
+mod change;
 mod claims;
 mod cover;
 mod deadline;
+mod difference;
 mod effect;
-mod lists;
+mod list;
+mod page;
 mod query;
 mod record;
+mod replay;
 mod settings;
 mod targets;
 mod timestamp;
+mod undo;
 
 use std::collections::BTreeMap;
 
 use filter_common::target::Target;
 
 use addresses::Addresses;
+pub use apply::{Applied, Refusal};
+pub use change::{Change, From};
 pub use claims::Claim;
 use claims::{ClaimsId, Registry};
 use cover::Cover;
 use deadline::Deadlines;
+pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
-pub use lists::{Kind, List, ListId, Lists, TooManyLists};
-pub use query::Wish;
+pub use list::{
+    CONFIG_LIST, DEFAULT_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp,
+    TooManyLists,
+};
+pub use page::PAGE;
+pub use query::NamedClaim;
 pub use record::Record;
 pub use settings::Settings;
 use targets::Kept;
 pub use targets::Targets;
 pub use timestamp::Timestamp;
+pub use undo::Undo;
 
-/// Everything that is wanted blocked.
+/// Everything that is wanted blocked, and how packets are to be judged.
 #[derive(Debug, Default)]
 pub struct Blocklist {
     addresses: Addresses,
@@ -43,6 +57,7 @@ pub struct Blocklist {
     registry: Registry,
     deadlines: Deadlines,
     lists: Lists,
+    settings: Settings,
 }
 
 impl Blocklist {
@@ -51,128 +66,14 @@ impl Blocklist {
         &self.lists
     }
 
-    /// The same, to make new ones.
+    /// The same, to note what is known of them beside their entries.
     pub fn lists_mut(&mut self) -> &mut Lists {
         &mut self.lists
     }
 
-    /// A list wants `target` blocked. Wanting it again extends, and never shortens. True if that changed anything.
-    pub fn add(&mut self, target: Target, claim: Claim, effects: &mut Effects) -> bool {
-        let before = self.claims_of(target);
-        let known = before.and_then(|id| self.registry.of(id, claim.list)).cloned();
-        let claim = match &known {
-            Some(known) if claim.adds_nothing_to(known) => return false,
-            Some(known) => known.extended_by(claim),
-            None => claim,
-        };
-        self.move_deadline(target, claim.list, known.as_ref().and_then(|known| known.until), claim.until);
-        if known.is_none() {
-            self.lists.count(claim.list, 1);
-        }
-        let after = self.registry.with(before, claim);
-        self.set_claims(target, after);
-        if before.is_none() {
-            effects.block.entered.push(target);
-        }
-        true
-    }
-
-    /// `list` no longer wants `target`. True if it did.
-    pub fn remove(&mut self, target: Target, list: ListId, effects: &mut Effects) -> bool {
-        !self.remove_from(target, |other, _| other == list, effects).is_empty()
-    }
-
-    /// No list for which `lets_go` holds wants `target` any longer. Tells which did.
-    pub fn remove_from(
-        &mut self,
-        target: Target,
-        lets_go: impl Fn(ListId, &List) -> bool,
-        effects: &mut Effects,
-    ) -> Vec<ListId> {
-        let Some(before) = self.claims_of(target) else { return Vec::new() };
-        let claims = self
-            .registry
-            .claims(before)
-            .iter()
-            .filter(|claim| lets_go(claim.list, self.lists.get(claim.list)));
-        let over: Vec<_> = claims.map(|claim| (claim.list, claim.until)).collect();
-        let mut rest = Some(before);
-        for &(list, until) in &over {
-            self.move_deadline(target, list, until, None);
-            self.lists.count(list, -1);
-            rest = rest.and_then(|id| self.registry.without(id, list));
-        }
-        match rest {
-            Some(after) if after == before => {}
-            Some(after) => self.set_claims(target, after),
-            None => {
-                self.forget(target);
-                effects.block.left.push(target);
-            }
-        }
-        over.into_iter().map(|(list, _)| list).collect()
-    }
-
-    /// A list wants all these targets, whatever else it wants. Tells for which of them that changed anything.
-    pub fn extend(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) -> Targets {
-        self.prefetch(targets);
-        let mut changed = Targets::default();
-        for target in targets.iter() {
-            if self.add(target, claim.clone(), effects) {
-                changed.push(target);
-            }
-        }
-        changed
-    }
-
-    /// The same for lists so long that what changed would be told in vain.
-    pub fn add_all(&mut self, targets: &Targets, claim: &Claim, effects: &mut Effects) {
-        targets.iter().for_each(|target| _ = self.add(target, claim.clone(), effects));
-    }
-
-    /// `list` wants none but these, all of which it wants already.
-    pub fn retain(&mut self, list: ListId, targets: &Targets, effects: &mut Effects) {
-        if self.lists.get(list).targets > targets.len() as u64 {
-            self.remove_all(list, |target| !targets.contains(target), effects);
-        }
-    }
-
-    /// `list` lets go of everything.
-    pub fn release(&mut self, list: ListId, effects: &mut Effects) {
-        self.remove_all(list, |_| true, effects);
-    }
-
-    /// Lets go of everything whose time is over at `now`.
-    pub fn expire(&mut self, now: Timestamp) -> Effects {
-        let mut effects = Effects::default();
-        while let Some((target, list)) = self.deadlines.first_over(now) {
-            self.remove(target, list, &mut effects);
-        }
-        effects
-    }
-
-    /// Makes a change that was made before, at its time.
-    pub fn replay(&mut self, change: Record) -> Result<(), TooManyLists> {
-        let mut effects = Effects::default();
-        match change {
-            Record::Want { list, since, until, note, targets } => {
-                // What was over by then is not extended.
-                self.expire(since);
-                let list = self.lists.get_or_make(&list, Kind::Live)?;
-                self.add_all(&targets, &Claim { list, since, until, note }, &mut effects);
-            }
-            Record::Release { list, targets } => {
-                if let Some(list) = self.lists.find(&list) {
-                    targets.iter().for_each(|target| _ = self.remove(target, list, &mut effects));
-                }
-            }
-            Record::ReleaseAll { list } => {
-                if let Some(list) = self.lists.find(&list) {
-                    self.release(list, &mut effects);
-                }
-            }
-        }
-        Ok(())
+    /// How packets are to be judged.
+    pub fn settings(&self) -> Settings {
+        self.settings
     }
 
     /// Everything that is wanted, as if it entered now.
@@ -182,7 +83,7 @@ impl Blocklist {
             nets64: self.nets64.keys().copied().collect(),
             others: self.others.keys().copied().collect(),
         };
-        Effects::blocking(entered)
+        Effects { settings: Some(self.settings), ..Effects::blocking(entered) }
     }
 
     /// When the next deadline is.
@@ -190,16 +91,49 @@ impl Blocklist {
         self.deadlines.next()
     }
 
-    fn remove_all(&mut self, list: ListId, is_over: impl Fn(Target) -> bool, effects: &mut Effects) {
-        let over: Targets = self.targets_of(list).filter(|target| is_over(*target)).collect();
-        for target in over.iter() {
-            self.remove(target, list, effects);
-        }
+    /// Brings near what is kept of these, since it will be wanted soon: memory is waited for once, not once for each.
+    fn prefetch(&self, targets: &Targets) {
+        self.addresses.prefetch(&targets.addresses);
     }
 
-    /// Brings near what is kept of these, since it will be wanted soon: memory is waited for once, not once for each.
-    pub fn prefetch(&self, targets: &Targets) {
-        self.addresses.prefetch(&targets.addresses);
+    /// What `list` says of `target` becomes this. Tells what it said before.
+    fn exchange(
+        &mut self,
+        target: Target,
+        list: ListId,
+        claim: Option<Claim>,
+        effects: &mut SetEffects,
+    ) -> Option<Claim> {
+        let before = self.claims_of(target);
+        let known = before.and_then(|id| self.registry.of(id, list)).cloned();
+        if known == claim {
+            return known;
+        }
+        let until = |claim: &Option<Claim>| claim.as_ref().and_then(|claim| claim.until);
+        self.move_deadline(target, list, until(&known), until(&claim));
+        self.lists.count(list, i64::from(claim.is_some()) - i64::from(known.is_some()));
+        let after = match claim {
+            Some(claim) => Some(self.registry.with(before, claim)),
+            None => before.and_then(|id| self.registry.without(id, list)),
+        };
+        match (before, after) {
+            (None, Some(after)) => {
+                self.set_claims(target, after);
+                effects.entered.push(target);
+            }
+            (Some(_), None) => {
+                self.forget(target);
+                effects.left.push(target);
+            }
+            (Some(_), Some(after)) => self.set_claims(target, after),
+            (None, None) => {}
+        }
+        known
+    }
+
+    /// What `list` says of `target`.
+    fn claim_of(&self, target: Target, list: ListId) -> Option<&Claim> {
+        self.claims_of(target).and_then(|id| self.registry.of(id, list))
     }
 
     fn claims_of(&self, target: Target) -> Option<ClaimsId> {

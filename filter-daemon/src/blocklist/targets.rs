@@ -46,6 +46,18 @@ pub fn of_net64(net: u64) -> Target {
     Target::V6(Prefix::covering(u128::from(net) << 64, 64))
 }
 
+/// How many words of the tables change when it enters or leaves: a target stands for up to 2^32 addresses.
+pub fn weight(target: Target) -> u64 {
+    const NETWORKS_A_WORD: u64 = 64;
+    match target {
+        Target::V4(prefix) if prefix.length() <= 24 => {
+            ((1 << (24 - prefix.length())) / NETWORKS_A_WORD).max(1)
+        }
+        Target::V4(prefix) => 1 << (32 - prefix.length()),
+        Target::V6(_) => 1,
+    }
+}
+
 impl Targets {
     /// How many there are.
     #[must_use]
@@ -74,6 +86,51 @@ impl Targets {
         let addresses = self.addresses.iter().copied().map(of_address);
         let nets64 = self.nets64.iter().copied().map(of_net64);
         addresses.chain(nets64).chain(self.others.iter().copied())
+    }
+
+    /// The page that begins with the target of this number in the order of [`iter`](Self::iter): as many as weigh `most`
+    /// together, and at least one while there are any.
+    #[must_use]
+    pub fn page(&self, from: usize, most: u64) -> Self {
+        let (addresses, nets64) = (self.addresses.len(), self.nets64.len());
+        let mut left = most as usize;
+        let mut words = |from: usize, length: usize| {
+            let from = from.min(length);
+            let to = length.min(from + left);
+            left -= to - from;
+            from..to
+        };
+        let first = words(from, addresses);
+        let second = words(from.saturating_sub(addresses), nets64);
+        let others = self.others[from.saturating_sub(addresses + nets64).min(self.others.len())..].iter();
+        let mut left = left as u64;
+        let fits = |target: &&Target| {
+            let fits = left > 0;
+            left = left.saturating_sub(weight(**target));
+            fits
+        };
+        Self {
+            addresses: self.addresses[first].to_vec(),
+            nets64: self.nets64[second].to_vec(),
+            others: others.take_while(fits).copied().collect(),
+        }
+    }
+
+    /// All of them in such pages.
+    pub fn pages(&self, most: u64) -> impl Iterator<Item = Self> + '_ {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let page = self.page(from, most);
+            from += page.len();
+            (!page.is_empty()).then_some(page)
+        })
+    }
+
+    /// How many words of the tables change when all of them enter or leave.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        let others: u64 = self.others.iter().map(|target| weight(*target)).sum();
+        (self.addresses.len() + self.nets64.len()) as u64 + others
     }
 
     /// Takes one more in; the order is restored by [`sort`](Self::sort).
@@ -111,6 +168,29 @@ impl FromIterator<Target> for Targets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_hold_everything_once_and_none_weighs_much_more_than_it_may() {
+        let words = [
+            "10.0.0.1",
+            "10.0.0.2",
+            "10.0.0.3",
+            "2001:db8::/64",
+            "2001:db8:1::/64",
+            "0.0.0.0/2",
+            "192.0.2.0/25",
+            "::1",
+        ];
+        let targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
+        for most in 1..10 {
+            let pages: Vec<Targets> = targets.pages(most).collect();
+            assert!(pages.iter().flat_map(Targets::iter).eq(targets.iter()), "{most} a page");
+            assert!(pages.iter().all(|page| page.len() as u64 <= most));
+            assert!(
+                pages.iter().all(|page| page.others.len() <= 1 || page.weight() < most + 128 + (1 << 17))
+            );
+        }
+    }
 
     #[test]
     fn what_is_said_twice_counts_once() {

@@ -14,48 +14,59 @@ fn targets(words: &[&str]) -> Targets {
     words.iter().map(|word| target(word)).collect()
 }
 
-fn wish(list: ListId, since: u32) -> Claim {
-    Claim { list, since: Timestamp::from_secs(since), until: None, note: None }
+fn at(seconds: u32) -> Timestamp {
+    Timestamp::from_secs(seconds)
 }
 
 struct Story {
     blocklist: Blocklist,
-    lists: [ListId; 2],
+    lists: [&'static str; 2],
 }
 
 impl Story {
     fn new() -> Self {
-        let mut blocklist = Blocklist::default();
-        let lists = ["one", "two"].map(|name| blocklist.lists_mut().get_or_make(name, Kind::Live).unwrap());
-        Self { blocklist, lists }
+        Self { blocklist: Blocklist::default(), lists: ["one", "two"] }
+    }
+
+    fn apply(&mut self, change: &Change, now: u32) -> Applied {
+        self.blocklist.apply(change, at(now)).unwrap()
+    }
+
+    fn want(&mut self, list: usize, words: &[&str], until: Option<u32>) -> Applied {
+        self.want_all(list, targets(words), until)
+    }
+
+    fn want_all(&mut self, list: usize, targets: Targets, until: Option<u32>) -> Applied {
+        let (list, until) = (self.lists[list].into(), until.map(at));
+        self.apply(&Change::Want { list, origin: Origin::Live, until, note: None, targets }, 1)
     }
 
     fn add(&mut self, list: usize, word: &str, until: Option<u32>) -> Effects {
-        let (list, until) = (self.lists[list], until.map(Timestamp::from_secs));
-        let mut effects = Effects::default();
-        let claim = Claim { list, since: Timestamp::from_secs(1), until, note: None };
-        self.blocklist.add(target(word), claim, &mut effects);
-        effects
+        self.want(list, &[word], until).effects
+    }
+
+    fn release(&mut self, list: usize, words: &[&str]) -> Applied {
+        let from = From::List(self.lists[list].into());
+        let change = Change::Release { from, targets: targets(words) };
+        self.blocklist.apply(&change, at(1)).unwrap_or_default()
     }
 
     fn remove(&mut self, list: usize, word: &str) -> Effects {
-        let mut effects = Effects::default();
-        self.blocklist.remove(target(word), self.lists[list], &mut effects);
-        effects
+        self.release(list, &[word]).effects
     }
 
     fn expire(&mut self, now: u32) -> Targets {
-        self.blocklist.expire(Timestamp::from_secs(now)).block.left
+        self.apply(&Change::Expire { most: usize::MAX }, now).effects.block.left
     }
 }
 
 #[test]
-fn a_target_leaves_when_the_last_list_lets_go() {
+fn a_target_leaves_when_the_last_list_releases_it() {
     let mut story = Story::new();
     assert_eq!(story.add(0, "10.0.0.0/8", None).block.entered, targets(&["10.0.0.0/8"]));
     assert!(story.add(1, "10.0.0.0/8", None).is_empty());
     assert!(story.remove(0, "10.0.0.0/8").is_empty());
-    assert!(story.remove(0, "10.0.0.0/8").is_empty(), "it has let go already");
+    assert!(story.remove(0, "10.0.0.0/8").is_empty(), "it has released it already");
     assert_eq!(story.remove(1, "10.0.0.0/8").block.left, targets(&["10.0.0.0/8"]));
     assert!(!story.blocklist.contains(target("10.0.0.0/8")));
 }
@@ -72,7 +83,7 @@ fn adding_again_extends_and_never_shortens() {
 }
 
 #[test]
-fn for_good_is_longer_than_any_time() {
+fn permanent_is_longer_than_any_time() {
     let mut story = Story::new();
     story.add(0, "203.0.113.7", Some(100));
     story.add(0, "203.0.113.7", None);
@@ -82,7 +93,7 @@ fn for_good_is_longer_than_any_time() {
 }
 
 #[test]
-fn a_deadline_ends_the_wish_of_its_own_list_only() {
+fn a_deadline_ends_the_claim_of_its_own_list_only() {
     let mut story = Story::new();
     story.add(0, "2001:db8::/64", Some(100));
     story.add(1, "2001:db8::/64", Some(300));
@@ -93,14 +104,125 @@ fn a_deadline_ends_the_wish_of_its_own_list_only() {
 #[test]
 fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
     let mut story = Story::new();
-    let [one, two] = story.lists;
-    let mut effects = Effects::default();
-    story.blocklist.extend(&targets(&["192.0.2.1", "192.0.2.2"]), &wish(one, 1), &mut effects);
-    assert_eq!(effects.block.entered.len(), 2);
-    let mut effects = Effects::default();
-    story.blocklist.extend(&targets(&["192.0.2.2", "192.0.2.3"]), &wish(two, 2), &mut effects);
-    story.blocklist.retain(one, &targets(&["192.0.2.1"]), &mut effects);
-    assert_eq!(effects, Effects::blocking(targets(&["192.0.2.3"])));
+    let entered = story.want(0, &["192.0.2.1", "192.0.2.2"], None).effects;
+    assert_eq!(entered.block.entered.len(), 2);
+    let entered = story.want(1, &["192.0.2.2", "192.0.2.3"], None).effects;
+    assert_eq!(entered, Effects::blocking(targets(&["192.0.2.3"])));
+    let one = story.blocklist.lists().find("one").unwrap();
+    let (over, _) = story.blocklist.to_release(one, None, |word| word != target("192.0.2.1"));
+    assert_eq!(over, targets(&["192.0.2.2"]));
+    assert!(story.release(0, &["192.0.2.2"]).effects.is_empty());
+}
+
+#[test]
+fn what_is_undone_is_as_if_it_had_never_been() {
+    let mut story = Story::new();
+    story.want(0, &["192.0.2.1", "10.0.0.0/8"], Some(100));
+    let before = story.blocklist.as_records(None, usize::MAX, |_| true);
+    let (settings, wanted) = (story.blocklist.settings(), &["192.0.2.1", "192.0.2.2", "2001:db8::/64"]);
+    for applied in [story.want(0, wanted, None), story.want(1, wanted, Some(50))].iter().rev() {
+        story.blocklist.take_back(applied, settings);
+        story.blocklist.forget_empty_lists(applied);
+    }
+    let released = story.release(0, &["192.0.2.1", "10.0.0.0/8"]);
+    assert_eq!(released.effects.block.left.len(), 2);
+    story.blocklist.take_back(&released, settings);
+    assert_eq!(story.blocklist.as_records(None, usize::MAX, |_| true), before);
+    assert_eq!(story.blocklist.next_deadline(), Some(at(100)));
+    assert_eq!(story.blocklist.lists().len(), 1, "nothing is on the other list");
+}
+
+#[test]
+fn what_somebody_else_has_changed_since_is_not_undone() {
+    let mut story = Story::new();
+    let applied = story.want(0, &["192.0.2.1", "192.0.2.2"], Some(50));
+    story.want(0, &["192.0.2.2"], Some(100));
+    let undone = story.apply(&Change::Undo(applied.undo), 2);
+    assert_eq!(undone.effects, Effects::unblocking(targets(&["192.0.2.1"])));
+    assert_eq!(undone.records.len(), 1, "the journal learns of it");
+}
+
+#[test]
+fn the_journal_is_told_what_truly_changed() {
+    let mut story = Story::new();
+    story.want(0, &["192.0.2.1"], None);
+    let applied = story.want(0, &["192.0.2.1", "192.0.2.2"], None);
+    let Record::Want { targets: told, .. } = &applied.records[0] else { panic!("{applied:?}") };
+    assert_eq!(*told, targets(&["192.0.2.2"]));
+    story.want(1, &["192.0.2.1"], None);
+    let both = Change::Release { from: From::EveryLiveList, targets: targets(&["192.0.2.1", "192.0.2.9"]) };
+    let applied = story.apply(&both, 1);
+    assert_eq!((applied.changed, applied.records.len()), (1, 2));
+}
+
+#[test]
+fn a_list_of_the_configuration_is_not_changed_by_a_command() {
+    let mut story = Story::new();
+    story.blocklist.lists_mut().make("drop", Origin::File).unwrap();
+    let change = Change::Want {
+        list: "drop".into(),
+        origin: Origin::Live,
+        until: None,
+        note: None,
+        targets: targets(&["192.0.2.1"]),
+    };
+    assert!(matches!(story.blocklist.apply(&change, at(1)), Err(Refusal::BelongsElsewhere { .. })));
+    assert!(!story.blocklist.contains(target("192.0.2.1")));
+}
+
+#[test]
+fn a_preview_says_what_a_change_then_does() {
+    let mut story = Story::new();
+    story.want(0, &["192.0.2.1", "10.0.0.0/8"], None);
+    let want = Change::Want {
+        list: "two".into(),
+        origin: Origin::Live,
+        until: None,
+        note: None,
+        targets: targets(&["192.0.2.1", "192.0.2.2"]),
+    };
+    let release =
+        Change::Release { from: From::List("one".into()), targets: targets(&["192.0.2.1", "10.0.0.0/8"]) };
+    for change in [want, release] {
+        let difference = story.blocklist.preview(&change);
+        let applied = story.apply(&change, 1);
+        assert_eq!(difference.enters, applied.effects.block.entered);
+        assert_eq!(difference.leaves, applied.effects.block.left);
+        assert_eq!(difference.changes, applied.changed);
+    }
+}
+
+#[test]
+fn a_clock_that_ran_ahead_ends_nothing() {
+    let mut story = Story::new();
+    let want = |since, until, word: &str| Record::Want {
+        list: "one".into(),
+        since: at(since),
+        until: Some(at(until)),
+        note: None,
+        targets: targets(&[word]),
+    };
+    for record in [want(10, 100, "192.0.2.1"), want(1000, 1100, "192.0.2.2")] {
+        story.blocklist.replay(record, at(50)).unwrap();
+    }
+    assert!(story.blocklist.contains(target("192.0.2.1")));
+}
+
+#[test]
+fn a_live_list_whose_name_is_taken_goes_on_in_another() {
+    let mut story = Story::new();
+    story.want(0, &["192.0.2.1"], Some(100));
+    story.want(1, &["192.0.2.1", "192.0.2.2"], None);
+    let records = story.blocklist.move_out_of_the_way(|name| name == "one", "two").unwrap();
+    assert_eq!(story.blocklist.lists().find("one"), None);
+    assert_eq!(story.blocklist.covering(target("192.0.2.1")).len(), 1);
+    // The journal, read again with what it was told of this, says the same.
+    let mut again = Story::new();
+    again.want(0, &["192.0.2.1"], Some(100));
+    again.want(1, &["192.0.2.1", "192.0.2.2"], None);
+    records.into_iter().for_each(|record| again.blocklist.replay(record, at(2)).unwrap());
+    let told = |story: &Story| story.blocklist.as_records(None, usize::MAX, |_| true).0;
+    assert_eq!(told(&again), told(&story));
 }
 
 #[test]
@@ -110,8 +232,8 @@ fn an_address_is_covered_by_itself_and_by_prefixes_the_longest_first() {
         story.add(0, word, None);
     }
     story.add(1, "198.51.100.7", None);
-    let told: Vec<_> = story.blocklist.covering("198.51.100.7".parse().unwrap()).into_iter().collect();
-    let told: Vec<_> = told.iter().map(|wish| (wish.target.to_string(), &*wish.list)).collect();
+    let told: Vec<_> = story.blocklist.covering(target("198.51.100.7")).into_iter().collect();
+    let told: Vec<_> = told.iter().map(|claim| (claim.target.to_string(), &*claim.list)).collect();
     let expected = [
         ("198.51.100.7", "one"),
         ("198.51.100.7", "two"),
@@ -147,11 +269,13 @@ fn pages_tell_everything_once_and_never_cut_a_target_in_two() {
     for most in 1..8 {
         let (mut told, mut after) = (Vec::new(), None);
         loop {
-            let page = story.blocklist.page(after, most, |_, _| true);
-            let Some(last) = page.last() else { break };
-            after = Some(last.target);
-            assert_eq!(page.len() % 2, 0, "both wishes for a target stand on one page");
-            told.extend(page.into_iter().map(|wish| wish.target));
+            let (page, next) = story.blocklist.page(after, most, |_, _| true);
+            after = next;
+            assert_eq!(page.len() % 2, 0, "both claims for a target stand on one page");
+            told.extend(page.into_iter().map(|claim| claim.target));
+            if next.is_none() {
+                break;
+            }
         }
         // Each for both lists, and in the order of targets, by which the next page is found.
         let expected: Vec<_> = words.iter().flat_map(|word| [target(word); 2]).collect();
@@ -162,14 +286,34 @@ fn pages_tell_everything_once_and_never_cut_a_target_in_two() {
 #[test]
 fn the_claims_of_a_million_addresses_are_kept_once() {
     let mut story = Story::new();
-    let list = story.lists[0];
     let many = Targets { addresses: (0..100_000).collect(), ..Targets::default() };
-    story.blocklist.extend(&many, &wish(list, 1), &mut Effects::default());
-    assert_eq!(story.blocklist.lists().get(list).targets, 100_000);
+    let wanted = story.want_all(0, many.clone(), None);
+    let list = story.blocklist.lists().find("one").unwrap();
+    assert_eq!(story.blocklist.lists().get(list).entries, 100_000);
     assert_eq!(story.blocklist.registry.len(), 1);
-    story.blocklist.release(list, &mut Effects::default());
+    story.apply(&Change::Undo(wanted.undo), 1);
     assert_eq!(story.blocklist.registry.len(), 0);
-    assert_eq!(story.blocklist.lists().get(list).targets, 0);
+    assert_eq!(story.blocklist.lists().get(list).entries, 0);
+}
+
+#[test]
+fn a_list_is_released_in_pages_that_miss_nothing() {
+    let mut story = Story::new();
+    let many = Targets { addresses: (0..100_000).collect(), ..Targets::default() };
+    story.want_all(0, many, None);
+    let list = story.blocklist.lists().find("one").unwrap();
+    let (mut after, mut left) = (None, 0);
+    loop {
+        let (page, next) = story.blocklist.to_release(list, after, |_| true);
+        assert!(page.weight() <= PAGE);
+        let change = Change::Release { from: From::List("one".into()), targets: page };
+        left += story.apply(&change, 1).effects.block.left.len();
+        after = next;
+        if next.is_none() {
+            break;
+        }
+    }
+    assert_eq!(left, 100_000);
 }
 
 #[derive(Clone, Debug)]
@@ -198,7 +342,7 @@ fn word(number: u8) -> String {
 }
 
 proptest! {
-    /// The oracle keeps every wish in a plain map. What the effects add up to is what somebody wants.
+    /// The oracle keeps every claim in a plain map. What the effects add up to is what somebody wants.
     #[test]
     fn the_filter_holds_exactly_what_somebody_wants(steps in steps()) {
         let (mut story, mut oracle) = (Story::new(), BTreeMap::<(u8, usize), Option<u32>>::new());

@@ -4,6 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
+use super::commit::NotDone;
+use crate::blocklist::{Refusal, TooManyLists};
 use crate::config::ConfigError;
 use crate::control::SocketError;
 use crate::exit::Exit;
@@ -32,14 +34,14 @@ pub enum DaemonError {
     Journal(#[from] JournalError),
     /// The configuration gives a file the name of a live list.
     #[error(
-        "list {name} holds {targets} targets that were added live, so no file can be called that\n         choose another \
+        "list {name} holds {entries} entries that were added live, so no file can be called that\n         choose another \
          name, or let go of them: `filterd flush --list {name}`"
     )]
     ListIsLive {
         /// Its name.
         name: String,
-        /// How many targets it has.
-        targets: u64,
+        /// How many entries are on it.
+        entries: u64,
     },
     /// The user to become cannot be become.
     #[error("cannot become user {name}: {source}")]
@@ -50,11 +52,26 @@ pub enum DaemonError {
         source: io::Error,
     },
     /// More lists than there are numbers for.
-    #[error("more than 65,536 lists")]
+    #[error("more than 65,535 lists")]
     TooManyLists,
+    /// A change was not made.
+    #[error(transparent)]
+    NotDone(#[from] NotDone),
     /// The system refused something that it never refuses.
     #[error(transparent)]
     System(#[from] io::Error),
+}
+
+impl From<TooManyLists> for DaemonError {
+    fn from(_: TooManyLists) -> Self {
+        Self::TooManyLists
+    }
+}
+
+impl From<Refusal> for DaemonError {
+    fn from(refusal: Refusal) -> Self {
+        Self::NotDone(refusal.into())
+    }
 }
 
 impl From<&DaemonError> for Exit {
@@ -65,7 +82,8 @@ impl From<&DaemonError> for Exit {
             }
             DaemonError::NoInterface | DaemonError::User { .. } => Self::Usage,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
-            DaemonError::Kernel(_) => Self::Kernel,
+            DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
+            DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,
         }
     }
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
 
 use super::error::DaemonError;
-use super::owner::Owner;
+use crate::config::Mode;
 use crate::control::wire;
-use crate::kernel::{Attached, Interface, KernelError, interface};
+use crate::kernel::{Attached, Filter, Interface, KernelError, interface};
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
 const RETRY: Duration = Duration::from_secs(10);
@@ -80,16 +80,38 @@ impl Watched {
     }
 }
 
-impl Owner {
-    /// Attaches to every interface of the command line and the configuration that is there. Those that are not there yet are
-    /// waited for; if all that are there refuse, filterd does not start.
-    pub async fn attach(&mut self) -> Result<(), DaemonError> {
-        self.follow_wanted()?;
-        if self.interfaces.is_empty() {
+/// The part of the owner's state that is about interfaces.
+pub struct Interfaces {
+    watched: Vec<Watched>,
+    /// When they were last looked at.
+    looked: Instant,
+}
+
+impl Interfaces {
+    /// None yet.
+    pub fn new() -> Self {
+        Self { watched: Vec::new(), looked: Instant::now() }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Watched> {
+        self.watched.iter()
+    }
+
+    /// Attaches to every interface that is there. Those that are not there yet are waited for; if all that are there refuse,
+    /// filterd does not start.
+    pub async fn attach(
+        &mut self,
+        names: Vec<String>,
+        mode: Mode,
+        filter: &mut Filter,
+    ) -> Result<(), DaemonError> {
+        self.follow(names, filter)?;
+        if self.watched.is_empty() {
             return Err(DaemonError::NoInterface);
         }
-        let mut refused = self.look().await?;
-        let some_hope = self.interfaces.iter().any(|watched| {
+        let mut refused = self.look(mode, filter).await?;
+        let some_hope = self.watched.iter().any(|watched| {
             matches!(watched.state, State::Attached(..) | State::Waiting { is_there: false, .. })
         });
         match refused.pop() {
@@ -99,59 +121,70 @@ impl Owner {
     }
 
     /// Looks at all interfaces, and makes of them what they should be. Tells why some refuse.
-    pub(super) async fn look(&mut self) -> Result<Vec<KernelError>, KernelError> {
+    async fn look(&mut self, mode: Mode, filter: &mut Filter) -> Result<Vec<KernelError>, KernelError> {
         self.looked = Instant::now();
         let there = interface::all().await?;
-        let mut watched = std::mem::take(&mut self.interfaces);
         let mut refused = Vec::new();
-        for one in &mut watched {
-            self.look_for_gap(one, &there);
+        for one in &mut self.watched {
+            one.look_for_gap(&there, filter);
             if let State::Waiting { .. } = one.state {
-                refused.extend(self.try_to_attach(one, &there));
+                refused.extend(one.try_to_attach(&there, mode, filter));
             }
         }
-        self.interfaces = watched;
         Ok(refused)
     }
 
-    /// Guards what the command line and the configuration name, and nothing else.
-    pub(super) fn follow_wanted(&mut self) -> Result<(), KernelError> {
-        let mut names = self.run.interfaces.clone();
-        names.extend(
-            self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name)).cloned(),
-        );
+    /// Looks at all interfaces; where even that fails, it is tried again.
+    pub async fn look_again(&mut self, mode: Mode, filter: &mut Filter) -> Vec<KernelError> {
+        self.look(mode, filter).await.unwrap_or_else(|error| {
+            error!("{error}");
+            vec![error]
+        })
+    }
+
+    /// Watches these, and nothing else.
+    pub fn follow(&mut self, names: Vec<String>, filter: &mut Filter) -> Result<(), KernelError> {
         let (stay, go): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.interfaces).into_iter().partition(|one| names.contains(&one.name));
-        self.interfaces = stay;
+            std::mem::take(&mut self.watched).into_iter().partition(|one| names.contains(&one.name));
+        self.watched = stay;
         for one in go {
-            self.filter.detach(&one.name)?;
+            filter.detach(&one.name)?;
             info!("{}: detached", one.name);
         }
         for name in names {
-            if self.interfaces.iter().all(|one| one.name != name) {
-                self.interfaces.push(Watched::new(name));
+            if self.watched.iter().all(|one| one.name != name) {
+                self.watched.push(Watched::new(name));
             }
         }
         Ok(())
     }
 
-    /// How long until an interface is tried again that refused.
-    pub(super) fn until_retry(&self) -> Option<Duration> {
-        let refuses = |one: &Watched| matches!(one.state, State::Waiting { is_there: true, .. });
-        self.interfaces.iter().any(refuses).then(|| RETRY.saturating_sub(self.looked.elapsed()))
+    /// Everything has been taken off them.
+    pub fn forget(&mut self) {
+        for one in self.watched.drain(..).filter(|one| one.attached().is_some()) {
+            info!("{}: detached", one.name);
+        }
     }
 
+    /// How long until an interface is tried again that refused.
+    pub fn until_due(&self) -> Option<Duration> {
+        let refuses = |one: &Watched| matches!(one.state, State::Waiting { is_there: true, .. });
+        self.watched.iter().any(refuses).then(|| RETRY.saturating_sub(self.looked.elapsed()))
+    }
+}
+
+impl Watched {
     /// Is what was attached still filtered?
-    fn look_for_gap(&mut self, one: &mut Watched, there: &[Interface]) {
-        let State::Attached(attached, place) = &mut one.state else { return };
-        let name = &one.name;
+    fn look_for_gap(&mut self, there: &[Interface], filter: &mut Filter) {
+        let State::Attached(attached, place) = &mut self.state else { return };
+        let name = &self.name;
         let of_number = there.iter().find(|interface| interface.index == attached.index);
         let of_name = there.iter().find(|interface| interface.name == *name);
         if of_number.is_some_and(|interface| interface.name == *name) {
             *place = Where::Here;
             return;
         }
-        let is_alive = self.filter.whereabouts(name).unwrap_or_default().is_some();
+        let is_alive = filter.whereabouts(name).unwrap_or_default().is_some();
         if is_alive && of_name.is_none() {
             let now = of_number.map_or(Where::Moved, |interface| Where::Renamed(interface.name.clone()));
             if *place != now {
@@ -170,17 +203,17 @@ impl Owner {
         } else {
             error!("{name} is gone: it is attached to again when it comes back");
         }
-        if let Err(error) = self.filter.detach(name) {
+        if let Err(error) = filter.detach(name) {
             error!("{error}");
         }
         let why = format!("there is no interface {name}");
-        one.state = State::Waiting { since: Instant::now(), why, is_there: false };
-        one.gaps += 1;
+        self.state = State::Waiting { since: Instant::now(), why, is_there: false };
+        self.gaps += 1;
     }
 
-    fn try_to_attach(&mut self, one: &mut Watched, there: &[Interface]) -> Option<KernelError> {
-        let State::Waiting { since, why, is_there } = &mut one.state else { return None };
-        let name = &one.name;
+    fn try_to_attach(&mut self, there: &[Interface], mode: Mode, filter: &mut Filter) -> Option<KernelError> {
+        let State::Waiting { since, why, is_there } = &mut self.state else { return None };
+        let name = &self.name;
         let Some(interface) = there.iter().find(|interface| interface.name == *name) else {
             if why.is_empty() {
                 let names: Vec<_> = there.iter().map(|interface| interface.name.as_str()).collect();
@@ -193,17 +226,16 @@ impl Owner {
             *is_there = false;
             return None;
         };
-        let mode = self.run.mode.unwrap_or(self.config.mode);
-        match self.filter.attach(interface.clone(), mode) {
+        match filter.attach(interface.clone(), mode) {
             Ok(attached) => {
                 let gap = since.elapsed();
                 if !why.is_empty() {
                     warn!("{name}: attached after {} without protection", seconds(gap));
                 }
-                if one.gaps > 0 {
-                    one.unprotected += gap;
+                if self.gaps > 0 {
+                    self.unprotected += gap;
                 }
-                one.state = State::Attached(attached, Where::Here);
+                self.state = State::Attached(attached, Where::Here);
                 None
             }
             Err(error) => {

@@ -3,19 +3,23 @@
 //! `start` brings it up, `owner` is the loop, `serve` what each request does, `reload` how the configuration becomes
 //! changes, `live` how what is added stays, `needs` how much room it takes.
 
-mod apply;
+mod capacity;
+mod change;
+mod commit;
 mod error;
+mod flush;
 mod interfaces;
 mod leftovers;
-mod live;
 mod log;
 pub mod needs;
 mod owner;
+mod pages;
+mod persistence;
 mod privilege;
+mod reading;
 mod reload;
 mod report;
 mod serve;
-mod shrink;
 mod start;
 
 use std::path::Path;

@@ -15,7 +15,7 @@ use crate::accounts::{self, User};
 /// Becomes `user`, if one is named, to whom state and socket are given before; and gives up all capabilities, for good.
 /// Root without them may not read what is another's: what an earlier daemon wrote as another user is taken back first.
 /// Must be called before there are other threads, which would keep theirs.
-pub fn give_up(user: Option<&User>, state: &Path, socket: &Path) -> Result<(), DaemonError> {
+pub fn drop_privileges(user: Option<&User>, state: &Path, socket: &Path) -> Result<(), DaemonError> {
     if let Some(user) = user {
         become_user(user, state, socket)
             .map_err(|source| DaemonError::User { name: user.name.clone(), source })?;

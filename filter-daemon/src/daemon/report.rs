@@ -18,24 +18,35 @@ impl Owner {
             pid: std::process::id(),
             started: self.started.secs(),
             config: self.run.config.as_ref().map(|path| path.display().to_string()),
-            enforce: self.config.enforce,
-            interfaces: self.interfaces.iter().map(Watched::status).collect(),
+            enforce: self.protection.filter().settings().enforce,
+            interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
             tables: self.tables(),
-            lists: self.blocklist.lists().iter().map(|(_, list)| self.list_status(list)).collect(),
+            lists: self
+                .protection
+                .blocklist()
+                .lists()
+                .iter()
+                .map(|(_, list)| Self::list_status(list))
+                .collect(),
         }
     }
 
     /// How many packets met which fate.
     pub fn stats(&mut self) -> Result<wire::Stats, KernelError> {
-        let counted = self.filter.counters()?.into_iter().map(|(reason, packets)| wire::Counted {
-            reason: reason.name().to_owned(),
-            verdict: match reason.verdict() {
-                Verdict::Pass(_) => "pass".to_owned(),
-                Verdict::Drop(_) => "drop".to_owned(),
-            },
-            packets,
-        });
-        Ok(wire::Stats { version: wire::VERSION, enforce: self.config.enforce, reasons: counted.collect() })
+        let counted =
+            self.protection.filter_mut().counters()?.into_iter().map(|(reason, packets)| wire::Counted {
+                reason: reason.name().to_owned(),
+                verdict: match reason.verdict() {
+                    Verdict::Pass(_) => "pass".to_owned(),
+                    Verdict::Drop(_) => "drop".to_owned(),
+                },
+                packets,
+            });
+        Ok(wire::Stats {
+            version: wire::VERSION,
+            enforce: self.protection.filter().settings().enforce,
+            reasons: counted.collect(),
+        })
     }
 
     /// One line for the log once everything is in place.
@@ -45,30 +56,44 @@ impl Owner {
         if links.is_empty() {
             links.push("no interface yet".to_owned());
         }
-        let targets: u64 = self.blocklist.lists().iter().map(|(_, list)| list.targets).sum();
-        let verb = if self.config.enforce { "dropping" } else { "counting, not dropping," };
+        let targets: u64 = self.protection.blocklist().lists().iter().map(|(_, list)| list.entries).sum();
+        let verb =
+            if self.protection.filter().settings().enforce { "dropping" } else { "counting, not dropping," };
         format!("{verb} packets from {targets} targets on {}", links.join(", "))
     }
 
     fn tables(&self) -> Vec<wire::Table> {
-        let networks =
-            self.blocklist.lengths4().filter(|(length, _)| *length <= 24).map(|(_, count)| count).sum();
-        let networks =
-            Occupancy { entries: networks, capacity: 1 << 24, bytes: self.filter.networks_bytes() };
+        let networks = self
+            .protection
+            .blocklist()
+            .lengths4()
+            .filter(|(length, _)| *length <= 24)
+            .map(|(_, count)| count)
+            .sum();
+        let networks = Occupancy {
+            entries: networks,
+            capacity: 1 << 24,
+            bytes: self.protection.filter().networks_bytes(),
+        };
         vec![
-            table("ipv4 addresses", self.filter.addresses(), "exact"),
+            table("ipv4 addresses", self.protection.filter().addresses(), "exact"),
             table("ipv4 prefixes", networks, "exact"),
-            table("ipv6", self.filter.six(), "exact for /64s, else wrong for less than one packet in 10^17"),
+            table(
+                "ipv6",
+                self.protection.filter().six(),
+                "exact for /64s, else wrong for less than one packet in 10^17",
+            ),
         ]
     }
 
-    fn list_status(&self, list: &List) -> wire::ListStatus {
+    fn list_status(list: &List) -> wire::ListStatus {
+        let reading = list.reading.as_ref();
         wire::ListStatus {
             name: list.name.to_string(),
-            kind: list.kind.name().to_owned(),
-            targets: list.targets,
-            rejected: self.rejected.get(&*list.name).copied().unwrap_or_default(),
-            error: self.unusable.get(&*list.name).cloned(),
+            kind: list.origin.name().to_owned(),
+            targets: list.entries,
+            rejected: reading.map_or(0, |reading| reading.rejected),
+            error: reading.and_then(|reading| reading.error.clone()),
         }
     }
 }

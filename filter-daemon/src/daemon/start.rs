@@ -4,7 +4,6 @@
 //! and only then is anything read. Everything is filled and published before the first interface is attached: the first
 //! packet that meets the filter meets all of it.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use tracing::info;
 
 use super::error::DaemonError;
 use super::owner::{Owner, Signals};
-use super::{privilege, reload};
+use super::{persistence, privilege, reload};
 use crate::cli::Run;
 use crate::config::OnExit;
 use crate::control::client::Client;
@@ -37,13 +36,10 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let interfaces = interface::changes()?;
     let server = listen(run).await?;
     let broker = Broker::apart(&run.pin_dir)?;
-    privilege::give_up(run.user.as_ref(), &run.state_dir, &run.socket)?;
+    privilege::drop_privileges(run.user.as_ref(), &run.state_dir, &run.socket)?;
     let mut owner = open(run, broker).await?;
-    if let Err(error) = owner.attach().await {
-        owner.give_up()?;
-        return Err(error);
-    }
-    owner.settle_in()?;
+    owner.attach().await?;
+    owner.drop_privileges()?;
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
     info!("ready: {}", owner.summary());
@@ -98,17 +94,17 @@ fn ask_to_make_way(socket: &Path) -> bool {
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
-    let loaded = reload::load(run.config.as_deref(), &HashMap::new())?;
+    let loaded = reload::load(run.config.as_deref(), &[])?;
     let begun = Instant::now();
     loop {
-        match Owner::restore(run, &loaded.config) {
+        match persistence::restore(&run.state_dir, &loaded.config) {
             Err(DaemonError::Journal(JournalError::InUse { .. }))
                 if run.take_over && begun.elapsed() < PATIENCE =>
             {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             Err(error) => return Err(error),
-            Ok((journal, blocklist)) => return Owner::new(run, loaded, broker, journal, blocklist),
+            Ok((persistence, blocklist)) => return Owner::new(run, loaded, broker, persistence, blocklist),
         }
     }
 }

@@ -138,7 +138,28 @@ impl Filter {
 
     /// Begins to make a table for so many addresses aside, if that takes longer than anybody should wait. True if one is
     /// in the making then.
-    pub fn grow_aside(&mut self, entries: u64) -> Result<bool, KernelError> {
+    pub fn rollback(&mut self) -> Result<(), KernelError> {
+        self.give_up()
+    }
+    pub fn drop_privileges(&mut self) -> Result<(), KernelError> {
+        self.settle_in()
+    }
+    pub fn settings(&self) -> crate::blocklist::Settings {
+        crate::blocklist::Settings { enforce: self.enforce }
+    }
+    pub fn withdraw(&mut self, _: &crate::blocklist::Effects, _: &impl Wanted) {}
+    pub fn replace(
+        &mut self,
+        _: &Needs,
+        _: crate::blocklist::Settings,
+        _: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        Ok(())
+    }
+    pub fn grow_aside(&mut self, n: &Needs, _: &impl Wanted) -> Result<bool, KernelError> {
+        self.grow_aside_(n.addresses)
+    }
+    pub fn grow_aside_(&mut self, entries: u64) -> Result<bool, KernelError> {
         if self.growth.is_some() {
             return Ok(true);
         }
@@ -259,7 +280,7 @@ impl Filter {
     /// A few more than the limit may come in while a larger table is made aside. For more the larger one is waited for.
     fn make_room_for_addresses(&mut self, entries: u64) -> Result<(), KernelError> {
         let limit = self.addresses.limit();
-        if entries <= limit + limit / MARGIN && self.grow_aside(limit + 1)? {
+        if entries <= limit + limit / MARGIN && self.grow_aside_(limit + 1)? {
             return Ok(());
         }
         self.end_growth()?;

@@ -1,0 +1,48 @@
+//! What somebody wants of the blocklist: the only way in, whoever says it.
+
+use std::sync::Arc;
+
+use super::{Origin, Settings, Targets, Timestamp, Undo};
+
+/// A change, as it is asked for: by a command, the configuration, a list file, or the clock.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// A list wants these targets from now on, whatever else it wants. Wanting one again extends it, and never shortens.
+    Want {
+        /// The list's name.
+        list: Arc<str>,
+        /// Where such a list comes from, should there be none of this name yet.
+        origin: Origin,
+        /// Until when; permanent if none.
+        until: Option<Timestamp>,
+        /// Why, in the words of whoever adds it.
+        note: Option<Arc<str>>,
+        /// Which.
+        targets: Targets,
+    },
+    /// A list no longer wants these targets.
+    Release {
+        /// Whose entries.
+        from: From,
+        /// Which.
+        targets: Targets,
+    },
+    /// What is over by now goes, up to so many entries.
+    Expire {
+        /// How many.
+        most: usize,
+    },
+    /// Packets are to be judged so.
+    Settings(Settings),
+    /// What an earlier change did is undone, except where others have changed it since.
+    Undo(Undo),
+}
+
+/// Whose entries are released.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum From {
+    /// Those of this list.
+    List(Arc<str>),
+    /// Those of every live list.
+    EveryLiveList,
+}

@@ -1,0 +1,236 @@
+//! The lists: one row for each, with everything that is known of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Timestamp;
+
+/// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
+pub const MOST_LISTS: usize = 1000;
+
+/// The list that holds the configuration's own `block:`.
+pub const CONFIG_LIST: &str = "config";
+
+/// The list of those who add without naming one.
+pub const DEFAULT_LIST: &str = "manual";
+
+/// Number of a list, for as long as it has a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListId(u16);
+
+/// Where a list comes from, and so who may change it and where it survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `block:` in the configuration, which is read again at every start.
+    Config,
+    /// A file that the configuration names, which is read again at every start.
+    File,
+    /// Commands, while the daemon runs: the journal keeps what they said.
+    Live,
+}
+
+impl Origin {
+    /// Its stable name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::File => "file",
+            Self::Live => "live",
+        }
+    }
+
+    /// Must the journal keep what becomes of its lists?
+    pub const fn is_live(self) -> bool {
+        matches!(self, Self::Live)
+    }
+}
+
+/// What it means to be on a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Polarity {
+    /// Packets from there are dropped.
+    #[default]
+    Block,
+}
+
+/// What identifies the contents of a source without reading it; whoever reads sources makes them, and compares them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp(pub [u64; 7]);
+
+/// How the source of a list was found when it was last read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The file.
+    pub path: PathBuf,
+    /// What it was; none if it was never read.
+    pub stamp: Option<Stamp>,
+    /// When it was read; none if it never was.
+    pub at: Option<Timestamp>,
+    /// How many of its lines were not understood.
+    pub rejected: u64,
+    /// Why the last attempt to read it failed; the list then keeps what it had.
+    pub error: Option<String>,
+}
+
+/// One list.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What it means to be on it.
+    pub polarity: Polarity,
+    /// How many targets it wants.
+    pub entries: u64,
+    /// How its source was found, if it has one.
+    pub reading: Option<Reading>,
+}
+
+/// All lists there are.
+#[derive(Debug, Default)]
+pub struct Lists {
+    rows: BTreeMap<ListId, List>,
+    names: HashMap<Arc<str>, ListId>,
+    /// Numbers are given in turn, so that one that was in use a while ago does not come to mean another list at once.
+    next: u16,
+}
+
+/// There are [`MOST_LISTS`] already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyLists;
+
+impl Lists {
+    /// The list of this name.
+    pub fn find(&self, name: &str) -> Option<ListId> {
+        self.names.get(name).copied()
+    }
+
+    /// The row of this number.
+    pub fn get(&self, id: ListId) -> &List {
+        self.rows.get(&id).expect("whoever has a number has a row")
+    }
+
+    /// Is there a row of this number?
+    pub fn has(&self, id: ListId) -> bool {
+        self.rows.contains_key(&id)
+    }
+
+    /// The same row, to note how its source was found.
+    pub fn reading_mut(&mut self, id: ListId) -> &mut Reading {
+        self.row(id).reading.get_or_insert_default()
+    }
+
+    /// All of them, by number.
+    pub fn iter(&self) -> impl Iterator<Item = (ListId, &List)> {
+        self.rows.iter().map(|(id, list)| (*id, list))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// A new list, on which nothing is. Nobody else has its name.
+    pub fn make(&mut self, name: &str, origin: Origin) -> Result<ListId, TooManyLists> {
+        if self.len() >= MOST_LISTS { Err(TooManyLists) } else { self.make_anyway(name, origin) }
+    }
+
+    /// The same for one that was there before there was a limit, or that must be there.
+    pub fn make_anyway(&mut self, name: &str, origin: Origin) -> Result<ListId, TooManyLists> {
+        if self.len() >= usize::from(u16::MAX) {
+            return Err(TooManyLists);
+        }
+        while self.has(ListId(self.next)) {
+            self.next = self.next.wrapping_add(1);
+        }
+        let id = ListId(self.next);
+        self.next = self.next.wrapping_add(1);
+        let name: Arc<str> = name.into();
+        self.names.insert(name.clone(), id);
+        let polarity = Polarity::default();
+        self.rows.insert(id, List { name, origin, polarity, entries: 0, reading: None });
+        Ok(id)
+    }
+
+    /// Gives lists other names, all at once: two may change theirs with each other.
+    pub fn rename(&mut self, renamed: impl IntoIterator<Item = (ListId, Arc<str>)> + Clone) {
+        for (id, _) in renamed.clone() {
+            let name = self.get(id).name.clone();
+            self.names.remove(&name);
+        }
+        for (id, name) in renamed {
+            self.names.insert(name.clone(), id);
+            self.row(id).name = name;
+        }
+    }
+
+    /// Forgets a list on which nothing is.
+    pub fn forget(&mut self, id: ListId) {
+        if self.rows.get(&id).is_some_and(|list| list.entries == 0)
+            && let Some(list) = self.rows.remove(&id)
+        {
+            self.names.remove(&list.name);
+        }
+    }
+
+    /// Forgets those live lists among `ids` on which nothing is any more: nobody else names them.
+    pub fn forget_empty(&mut self, ids: impl IntoIterator<Item = ListId>) {
+        for id in ids {
+            let is_over = |list: &List| list.origin.is_live() && list.entries == 0;
+            if self.rows.get(&id).is_some_and(is_over) {
+                self.forget(id);
+            }
+        }
+    }
+
+    /// `list` wants so many targets more.
+    pub(super) fn count(&mut self, list: ListId, more: i64) {
+        let entries = &mut self.row(list).entries;
+        *entries = entries.saturating_add_signed(more);
+    }
+
+    fn row(&mut self, id: ListId) -> &mut List {
+        self.rows.get_mut(&id).expect("whoever has a number has a row")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_lists_may_change_their_names_with_each_other() {
+        let mut lists = Lists::default();
+        let [one, two] = ["one", "two"].map(|name| lists.make(name, Origin::File).unwrap());
+        lists.rename([(one, "two".into()), (two, "one".into())]);
+        assert_eq!((lists.find("one"), lists.find("two")), (Some(two), Some(one)));
+        assert_eq!(&*lists.get(one).name, "two");
+    }
+
+    #[test]
+    fn a_live_list_with_nothing_on_it_is_forgotten_and_its_number_used_again() {
+        let mut lists = Lists::default();
+        for number in 0..10 * MOST_LISTS {
+            let id = lists.make(&format!("list{number}"), Origin::Live).unwrap();
+            lists.forget_empty([id]);
+        }
+        assert_eq!(lists.len(), 0);
+    }
+
+    #[test]
+    fn a_list_of_the_configuration_keeps_its_name_while_nothing_is_on_it() {
+        let mut lists = Lists::default();
+        let id = lists.make("drop", Origin::File).unwrap();
+        lists.forget_empty([id]);
+        assert_eq!(lists.find("drop"), Some(id));
+    }
+
+    #[test]
+    fn there_is_an_end_to_lists() {
+        let mut lists = Lists::default();
+        let made = (0..).take_while(|number| lists.make(&number.to_string(), Origin::Live).is_ok());
+        assert_eq!(made.count(), MOST_LISTS);
+    }
+}

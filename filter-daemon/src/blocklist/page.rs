@@ -1,0 +1,136 @@
+//! The blocklist page by page: what is shown, what is written down, and what is released.
+
+use std::collections::BTreeMap;
+use std::iter;
+use std::ops::Bound;
+
+use filter_common::target::Target;
+
+use super::claims::ClaimsId;
+use super::targets::{of_address, of_net64};
+use super::{Blocklist, Claim, ListId, NamedClaim, Record, Targets, targets};
+
+/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
+/// nobody else is served.
+pub const PAGE: u64 = 8192;
+
+/// The most targets that one page looks at: a millisecond, too.
+const MOST_SEEN: usize = 1 << 16;
+
+impl Blocklist {
+    /// What `keep` lets by of the claims behind `after`, in the order of targets, until there are claims of `most` targets; no
+    /// target is cut in two by the end of a page. Tells where the next page begins.
+    pub fn page(
+        &self,
+        after: Option<Target>,
+        most: usize,
+        keep: impl Fn(Target, ListId) -> bool,
+    ) -> (Vec<NamedClaim>, Option<Target>) {
+        let (mut page, mut targets) = (Vec::new(), 0);
+        let next = self.walk(after, |target, id| {
+            let before = page.len();
+            let kept = self.registry.claims(id).iter().filter(|claim| keep(target, claim.list));
+            page.extend(kept.map(|claim| self.named(target, claim)));
+            targets += usize::from(page.len() > before);
+            targets < most
+        });
+        (page, next)
+    }
+
+    /// What the lists that `keep` lets by want of the next targets behind `after`, up to `most` of them, as records that say
+    /// so. Tells where the next page begins.
+    pub fn as_records(
+        &self,
+        after: Option<Target>,
+        most: usize,
+        keep: impl Fn(ListId) -> bool,
+    ) -> (Vec<Record>, Option<Target>) {
+        let kept = |id| self.registry.claims(id).iter().filter(|claim| keep(claim.list));
+        let (mut sets, mut targets) = (BTreeMap::<ClaimsId, Targets>::new(), 0);
+        let next = self.walk(after, |target, id| {
+            if kept(id).next().is_some() {
+                sets.entry(id).or_default().push(target);
+                targets += 1;
+            }
+            targets < most
+        });
+        let records = sets.iter().flat_map(|(id, targets)| {
+            kept(*id).map(|Claim { list, since, until, note }| Record::Want {
+                list: self.lists.get(*list).name.clone(),
+                since: *since,
+                until: *until,
+                note: note.clone(),
+                targets: targets.clone(),
+            })
+        });
+        (records.collect(), next)
+    }
+
+    /// What `list` wants of the targets behind `after` and `is_over` says it should not, as much as one page changes. Tells
+    /// where the next page begins.
+    pub fn to_release(
+        &self,
+        list: ListId,
+        after: Option<Target>,
+        is_over: impl Fn(Target) -> bool,
+    ) -> (Targets, Option<Target>) {
+        let (mut targets, mut weight) = (Targets::default(), 0);
+        let next = self.walk(after, |target, id| {
+            if self.registry.of(id, list).is_some() && is_over(target) {
+                targets.push(target);
+                weight += targets::weight(target);
+            }
+            weight < PAGE
+        });
+        (targets, next)
+    }
+
+    /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
+    /// target to go on; nothing if that was the last.
+    fn walk(&self, after: Option<Target>, mut take: impl FnMut(Target, ClaimsId) -> bool) -> Option<Target> {
+        for (seen, (target, id)) in (1..).zip(self.all_after(after)) {
+            if !take(target, id) || seen >= MOST_SEEN {
+                return Some(target);
+            }
+        }
+        None
+    }
+
+    /// Everything that `list` wants.
+    pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
+        let wants = move |(_, id): &(Target, ClaimsId)| self.registry.of(*id, list).is_some();
+        self.all_after(None).filter(wants).map(|(target, _)| target)
+    }
+
+    /// What sorts behind `after`, in order.
+    fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
+        let (from4, from6) = match after {
+            None => (Some(Bound::Unbounded), Bound::Unbounded),
+            Some(Target::V4(prefix)) => (Some(behind(prefix.first(), after, of_address)), Bound::Unbounded),
+            Some(Target::V6(prefix)) => (None, behind((prefix.first() >> 64) as u64, after, of_net64)),
+        };
+        let addresses = from4.into_iter().flat_map(|from| self.addresses.range(from));
+        let addresses = addresses.map(|(address, id)| (of_address(address), id));
+        let nets64 = self.nets64.range((from6, Bound::Unbounded)).map(|(net, id)| (of_net64(*net), *id));
+        let others = self.others.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
+        in_order(addresses.chain(nets64), others.map(|(target, id)| (*target, *id)))
+    }
+}
+
+/// From `key` on where its target sorts behind `after`, else from the next one on.
+fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) -> Bound<K> {
+    if Some(target_of(key)) > after { Bound::Included(key) } else { Bound::Excluded(key) }
+}
+
+/// Both, each of which is in order, as one that is.
+fn in_order<T>(
+    one: impl Iterator<Item = (Target, T)>,
+    other: impl Iterator<Item = (Target, T)>,
+) -> impl Iterator<Item = (Target, T)> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    iter::from_fn(move || match (one.peek(), other.peek()) {
+        (Some((first, _)), Some((second, _))) if first < second => one.next(),
+        (Some(_), None) => one.next(),
+        _ => other.next(),
+    })
+}

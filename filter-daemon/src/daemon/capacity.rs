@@ -1,0 +1,176 @@
+//! Room and time in the kernel: when a larger table is waited for, when entries on the move take their next step, and when
+//! memory is given back.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+use tracing::{error, warn};
+
+use super::commit::Protection;
+use super::needs;
+use crate::blocklist::Targets;
+use crate::kernel::grace;
+
+/// How often a larger table in the making is asked whether it is done.
+const GROWTH_POLL: Duration = Duration::from_millis(2);
+
+/// A wave of attackers may come back within this time, and a table that was made for them is better kept.
+const LONG: Duration = Duration::from_secs(10 * 60);
+
+/// So few targets never wait: their additions go into the margin above the limit, and into the stash.
+const SMALL: usize = 64;
+
+/// The part of the owner's state that is about the kernel's memory and its grace periods.
+#[derive(Default)]
+pub struct Capacity {
+    grace: Option<JoinHandle<io::Result<()>>>,
+    /// Grace periods that have begun, and those that somebody waits for.
+    begun: u64,
+    wanted: u64,
+    /// The kernel has no grace periods for us: entries on the move get a table of their own instead.
+    graceless: bool,
+    roominess: Roominess,
+}
+
+/// A grace period that somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grace(u64);
+
+impl Capacity {
+    /// Finds out at once, away from everybody, whether the kernel has grace periods.
+    pub fn begin() -> Self {
+        let mut capacity = Self::default();
+        capacity.start_grace();
+        capacity
+    }
+
+    /// May these enter now? Not while many entries are on the move, or until a larger table is made. Few always may.
+    pub fn has_room(&self, protection: &mut Protection, targets: &Targets) -> bool {
+        if targets.len() <= SMALL {
+            return true;
+        }
+        if self.grace.is_some() && protection.filter().is_crowded() {
+            return false;
+        }
+        let needs = protection.needs_with(targets);
+        let (filter, blocklist) = protection.parts();
+        // Where there is no memory for it, the addition itself will be told so.
+        filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).unwrap_or(false)
+    }
+
+    /// A grace period that begins from now on.
+    pub fn ask_for_grace(&mut self) -> Grace {
+        self.wanted = self.begun + 1;
+        Grace(self.wanted)
+    }
+
+    /// Is it over?
+    pub fn is_over(&self, grace: Grace) -> bool {
+        self.graceless || self.begun > grace.0 || self.begun == grace.0 && self.grace.is_none()
+    }
+
+    /// Has the kernel no grace periods?
+    pub fn is_graceless(&self) -> bool {
+        self.graceless
+    }
+
+    /// Lets entries on the move take their next step, and waits for a grace period if they, or anybody else, need one.
+    pub fn settle(&mut self, protection: &mut Protection) {
+        if self.grace.is_some() {
+            return;
+        }
+        let (filter, blocklist) = protection.parts();
+        let due = if self.graceless {
+            filter.settle_anew(blocklist).map(|()| false)
+        } else {
+            filter.settle(blocklist)
+        };
+        let is_due = due.unwrap_or_else(|error| {
+            error!("{error}");
+            false
+        });
+        if is_due || self.wanted > self.begun && !self.graceless {
+            self.start_grace();
+        }
+    }
+
+    /// Waits until the grace period is over, or for ever if there is none.
+    pub async fn grace_period(&mut self) -> io::Result<()> {
+        match &mut self.grace {
+            Some(grace) => grace.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// It is over, or refused.
+    pub fn end_grace(&mut self, result: io::Result<()>) {
+        self.grace = None;
+        if let Err(error) = result {
+            warn!(
+                "the kernel gives no grace periods ({error}): crowded tables are built anew instead, which is slower"
+            );
+            self.graceless = true;
+        }
+    }
+
+    /// How long until something is to be looked after.
+    pub fn until_due(protection: &Protection) -> Option<Duration> {
+        protection.filter().is_growing().then_some(GROWTH_POLL)
+    }
+
+    /// Builds tables anew that have long been much too large.
+    pub fn shrink_in_time(&mut self, protection: &mut Protection) {
+        let needs = needs::of(protection.blocklist());
+        let filter = protection.filter();
+        let is_roomy = !filter.is_growing() && filter.is_roomy_for(&needs);
+        if self.roominess.is_long(is_roomy, Instant::now()) {
+            self.shrink(protection);
+        }
+    }
+
+    /// Builds tables anew that are much too large, and switches off what nothing needs any more.
+    pub fn shrink(&mut self, protection: &mut Protection) {
+        self.roominess = Roominess::default();
+        let needs = needs::of(protection.blocklist());
+        let (filter, blocklist) = protection.parts();
+        if let Err(error) = filter.shrink_to(&needs, blocklist) {
+            error!("cannot give memory back: {error}");
+        }
+    }
+
+    fn start_grace(&mut self) {
+        self.begun += 1;
+        self.grace = Some(tokio::task::spawn_blocking(grace::wait));
+    }
+}
+
+/// Since when tables are much larger than they need be.
+#[derive(Debug, Default)]
+struct Roominess(Option<Instant>);
+
+impl Roominess {
+    /// Has it been so for long?
+    fn is_long(&mut self, is_roomy: bool, now: Instant) -> bool {
+        if !is_roomy {
+            self.0 = None;
+            return false;
+        }
+        now.duration_since(*self.0.get_or_insert(now)) >= LONG
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_empty_all_the_time_is_long_empty() {
+        let (mut roominess, begun) = (Roominess::default(), Instant::now());
+        assert!(!roominess.is_long(true, begun));
+        assert!(!roominess.is_long(true, begun + LONG / 2));
+        assert!(roominess.is_long(true, begun + LONG));
+        assert!(!roominess.is_long(false, begun + LONG));
+        assert!(!roominess.is_long(true, begun + LONG), "it begins anew");
+    }
+}

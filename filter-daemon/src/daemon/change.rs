@@ -1,0 +1,134 @@
+//! A request that adds or removes, carried out: at once where it is one page and there is room, else page by page.
+//!
+//! A request is done whole or not at all: if a page is refused, those before it are undone.
+
+use std::collections::VecDeque;
+
+use super::commit::{NotDone, Protection};
+use super::pages::{Parts, Turn, Work};
+use super::persistence::Outcome;
+use crate::blocklist::{Applied, Change, PAGE, Targets, Timestamp, Undo};
+
+/// What a request has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Targets that changed anything.
+    pub changed: u64,
+    /// Targets that entered the filter.
+    pub entered: u64,
+    /// Targets that left it.
+    pub left: u64,
+}
+
+/// Told at the end, with the outcome of all that the journal was told.
+pub type Answered = Box<dyn FnOnce(Result<Done, NotDone>, &mut Parts<'_>, Outcome) + Send>;
+
+/// A request on its way.
+pub struct Request {
+    /// Everything that enters, until there is room for it.
+    entering: Option<Targets>,
+    pages: VecDeque<Change>,
+    undo: Vec<Undo>,
+    done: Done,
+    failed: Option<NotDone>,
+    outcome: Outcome,
+    answer: Option<Answered>,
+}
+
+impl Done {
+    /// One page more.
+    pub fn add(&mut self, applied: &Applied) {
+        self.changed += applied.changed;
+        self.entered += applied.effects.block.entered.len() as u64;
+        self.left += applied.effects.block.left.len() as u64;
+    }
+}
+
+impl Request {
+    /// The changes that `page` makes of each page of targets.
+    pub fn new(targets: &Targets, page: impl Fn(Targets) -> Change, answer: Answered) -> Self {
+        let pages: VecDeque<Change> = targets.pages(PAGE).map(page).collect();
+        let enters = matches!(pages.front(), Some(Change::Want { .. }));
+        Self {
+            entering: enters.then(|| targets.clone()),
+            pages,
+            undo: Vec::new(),
+            done: Done::default(),
+            failed: None,
+            outcome: Outcome::default(),
+            answer: Some(answer),
+        }
+    }
+
+    /// Does it now, if it is one page for which there is room; else it is given back, to be done in its turn.
+    pub fn at_once(mut self, parts: &mut Parts<'_>) -> Option<Self> {
+        let is_done = self.pages.len() <= 1 && self.turn(parts) == Turn::Done;
+        (!is_done).then_some(self)
+    }
+
+    fn has_room(&mut self, page: &Change, parts: &mut Parts<'_>) -> bool {
+        let Change::Want { targets, .. } = page else { return true };
+        let all = self.entering.as_ref().unwrap_or(targets);
+        let has_room = parts.capacity.has_room(parts.protection, all);
+        if has_room {
+            self.entering = None;
+        }
+        has_room
+    }
+
+    fn do_page(&mut self, page: Change, parts: &mut Parts<'_>) {
+        match parts.protection.commit(&page, Timestamp::now()) {
+            Ok(applied) => {
+                self.done.add(&applied);
+                self.undo.push(applied.undo);
+                self.pages.pop_front();
+            }
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    /// What is undone was not there a moment ago, so that this needs no room; if it should be refused all the same, truth
+    /// and kernel still agree.
+    fn undo_page(&mut self, undo: Undo, protection: &mut Protection) {
+        if let Err(error) = protection.commit(&Change::Undo(undo), Timestamp::now()) {
+            tracing::error!("a part of what was refused cannot be undone: {error}");
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        if self.failed.is_some() { self.undo.is_empty() } else { self.pages.is_empty() }
+    }
+
+    fn end(&mut self, parts: &mut Parts<'_>) -> Turn {
+        let result = self.failed.take().map_or(Ok(self.done), Err);
+        if let Some(answer) = self.answer.take() {
+            answer(result, parts, self.outcome.clone());
+        }
+        Turn::Done
+    }
+
+    fn tell_journal(&mut self, parts: &mut Parts<'_>) {
+        let records = parts.protection.take_records();
+        parts.persistence.write_part(records, &mut self.outcome);
+    }
+}
+
+impl Work for Request {
+    fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
+        if self.failed.is_some() {
+            let Some(undo) = self.undo.pop() else { return self.end(parts) };
+            self.undo_page(undo, parts.protection);
+        } else {
+            let Some(page) = self.pages.front().cloned() else { return self.end(parts) };
+            if !self.has_room(&page, parts) {
+                return Turn::Wait;
+            }
+            self.do_page(page, parts);
+        }
+        if self.is_over() {
+            return self.end(parts);
+        }
+        self.tell_journal(parts);
+        Turn::More
+    }
+}

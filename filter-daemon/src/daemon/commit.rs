@@ -1,0 +1,136 @@
+//! The one way in: a change is made true, carried to the kernel, and handed to the journal, in this order and together.
+//!
+//! A commit happens or it does not: what the kernel refuses leaves truth, kernel, settings and journal as they were.
+
+use filter_common::target::Target;
+use thiserror::Error;
+
+use super::needs;
+use crate::blocklist::{Applied, Blocklist, Change, Record, Refusal, Settings, Targets, Timestamp};
+use crate::kernel::{Filter, KernelError, Needs};
+
+/// The truth and the kernel, kept in step, and what has truly changed since the journal was told.
+pub struct Protection {
+    blocklist: Blocklist,
+    filter: Filter,
+    records: Vec<Record>,
+}
+
+/// Why nothing was changed.
+#[derive(Clone, Debug, Error)]
+pub enum NotDone {
+    /// The blocklist has no place for it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The kernel did not do it.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+}
+
+impl Protection {
+    /// Makes the kernel, in which nothing of ours is published yet, what `blocklist` says.
+    pub fn begin(blocklist: Blocklist, mut filter: Filter) -> Result<Self, KernelError> {
+        filter.reserve(&needs::of(&blocklist), &blocklist)?;
+        filter.apply(&blocklist.everything(), &blocklist)?;
+        Ok(Self { blocklist, filter, records: Vec::new() })
+    }
+
+    /// Makes a change, whole or not at all: room first, then the truth, then the kernel, and what truly changed is for the
+    /// journal. The next packet is judged by it when this returns.
+    pub fn commit(&mut self, change: &Change, now: Timestamp) -> Result<Applied, NotDone> {
+        self.make_room(change)?;
+        let settings = self.blocklist.settings();
+        let mut applied = self.blocklist.apply(change, now)?;
+        let carried = self.filter.apply(&applied.effects, &self.blocklist);
+        if carried.is_err() {
+            self.take_back(&applied, settings);
+        }
+        self.blocklist.forget_empty_lists(&applied);
+        carried?;
+        self.records.append(&mut applied.records);
+        Ok(applied)
+    }
+
+    /// Makes many changes that become visible together, by one store: where the kernel has no grace periods, this is how
+    /// nothing that is blocked before and after passes in between.
+    pub fn replace(&mut self, changes: &[Change], now: Timestamp) -> Result<Vec<Applied>, NotDone> {
+        let settings = self.blocklist.settings();
+        let mut done = Vec::new();
+        for change in changes {
+            match self.blocklist.apply(change, now) {
+                Ok(applied) => done.push(applied),
+                Err(refusal) => {
+                    self.take_all_back(&done, settings);
+                    return Err(refusal.into());
+                }
+            }
+        }
+        let needs = needs::of(&self.blocklist);
+        if let Err(error) = self.filter.replace(&needs, self.blocklist.settings(), &self.blocklist) {
+            self.take_all_back(&done, settings);
+            return Err(error.into());
+        }
+        self.records.extend(done.iter_mut().flat_map(|applied| applied.records.drain(..)));
+        Ok(done)
+    }
+
+    /// The truth, to ask.
+    pub fn blocklist(&self) -> &Blocklist {
+        &self.blocklist
+    }
+
+    /// The same, to note what is known of lists beside their entries.
+    pub fn blocklist_mut(&mut self) -> &mut Blocklist {
+        &mut self.blocklist
+    }
+
+    /// The kernel, to ask.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// The same, for what changes nothing that packets are judged by.
+    pub fn filter_mut(&mut self) -> &mut Filter {
+        &mut self.filter
+    }
+
+    /// Both at once: tables are made anew out of what is wanted.
+    pub fn parts(&mut self) -> (&mut Filter, &Blocklist) {
+        (&mut self.filter, &self.blocklist)
+    }
+
+    /// What the journal has not been told yet.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// What there must be room for once these have entered: counted exactly only where that matters.
+    pub fn needs_with(&self, targets: &Targets) -> Needs {
+        let most = needs::at_most(&self.blocklist, targets);
+        if self.filter.has_room(&most) { most } else { needs::with(&self.blocklist, targets.iter()) }
+    }
+
+    fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
+        let needs = match change {
+            Change::Want { targets, .. } => self.needs_with(targets),
+            Change::Undo(undo) => {
+                let entering: Vec<Target> = undo.entering().collect();
+                if entering.is_empty() {
+                    return Ok(());
+                }
+                needs::with(&self.blocklist, entering.into_iter())
+            }
+            Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) => return Ok(()),
+        };
+        self.filter.reserve(&needs, &self.blocklist)
+    }
+
+    fn take_back(&mut self, applied: &Applied, settings: Settings) {
+        self.blocklist.take_back(applied, settings);
+        self.filter.withdraw(&applied.effects, &self.blocklist);
+    }
+
+    fn take_all_back(&mut self, done: &[Applied], settings: Settings) {
+        done.iter().rev().for_each(|applied| self.blocklist.take_back(applied, settings));
+    }
+}

@@ -1,0 +1,191 @@
+//! Live entries and their journal: what is added and removed is answered for when it is on disk, and what was there is
+//! there again after a restart.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use filter_common::target::Target;
+use tokio::sync::oneshot;
+use tracing::{error, info};
+
+use super::error::DaemonError;
+use crate::blocklist::{Blocklist, DEFAULT_LIST, Record, Timestamp};
+use crate::config::{Config, ListName};
+use crate::journal::{Done, Found, Journal, NotWritten};
+
+/// Targets written anew between two requests: a few milliseconds' worth.
+const PAGE: usize = 8192;
+
+/// How long a disk that has failed is left alone.
+const RETRY: Duration = Duration::from_secs(5);
+
+type Written = Result<(), NotWritten>;
+
+/// The part of the owner's state that is about the journal.
+pub struct Persistence {
+    journal: Journal,
+    compaction: Option<Compaction>,
+    /// When the journal may be tried again after the disk has failed.
+    retry: Instant,
+}
+
+/// What is wanted now, being written once more behind all that is in the journal.
+struct Compaction {
+    /// Told when the last page is on disk.
+    written: oneshot::Receiver<Written>,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Pages follow, behind this target.
+    Pages(Option<Target>),
+    /// The rows before are being removed.
+    Trimming,
+}
+
+/// What became of several writes, for whoever is told at the last of them.
+#[derive(Clone, Default)]
+pub struct Outcome {
+    is_expected: bool,
+    failed: Arc<Mutex<Option<NotWritten>>>,
+}
+
+/// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
+/// default one.
+pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blocklist), DaemonError> {
+    let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
+    let now = Timestamp::now();
+    let (journal, found, refused) = Journal::open(directory, &mut |record| {
+        if outcome.is_ok() {
+            outcome = blocklist.replay(record, now);
+        }
+    })?;
+    let mut persistence = Persistence { journal, compaction: None, retry: Instant::now() };
+    outcome?;
+    blocklist.expire_all(now);
+    blocklist.forget_all_empty_lists();
+    let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
+    let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
+    let is_taken = |name: &str| name != DEFAULT_LIST && (is_reserved(name) || is_listed(name));
+    let moved = blocklist.move_out_of_the_way(is_taken, DEFAULT_LIST)?;
+    persistence.write_soon(moved);
+    if let Some(refused) = refused {
+        error!("{refused}");
+        error!(
+            "what was added live before is not blocked, and what is added now would not survive a restart"
+        );
+    }
+    tell(&found, &blocklist);
+    Ok((persistence, blocklist))
+}
+
+fn tell(found: &Found, blocklist: &Blocklist) {
+    if let Some((aside, reason)) = &found.set_aside {
+        error!("the journal of live entries is damaged: {reason}");
+        error!("it was set aside as {}; what was added live before is not blocked", aside.display());
+    }
+    if found.damaged_rows > 0 {
+        error!("{} rows of the journal are damaged: some live entries are not blocked", found.damaged_rows);
+    }
+    let live = live_entries(blocklist);
+    if live > 0 {
+        info!("{live} live entries are back");
+    }
+}
+
+fn live_entries(blocklist: &Blocklist) -> u64 {
+    let live = blocklist.lists().iter().filter(|(_, list)| list.origin.is_live());
+    live.map(|(_, list)| list.entries).sum()
+}
+
+impl Persistence {
+    /// Writes these, and then tells `done`.
+    pub fn write(&mut self, records: Vec<Record>, done: Done) {
+        self.journal.write(records, done);
+    }
+
+    /// Writes these within milliseconds; nobody waits for it.
+    pub fn write_soon(&mut self, records: Vec<Record>) {
+        if !records.is_empty() {
+            self.journal.write_soon(records);
+        }
+    }
+
+    /// Writes a part of something larger, whose `outcome` somebody will ask for.
+    pub fn write_part(&mut self, records: Vec<Record>, outcome: &mut Outcome) {
+        if !records.is_empty() {
+            outcome.is_expected = true;
+            let outcome = outcome.clone();
+            self.journal.write(records, Box::new(move |written| outcome.note(written)));
+        }
+    }
+
+    /// Begins to write anew what is wanted, if the journal has become long, or has lost something.
+    pub fn keep_up(&mut self, blocklist: &Blocklist) {
+        self.journal.keep_up();
+        let is_due = self.journal.is_long(live_entries(blocklist))
+            || self.journal.is_behind() && self.retry <= Instant::now();
+        if is_due && self.compaction.is_none() {
+            self.journal.mark();
+            self.write_page(blocklist, None);
+        }
+    }
+
+    /// Waits until a step of the compaction is on disk, or for ever if there is none.
+    pub async fn compacted(&mut self) -> Result<Written, oneshot::error::RecvError> {
+        match &mut self.compaction {
+            Some(compaction) => (&mut compaction.written).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Writes the next page; behind the last one, what came before the first is removed.
+    pub fn compact(&mut self, blocklist: &Blocklist, written: Result<Written, oneshot::error::RecvError>) {
+        let Some(Compaction { stage, .. }) = self.compaction.take() else { return };
+        match (written, stage) {
+            (Ok(Ok(())), Stage::Pages(after @ Some(_))) => self.write_page(blocklist, after),
+            (Ok(Ok(())), Stage::Pages(None)) => self.order(Stage::Trimming, Journal::trim),
+            (Ok(Ok(())), Stage::Trimming) => {}
+            (Ok(Err(_)) | Err(_), _) => self.retry = Instant::now() + RETRY,
+        }
+    }
+
+    /// How long until the journal is to be looked after.
+    pub fn until_due(&self) -> Option<Duration> {
+        let retry = || self.retry.saturating_duration_since(Instant::now());
+        self.journal.is_behind().then(retry).into_iter().chain(self.journal.until_due()).min()
+    }
+
+    fn write_page(&mut self, blocklist: &Blocklist, after: Option<Target>) {
+        let is_live = |list| blocklist.lists().get(list).origin.is_live();
+        let (records, next) = blocklist.as_records(after, PAGE, is_live);
+        self.order(Stage::Pages(next), |journal, done| journal.write(records, done));
+    }
+
+    fn order(&mut self, stage: Stage, order: impl FnOnce(&mut Journal, Done)) {
+        let (told, written) = oneshot::channel();
+        // Nobody waits for it any more if the daemon stops meanwhile.
+        order(&mut self.journal, Box::new(move |result| _ = told.send(result)));
+        self.compaction = Some(Compaction { written, stage });
+    }
+}
+
+impl Outcome {
+    /// Has anything been written?
+    pub fn is_expected(&self) -> bool {
+        self.is_expected
+    }
+
+    /// One more write has ended.
+    pub fn note(&self, written: Written) {
+        if let Err(failure) = written {
+            *self.failed.lock().expect("noting a failure cannot panic") = Some(failure);
+        }
+    }
+
+    /// What became of all of them.
+    pub fn get(&self) -> Written {
+        self.failed.lock().expect("noting a failure cannot panic").clone().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,68 @@
+//! The configuration and its lists are read away from the owner, one reading at a time. Whoever asks while another is under
+//! way may have changed what that one has read already, and so gets a further one.
+
+use std::path::Path;
+use std::time::Instant;
+
+use tokio::task::JoinHandle;
+
+use super::owner::Answer;
+use super::reload::{Known, Loaded, load};
+use crate::config::ConfigError;
+use crate::control::wire::{Failure, Reloaded, Reply};
+
+/// Readings, and who waits for what comes of them.
+#[derive(Default)]
+pub struct Readings {
+    now: Option<Reading>,
+}
+
+struct Reading {
+    began: Instant,
+    loading: Option<JoinHandle<Result<Loaded, ConfigError>>>,
+    waiting: Vec<Answer>,
+    again: Option<Vec<Answer>>,
+}
+
+impl Readings {
+    /// Begins to read, or notes that it is to be read again.
+    pub fn begin(&mut self, path: Option<&Path>, known: Vec<Known>, answer: Option<Answer>) {
+        match &mut self.now {
+            Some(reading) => reading.again.get_or_insert_default().extend(answer),
+            None => self.begin_for(path, known, answer.into_iter().collect()),
+        }
+    }
+
+    /// Begins to read for all these.
+    pub fn begin_for(&mut self, path: Option<&Path>, known: Vec<Known>, waiting: Vec<Answer>) {
+        let path = path.map(Path::to_owned);
+        let loading = tokio::task::spawn_blocking(move || load(path.as_deref(), &known));
+        self.now = Some(Reading { began: Instant::now(), loading: Some(loading), waiting, again: None });
+    }
+
+    /// Waits until everything is read, or for ever if nobody reads.
+    pub async fn read(&mut self) -> Result<Loaded, ConfigError> {
+        let Some(loading) = self.now.as_mut().and_then(|reading| reading.loading.as_mut()) else {
+            return std::future::pending().await;
+        };
+        let loaded = loading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        if let Some(reading) = &mut self.now {
+            reading.loading = None;
+        }
+        loaded
+    }
+
+    /// When the reading under way began.
+    pub fn began(&self) -> Option<Instant> {
+        Some(self.now.as_ref()?.began)
+    }
+
+    /// What was read is in force, or refused: tells all who wait. Gives back who waits for a further reading.
+    pub fn end(&mut self, result: Result<Reloaded, Failure>) -> Option<Vec<Answer>> {
+        let reading = self.now.take()?;
+        let result = result.map(Reply::Reloaded);
+        // A client that has gone meanwhile is told nothing.
+        reading.waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
+        reading.again
+    }
+}

@@ -1,0 +1,67 @@
+//! Which list of a new configuration is which of the one in force: so that a list that was renamed, or whose file was
+//! moved, goes on as it was.
+
+use super::load::Known;
+use crate::config::List;
+
+/// For each of `lists`, the one of `known` that it continues, each at most once: first those that are called the same and
+/// read the same file, then those that read the same file, then those that are called the same.
+pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>> {
+    type Is = fn(&Known, &List) -> bool;
+    let has_name: Is = |known, list| &*known.name == list.name.as_str();
+    let has_path: Is = |known, list| known.reading.path == list.path;
+    let has_both: Is = |known, list| &*known.name == list.name.as_str() && known.reading.path == list.path;
+    let mut free: Vec<&Known> = known.iter().collect();
+    let mut found: Vec<Option<&Known>> = vec![None; lists.len()];
+    for is_same in [has_both, has_path, has_name] {
+        for (found, list) in found.iter_mut().zip(lists).filter(|(found, _)| found.is_none()) {
+            let at = free.iter().position(|known| is_same(known, list));
+            *found = at.map(|at| free.remove(at));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocklist::{Lists, Origin, Reading};
+
+    fn known(lists: &[(&str, &str)]) -> Vec<Known> {
+        let mut rows = Lists::default();
+        let known = lists.iter().map(|(name, path)| Known {
+            id: rows.make(name, Origin::File).unwrap(),
+            name: (*name).into(),
+            reading: Reading { path: path.into(), ..Reading::default() },
+        });
+        known.collect()
+    }
+
+    fn matched(before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<Option<String>> {
+        let lists: Vec<List> =
+            now.iter().map(|(name, path)| List { name: name.parse().unwrap(), path: path.into() }).collect();
+        let known = known(before);
+        match_up(&known, &lists).into_iter().map(|known| Some(known?.name.to_string())).collect()
+    }
+
+    #[test]
+    fn a_renamed_list_goes_on_and_so_does_one_whose_file_was_moved() {
+        let before = [("drop", "drop.txt"), ("bad", "bad.txt")];
+        let now = [("spamhaus", "drop.txt"), ("bad", "worse.txt"), ("new", "new.txt")];
+        assert_eq!(matched(&before, &now), [Some("drop".into()), Some("bad".into()), None]);
+    }
+
+    #[test]
+    fn two_lists_may_change_their_names_with_each_other() {
+        let before = [("one", "1.txt"), ("two", "2.txt")];
+        let now = [("two", "1.txt"), ("one", "2.txt")];
+        assert_eq!(matched(&before, &now), [Some("one".into()), Some("two".into())]);
+    }
+
+    #[test]
+    fn two_lists_of_one_file_are_told_apart() {
+        let before = [("one", "1.txt")];
+        let now = [("copy", "1.txt"), ("one", "1.txt")];
+        assert_eq!(matched(&before, &now), [None, Some("one".into())]);
+    }
+}
