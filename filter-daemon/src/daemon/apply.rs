@@ -7,7 +7,7 @@ use tracing::info;
 use super::error::DaemonError;
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
-use crate::blocklist::{Claim, Effects, Kind, ListId, Targets, Timestamp};
+use crate::blocklist::{Claim, Effects, Kind, ListId, Settings, Targets, Timestamp};
 use crate::control::wire::Reloaded;
 use crate::source::ListFile;
 
@@ -20,7 +20,7 @@ impl Owner {
     /// `effects` are those that nobody has carried out yet.
     pub fn apply(&mut self, loaded: Loaded, mut effects: Effects) -> Result<Reloaded, DaemonError> {
         self.must_not_be_live(&loaded.lists)?;
-        self.filter.enforce(loaded.config.enforce);
+        effects.settings = Some(Settings { enforce: loaded.config.enforce });
         self.reserve(loaded.block.iter().chain(loaded.files().flat_map(|file| file.targets.iter())))?;
         let gone = self.lists_gone(&loaded.lists);
         let read = self.lists_read(&loaded)?;

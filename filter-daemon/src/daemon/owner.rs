@@ -214,7 +214,8 @@ impl Owner {
         }
         let needs = self.needs_with(targets.iter().copied());
         // Where there is no memory for it, the addition itself will be told so.
-        !self.filter.has_room(&needs) && self.filter.grow_aside(needs.addresses).unwrap_or(false)
+        let growing = self.filter.grow_aside(&needs, &self.blocklist);
+        growing.is_ok_and(|growing| growing.any())
     }
 
     /// Answers those who had to wait, as far as they no longer need to.
