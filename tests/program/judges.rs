@@ -6,7 +6,7 @@ use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::target::{Span, Target};
 use filter_common::verdict::{Reason, Verdict};
-use filterd::blocklist::{Blocklist, Claim, Effects, Kind, Targets, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Origin, Targets, Timestamp};
 use filterd::kernel::{Filter, Needs};
 use harness::{Frame, Home};
 
@@ -48,12 +48,11 @@ impl Judges {
         let mut filter = Filter::open(home.pins()).expect("root may load programs");
         let targets: Targets = blocked.iter().flat_map(|text| targets(text.as_ref())).collect();
         let mut blocklist = Blocklist::default();
-        let list = blocklist.lists_mut().get_or_make("blocked", Kind::Live).expect("it is the first list");
         filter.reserve(&needs(&targets), &blocklist).expect("there is room");
-        let mut effects = Effects::default();
-        let claim = Claim { list, since: Timestamp::now(), until: None, note: None };
-        blocklist.extend(&targets, &claim, &mut effects);
-        filter.apply(&effects, &blocklist).expect("there is room");
+        let (list, origin) = ("blocked".into(), Origin::Live);
+        let change = Change::Want { list, origin, until: None, note: None, targets };
+        let applied = blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first list");
+        filter.apply(&applied.effects, &blocklist).expect("there is room");
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
         Self {
             filter: RefCell::new(filter),

@@ -81,7 +81,11 @@ impl Wanted for Listed {
         std::iter::empty()
     }
 
-    fn six(&self) -> impl Iterator<Item = Prefix6> {
+    fn wants_six(&self, _prefix: Prefix6) -> bool {
+        false
+    }
+
+    fn six_after(&self, _after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {
         std::iter::empty()
     }
 }

@@ -8,7 +8,7 @@ mod loaded;
 
 use std::time::Instant;
 
-use filterd::blocklist::{Blocklist, Effects};
+use filterd::blocklist::{Blocklist, Effects, Settings};
 use filterd::kernel::{Filter, KernelError};
 use harness::Home;
 
@@ -76,11 +76,10 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     let home = Home::new();
     let nobody = Blocklist::default();
     let mut filter = Filter::open(home.pins())?;
-    filter.enforce(combination.enforce);
     filter.reserve(&combination.needs(), &nobody)?;
-    let price = loaded::price();
-    filter.apply(&Effects::default(), &nobody)?;
-    Ok(price)
+    let settings = Some(Settings { enforce: combination.enforce });
+    filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
+    Ok(loaded::price())
 }
 
 /// The verifier says last what it minds. All it says may be a million lines.

@@ -33,6 +33,21 @@ impl Effects {
         Self { block: SetEffects { left, ..SetEffects::default() }, settings: None }
     }
 
+    /// Those of several changes, none of which takes back what another one does.
+    pub fn of_all<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        for effects in all {
+            sum.block.entered.extend(&effects.block.entered);
+            sum.block.left.extend(&effects.block.left);
+            sum.block.relabelled.extend(&effects.block.relabelled);
+            sum.settings = effects.settings.or(sum.settings);
+        }
+        sum.block.entered.sort();
+        sum.block.left.sort();
+        sum.block.relabelled.sort();
+        sum
+    }
+
     /// Nothing becomes different.
     pub fn is_empty(&self) -> bool {
         self.settings.is_none() && self.block.is_empty()

@@ -1,6 +1,7 @@
 //! Questions to the blocklist: who wants what, and what covers an address or a prefix.
 
 use std::iter;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
@@ -112,10 +113,18 @@ impl Blocklist {
         })
     }
 
-    /// Every IPv6 target.
-    pub fn six(&self) -> impl Iterator<Item = Prefix6> + '_ {
-        let others = self.others.range(Target::V6(Prefix::covering(0, 0))..).map(|(target, _)| *target);
-        self.nets64.keys().copied().map(of_net64).chain(others).filter_map(|target| match target {
+    /// Every IPv6 target behind `after`: /64s in order, and then all others in order.
+    pub fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> + '_ {
+        let first = Bound::Included(Target::V6(Prefix::covering(0, 0)));
+        let (nets, others) = match after {
+            None => (Some(Bound::Unbounded), first),
+            Some(net) if net.length() == 64 => (Some(Bound::Excluded((net.address() >> 64) as u64)), first),
+            Some(other) => (None, Bound::Excluded(Target::V6(other))),
+        };
+        let nets = nets.into_iter().flat_map(|from| self.nets64.range((from, Bound::Unbounded)));
+        let nets = nets.map(|(net, _)| of_net64(*net));
+        let others = self.others.range((others, Bound::Unbounded)).map(|(target, _)| *target);
+        nets.chain(others).filter_map(|target| match target {
             Target::V6(prefix) => Some(prefix),
             Target::V4(_) => None,
         })

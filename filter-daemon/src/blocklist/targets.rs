@@ -142,6 +142,13 @@ impl Targets {
         }
     }
 
+    /// Takes all of these in; the same holds.
+    pub fn extend(&mut self, others: &Self) {
+        self.addresses.extend(&others.addresses);
+        self.nets64.extend(&others.nets64);
+        self.others.extend(&others.others);
+    }
+
     /// Restores the order after pushes, drops repetitions, and gives back the room they took.
     pub fn sort(&mut self) {
         sort(&mut self.addresses);

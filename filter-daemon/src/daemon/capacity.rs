@@ -56,7 +56,7 @@ impl Capacity {
         let needs = protection.needs_with(targets);
         let (filter, blocklist) = protection.parts();
         // Where there is no memory for it, the addition itself will be told so.
-        filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).unwrap_or(false)
+        filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any())
     }
 
     /// A grace period that begins from now on.
@@ -134,7 +134,7 @@ impl Capacity {
         self.roominess = Roominess::default();
         let needs = needs::of(protection.blocklist());
         let (filter, blocklist) = protection.parts();
-        if let Err(error) = filter.shrink_to(&needs, blocklist) {
+        if let Err(error) = filter.shrink_to(&needs, blocklist).and_then(|()| filter.tidy(&needs)) {
             error!("cannot give memory back: {error}");
         }
     }

@@ -6,7 +6,7 @@ use filter_common::target::Target;
 use thiserror::Error;
 
 use super::needs;
-use crate::blocklist::{Applied, Blocklist, Change, Record, Refusal, Settings, Targets, Timestamp};
+use crate::blocklist::{Applied, Blocklist, Change, Effects, Record, Refusal, Settings, Targets, Timestamp};
 use crate::kernel::{Filter, KernelError, Needs};
 
 /// The truth and the kernel, kept in step, and what has truly changed since the journal was told.
@@ -65,9 +65,10 @@ impl Protection {
                 }
             }
         }
-        let needs = needs::of(&self.blocklist);
-        if let Err(error) = self.filter.replace(&needs, self.blocklist.settings(), &self.blocklist) {
+        let effects = Effects::of_all(done.iter().map(|applied| &applied.effects));
+        if let Err(error) = self.filter.replace_all(&effects, &self.blocklist) {
             self.take_all_back(&done, settings);
+            self.filter.withdraw(&effects, &self.blocklist);
             return Err(error.into());
         }
         self.records.extend(done.iter_mut().flat_map(|applied| applied.records.drain(..)));

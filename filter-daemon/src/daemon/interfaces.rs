@@ -180,7 +180,9 @@ impl Watched {
         let name = &self.name;
         let of_number = there.iter().find(|interface| interface.index == attached.index);
         let of_name = there.iter().find(|interface| interface.name == *name);
-        if of_number.is_some_and(|interface| interface.name == *name) {
+        let is_ours =
+            |found: &Interface| found.occupant.as_ref().is_some_and(|found| found.id == attached.program);
+        if of_number.is_some_and(|interface| interface.name == *name && is_ours(interface)) {
             *place = Where::Here;
             return;
         }

@@ -11,6 +11,8 @@ pub struct Attached {
     pub index: u32,
     /// How.
     pub mode: AttachedMode,
+    /// The kernel's number for the program that sits there: whoever finds another one there knows that it is not ours.
+    pub program: u32,
 }
 
 /// Where in its path a packet meets the filter.

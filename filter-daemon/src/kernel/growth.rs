@@ -1,78 +1,122 @@
-//! A larger table of IPv4 addresses made aside, on a thread of its own, while the one in use goes on changing.
+//! A larger table made aside, while the one in use goes on changing.
 //!
-//! The thread works on a copy of the words, which is made in milliseconds even of ten million entries: bucket and code
-//! spell the address. What changes meanwhile is noted, and done to the larger table too before it takes its place.
+//! What is to be in it is copied from the words of the table in use, where these spell its entries: milliseconds even for
+//! ten million. Else it is gathered from what is wanted, a page at a time, so that nobody waits. Then a thread fills the
+//! larger table. What enters and leaves meanwhile is noted, and done to the larger table before it takes its place: each
+//! of these twice does no harm, so it does not matter whether the copy or the page had seen it already.
 
 use std::thread::{self, JoinHandle};
 
-use filter_common::Words;
-use filter_common::cuckoo::exact::Exact;
-use filter_common::cuckoo::{Full, Table};
+use filter_common::cuckoo::Full;
+use filter_common::target::Prefix6;
 
-use super::moving::Moving;
-use super::window::Window;
+use super::kind::{Key, Kind, Live};
+use super::needs::Wanted;
+use super::store::Built;
 
-/// A table of IPv4 addresses.
-type Addresses = Moving<Exact, Window>;
+/// Entries gathered at once: about a millisecond's worth.
+const PAGE: usize = 8192;
 
 /// The larger table, and what it does not know yet.
-pub struct Growth {
-    thread: JoinHandle<Result<Addresses, Full>>,
-    since: Vec<Change>,
+pub struct Growth<K: Kind> {
+    kind: K,
+    stage: Stage<K>,
+    since: Vec<Change<Key<K>>>,
 }
 
-enum Change {
-    Added(u64),
-    Removed(u64),
+enum Stage<K: Kind> {
+    /// What is wanted is read up to this prefix.
+    Gathering(Option<Prefix6>, Vec<Key<K>>, Option<Live<K>>),
+    Filling(JoinHandle<Result<Live<K>, Full>>),
 }
 
-impl Growth {
-    /// Begins to fill `larger` with all that `live` holds.
-    pub fn begin(live: &Addresses, mut larger: Addresses) -> Self {
-        let table = live.table();
-        let words = (0..table.geometry().words()).map(|at| table.words().load(at)).collect();
-        let copy = Table::new(*table.scheme(), table.geometry(), Copied(words));
-        let unplaced: Vec<u64> = live.unplaced().collect();
-        let fill = move || {
-            let placed = copy.entries().map(|home| copy.scheme().key(home));
-            if larger.fill_all(placed.chain(unplaced)).is_empty() { Ok(larger) } else { Err(Full) }
+enum Change<K> {
+    Entered(K),
+    Left(K),
+}
+
+impl<K: Kind> Growth<K> {
+    /// Begins to put all that `live` holds into a larger, empty table.
+    pub fn begin(live: &Live<K>, larger: Built<K>) -> Self {
+        let Built { kind, live: larger } = larger;
+        let stage = match K::copied(live) {
+            Some(keys) => fill(larger, keys),
+            None => Stage::Gathering(None, Vec::new(), Some(larger)),
         };
-        Self { thread: thread::spawn(fill), since: Vec::new() }
+        Self { kind, stage, since: Vec::new() }
     }
 
-    /// Is it filled?
-    pub fn is_done(&self) -> bool {
-        self.thread.is_finished()
+    /// What a judge must know of the larger table.
+    pub const fn kind(&self) -> &K {
+        &self.kind
     }
 
-    /// `address` has come into the table in use.
-    pub fn added(&mut self, address: u64) {
-        self.since.push(Change::Added(address));
+    /// Does what is due next. True if the larger table is filled.
+    pub fn step(&mut self, wanted: &impl Wanted) -> bool {
+        match &mut self.stage {
+            Stage::Filling(thread) => thread.is_finished(),
+            Stage::Gathering(after, keys, larger) => {
+                let (page, last) = self.kind.page(wanted, *after, PAGE);
+                keys.extend(page);
+                *after = last;
+                if last.is_none()
+                    && let Some(larger) = larger.take()
+                {
+                    self.stage = fill(larger, Box::new(std::mem::take(keys).into_iter()));
+                }
+                false
+            }
+        }
     }
 
-    /// `address` has left it.
-    pub fn removed(&mut self, address: u64) {
-        self.since.push(Change::Removed(address));
+    /// Somebody has entered, whether he was there already or not.
+    pub fn entered(&mut self, key_in: impl Fn(&K) -> Key<K>) {
+        self.since.push(Change::Entered(key_in(&self.kind)));
+    }
+
+    /// Somebody has left, whether he was there or not.
+    pub fn left(&mut self, key_in: impl Fn(&K) -> Key<K>) {
+        self.since.push(Change::Left(key_in(&self.kind)));
     }
 
     /// The larger table, with everything that happened meanwhile; waits until it is filled.
-    pub fn finish(self) -> Result<Addresses, Full> {
-        let mut larger = self.thread.join().unwrap_or(Err(Full))?;
+    pub fn finish(mut self, wanted: &impl Wanted) -> Result<Built<K>, Full> {
+        let thread = loop {
+            match self.stage {
+                Stage::Filling(thread) => break thread,
+                Stage::Gathering(..) => _ = self.step(wanted),
+            }
+        };
+        let mut live = thread.join().unwrap_or(Err(Full))?;
         for change in self.since {
             match change {
-                Change::Added(address) => larger.fill(address)?,
-                Change::Removed(address) => larger.remove(address),
+                Change::Entered(key) if !live.contains(key) => live.fill(key)?,
+                Change::Left(key) if live.contains(key) => live.remove(key),
+                Change::Entered(_) | Change::Left(_) => {}
             }
         }
-        Ok(larger)
+        Ok(Built { kind: self.kind, live })
     }
 }
 
-/// Words as they were.
-struct Copied(Vec<u64>);
+fn fill<K: Kind>(mut larger: Live<K>, keys: impl Iterator<Item = Key<K>> + Send + 'static) -> Stage<K> {
+    Stage::Filling(thread::spawn(
+        move || if larger.fill_all(keys).is_empty() { Ok(larger) } else { Err(Full) },
+    ))
+}
 
-impl Words for Copied {
-    fn load(&self, index: u32) -> u64 {
-        self.0.get(index as usize).copied().unwrap_or_default()
+/// For which families a larger table is being made aside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Growing {
+    /// For IPv4 addresses.
+    pub addresses: bool,
+    /// For IPv6 prefixes.
+    pub six: bool,
+}
+
+impl Growing {
+    /// For any?
+    pub const fn any(self) -> bool {
+        self.addresses || self.six
     }
 }

@@ -1,21 +1,29 @@
 //! Everything that touches the kernel: programs, maps, links. The only importer of aya.
 //!
-//! `filter` applies effects and is all that the daemon talks to. Below it, `moving` changes a cuckoo table under running
-//! readers, through a `window` and with `grace` periods; a `spec` says what the judge must be. What needs a capability is
-//! done by the `broker`, a process of its own.
+//! `filter` applies effects and is all that the daemon talks to. It plans, publishes and releases `set`s: of each `family` a
+//! table (`kind`, `store`) that may be made larger aside (`growth`), and the bits of `networks`; whatever is `staged` is
+//! seen by no packet yet. Below, `moving` changes a cuckoo table under running readers, through a `window` and with `grace`
+//! periods; a `spec` says what the judge must be. What needs a capability is done by the `broker`, a process of its own.
 
 mod attached;
 pub mod broker;
 mod error;
+mod family;
 mod filter;
 pub mod grace;
 mod growth;
 pub mod interface;
+mod kind;
+mod maps;
+pub mod memory;
 mod moving;
 mod needs;
+mod networks;
 mod overlay;
 mod seen;
+mod set;
 mod spec;
+mod staged;
 mod store;
 mod version;
 pub mod window;
@@ -24,6 +32,7 @@ pub use attached::{Attached, AttachedMode};
 pub use broker::leftovers;
 pub use error::KernelError;
 pub use filter::Filter;
+pub use growth::Growing;
 pub use interface::Interface;
 pub use needs::{Needs, Wanted};
 

@@ -31,6 +31,10 @@ pub trait Wanted {
     /// Prefixes up to /24 within this one.
     fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4>;
 
-    /// Every IPv6 target.
-    fn six(&self) -> impl Iterator<Item = Prefix6>;
+    /// Is exactly this IPv6 prefix blocked?
+    fn wants_six(&self, prefix: Prefix6) -> bool;
+
+    /// Every IPv6 target behind `after`, or all of them, in an order that stays the same while targets come and go: what
+    /// is asked for page by page.
+    fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;
 }

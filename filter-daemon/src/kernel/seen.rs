@@ -4,7 +4,6 @@ use filter_common::Words;
 use filter_common::settings::{Setting, Settings};
 use filter_common::verdict::Tables;
 
-use super::spec::JudgeSpec;
 use super::window::Window;
 
 /// A judge's settings, and the maps it looks things up in.
@@ -16,14 +15,14 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// The view of a judge of this spec.
-    pub fn new(
-        spec: &JudgeSpec,
+    /// The view of a judge of these settings.
+    pub const fn new(
+        settings: Settings,
         addresses: Option<&'a Window>,
         networks: Option<&'a Window>,
         six: Option<&'a Window>,
     ) -> Self {
-        Self { settings: spec.settings(), addresses, networks, six }
+        Self { settings, addresses, networks, six }
     }
 }
 

@@ -2,204 +2,89 @@
 
 use std::collections::BTreeSet;
 
-use filter_common::cuckoo::exact::{self, Exact};
-use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
-use filter_common::cuckoo::scheme::Scheme;
-use filter_common::cuckoo::six::{self, Key6, Six};
-use filter_common::hash::{self, Hash};
-use filter_common::settings::{self, Settings};
-use filter_common::stash;
-use filter_common::target::Prefix6;
+use filter_common::settings as words;
 
-use super::broker::request::{Blueprint, MapName, MapUse};
+use super::broker::request::{Blueprint, MapName, MapPart, MapUse, SetName};
+use super::kind::{Addresses, Kind, SixTable};
+use crate::blocklist::Settings;
 
-/// Everything that a judge's settings say.
+/// Everything that the words of a judge's settings say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeSpec {
-    /// Drop, or only count?
-    pub enforce: bool,
+    /// How packets are judged, whatever is listed.
+    pub settings: Settings,
+    /// What is blocked.
+    pub block: SetSpec,
+}
+
+/// What a judge must know of one set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetSpec {
     /// The generation of the IPv4 prefixes' map, if there are any.
     pub networks: Option<u64>,
     /// The table of IPv4 addresses, if there is one.
     pub addresses: Option<Addresses>,
     /// The table of IPv6 prefixes, if there is one.
     pub six: Option<SixTable>,
-}
-
-/// The table of IPv4 addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Addresses {
-    /// Which map.
-    pub generation: u64,
-    /// Its geometry.
-    pub geometry: Geometry,
-    key: exact::Key,
-}
-
-/// The table of IPv6 prefixes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SixTable {
-    /// Which map.
-    pub generation: u64,
-    /// Its geometry.
-    pub geometry: Geometry,
-    /// Lengths in use.
+    /// The IPv6 lengths that are looked up in it.
     pub lengths: BTreeSet<u8>,
-    key64: exact::Key,
-    key: [u64; hash::KEY_WORDS],
-}
-
-/// A kind of cuckoo table: what a judge must know to look into one of it.
-pub trait Kind {
-    /// Who stands where in it.
-    type Scheme: Scheme + Copy;
-
-    /// Which maps it lives in.
-    const MAP: MapName;
-
-    /// Words of such a map before the buckets: the stashes.
-    const HEAD: u32;
-
-    /// The smallest geometry that takes so many entries.
-    fn geometry_for(entries: u64) -> Option<Geometry>;
-
-    /// The most entries that any table of this kind takes.
-    fn most() -> u64;
-
-    /// Which map, of which geometry.
-    fn identity(&self) -> (u64, Geometry);
-
-    /// Who stands where.
-    fn scheme(&self) -> Self::Scheme;
-
-    /// Words of its map.
-    fn words(&self) -> u32 {
-        Self::HEAD + self.identity().1.words()
-    }
-}
-
-impl Addresses {
-    /// A table under a new secret key.
-    pub fn new(generation: u64, geometry: Geometry) -> Self {
-        Self { generation, geometry, key: exact::key(secret()) }
-    }
-}
-
-impl Kind for Addresses {
-    type Scheme = Exact;
-
-    const MAP: MapName = MapName::Addresses;
-    const HEAD: u32 = stash::WORDS;
-
-    fn geometry_for(entries: u64) -> Option<Geometry> {
-        Geometry::exact4_for(entries)
-    }
-
-    fn most() -> u64 {
-        Geometry::exact4(*EXACT4_BITS.end()).limit()
-    }
-
-    fn identity(&self) -> (u64, Geometry) {
-        (self.generation, self.geometry)
-    }
-
-    fn scheme(&self) -> Exact {
-        Exact::new(32, self.key, self.geometry.index_bits(), 1)
-    }
-}
-
-impl SixTable {
-    /// A table for these lengths under new secret keys.
-    pub fn new(generation: u64, geometry: Geometry, lengths: BTreeSet<u8>) -> Self {
-        Self { generation, geometry, lengths, key64: exact::key(secret()), key: secret() }
-    }
-
-    /// The key under which `prefix` stands in it.
-    pub fn key(&self, prefix: Prefix6) -> Key6 {
-        match prefix.length() {
-            64 => Key6::Net64((prefix.address() >> 64) as u64),
-            length => {
-                Key6::Other(six::fingerprint(&Hash::new(self.key), prefix.address().into(), length.into()))
-            }
-        }
-    }
-}
-
-impl Kind for SixTable {
-    type Scheme = Six;
-
-    const MAP: MapName = MapName::Six;
-    const HEAD: u32 = six::STASHES * stash::WORDS;
-
-    fn geometry_for(entries: u64) -> Option<Geometry> {
-        Geometry::six_for(entries)
-    }
-
-    fn most() -> u64 {
-        Geometry::six(*SIX_BITS.end()).limit()
-    }
-
-    fn identity(&self) -> (u64, Geometry) {
-        (self.generation, self.geometry)
-    }
-
-    fn scheme(&self) -> Six {
-        Six::new(self.key64, self.geometry.index_bits())
-    }
 }
 
 impl JudgeSpec {
     /// What the judge is built from.
     pub fn blueprint(&self) -> Blueprint {
-        let addresses = self.addresses.as_ref().map(|table| (MapName::Addresses, table.generation));
-        let networks = self.networks.map(|generation| (MapName::Networks, generation));
-        let six = self.six.as_ref().map(|table| (MapName::Six, table.generation));
-        let in_use = [addresses, networks, six].into_iter().flatten();
-        let maps = in_use.map(|(map, generation)| MapUse { map, generation }).collect();
-        Blueprint { settings: self.settings().to_vec(), maps }
+        Blueprint { settings: self.words().to_vec(), maps: self.block.maps(SetName::Block) }
     }
 
     /// The words that go into the program.
-    pub fn settings(&self) -> Settings {
-        let mut words = [0; settings::WORDS];
-        words[settings::ENFORCE] = self.enforce.into();
-        words[settings::NETWORKS4] = self.networks.is_some().into();
-        if let Some(table) = &self.addresses {
-            put_addresses(&mut words, table);
-        }
-        if let Some(table) = &self.six {
-            put_six(&mut words, table);
-        }
-        words
+    pub fn words(&self) -> words::Settings {
+        let mut all = [0; words::WORDS];
+        all[words::ENFORCE] = self.settings.enforce.into();
+        self.block.put(&mut all);
+        all
     }
 }
 
-fn put_addresses(words: &mut Settings, table: &Addresses) {
-    let lanes = table.geometry.lanes();
-    words[settings::ADDRESSES4] = 1;
-    words[settings::INDEX_BITS4] = table.geometry.index_bits().into();
-    words[settings::LANE_ONES4] = lanes.ones();
-    words[settings::LANE_HIGHS4] = lanes.highs();
-    words[settings::KEY4..][..table.key.len()].copy_from_slice(&table.key);
+impl SetSpec {
+    fn maps(&self, set: SetName) -> Vec<MapUse> {
+        let addresses = self.addresses.as_ref().map(|table| (MapPart::Addresses, table.generation));
+        let networks = self.networks.map(|generation| (MapPart::Networks, generation));
+        let six = self.six.as_ref().map(|table| (MapPart::Six, table.generation));
+        let in_use = [addresses, networks, six].into_iter().flatten();
+        in_use.map(|(part, generation)| MapUse { map: MapName { set, part }, generation }).collect()
+    }
+
+    fn put(&self, all: &mut words::Settings) {
+        all[words::NETWORKS4] = self.networks.is_some().into();
+        if let Some(table) = &self.addresses {
+            put_addresses(all, table);
+        }
+        if let Some(table) = &self.six {
+            put_six(all, table, &self.lengths);
+        }
+    }
 }
 
-fn put_six(words: &mut Settings, table: &SixTable) {
-    let others: Vec<u8> = table.lengths.iter().copied().filter(|&length| length != 64).collect();
-    words[settings::NETS64] = table.lengths.contains(&64).into();
-    words[settings::LENGTHS6] = others.len() as u64;
-    words[settings::INDEX_BITS6] = table.geometry.index_bits().into();
-    words[settings::LAST_BUCKET6] = (table.geometry.buckets() - 1).into();
-    words[settings::KEY64..][..table.key64.len()].copy_from_slice(&table.key64);
-    words[settings::KEY6..][..table.key.len()].copy_from_slice(&table.key);
-    for (entry, length) in words[settings::LENGTH..].chunks_exact_mut(settings::LENGTH_WORDS).zip(others) {
+fn put_addresses(all: &mut words::Settings, table: &Addresses) {
+    let (geometry, key) = (table.geometry(), table.key());
+    all[words::ADDRESSES4] = 1;
+    all[words::INDEX_BITS4] = geometry.index_bits().into();
+    all[words::LANE_ONES4] = geometry.lanes().ones();
+    all[words::LANE_HIGHS4] = geometry.lanes().highs();
+    all[words::KEY4..][..key.len()].copy_from_slice(key);
+}
+
+fn put_six(all: &mut words::Settings, table: &SixTable, lengths: &BTreeSet<u8>) {
+    let others: Vec<u8> = lengths.iter().copied().filter(|&length| length != 64).collect();
+    let (key64, key) = table.keys();
+    all[words::NETS64] = lengths.contains(&64).into();
+    all[words::LENGTHS6] = others.len() as u64;
+    all[words::INDEX_BITS6] = table.geometry().index_bits().into();
+    all[words::LAST_BUCKET6] = (table.geometry().buckets() - 1).into();
+    all[words::KEY64..][..key64.len()].copy_from_slice(key64);
+    all[words::KEY6..][..key.len()].copy_from_slice(key);
+    for (entry, length) in all[words::LENGTH..].chunks_exact_mut(words::LENGTH_WORDS).zip(others) {
         let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
         entry.copy_from_slice(&[length.into(), (mask >> 64) as u64, mask as u64]);
     }
-}
-
-/// A key that nobody else knows; made anew for every table, and never written anywhere.
-fn secret<const WORDS: usize>() -> [u64; WORDS] {
-    std::array::from_fn(|_| {
-        getrandom::u64().expect("the kernel always has random numbers once it has booted")
-    })
 }

@@ -1,130 +1,161 @@
 //! One cuckoo table in the kernel, and the one that is about to take its place.
 
 use filter_common::cuckoo::Full;
-use filter_common::cuckoo::scheme::Scheme;
+use filter_common::cuckoo::geometry::Geometry;
 
-use super::broker::Broker;
+use super::broker::request::{MapName, SetName};
+use super::kind::{Key, Kind, Live};
+use super::maps::Maps;
 use super::moving::Moving;
-use super::spec::Kind;
+use super::staged::Staged;
 use super::window::Window;
 use super::{KernelError, Occupancy};
 
 /// The table that packets read, and a fresh one beside it that none reads yet.
 pub struct Store<K: Kind> {
-    current: Option<Built<K>>,
-    fresh: Option<Built<K>>,
+    set: SetName,
+    tables: Staged<Built<K>>,
 }
 
 /// A table with what a judge must know of it.
-struct Built<K: Kind> {
-    kind: K,
-    live: Moving<K::Scheme, Window>,
+pub struct Built<K: Kind> {
+    /// What a judge must know.
+    pub kind: K,
+    /// The table.
+    pub live: Live<K>,
 }
 
-impl<K> Store<K>
-where
-    K: Kind,
-    <K::Scheme as Scheme>::Key: PartialEq,
-{
+impl<K: Kind> Store<K> {
     /// Nothing yet.
-    pub const fn new() -> Self {
-        Self { current: None, fresh: None }
+    pub const fn new(set: SetName) -> Self {
+        Self { set, tables: Staged::new() }
     }
 
     /// What the next judge must know of the table; none if there is no table.
     pub fn kind(&self) -> Option<&K> {
-        self.newest().map(|built| &built.kind)
+        self.tables.newest().map(|built| &built.kind)
     }
 
-    /// The same, to be changed without moving the table.
-    pub fn kind_mut(&mut self) -> Option<&mut K> {
-        self.newest_mut().map(|built| &mut built.kind)
+    /// The geometry of the newest table.
+    pub fn geometry(&self) -> Option<Geometry> {
+        self.kind().map(Kind::geometry)
     }
 
     /// How many entries fit before the table must be built larger.
     pub fn limit(&self) -> u64 {
-        self.newest().map_or(0, |built| built.live.table().geometry().limit())
+        self.geometry().map_or(0, |geometry| geometry.limit())
     }
 
-    /// Puts an empty table of this kind beside the one in use.
-    pub fn build(&mut self, kind: K, broker: &mut Broker) -> Result<(), KernelError> {
-        let (generation, geometry) = kind.identity();
-        let window = broker.make(K::MAP, generation, kind.words())?;
-        self.fresh = Some(Built { live: Moving::new(kind.scheme(), geometry, window, K::HEAD), kind });
-        Ok(())
+    /// How many entries the newest table holds.
+    pub fn entries(&self) -> u64 {
+        self.newest_live().map_or(0, Moving::entries)
     }
 
-    /// Puts a filled table of this kind beside the one in use.
-    pub fn put(&mut self, kind: K, live: Moving<K::Scheme, Window>) {
-        self.fresh = Some(Built { kind, live });
+    /// Has an empty table made.
+    pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
+        let kind = K::new(maps.number(), geometry);
+        let window = maps.make(self.map(), kind.generation(), kind.words())?;
+        Ok(Built { live: Moving::new(kind.scheme(), geometry, window, K::HEAD), kind })
+    }
+
+    /// Puts a filled table beside the one in use.
+    pub fn put(&mut self, built: Built<K>, maps: &mut Maps) {
+        let before = self.tables.put(built);
+        self.forget(before, maps);
+    }
+
+    /// Lets go of a table that never came into use.
+    pub fn forget(&self, built: Option<Built<K>>, maps: &mut Maps) {
+        built.into_iter().for_each(|built| maps.discard(self.map(), built.kind.generation()));
+    }
+
+    /// Plans that there is no table.
+    pub fn drop_next(&mut self, maps: &mut Maps) {
+        let before = self.tables.drop_next();
+        self.forget(before, maps);
+    }
+
+    /// Forgets the plan.
+    pub fn discard(&mut self, maps: &mut Maps) {
+        let before = self.tables.discard();
+        self.forget(before, maps);
     }
 
     /// Is there a table that packets do not read yet?
-    pub fn has_fresh(&self) -> bool {
-        self.fresh.is_some()
+    pub const fn has_fresh(&self) -> bool {
+        self.tables.fresh().is_some()
+    }
+
+    /// Is there one, and nothing in it?
+    pub fn is_fresh_and_empty(&self) -> bool {
+        self.tables.fresh().is_some_and(|built| built.live.entries() == 0)
     }
 
     /// Everything the newest table holds, in the words of its scheme.
-    pub fn newest_live(&self) -> Option<&Moving<K::Scheme, Window>> {
-        self.newest().map(|built| &built.live)
+    pub fn newest_live(&self) -> Option<&Live<K>> {
+        self.tables.newest().map(|built| &built.live)
+    }
+
+    /// The table that packets read.
+    pub fn current_live(&self) -> Option<&Live<K>> {
+        self.tables.current().map(|built| &built.live)
     }
 
     /// The words of the table that packets read.
     pub fn words(&self) -> Option<&Window> {
-        self.current.as_ref().map(|built| built.live.table().words().all())
-    }
-
-    /// Is `key` there?
-    pub fn contains(&self, key: <K::Scheme as Scheme>::Key) -> bool {
-        self.newest_live().is_some_and(|live| live.contains(key))
+        self.current_live().map(|live| live.table().words().all())
     }
 
     /// Brings the homes of these keys near, since they will be wanted soon: memory is waited for once, not once for each.
-    pub fn prefetch(&self, keys: impl Iterator<Item = <K::Scheme as Scheme>::Key>) {
-        if let Some(live) = self.newest_live() {
-            keys.for_each(|key| live.table().prefetch(key));
+    pub fn prefetch(&self, key_in: impl Fn(&K, usize) -> Key<K>, count: usize) {
+        if let Some(built) = self.tables.newest() {
+            (0..count).for_each(|at| built.live.table().prefetch(key_in(&built.kind, at)));
         }
     }
 
-    /// Lets `key` in. The caller knows that it is not there.
-    pub fn add(&mut self, key: <K::Scheme as Scheme>::Key) -> Result<(), Full> {
-        if let Some(built) = &mut self.fresh {
+    /// Lets a key in, unless it is there: nobody may stand twice.
+    pub fn enter(&mut self, key_in: impl Fn(&K) -> Key<K>) -> Result<(), Full> {
+        let is_fresh = self.has_fresh();
+        let Some(built) = self.tables.newest_mut() else { return Err(Full) };
+        let key = key_in(&built.kind);
+        if built.live.contains(key) {
+            Ok(())
+        } else if is_fresh {
             built.live.fill(key)
-        } else if let Some(built) = &mut self.current {
-            built.live.add(key)
         } else {
-            Err(Full)
+            built.live.add(key)
         }
     }
 
     /// Lets all `keys` into the fresh table, none of which is there; gives back those for which there is no room.
-    pub fn fill_all(
-        &mut self,
-        keys: impl Iterator<Item = <K::Scheme as Scheme>::Key>,
-    ) -> Vec<<K::Scheme as Scheme>::Key> {
-        match &mut self.fresh {
+    pub fn fill_all(&mut self, keys: impl Iterator<Item = Key<K>>) -> Vec<Key<K>> {
+        match self.tables.fresh_mut() {
             Some(built) => built.live.fill_all(keys),
             None => keys.collect(),
         }
     }
 
-    /// Takes `key` out if it is there; says whether it was.
-    pub fn remove(&mut self, key: <K::Scheme as Scheme>::Key) -> bool {
-        let Some(built) = self.newest_mut() else { return false };
-        let is_there = built.live.contains(key);
-        if is_there {
-            built.live.remove(key);
-        }
-        is_there
+    /// Takes a key out of whatever table holds it.
+    pub fn leave(&mut self, key_in: impl Fn(&K) -> Key<K>) {
+        self.leave_fresh(&key_in);
+        self.tables.current_mut().into_iter().for_each(|built| built.take_out(&key_in));
     }
 
-    /// Lets packets read the fresh table, whose judge has just been published. True if there is one.
-    pub fn publish(&mut self) -> bool {
-        let is_new = self.fresh.is_some();
-        if is_new {
-            self.current = self.fresh.take();
+    /// Takes a key out of the fresh table alone.
+    pub fn leave_fresh(&mut self, key_in: impl Fn(&K) -> Key<K>) {
+        self.tables.fresh_mut().into_iter().for_each(|built| built.take_out(&key_in));
+    }
+
+    /// The plan has come true.
+    pub fn publish(&mut self) {
+        if self.tables.publish() {
+            let Occupancy { entries, capacity, bytes } = self.occupancy();
+            tracing::info!(
+                "{}: new table with room for {capacity} entries ({} KiB), {entries} in it",
+                K::NAME,
+                bytes / 1024
+            );
         }
-        is_new
     }
 
     /// Is the table much larger than one for so many entries would be? What is small stays as it is.
@@ -134,57 +165,31 @@ where
         self.limit() > SMALL && self.limit() > MUCH * entries
     }
 
-    /// Forgets the fresh table.
-    pub fn discard(&mut self) {
-        self.fresh = None;
-    }
-
     /// Does the next step for entries on the move in the table that packets read.
     pub fn advance(&mut self) -> bool {
-        self.current.as_mut().is_some_and(|built| built.live.advance())
+        self.tables.current_mut().is_some_and(|built| built.live.advance())
     }
 
-    /// Should those who add many entries wait a while?
-    pub fn is_crowded(&self) -> bool {
-        self.current.as_ref().is_some_and(|built| built.live.is_crowded())
-    }
-
-    /// How many entries a table must take to be built anew for one more: in a fresh one, crowded under its key, more than
-    /// its geometry takes; else as many as there are.
-    pub fn one_more(&self) -> u64 {
-        let in_use = self.newest().map_or(0, |built| built.live.entries());
-        if self.fresh.is_some() { self.limit() + 1 } else { in_use + 1 }
-    }
-
-    /// Are entries on the move, or waiting to be?
-    pub fn is_unsettled(&self) -> bool {
-        self.current.as_ref().is_some_and(|built| built.live.is_unsettled())
-    }
-
-    /// Are there pending entries for whom there is no room?
-    pub fn is_stuck(&self) -> bool {
-        self.current.as_ref().is_some_and(|built| built.live.is_stuck())
-    }
-
-    /// How many entries have moved in the table that packets read.
-    pub fn moves(&self) -> u64 {
-        self.current.as_ref().map_or(0, |built| built.live.moves())
-    }
-
-    /// How full it is.
+    /// How full the table is that packets read.
     pub fn occupancy(&self) -> Occupancy {
-        self.current.as_ref().map_or_else(Occupancy::default, |built| Occupancy {
-            entries: built.live.entries(),
-            capacity: built.live.table().geometry().limit(),
-            bytes: built.live.table().words().all().bytes(),
+        self.current_live().map_or_else(Occupancy::default, |live| Occupancy {
+            entries: live.entries(),
+            capacity: live.table().geometry().limit(),
+            bytes: live.table().words().all().bytes(),
         })
     }
 
-    fn newest(&self) -> Option<&Built<K>> {
-        self.fresh.as_ref().or(self.current.as_ref())
+    /// The map of such a table.
+    pub const fn map(&self) -> MapName {
+        MapName { set: self.set, part: K::PART }
     }
+}
 
-    fn newest_mut(&mut self) -> Option<&mut Built<K>> {
-        self.fresh.as_mut().or(self.current.as_mut())
+impl<K: Kind> Built<K> {
+    fn take_out(&mut self, key_in: impl Fn(&K) -> Key<K>) {
+        let key = key_in(&self.kind);
+        if self.live.contains(key) {
+            self.live.remove(key);
+        }
     }
 }

@@ -165,7 +165,9 @@ impl Reload {
             return (Stage::Ended(self.replace(parts.protection)), Turn::Done);
         }
         let (filter, blocklist) = parts.protection.parts();
-        if !filter.has_room(&needs) && filter.grow_aside(&needs, blocklist).unwrap_or(false) {
+        let waits = !filter.has_room(&needs)
+            && filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any());
+        if waits {
             return (Stage::Room(needs), Turn::Wait);
         }
         if let Err(error) = filter.reserve(&needs, blocklist) {

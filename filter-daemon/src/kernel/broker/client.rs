@@ -1,75 +1,95 @@
-//! How the holder of the kernel is asked: in this process, or in one of its own, which alone keeps its capabilities while
-//! the one that reads lists and talks to clients has none.
+//! How the broker is asked: in this process, in one of its own, which alone keeps its capabilities while the one that reads
+//! lists and talks to clients has none, or in memory, where there is no kernel behind it at all.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use super::super::KernelError;
 use super::super::window::Window;
-use super::line::Line;
-use super::process;
+use super::process::Process;
 use super::request::{Answer, MapName, Request};
 use super::server::Server;
 
-/// Whoever holds the kernel for us.
-pub struct Broker {
-    place: Place,
-    latest_generation: u64,
+/// What comes back: an answer, and a descriptor with it where something was made.
+pub type Answered = Result<(Answer, Option<OwnedFd>), KernelError>;
+
+/// Where the broker is.
+pub trait Place: Send {
+    /// Does what is asked.
+    fn serve(&mut self, request: Request) -> Answered;
+
+    /// There is nothing more to ask; waits until it has left.
+    fn end(&mut self);
 }
 
-enum Place {
-    Here(Box<Server>),
-    Apart(Line),
+/// Whoever holds the kernel for us.
+pub struct Broker {
+    place: Box<dyn Place>,
+    latest_generation: u64,
 }
 
 impl Broker {
     /// Holds the kernel in this process, which must have the capabilities.
     pub fn here(directory: &Path) -> Result<Self, KernelError> {
         let server = Server::open(directory)?;
-        Ok(Self { latest_generation: server.latest_generation(), place: Place::Here(Box::new(server)) })
+        Ok(Self::at(server.latest_generation(), server))
     }
 
     /// Starts a process that holds the kernel.
     pub fn apart(directory: &Path) -> Result<Self, KernelError> {
-        let mut line = process::start(directory)?;
-        match line.answer()? {
-            (Answer::Ready(latest_generation), _) => {
-                Ok(Self { latest_generation, place: Place::Apart(line) })
-            }
-            (Answer::Failed(error), _) => Err(error),
-            (_, _) => Err(KernelError::broker_gone("it begins with an answer")),
-        }
+        let (latest_generation, process) = Process::start(directory)?;
+        Ok(Self::at(latest_generation, process))
     }
 
-    /// The highest number that a map was pinned under when the keeper began.
+    /// Is held there, where the highest number that a map was pinned under is this.
+    pub fn at(latest_generation: u64, place: impl Place + 'static) -> Self {
+        Self { place: Box::new(place), latest_generation }
+    }
+
+    /// The highest number that a map was pinned under when the broker began.
     pub fn latest_generation(&self) -> u64 {
         self.latest_generation
     }
 
     /// Asks, and waits for the answer.
-    pub fn ask(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
-        match &mut self.place {
-            Place::Here(server) => server.serve(request),
-            Place::Apart(line) => {
-                line.send(&request, None)?;
-                match line.answer()? {
-                    (Answer::Failed(error), _) => Err(error),
-                    answer => Ok(answer),
-                }
-            }
-        }
+    pub fn ask(&mut self, request: Request) -> Answered {
+        self.place.serve(request)
     }
 
     /// Has a map of zeroed words made, and opens a window to it.
     pub fn make(&mut self, map: MapName, generation: u64, words: u32) -> Result<Window, KernelError> {
         let (_, made) = self.ask(Request::Make { map, generation, words })?;
-        let made = made.ok_or_else(|| KernelError::broker_gone("it made a map and kept it"))?;
-        Window::open(made, words)
-            .map_err(|reason| KernelError::Window { what: map.name().to_owned(), reason: reason.to_string() })
+        let opened =
+            made.ok_or_else(|| KernelError::broker_gone("it made a map and kept it")).and_then(|made| {
+                let failed = |reason: nix::Error| KernelError::Window {
+                    what: map.name().to_owned(),
+                    reason: reason.to_string(),
+                };
+                Window::open(made, words).map_err(failed)
+            });
+        if opened.is_err() {
+            // Should that fail, too, the pin stays until filterd ends.
+            _ = self.order(Request::Discard { map, generation });
+        }
+        opened
     }
 
     /// Asks for something that is answered with no more than that it is done.
     pub fn order(&mut self, request: Request) -> Result<(), KernelError> {
         self.ask(request).map(drop)
     }
+
+    /// Ends it, and waits until it is gone.
+    pub fn end(mut self) {
+        self.place.end();
+    }
+}
+
+impl Place for Server {
+    fn serve(&mut self, request: Request) -> Answered {
+        self.serve(request)
+    }
+
+    /// It ends with this process, and whoever has it here looks after the pins itself.
+    fn end(&mut self) {}
 }

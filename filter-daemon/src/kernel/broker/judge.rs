@@ -1,7 +1,5 @@
 //! Loading a judge: the program that its blueprint specialises, over maps that are pinned already.
 
-use std::path::PathBuf;
-
 use aya::programs::{ProgramFd, Xdp};
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 
@@ -30,8 +28,8 @@ impl Judge {
             .btf(None)
             .override_global("SETTINGS", &blueprint.settings[..], true)
             .map_pin_path("COUNTERS", pins.counters());
-        for MapUse { map, generation } in &blueprint.maps {
-            loader.map_pin_path(map.symbol(), pins.table(*map, *generation));
+        for map in &blueprint.maps {
+            loader.map_pin_path(map.map.symbol(), pins.table(*map));
         }
         let mut object: Ebpf = loader.load(OBJECT).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object
@@ -49,8 +47,8 @@ impl Judge {
         &self.program
     }
 
-    /// The pins of the maps that it uses.
-    pub fn table_pins(&self, pins: &Pins) -> Vec<PathBuf> {
-        self.maps.iter().map(|map| pins.table(map.map, map.generation)).collect()
+    /// The maps that it uses.
+    pub fn maps(&self) -> &[MapUse] {
+        &self.maps
     }
 }

@@ -41,7 +41,7 @@ impl Links {
             }
         };
         self.0.insert(name.clone(), link);
-        Ok(Attached { index: interface.index, mode })
+        Ok(Attached { index: interface.index, mode, program: root.id()? })
     }
 
     /// Takes the filter off, or drops the link if its interface is gone.
@@ -82,7 +82,8 @@ fn adopt(
         return Ok(None);
     }
     pins.must_be_ours(&path)?;
-    let ours = interface.occupant.as_ref().filter(|occupant| Some(occupant.id) == root.id());
+    let id = root.id()?;
+    let ours = interface.occupant.as_ref().filter(|occupant| occupant.id == id);
     let Some(occupant) = ours else {
         // Its interface is gone, or another one has its name now.
         fs::remove_file(&path).map_err(|error| KernelError::load("remove a stale link", error))?;

@@ -1,11 +1,12 @@
 //! The broker: whatever needs a capability is done by it, in a process of its own, and nothing in it reads what comes from
-//! the world. `client` is how it is asked (in this process, or over the `line`), `request` what it can be asked, `server`
+//! the world. `client` is how it is asked (in this process, over the `line`, or in memory), `request` what it can be asked, `server`
 //! what it does.
 
 pub mod client;
 mod counters;
 mod debug;
 mod judge;
+pub mod kept;
 pub mod leftovers;
 mod line;
 mod link;

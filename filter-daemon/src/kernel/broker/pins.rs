@@ -13,7 +13,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::unistd::geteuid;
 
 use super::super::KernelError;
-use super::request::MapName;
+use super::request::MapUse;
 
 /// The directory of one daemon's pins.
 #[derive(Clone, Debug)]
@@ -90,7 +90,7 @@ impl Pins {
     }
 
     /// One generation of a map.
-    pub fn table(&self, map: MapName, generation: u64) -> PathBuf {
+    pub fn table(&self, MapUse { map, generation }: MapUse) -> PathBuf {
         self.directory.join("tables").join(format!("{}-{generation}", map.name()))
     }
 
@@ -128,14 +128,14 @@ impl Pins {
         tables.filter(|path| !keep.contains(path)).try_for_each(fs::remove_file)
     }
 
+    /// Removes the pin of one table, if it is there.
+    pub fn forget_table(&self, map: MapUse) -> io::Result<()> {
+        remove(&self.table(map))
+    }
+
     /// Removes the root program and all that hangs on it, so that a new one can take its place.
     pub fn forget_root(&self) -> io::Result<()> {
-        for path in [self.root(), self.next(), self.counters()] {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
+        [self.root(), self.next(), self.counters()].iter().try_for_each(|path| remove(path))?;
         self.keep_tables(&[])
     }
 
@@ -178,6 +178,14 @@ impl Pins {
                 Err(io::Error::other("it is on another kind of file system"))
             }
         }
+    }
+}
+
+/// Removes a pin, if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -7,9 +7,16 @@ use super::super::interface::Interface;
 use super::super::{Attached, KernelError};
 use crate::config::Mode;
 
-/// The maps that tables live in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MapName {
+/// Which set a map belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SetName {
+    /// What is blocked.
+    Block,
+}
+
+/// What of its set lives in a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum MapPart {
     /// IPv4 addresses.
     Addresses,
     /// IPv4 prefixes.
@@ -18,28 +25,37 @@ pub enum MapName {
     Six,
 }
 
+/// The maps that tables live in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct MapName {
+    /// Whose.
+    pub set: SetName,
+    /// What of it.
+    pub part: MapPart,
+}
+
 impl MapName {
-    /// What its maps are called in the kernel, and in the names of their pins.
+    /// What its maps are called in the kernel, and in the names of their pins: no two alike.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Addresses => "addresses",
-            Self::Networks => "networks",
-            Self::Six => "six",
+        match (self.set, self.part) {
+            (SetName::Block, MapPart::Addresses) => "addresses",
+            (SetName::Block, MapPart::Networks) => "networks",
+            (SetName::Block, MapPart::Six) => "six",
         }
     }
 
     /// What it is called in the judge.
     pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Addresses => "ADDRESSES",
-            Self::Networks => "NETWORKS",
-            Self::Six => "SIX",
+        match (self.set, self.part) {
+            (SetName::Block, MapPart::Addresses) => "ADDRESSES",
+            (SetName::Block, MapPart::Networks) => "NETWORKS",
+            (SetName::Block, MapPart::Six) => "SIX",
         }
     }
 }
 
-/// A map as a judge is to use it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One map, as a judge is to use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MapUse {
     /// Which.
     pub map: MapName,
@@ -67,6 +83,13 @@ pub enum Request {
         generation: u64,
         /// Its size.
         words: u32,
+    },
+    /// Forget a map that no judge was published for.
+    Discard {
+        /// Which.
+        map: MapName,
+        /// Its number.
+        generation: u64,
     },
     /// Load a judge.
     Prepare(Blueprint),

@@ -60,8 +60,9 @@ impl Root {
     }
 
     /// The kernel's number for it.
-    pub fn id(&self) -> Option<u32> {
-        self.program.info().ok().map(|info: ProgramInfo| info.id())
+    pub fn id(&self) -> Result<u32, KernelError> {
+        let info: Result<ProgramInfo, _> = self.program.info();
+        info.map(|info| info.id()).map_err(|error| KernelError::load("ask for the root program", error))
     }
 
     /// Makes `judge` the one that packets meet from now on, by one store.

@@ -7,9 +7,10 @@ use std::path::Path;
 use super::super::{KernelError, version};
 use super::counters;
 use super::judge::Judge;
+use super::kept::Kept;
 use super::link::Links;
 use super::pins::Pins;
-use super::request::{Answer, Request};
+use super::request::{Answer, MapUse, Request};
 use super::root::Root;
 use super::storage;
 use crate::config::check_interface_name;
@@ -19,6 +20,7 @@ pub struct Server {
     pins: Pins,
     root: Root,
     links: Links,
+    kept: Kept,
     ready: Option<Judge>,
     published: Option<Judge>,
     /// Links were there when it began.
@@ -34,7 +36,8 @@ impl Server {
         counters::make_fit(&pins)?;
         let found_at_work = !pins.links().is_empty();
         let root = Root::open(&pins)?;
-        Ok(Self { pins, root, links: Links::default(), ready: None, published: None, found_at_work })
+        let (links, kept) = (Links::default(), Kept::default());
+        Ok(Self { pins, root, links, kept, ready: None, published: None, found_at_work })
     }
 
     /// The highest number that a map was pinned under.
@@ -46,8 +49,13 @@ impl Server {
     pub fn serve(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
         let answer = match request {
             Request::Make { map, generation, words } => {
-                let map = storage::create(map, words, &self.pins.table(map, generation))?;
-                return Ok((Answer::Done, Some(map)));
+                let made = storage::create(map, words, &self.pins.table(MapUse { map, generation }))?;
+                self.kept.made(MapUse { map, generation });
+                return Ok((Answer::Done, Some(made)));
+            }
+            Request::Discard { map, generation } => {
+                self.discard(MapUse { map, generation })?;
+                Answer::Done
             }
             Request::Prepare(blueprint) => {
                 self.ready = Some(Judge::load(blueprint, &self.pins)?);
@@ -80,7 +88,7 @@ impl Server {
     }
 
     /// Leaves everything as it is; nothing, where nothing is attached.
-    pub fn leave(self) {
+    pub fn leave(&mut self) {
         if !self.found_at_work && self.links.is_empty() {
             _ = self.pins.remove();
         }
@@ -90,11 +98,22 @@ impl Server {
     fn publish(&mut self) -> Result<(), KernelError> {
         let Some(judge) = self.ready.take() else { return Ok(()) };
         self.root.publish(&judge, &self.pins)?;
-        if let Err(error) = self.pins.keep_tables(&judge.table_pins(&self.pins)) {
+        self.kept.published(judge.maps());
+        let keep: Vec<_> = self.kept.maps().iter().map(|kept| self.pins.table(*kept)).collect();
+        if let Err(error) = self.pins.keep_tables(&keep) {
             tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
         }
         self.published = Some(judge);
         Ok(())
+    }
+
+    /// The judge that was loaded for it goes too: it would hold its memory.
+    fn discard(&mut self, map: MapUse) -> Result<(), KernelError> {
+        if !self.kept.discarded(map) {
+            return Ok(());
+        }
+        self.ready.take_if(|judge| judge.maps().contains(&map));
+        self.pins.forget_table(map).map_err(|error| KernelError::load("remove the pin of a table", error))
     }
 }
 

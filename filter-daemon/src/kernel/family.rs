@@ -1,0 +1,248 @@
+//! The table of one family: room for what comes, by a larger table made aside or at once, and another key where entries
+//! crowd under the one they have.
+
+use filter_common::cuckoo::Full;
+use filter_common::cuckoo::geometry::Geometry;
+
+use super::growth::Growth;
+use super::kind::{Key, Kind};
+use super::maps::Maps;
+use super::needs::Wanted;
+use super::store::Store;
+use super::{KernelError, Occupancy};
+
+/// The part of its limit by which a table may exceed it for a while: far below the first refusal at any geometry.
+const MARGIN: u64 = 64;
+
+/// How many keys are tried before a table that refuses below its limit is made larger: one key in some hundred refuses.
+const KEYS: u32 = 3;
+
+/// The table of one family, and the larger one that is being made aside.
+pub struct Family<K: Kind> {
+    /// The tables in the kernel.
+    pub store: Store<K>,
+    growth: Option<Growth<K>>,
+    /// How many keys have refused since a table was published.
+    refusals: u32,
+}
+
+impl<K: Kind> Family<K> {
+    /// Nothing in `store` yet.
+    pub const fn new(store: Store<K>) -> Self {
+        Self { store, growth: None, refusals: 0 }
+    }
+
+    /// Is there room for so many?
+    pub fn has_room(&self, entries: u64) -> bool {
+        entries <= self.store.limit()
+    }
+
+    /// Is a larger table being made aside?
+    pub const fn is_growing(&self) -> bool {
+        self.growth.is_some()
+    }
+
+    /// Is there a table, and much more room in it than so many take?
+    pub fn is_roomy_for(&self, entries: u64) -> bool {
+        !self.is_growing() && self.store.is_roomy_for(entries)
+    }
+
+    /// Makes room for so many. A few more than the limit may come in while a larger table is made aside; for more of them
+    /// the larger one is waited for.
+    pub fn make_room(
+        &mut self,
+        entries: u64,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        let limit = self.store.limit();
+        if entries <= limit || entries <= limit + limit / MARGIN && self.grow_aside(limit + 1, maps)? {
+            return Ok(());
+        }
+        self.end_growth(maps, wanted)?;
+        if self.has_room(entries) { Ok(()) } else { self.rebuild(K::geometry_for(entries)?, maps, wanted) }
+    }
+
+    /// Begins to make a table for so many aside, if there is one already and it is too small. True if one is being made
+    /// then.
+    pub fn grow_aside(&mut self, entries: u64, maps: &mut Maps) -> Result<bool, KernelError> {
+        if self.has_room(entries) || self.store.has_fresh() {
+            return Ok(false);
+        }
+        if self.growth.is_none() {
+            self.begin_growth(K::geometry_for(entries)?, maps)?;
+        }
+        Ok(self.is_growing())
+    }
+
+    /// Does what is due for the larger table; when it is filled, it is put beside the one in use.
+    pub fn step(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        let Some(growth) = &mut self.growth else { return self.step_where_stuck(maps) };
+        if !growth.step(wanted) {
+            return Ok(());
+        }
+        match self.finish_growth(maps, wanted) {
+            Ok(()) => Ok(()),
+            Err(refused) => {
+                let geometry = self.after_refusal_of(refused)?;
+                self.begin_growth(geometry, maps)
+            }
+        }
+    }
+
+    /// Lets a key in, unless it is there. Where there is neither a path nor room in the stash, the table is made anew.
+    pub fn enter(
+        &mut self,
+        key_in: impl Fn(&K) -> Key<K>,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        while self.store.enter(&key_in).is_err() {
+            if self.is_growing() {
+                self.end_growth(maps, wanted)?;
+            } else {
+                let geometry = self.after_refusal()?;
+                self.rebuild(geometry, maps, wanted)?;
+            }
+        }
+        self.growth.iter_mut().for_each(|growth| growth.entered(&key_in));
+        Ok(())
+    }
+
+    /// Takes a key out, wherever it is.
+    pub fn leave(&mut self, key_in: impl Fn(&K) -> Key<K>) {
+        self.store.leave(&key_in);
+        self.growth.iter_mut().for_each(|growth| growth.left(&key_in));
+    }
+
+    /// Makes the table anew in this geometry, or in a larger one where several keys refuse.
+    pub fn rebuild(
+        &mut self,
+        mut geometry: Geometry,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        self.drop_growth(maps);
+        let mut tries = 0;
+        loop {
+            let mut built = self.store.build(geometry, maps)?;
+            if built.live.fill_all(built.kind.keys(self.store.newest_live(), wanted)).is_empty() {
+                self.store.put(built, maps);
+                return Ok(());
+            }
+            self.store.forget(Some(built), maps);
+            tries += 1;
+            if tries % KEYS == 0 {
+                geometry = K::geometry_for(geometry.limit() + 1)?;
+            }
+        }
+    }
+
+    /// Makes the table that is in use anew as it is, unless a fresh one is there.
+    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        match self.store.geometry() {
+            Some(geometry) if !self.store.has_fresh() => self.rebuild(geometry, maps, wanted),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Plans that there is no table.
+    pub fn drop_next(&mut self, maps: &mut Maps) {
+        self.drop_growth(maps);
+        self.store.drop_next(maps);
+    }
+
+    /// Forgets what is fresh. A larger table in the making is no part of any plan, and goes on.
+    pub fn discard(&mut self, maps: &mut Maps) {
+        self.refusals = 0;
+        self.store.discard(maps);
+    }
+
+    /// What is fresh has been published.
+    pub fn publish(&mut self) {
+        self.refusals = 0;
+        self.store.publish();
+    }
+
+    /// Should those who add many entries wait for a grace period first?
+    pub fn is_crowded(&self) -> bool {
+        self.store.current_live().is_some_and(|live| live.is_crowded())
+    }
+
+    /// Are entries on the move, or waiting to be?
+    pub fn is_unsettled(&self) -> bool {
+        self.store.current_live().is_some_and(|live| live.is_unsettled())
+    }
+
+    /// How full it is.
+    pub fn occupancy(&self) -> Occupancy {
+        self.store.occupancy()
+    }
+
+    /// Those who wait in the stash, and for whom no batch can make room, get a table with room for them.
+    fn step_where_stuck(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
+        let is_stuck = self.store.current_live().is_some_and(|live| live.is_stuck());
+        if !is_stuck || self.store.has_fresh() {
+            return Ok(());
+        }
+        let geometry = self.after_refusal()?;
+        self.begin_growth(geometry, maps)
+    }
+
+    fn begin_growth(&mut self, geometry: Geometry, maps: &mut Maps) -> Result<(), KernelError> {
+        let Some(live) = self.store.current_live() else { return Ok(()) };
+        let larger = self.store.build(geometry, maps)?;
+        self.growth = Some(Growth::begin(live, larger));
+        Ok(())
+    }
+
+    /// Puts the larger table beside the one in use, if one is in the making; waits until it is filled.
+    fn end_growth(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        match self.finish_growth(maps, wanted) {
+            Ok(()) => Ok(()),
+            Err(refused) => {
+                let geometry = self.after_refusal_of(refused)?;
+                self.rebuild(geometry, maps, wanted)
+            }
+        }
+    }
+
+    /// Fails with the geometry in which there was no room under the key chosen.
+    fn finish_growth(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), Geometry> {
+        let Some(growth) = self.growth.take() else { return Ok(()) };
+        let kind = *growth.kind();
+        match growth.finish(wanted) {
+            Ok(built) => {
+                self.store.put(built, maps);
+                Ok(())
+            }
+            Err(Full) => {
+                maps.discard(self.store.map(), kind.generation());
+                Err(kind.geometry())
+            }
+        }
+    }
+
+    fn drop_growth(&mut self, maps: &mut Maps) {
+        if let Some(growth) = self.growth.take() {
+            maps.discard(self.store.map(), growth.kind().generation());
+        }
+    }
+
+    /// The geometry to try next when the newest table has refused an entry.
+    fn after_refusal(&mut self) -> Result<Geometry, KernelError> {
+        match self.store.geometry() {
+            Some(geometry) => self.after_refusal_of(geometry),
+            None => K::geometry_for(1),
+        }
+    }
+
+    /// The same again, under another key; when some have refused, or it is full, a larger one.
+    fn after_refusal_of(&mut self, geometry: Geometry) -> Result<Geometry, KernelError> {
+        self.refusals += 1;
+        if self.refusals % KEYS != 0 && self.store.entries() < geometry.limit() {
+            return Ok(geometry);
+        }
+        K::geometry_for(geometry.limit() + 1)
+    }
+}

@@ -1,0 +1,55 @@
+//! Questions to what packets meet: the very words and settings that are published.
+
+use filter_common::packet::Source;
+use filter_common::verdict::{Reason, Verdict, judge, judge_source};
+
+use super::Filter;
+use crate::kernel::broker::request::{Answer, Request};
+use crate::kernel::seen::Seen;
+use crate::kernel::{KernelError, Occupancy};
+
+impl Filter {
+    /// What a packet from `source` meets right now: the program's own decision, made on the program's own tables.
+    pub fn judge(&self, source: Source) -> Verdict {
+        self.seen().map_or(Reason::Unlisted.verdict(), |seen| judge_source(source, &seen))
+    }
+
+    /// The same for a whole frame.
+    pub fn judge_frame(&self, frame: &[u8]) -> Verdict {
+        self.seen().map_or(Reason::Unlisted.verdict(), |seen| judge(frame, &seen))
+    }
+
+    fn seen(&self) -> Option<Seen<'_>> {
+        let block = &self.block;
+        let words = self.published.as_ref()?.words();
+        Some(Seen::new(words, block.addresses.store.words(), block.networks.words(), block.six.store.words()))
+    }
+
+    /// Packets by reason, since the filter was first attached.
+    pub fn counters(&mut self) -> Result<Vec<(Reason, u64)>, KernelError> {
+        match self.maps.broker().ask(Request::Count)? {
+            (Answer::Counted(packets), _) => Ok(Reason::ALL.into_iter().zip(packets).collect()),
+            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+        }
+    }
+
+    /// How full the table of IPv4 addresses is.
+    pub fn addresses(&self) -> Occupancy {
+        self.block.addresses.occupancy()
+    }
+
+    /// How many IPv4 addresses have moved within their table since packets have been reading it.
+    pub fn moves(&self) -> u64 {
+        self.block.addresses.store.current_live().map_or(0, |live| live.moves())
+    }
+
+    /// How full the table of IPv6 prefixes is.
+    pub fn six(&self) -> Occupancy {
+        self.block.six.occupancy()
+    }
+
+    /// Kernel memory of the IPv4 prefixes, in bytes.
+    pub fn networks_bytes(&self) -> u64 {
+        self.block.networks.words().map_or(0, |window| window.bytes())
+    }
+}

@@ -1,0 +1,94 @@
+//! The table of IPv6 prefixes.
+
+use filter_common::cuckoo::exact;
+use filter_common::cuckoo::geometry::{Geometry, SIX_BITS};
+use filter_common::cuckoo::six::{self, Key6, Six};
+use filter_common::hash::{self, Hash};
+use filter_common::stash;
+use filter_common::target::Prefix6;
+
+use super::{Keys, Kind, Live, secret};
+use crate::kernel::broker::request::MapPart;
+use crate::kernel::needs::Wanted;
+
+/// The table of IPv6 prefixes. A fingerprint does not tell its prefix, so it is made anew out of what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SixTable {
+    /// Which map.
+    pub generation: u64,
+    geometry: Geometry,
+    key64: exact::Key,
+    key: [u64; hash::KEY_WORDS],
+}
+
+impl SixTable {
+    /// The keys of its schemes: of /64s, and of all other lengths.
+    pub const fn keys(&self) -> (&exact::Key, &[u64; hash::KEY_WORDS]) {
+        (&self.key64, &self.key)
+    }
+
+    /// The key under which `prefix` stands in it.
+    pub fn key(&self, prefix: Prefix6) -> Key6 {
+        match prefix.length() {
+            64 => Key6::Net64((prefix.address() >> 64) as u64),
+            length => {
+                Key6::Other(six::fingerprint(&Hash::new(self.key), prefix.address().into(), length.into()))
+            }
+        }
+    }
+}
+
+impl Kind for SixTable {
+    type Scheme = Six;
+
+    const PART: MapPart = MapPart::Six;
+    const NAME: &str = "ipv6";
+    const HEAD: u32 = six::STASHES * stash::WORDS;
+
+    fn smallest_for(entries: u64) -> Option<Geometry> {
+        Geometry::six_for(entries)
+    }
+
+    fn most() -> u64 {
+        Geometry::six(*SIX_BITS.end()).limit()
+    }
+
+    fn new(generation: u64, geometry: Geometry) -> Self {
+        Self { generation, geometry, key64: exact::key(secret()), key: secret() }
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    fn scheme(&self) -> Six {
+        Six::new(self.key64, self.geometry.index_bits())
+    }
+
+    fn keys<'a>(
+        &'a self,
+        _live: Option<&'a Live<Self>>,
+        wanted: &'a impl Wanted,
+    ) -> impl Iterator<Item = Key6> + 'a {
+        wanted.six_after(None).map(|prefix| self.key(prefix))
+    }
+
+    fn copied(_live: &Live<Self>) -> Option<Keys<Self>> {
+        None
+    }
+
+    fn page(
+        &self,
+        wanted: &impl Wanted,
+        after: Option<Prefix6>,
+        most: usize,
+    ) -> (Vec<Key6>, Option<Prefix6>) {
+        let mut last = None;
+        let page = wanted.six_after(after).take(most).inspect(|prefix| last = Some(*prefix));
+        (page.map(|prefix| self.key(prefix)).collect(), last)
+    }
+}

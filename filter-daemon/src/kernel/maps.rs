@@ -1,0 +1,57 @@
+//! Having maps made, and letting go of those that never came into use.
+
+use super::KernelError;
+use super::broker::Broker;
+use super::broker::request::{MapName, MapUse, Request};
+use super::window::Window;
+
+/// The broker, and what it is to forget.
+pub struct Maps {
+    broker: Broker,
+    generation: u64,
+    /// Maps that never came into use, and whose pins are still there because the broker was not to be had.
+    unwanted: Vec<MapUse>,
+}
+
+impl Maps {
+    /// Maps that `broker` makes, numbered behind those that an earlier daemon left.
+    pub fn new(broker: Broker) -> Self {
+        Self { generation: broker.latest_generation(), broker, unwanted: Vec::new() }
+    }
+
+    /// The broker.
+    pub fn broker(&mut self) -> &mut Broker {
+        &mut self.broker
+    }
+
+    /// The broker alone, when no more maps are wanted.
+    pub fn into_broker(self) -> Broker {
+        self.broker
+    }
+
+    /// A number that no map has had.
+    pub fn number(&mut self) -> u64 {
+        self.generation += 1;
+        self.generation
+    }
+
+    /// Has a map of zeroed words made.
+    pub fn make(&mut self, map: MapName, generation: u64, words: u32) -> Result<Window, KernelError> {
+        self.forget_unwanted();
+        self.broker.make(map, generation, words)
+    }
+
+    /// Lets go of a map that never came into use.
+    pub fn discard(&mut self, map: MapName, generation: u64) {
+        self.unwanted.push(MapUse { map, generation });
+        self.forget_unwanted();
+    }
+
+    /// Tells the broker which pins may go. Whatever it cannot do now is told again.
+    pub fn forget_unwanted(&mut self) {
+        let Self { broker, unwanted, .. } = self;
+        unwanted.retain(|MapUse { map, generation }| {
+            broker.order(Request::Discard { map: *map, generation: *generation }).is_err()
+        });
+    }
+}

@@ -1,0 +1,204 @@
+//! A kernel in memory, for tests: maps are files without a name, pins a list, and a judge is what it would have been loaded
+//! with. It refuses when it is told to.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use filter_common::cuckoo::geometry::Geometry;
+use filter_common::cuckoo::six;
+use filter_common::packet::Source;
+use filter_common::settings::{self, Settings};
+use filter_common::verdict::{Reason, Verdict, judge_source};
+use filter_common::{networks, stash};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
+use super::KernelError;
+use super::broker::Broker;
+use super::broker::client::{Answered, Place};
+use super::broker::kept::Kept;
+use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request};
+use super::seen::Seen;
+use super::window::Window;
+
+/// The kernel in memory. Clones are the same one.
+#[derive(Clone, Default)]
+pub struct Memory(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    pinned: BTreeMap<MapUse, (OwnedFd, u32)>,
+    kept: Kept,
+    ready: Option<Blueprint>,
+    published: Option<Published>,
+    requests: u64,
+    refuses: Range<u64>,
+}
+
+struct Published {
+    settings: Box<Settings>,
+    maps: Vec<(MapUse, Window)>,
+}
+
+impl Memory {
+    /// A broker that holds it.
+    pub fn broker(&self) -> Broker {
+        Broker::at(0, self.clone())
+    }
+
+    /// Refuses the requests of these numbers, counted from the beginning.
+    pub fn refuse(&self, requests: Range<u64>) {
+        self.state().refuses = requests;
+    }
+
+    /// How many requests there were.
+    pub fn requests(&self) -> u64 {
+        self.state().requests
+    }
+
+    /// The maps that are pinned, and of them those that the published judge uses.
+    pub fn pins(&self) -> (Vec<MapUse>, Vec<MapUse>) {
+        let state = self.state();
+        let used = state.published.iter().flat_map(|published| &published.maps).map(|(map, _)| *map);
+        (state.pinned.keys().copied().collect(), used.collect())
+    }
+
+    /// One of the settings of the published judge.
+    pub fn setting(&self, setting: settings::Setting) -> Option<u64> {
+        self.state().published.as_ref().map(|published| published.settings[setting])
+    }
+
+    /// What a packet from `source` meets.
+    pub fn judge(&self, source: Source) -> Verdict {
+        self.judge_all([source])[0]
+    }
+
+    /// What packets from these sources meet.
+    pub fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
+        let state = self.state();
+        let Some(published) = &state.published else {
+            return sources.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
+        };
+        let words = |part| {
+            let mut maps = published.maps.iter();
+            maps.find(|(map, _)| map.map.part == part).map(|(_, window)| window)
+        };
+        let seen = Seen::new(
+            *published.settings,
+            words(MapPart::Addresses),
+            words(MapPart::Networks),
+            words(MapPart::Six),
+        );
+        sources.into_iter().map(|source| judge_source(source, &seen)).collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("nobody panics while he holds it")
+    }
+}
+
+impl Place for Memory {
+    fn serve(&mut self, request: Request) -> Answered {
+        self.state().serve(request)
+    }
+
+    fn end(&mut self) {}
+}
+
+impl State {
+    fn serve(&mut self, request: Request) -> Answered {
+        let number = self.requests;
+        self.requests += 1;
+        if self.refuses.contains(&number) {
+            return Err(refusal(&request));
+        }
+        match request {
+            Request::Make { map, generation, words } => {
+                return self.make(MapUse { map, generation }, words);
+            }
+            Request::Discard { map, generation } => {
+                let map = MapUse { map, generation };
+                if self.kept.discarded(map) {
+                    self.pinned.remove(&map);
+                }
+            }
+            Request::Prepare(blueprint) => {
+                self.check(&blueprint)?;
+                self.ready = Some(blueprint);
+            }
+            Request::Publish => self.publish()?,
+            other => return Err(failed("do anything with interfaces", &format!("{other:?}"))),
+        }
+        Ok((Answer::Done, None))
+    }
+
+    fn make(&mut self, map: MapUse, words: u32) -> Answered {
+        let made = memfd_create(map.map.name(), MFdFlags::MFD_CLOEXEC)
+            .map_err(|error| failed("make a map", &error.to_string()))?;
+        let file = File::from(made);
+        file.set_len(u64::from(words) * 8).map_err(|error| failed("make a map", &error.to_string()))?;
+        let made = OwnedFd::from(file);
+        let copy = made.try_clone().map_err(|error| failed("make a map", &error.to_string()))?;
+        self.pinned.insert(map, (made, words));
+        self.kept.made(map);
+        Ok((Answer::Done, Some(copy)))
+    }
+
+    /// As the loader does: each map must be pinned, and of the size that the program was made for.
+    fn check(&self, blueprint: &Blueprint) -> Result<(), KernelError> {
+        for map in &blueprint.maps {
+            let Some((_, words)) = self.pinned.get(map) else {
+                return Err(failed("load the judge", &format!("{map:?} is not pinned")));
+            };
+            if *words != words_of(map.map, &blueprint.settings) {
+                return Err(failed("load the judge", &format!("{map:?} has the wrong size")));
+            }
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self) -> Result<(), KernelError> {
+        let Some(blueprint) = self.ready.take() else { return Ok(()) };
+        let open = |map: &MapUse| -> Result<(MapUse, Window), KernelError> {
+            let (made, words) =
+                self.pinned.get(map).ok_or_else(|| failed("publish", "a map has been discarded"))?;
+            let window =
+                Window::open(made, *words).map_err(|error| failed("open a map", &error.to_string()))?;
+            Ok((*map, window))
+        };
+        let maps = blueprint.maps.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let mut settings = Box::new([0; settings::WORDS]);
+        settings.copy_from_slice(&blueprint.settings);
+        self.published = Some(Published { settings, maps });
+        self.kept.published(&blueprint.maps);
+        self.pinned.retain(|map, _| self.kept.maps().contains(map));
+        Ok(())
+    }
+}
+
+fn words_of(map: MapName, words: &[u64]) -> u32 {
+    match map.part {
+        MapPart::Addresses => stash::WORDS + Geometry::exact4(words[settings::INDEX_BITS4] as u32).words(),
+        MapPart::Networks => networks::WORDS,
+        MapPart::Six => {
+            six::STASHES * stash::WORDS + Geometry::six(words[settings::INDEX_BITS6] as u32).words()
+        }
+    }
+}
+
+fn refusal(request: &Request) -> KernelError {
+    match request {
+        Request::Make { map, words, .. } => KernelError::NoMemory {
+            name: map.name().to_owned(),
+            bytes: u64::from(*words) * 8,
+            reason: "it was told to refuse".to_owned(),
+        },
+        _ => failed("do what was asked", "it was told to refuse"),
+    }
+}
+
+fn failed(what: &str, reason: &str) -> KernelError {
+    KernelError::Load { what: what.to_owned(), reason: reason.to_owned() }
+}

@@ -1,0 +1,164 @@
+//! One set of sources in the kernel: IPv4 addresses, IPv4 prefixes, IPv6 prefixes. What blocks and what allows are two of
+//! the same.
+
+mod enter;
+mod leave;
+
+use std::collections::BTreeSet;
+
+use super::KernelError;
+use super::broker::request::SetName;
+use super::family::Family;
+use super::growth::Growing;
+use super::kind::{Addresses, Kind, SixTable};
+use super::maps::Maps;
+use super::needs::{Needs, Wanted};
+use super::networks::Networks;
+use super::spec::SetSpec;
+use super::store::Store;
+
+/// Entries whose homes are fetched together: as many as a processor can wait for at a time, and some more.
+const AT_ONCE: usize = 32;
+
+/// The tables of one set.
+pub struct Set {
+    /// Single IPv4 addresses.
+    pub addresses: Family<Addresses>,
+    /// IPv6 prefixes.
+    pub six: Family<SixTable>,
+    /// IPv4 prefixes up to /24.
+    pub networks: Networks,
+    /// IPv6 lengths that the next judge looks up.
+    lengths: BTreeSet<u8>,
+}
+
+impl Set {
+    /// Nothing yet.
+    pub const fn new(name: SetName) -> Self {
+        Self {
+            addresses: Family::new(Store::new(name)),
+            six: Family::new(Store::new(name)),
+            networks: Networks::new(name),
+            lengths: BTreeSet::new(),
+        }
+    }
+
+    /// Is there room for `needs` in the tables as they are?
+    pub fn has_room(&self, needs: &Needs) -> bool {
+        self.addresses.has_room(needs.addresses) && self.six.has_room(needs.six)
+    }
+
+    /// Is everything of `needs` looked up already?
+    pub fn looks_up(&self, needs: &Needs) -> bool {
+        (!needs.networks || self.networks.generation().is_some()) && needs.lengths.is_subset(&self.lengths)
+    }
+
+    /// Plans room for `needs`.
+    pub fn make_room(
+        &mut self,
+        needs: &Needs,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        self.addresses.make_room(needs.addresses, maps, wanted)?;
+        if needs.networks {
+            self.networks.make_room(maps)?;
+        }
+        self.six.make_room(needs.six, maps, wanted)?;
+        self.lengths.extend(&needs.lengths);
+        Ok(())
+    }
+
+    /// Which of the larger tables that `needs` waits for are being made aside; begins with those that can be.
+    pub fn grow_aside(&mut self, needs: &Needs, maps: &mut Maps) -> Result<Growing, KernelError> {
+        let addresses = self.addresses.grow_aside(needs.addresses, maps)?;
+        let six = self.six.grow_aside(needs.six, maps)?;
+        Ok(Growing { addresses, six })
+    }
+
+    /// Which larger tables are being made aside.
+    pub const fn growing(&self) -> Growing {
+        Growing { addresses: self.addresses.is_growing(), six: self.six.is_growing() }
+    }
+
+    /// Does the next step for larger tables in the making, and for those who wait for one.
+    pub fn step(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        self.addresses.step(maps, wanted)?;
+        self.six.step(maps, wanted)
+    }
+
+    /// Does the next step for entries on the move. True if another is due after a grace period.
+    pub fn advance(&mut self) -> bool {
+        let due = [self.addresses.store.advance(), self.six.store.advance()];
+        due.contains(&true)
+    }
+
+    /// Plans new tables for entries on the move, unless larger ones are in the making.
+    pub fn settle_anew(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        if self.addresses.is_unsettled() && !self.addresses.is_growing() {
+            self.addresses.refresh(maps, wanted)?;
+        }
+        if self.six.is_unsettled() && !self.six.is_growing() {
+            self.six.refresh(maps, wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Are tables much larger than `needs`?
+    pub fn is_roomy_for(&self, needs: &Needs) -> bool {
+        self.addresses.is_roomy_for(needs.addresses) || self.six.is_roomy_for(needs.six)
+    }
+
+    /// Plans to make those tables anew that are much larger than `needs`.
+    pub fn shrink_to(
+        &mut self,
+        needs: &Needs,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        if self.addresses.is_roomy_for(needs.addresses) {
+            self.addresses.rebuild(Addresses::geometry_for(needs.addresses)?, maps, wanted)?;
+        }
+        if self.six.is_roomy_for(needs.six) {
+            self.six.rebuild(SixTable::geometry_for(needs.six)?, maps, wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Plans to look up no more than `needs`.
+    pub fn tidy(&mut self, needs: &Needs, maps: &mut Maps) {
+        self.lengths.retain(|length| needs.lengths.contains(length));
+        if needs.six == 0 {
+            self.six.drop_next(maps);
+        }
+        if !needs.networks {
+            self.networks.drop_next(maps);
+        }
+    }
+
+    /// What the next judge must know.
+    pub fn spec(&self) -> SetSpec {
+        let six = self.six.store.kind().copied();
+        SetSpec {
+            networks: self.networks.generation(),
+            addresses: self.addresses.store.kind().copied(),
+            lengths: six.map_or_else(BTreeSet::new, |_| self.lengths.clone()),
+            six,
+        }
+    }
+
+    /// The plan has come true.
+    pub fn publish(&mut self) {
+        self.addresses.publish();
+        self.six.publish();
+        self.networks.publish();
+    }
+
+    /// Forgets the plan: this is what packets see.
+    pub fn discard(&mut self, published: SetSpec, maps: &mut Maps) {
+        self.addresses.discard(maps);
+        self.six.discard(maps);
+        self.networks.discard(maps);
+        self.lengths = published.lengths;
+    }
+}

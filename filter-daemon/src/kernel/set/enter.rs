@@ -1,0 +1,120 @@
+//! Whoever enters comes into its table: the one that packets read, or a fresh one that they do not see yet.
+
+use filter_common::cuckoo::six::Key6;
+use filter_common::target::{Prefix6, Target};
+
+use super::{AT_ONCE, Set};
+use crate::blocklist::SetEffects;
+use crate::kernel::KernelError;
+use crate::kernel::maps::Maps;
+use crate::kernel::needs::Wanted;
+use crate::kernel::networks::is_network;
+
+impl Set {
+    /// Plans to make anew whatever these effects reach, as it is, so that all of them are seen at once.
+    pub fn refresh(
+        &mut self,
+        effects: &SetEffects,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        let reaches = |what: fn(Target) -> bool| effects.entered.iter().chain(effects.left.iter()).any(what);
+        if reaches(|target| matches!(target, Target::V4(prefix) if !is_network(prefix))) {
+            self.addresses.refresh(maps, wanted)?;
+        }
+        if reaches(|target| matches!(target, Target::V4(prefix) if is_network(prefix))) {
+            self.networks.refresh(maps)?;
+        }
+        if reaches(|target| matches!(target, Target::V6(_))) {
+            self.six.refresh(maps, wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Lets everyone in that enters. `wanted` is what is blocked from then on.
+    pub fn enter(
+        &mut self,
+        effects: &SetEffects,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        self.enter_addresses(&effects.entered.addresses, maps, wanted)?;
+        self.enter_nets64(&effects.entered.nets64, maps, wanted)?;
+        effects.entered.others.iter().try_for_each(|target| self.enter_one(*target, maps, wanted))
+    }
+
+    fn enter_one(
+        &mut self,
+        target: Target,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        match target {
+            Target::V4(prefix) if is_network(prefix) => {
+                self.networks.make_room(maps)?;
+                self.networks.enter(prefix);
+                Ok(())
+            }
+            Target::V4(prefix) => {
+                let mut addresses = prefix.first()..=prefix.last();
+                addresses.try_for_each(|address| self.enter_address(address, maps, wanted))
+            }
+            Target::V6(prefix) => self.enter_six(prefix, maps, wanted),
+        }
+    }
+
+    fn enter_addresses(
+        &mut self,
+        addresses: &[u32],
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        // Nobody is there who could come a second time.
+        if self.addresses.store.is_fresh_and_empty() {
+            let refused = self.addresses.store.fill_all(addresses.iter().map(|address| u64::from(*address)));
+            return refused
+                .into_iter()
+                .try_for_each(|address| self.enter_address(address as u32, maps, wanted));
+        }
+        for addresses in addresses.chunks(AT_ONCE) {
+            self.addresses.store.prefetch(|_, at| u64::from(addresses[at]), addresses.len());
+            addresses.iter().try_for_each(|address| self.enter_address(*address, maps, wanted))?;
+        }
+        Ok(())
+    }
+
+    fn enter_nets64(
+        &mut self,
+        nets: &[u64],
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        if !nets.is_empty() {
+            self.lengths.insert(64);
+        }
+        for nets in nets.chunks(AT_ONCE) {
+            self.six.store.prefetch(|_, at| Key6::Net64(nets[at]), nets.len());
+            nets.iter().try_for_each(|net| self.six.enter(|_| Key6::Net64(*net), maps, wanted))?;
+        }
+        Ok(())
+    }
+
+    fn enter_address(
+        &mut self,
+        address: u32,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        self.addresses.enter(|_| address.into(), maps, wanted)
+    }
+
+    fn enter_six(
+        &mut self,
+        prefix: Prefix6,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        self.lengths.insert(prefix.length());
+        self.six.enter(|table| table.key(prefix), maps, wanted)
+    }
+}

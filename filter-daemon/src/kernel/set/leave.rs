@@ -1,0 +1,66 @@
+//! Whoever leaves goes out of its table, and nothing can refuse that.
+
+use filter_common::cuckoo::six::Key6;
+use filter_common::target::Target;
+
+use super::{AT_ONCE, Set};
+use crate::blocklist::SetEffects;
+use crate::kernel::needs::Wanted;
+use crate::kernel::networks::is_network;
+
+impl Set {
+    /// Releases everyone that leaves. `wanted` is what is blocked from then on.
+    pub fn leave(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
+        // Asking for each takes longer than all the rest.
+        let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
+        let left = &effects.left;
+        for addresses in left.addresses.chunks(AT_ONCE) {
+            self.addresses.store.prefetch(|_, at| u64::from(addresses[at]), addresses.len());
+            let unwanted =
+                addresses.iter().filter(|address| !(may_be_wanted && wanted.blocks_address(**address)));
+            unwanted.for_each(|address| self.addresses.leave(|_| u64::from(*address)));
+        }
+        for nets in left.nets64.chunks(AT_ONCE) {
+            self.six.store.prefetch(|_, at| Key6::Net64(nets[at]), nets.len());
+            nets.iter().for_each(|net| self.six.leave(|_| Key6::Net64(*net)));
+        }
+        left.others.iter().for_each(|target| self.leave_one(*target, wanted));
+    }
+
+    /// Releases everyone that has entered in vain, as far as `wanted`, which is what was blocked before, does not want it.
+    pub fn withdraw(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
+        let entered = effects.entered.iter();
+        let unwanted = entered.filter(|target| match target {
+            Target::V4(_) => true,
+            Target::V6(prefix) => !wanted.wants_six(*prefix),
+        });
+        unwanted.for_each(|target| self.leave_one(target, wanted));
+    }
+
+    /// Releases everyone that leaves from what packets do not see yet.
+    pub fn leave_fresh(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
+        for target in effects.left.iter() {
+            match target {
+                Target::V4(prefix) if is_network(prefix) => self.networks.leave_fresh(prefix, wanted),
+                Target::V4(prefix) => {
+                    let unwanted =
+                        (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
+                    unwanted.for_each(|address| self.addresses.store.leave_fresh(|_| address.into()));
+                }
+                Target::V6(prefix) => self.six.store.leave_fresh(|table| table.key(prefix)),
+            }
+        }
+    }
+
+    fn leave_one(&mut self, target: Target, wanted: &impl Wanted) {
+        match target {
+            Target::V4(prefix) if is_network(prefix) => self.networks.leave(prefix, wanted),
+            Target::V4(prefix) => {
+                let unwanted =
+                    (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
+                unwanted.for_each(|address| self.addresses.leave(|_| address.into()));
+            }
+            Target::V6(prefix) => self.six.leave(|table| table.key(prefix)),
+        }
+    }
+}
