@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use filter_common::packet::Source;
+use filter_common::reason::Verdict;
 use filter_common::target::Target;
-use filter_common::verdict::Verdict;
 
 use super::owner::Owner;
 use crate::blocklist::{Claim, Effects, Kind, List, ListId, Record, Targets, Timestamp, Wish};

@@ -9,9 +9,10 @@ use std::path::Path;
 
 use filter_common::cuckoo::Full;
 use filter_common::cuckoo::geometry::Geometry;
+use filter_common::judge::{judge, judge_source};
 use filter_common::networks;
 use filter_common::packet::Source;
-use filter_common::verdict::{Reason, Verdict, judge, judge_source};
+use filter_common::reason::{Reason, Verdict};
 
 use super::broker::Broker;
 use super::broker::request::{Answer, MapName, Request};

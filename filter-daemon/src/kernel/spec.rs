@@ -7,7 +7,7 @@ use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
 use filter_common::cuckoo::scheme::Scheme;
 use filter_common::cuckoo::six::{self, Key6, Six};
 use filter_common::hash::{self, Hash};
-use filter_common::settings::{self, Settings};
+use filter_common::settings::{AddressSettings, LengthSettings, SetSettings, Settings, SixSettings};
 use filter_common::stash;
 use filter_common::target::Prefix6;
 
@@ -83,6 +83,17 @@ impl Addresses {
     pub fn new(generation: u64, geometry: Geometry) -> Self {
         Self { generation, geometry, key: exact::key(secret()) }
     }
+
+    fn settings(&self) -> AddressSettings {
+        let lanes = self.geometry.lanes();
+        AddressSettings {
+            in_use: 1,
+            index_bits: self.geometry.index_bits().into(),
+            lane_ones: lanes.ones(),
+            lane_highs: lanes.highs(),
+            key: self.key,
+        }
+    }
 }
 
 impl Kind for Addresses {
@@ -125,6 +136,26 @@ impl SixTable {
     }
 }
 
+impl SixTable {
+    fn settings(&self) -> SixSettings {
+        let hash = Hash::new(self.key);
+        let others = self.lengths.iter().copied().filter(|&length| length != 64);
+        let mut settings = SixSettings {
+            nets64: self.lengths.contains(&64).into(),
+            others: others.clone().count() as u64,
+            index_bits: self.geometry.index_bits().into(),
+            last_bucket: (self.geometry.buckets() - 1).into(),
+            key64: self.key64,
+            pairs: hash.pairs(),
+            ..SixSettings::OFF
+        };
+        for (place, length) in settings.lengths.iter_mut().zip(others) {
+            *place = LengthSettings::new(&hash, length);
+        }
+        settings
+    }
+}
+
 impl Kind for SixTable {
     type Scheme = Six;
 
@@ -156,44 +187,17 @@ impl JudgeSpec {
         let six = self.six.as_ref().map(|table| (MapName::Six, table.generation));
         let in_use = [addresses, networks, six].into_iter().flatten();
         let maps = in_use.map(|(map, generation)| MapUse { map, generation }).collect();
-        Blueprint { settings: self.settings().to_vec(), maps }
+        Blueprint { settings: self.settings().as_words().to_vec(), maps }
     }
 
-    /// The words that go into the program.
+    /// What the program is told.
     pub fn settings(&self) -> Settings {
-        let mut words = [0; settings::WORDS];
-        words[settings::ENFORCE] = self.enforce.into();
-        words[settings::NETWORKS4] = self.networks.is_some().into();
-        if let Some(table) = &self.addresses {
-            put_addresses(&mut words, table);
-        }
-        if let Some(table) = &self.six {
-            put_six(&mut words, table);
-        }
-        words
-    }
-}
-
-fn put_addresses(words: &mut Settings, table: &Addresses) {
-    let lanes = table.geometry.lanes();
-    words[settings::ADDRESSES4] = 1;
-    words[settings::INDEX_BITS4] = table.geometry.index_bits().into();
-    words[settings::LANE_ONES4] = lanes.ones();
-    words[settings::LANE_HIGHS4] = lanes.highs();
-    words[settings::KEY4..][..table.key.len()].copy_from_slice(&table.key);
-}
-
-fn put_six(words: &mut Settings, table: &SixTable) {
-    let others: Vec<u8> = table.lengths.iter().copied().filter(|&length| length != 64).collect();
-    words[settings::NETS64] = table.lengths.contains(&64).into();
-    words[settings::LENGTHS6] = others.len() as u64;
-    words[settings::INDEX_BITS6] = table.geometry.index_bits().into();
-    words[settings::LAST_BUCKET6] = (table.geometry.buckets() - 1).into();
-    words[settings::KEY64..][..table.key64.len()].copy_from_slice(&table.key64);
-    words[settings::KEY6..][..table.key.len()].copy_from_slice(&table.key);
-    for (entry, length) in words[settings::LENGTH..].chunks_exact_mut(settings::LENGTH_WORDS).zip(others) {
-        let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
-        entry.copy_from_slice(&[length.into(), (mask >> 64) as u64, mask as u64]);
+        let block = SetSettings {
+            networks4: self.networks.is_some().into(),
+            addresses4: self.addresses.as_ref().map_or(AddressSettings::OFF, Addresses::settings),
+            six: self.six.as_ref().map_or(SixSettings::OFF, SixTable::settings),
+        };
+        Settings { enforce: self.enforce.into(), block }
     }
 }
 
