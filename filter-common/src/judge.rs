@@ -39,3 +39,64 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     };
     reason.verdict()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::networks;
+    use crate::set::View;
+    use crate::settings::SetSettings;
+    use core::cell::Cell;
+    use std::{vec, vec::Vec};
+
+    /// Two sets, each a value of the same type: what a set to allow would take beside the one to block.
+    struct TwoSets {
+        settings: [SetSettings; 2],
+        networks: [Vec<Cell<u64>>; 2],
+    }
+
+    impl TwoSets {
+        /// A set of a /24 each.
+        fn of(slash24s: [u32; 2]) -> Self {
+            let networks = slash24s.map(|slash24| {
+                let words = vec![Cell::new(0); networks::WORDS as usize];
+                networks::set(&words[..], slash24, 1, |_| true);
+                words
+            });
+            Self { settings: [SetSettings { networks4: 1, ..SetSettings::OFF }; 2], networks }
+        }
+
+        fn view(&self, number: usize) -> View<'_, &[Cell<u64>]> {
+            let settings = &self.settings[number];
+            View { settings, addresses: None, networks: Some(&self.networks[number][..]), six: None }
+        }
+    }
+
+    impl Tables for TwoSets {
+        fn enforces(&self) -> bool {
+            true
+        }
+
+        fn block(&self) -> impl Set {
+            self.view(0)
+        }
+    }
+
+    #[test]
+    fn a_second_set_is_one_more_value_and_does_not_change_the_first() {
+        let tables = TwoSets::of([0x0A_0102, 0x0A_0103]);
+        let verdict = |address| judge_source(Source::V4(address), &tables);
+        assert_eq!(verdict(0x0A01_0207), Verdict::Drop(Reason::Network4));
+        assert_eq!(verdict(0x0A01_0307), Verdict::Pass(Reason::Unlisted));
+        let second = tables.view(1);
+        assert_eq!(set::find4(&second, 0x0A01_0307), Some(Reason::Network4));
+        assert_eq!(set::find4(&second, 0x0A01_0207), None);
+    }
+
+    #[test]
+    fn what_is_switched_off_is_not_looked_up() {
+        let mut tables = TwoSets::of([0x0A_0102; 2]);
+        tables.settings[0] = SetSettings::OFF;
+        assert_eq!(judge_source(Source::V4(0x0A01_0207), &tables), Verdict::Pass(Reason::Unlisted));
+    }
+}
