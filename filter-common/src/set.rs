@@ -20,8 +20,7 @@ pub trait Set {
     /// One of its settings.
     fn setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u64;
 
-    /// One that is smaller than 2^32. Read as 32 bits where the verifier is the reader: what it knows of a number's
-    /// width it does not always carry over from 64.
+    /// One that is smaller than 2^32. The program loads its lower half alone, so that the verifier knows how wide it is.
     #[inline(always)]
     fn small_setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u32 {
         self.setting(of) as u32
@@ -154,7 +153,7 @@ fn fingerprint(set: &impl Set, address: Address6, number: usize) -> Fingerprint 
 }
 
 /// Without a branch for each slot: the verifier would follow every one of them, for every length in use. In a loop it
-/// forgets what it knew of the index's width, so it is told again.
+/// loses the bound of the index, so the index is masked once more.
 #[inline(always)]
 fn holds6(set: &impl Set, words: &impl Words, homes: [Home; 2]) -> bool {
     const WORDS: u32 = Geometry::six(7).bucket_words();

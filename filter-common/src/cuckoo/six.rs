@@ -68,10 +68,10 @@ pub fn fingerprint(hash: &Hash, address: Address6, length: u64) -> Fingerprint {
 
 /// The same out of the parts of the prefix's hash.
 ///
-/// Each part is linear in the address, so the places of consecutive prefixes would be evenly spaced, and under one key in
-/// seven fill some buckets long before others. The product with the code is no longer linear: patterns fill a table as
-/// random prefixes do (`cuckoo/tests`). The code is odd, so for any code this only permutes the places: which place
-/// it is stays independent of which code, and the chance of a false match is not changed.
+/// Each part is linear in the address, so the places of consecutive prefixes are evenly spaced, and under one key in seven
+/// some buckets overflow long before the table is full. Multiplied by the code they are not linear any more, and rows of
+/// prefixes fill a table as random ones do. The code is odd, so for any one code the product permutes the places:
+/// place and code stay independent, which is what makes a false match as unlikely as 8 ÷ 2^62.
 #[inline(always)]
 pub const fn fingerprint_of([place, high, low]: [u64; hash::PARTS]) -> Fingerprint {
     let code = (high << 32 | low) << BELOW | FINGERPRINT | ODD;
