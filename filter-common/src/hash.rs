@@ -1,11 +1,25 @@
-//! A keyed hash of IPv6 prefixes: pair-multiply-shift, three times 32 bits.
+//! A keyed hash of IPv6 prefixes: pair-multiply-shift, three parts of 32 bits.
 //!
 //! Strongly universal (Thorup, "High speed hashing for integers and strings", section 3.5): for any two different
 //! prefixes the chance, over keys, of 32 equal bits is 2⁻³². It needs no 128-bit multiplication, which BPF lacks.
+//!
+//! Each part is a sum: of the products of an address's halves with the key's pairs, and of a salt for the length. What
+//! depends on the length alone is calculated by whoever loads the judge, once, and not for each packet.
 
+/// How many parts one hash has.
+pub const PARTS: usize = 3;
+/// Key words that a part takes for the address.
+pub const PAIR_WORDS: usize = 4;
+/// Key words that a part takes for the length.
+const SALT_WORDS: usize = 2;
 /// Key words that one hash takes.
-pub const KEY_WORDS: usize = 3 * PART;
-const PART: usize = 6;
+pub const KEY_WORDS: usize = PARTS * (PAIR_WORDS + SALT_WORDS);
+
+/// What a part multiplies an address with.
+pub type Pairs = [u64; PAIR_WORDS];
+
+/// What the parts add for one length.
+pub type Salts = [u64; PARTS];
 
 /// An IPv6 address as the program handles it, in two words of host order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,40 +47,50 @@ impl Address6 {
 /// The hash functions that one key chooses.
 #[derive(Clone, Copy, Debug)]
 pub struct Hash {
-    key: [u64; KEY_WORDS],
+    pairs: [Pairs; PARTS],
+    salts: [[u64; SALT_WORDS]; PARTS],
 }
 
 impl Hash {
     /// The hash of `key`.
-    #[inline(always)]
-    pub const fn new(key: [u64; KEY_WORDS]) -> Self {
-        Self { key }
+    pub fn new(key: [u64; KEY_WORDS]) -> Self {
+        let (parts, _) = key.as_chunks::<{ PAIR_WORDS + SALT_WORDS }>();
+        let word = |part: usize, at: usize| parts[part][at];
+        Self {
+            pairs: core::array::from_fn(|part| core::array::from_fn(|at| word(part, at))),
+            salts: core::array::from_fn(|part| core::array::from_fn(|at| word(part, PAIR_WORDS + at))),
+        }
     }
 
-    /// Where to begin: 32 bits of which a table takes the highest.
-    #[inline(always)]
-    pub const fn place(&self, address: Address6, length: u64) -> u64 {
-        self.part(0, address, length)
+    /// What all lengths share.
+    pub const fn pairs(&self) -> [Pairs; PARTS] {
+        self.pairs
     }
 
-    /// What to look for there: 64 bits independent of the place.
-    #[inline(always)]
-    pub const fn fingerprint(&self, address: Address6, length: u64) -> u64 {
-        self.part(PART, address, length) << 32 | self.part(2 * PART, address, length)
+    /// What is added for prefixes of this length.
+    pub fn salts(&self, length: u64) -> Salts {
+        self.salts.map(|[factor, addend]| factor.wrapping_mul(length).wrapping_add(addend))
     }
 
-    #[inline(always)]
-    const fn part(&self, at: usize, address: Address6, length: u64) -> u64 {
-        let network = self.pair(at, address.high);
-        let host = self.pair(at + 2, address.low);
-        let length = self.key[at + 4].wrapping_mul(length).wrapping_add(self.key[at + 5]);
-        network.wrapping_add(host).wrapping_add(length) >> 32
+    /// All parts of the hash of the prefix of `length` bits at `address`, whose other bits are zero.
+    pub fn parts(&self, address: Address6, length: u64) -> [u64; PARTS] {
+        let salts = self.salts(length);
+        core::array::from_fn(|number| part(self.pairs[number], salts[number], address))
     }
+}
 
-    #[inline(always)]
-    const fn pair(&self, at: usize, word: u64) -> u64 {
-        self.key[at].wrapping_add(word & 0xFFFF_FFFF).wrapping_mul(self.key[at + 1].wrapping_add(word >> 32))
-    }
+/// One part of the hash of `address`: 32 bits.
+#[inline(always)]
+pub const fn part(pairs: Pairs, salt: u64, address: Address6) -> u64 {
+    let [first, second, third, fourth] = pairs;
+    let network = product(first, second, address.high);
+    let host = product(third, fourth, address.low);
+    network.wrapping_add(host).wrapping_add(salt) >> 32
+}
+
+#[inline(always)]
+const fn product(first: u64, second: u64, word: u64) -> u64 {
+    first.wrapping_add(word & 0xFFFF_FFFF).wrapping_mul(second.wrapping_add(word >> 32))
 }
 
 #[cfg(test)]
@@ -81,7 +105,7 @@ mod tests {
         for length in 0..=128 {
             for bit in 0..128 {
                 let address = Address6::from(0x2001_0db8_u128 << 96 ^ 1 << bit);
-                assert!(seen.insert(hash.fingerprint(address, length)), "bit {bit}, length {length}");
+                assert!(seen.insert(hash.parts(address, length)), "bit {bit}, length {length}");
             }
         }
     }

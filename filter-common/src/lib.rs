@@ -13,13 +13,15 @@ extern crate std;
 
 pub mod cuckoo;
 pub mod hash;
+pub mod judge;
 pub mod networks;
 pub mod packet;
 pub mod permutation;
+pub mod reason;
+pub mod set;
 pub mod settings;
 pub mod stash;
 pub mod target;
-pub mod verdict;
 pub mod width;
 mod words;
 

@@ -1,8 +1,8 @@
 //! IPv4 prefixes up to /24: one bit for each /24, behind a summary of one bit for each /20.
 //!
 //! The summary takes 128 KiB and so stays in a near cache: a packet from a /20 without any blocked /24 pays for nothing
-//! else. Of lists of ten thousand /24s all over the internet it stops one stranger in a hundred; one bit for each /16
-//! stopped one in seven, whom the processor took for a surprise.
+//! else. Under a list of ten thousand /24s all over the internet one unlisted source in a hundred has to ask further; with
+//! one bit for each /16 it was one in seven, and a branch that the processor cannot foresee.
 
 use crate::{Words, WordsMut};
 

@@ -1,48 +1,242 @@
 //! What a judge is specialised by: constants in its `.rodata`, set once when it is loaded.
 //!
 //! The verifier knows their values and removes what they switch off, so an unlisted packet does not pay for
-//! features that are not in use. One flat array of words, read one at a time.
+//! features that are not in use. Every field is a word or an array of words, so that the whole is one array of words to
+//! whoever loads the program ([`Settings::as_words`]), and the program reads one word at a time where it needs it.
+
+use core::array::from_fn;
 
 use crate::cuckoo::exact;
 use crate::hash;
 
-/// The words of one judge's settings.
-pub type Settings = [u64; WORDS];
+/// The settings of one judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Settings {
+    /// Drop, or only count? (0 or 1)
+    pub enforce: u64,
+    /// The set of sources to block.
+    pub block: SetSettings,
+}
 
-/// Where a setting stands: the index of its first word.
-pub type Setting = usize;
+/// What a judge must know to look sources up in one set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SetSettings {
+    /// Are IPv4 prefixes looked up? (0 or 1)
+    pub networks4: u64,
+    /// The table of IPv4 addresses.
+    pub addresses4: AddressSettings,
+    /// The table of IPv6 prefixes.
+    pub six: SixSettings,
+}
 
-/// Drop, or only count? (0 or 1)
-pub const ENFORCE: Setting = 0;
-/// Are IPv4 prefixes looked up? (0 or 1)
-pub const NETWORKS4: Setting = 1;
-/// Are IPv4 addresses looked up? (0 or 1)
-pub const ADDRESSES4: Setting = 2;
-/// Index bits of the IPv4 table.
-pub const INDEX_BITS4: Setting = 3;
-/// The lowest bit of each of its lanes.
-pub const LANE_ONES4: Setting = 4;
-/// The highest bit of each of its lanes.
-pub const LANE_HIGHS4: Setting = 5;
-/// Are IPv6 /64s looked up? (0 or 1)
-pub const NETS64: Setting = 6;
-/// How many other IPv6 lengths are looked up.
-pub const LENGTHS6: Setting = 7;
-/// Index bits of the IPv6 table.
-pub const INDEX_BITS6: Setting = 8;
-/// The last bucket of the IPv6 table.
-pub const LAST_BUCKET6: Setting = 9;
-/// Key of the scheme of IPv4 addresses.
-pub const KEY4: Setting = 10;
-/// Key of the scheme of /64s.
-pub const KEY64: Setting = KEY4 + exact::KEY_WORDS;
-/// Key of the IPv6 hash.
-pub const KEY6: Setting = KEY64 + exact::KEY_WORDS;
-/// The other IPv6 lengths, each with the mask that keeps so many bits: length, high, low.
-pub const LENGTH: Setting = KEY6 + hash::KEY_WORDS;
-/// Words that one length takes.
-pub const LENGTH_WORDS: usize = 3;
-/// The most lengths: 0 to 128 without 64.
+/// What a judge must know of a table of IPv4 addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct AddressSettings {
+    /// Is it looked into? (0 or 1)
+    pub in_use: u64,
+    /// Bits of a bucket's index.
+    pub index_bits: u64,
+    /// The lowest bit of each lane of a word.
+    pub lane_ones: u64,
+    /// The highest bit of each lane of a word.
+    pub lane_highs: u64,
+    /// Key of the scheme.
+    pub key: exact::Key,
+}
+
+/// What a judge must know of a table of IPv6 prefixes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SixSettings {
+    /// Are /64s looked up? (0 or 1)
+    pub nets64: u64,
+    /// How many other lengths are looked up: the first so many of `lengths`.
+    pub others: u64,
+    /// Bits of a bucket's index.
+    pub index_bits: u64,
+    /// The last bucket.
+    pub last_bucket: u64,
+    /// Key of the scheme of /64s.
+    pub key64: exact::Key,
+    /// What all other lengths share of the hash's key.
+    pub pairs: [hash::Pairs; hash::PARTS],
+    /// The other lengths in use.
+    pub lengths: [LengthSettings; MOST_LENGTHS],
+}
+
+/// What a judge must know of one IPv6 length that is looked up by its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct LengthSettings {
+    /// The bits of an address that this length keeps: of its network half,
+    pub mask_high: u64,
+    /// and of its interface half.
+    pub mask_low: u64,
+    /// What the hash adds for this length, so that prefixes of different lengths are different keys.
+    pub salts: hash::Salts,
+}
+
+/// The most other lengths: 0 to 128 without 64.
 pub const MOST_LENGTHS: usize = 128;
-/// How many words there are.
-pub const WORDS: usize = LENGTH + LENGTH_WORDS * MOST_LENGTHS;
+
+/// Words of the whole.
+pub const WORDS: usize = size_of::<Settings>() / size_of::<u64>();
+
+impl Settings {
+    /// Counts only, and looks nothing up.
+    pub const OFF: Self = Self { enforce: 0, block: SetSettings::OFF };
+
+    /// All of it in the order in which it lies in memory.
+    pub fn as_words(&self) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        let mut rest = [self.enforce].into_iter().chain(self.block.words());
+        words.fill_with(|| rest.next().expect("every field is told"));
+        words
+    }
+
+    /// The settings that lie so in memory.
+    pub fn from_words(words: &[u64; WORDS]) -> Self {
+        let mut rest = words.iter().copied();
+        let mut next = || rest.next().unwrap_or_default();
+        Self { enforce: next(), block: SetSettings::read(&mut next) }
+    }
+}
+
+impl SetSettings {
+    /// Looks nothing up.
+    pub const OFF: Self = Self { networks4: 0, addresses4: AddressSettings::OFF, six: SixSettings::OFF };
+
+    fn read(next: &mut impl FnMut() -> u64) -> Self {
+        Self { networks4: next(), addresses4: AddressSettings::read(next), six: SixSettings::read(next) }
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> {
+        [self.networks4].into_iter().chain(self.addresses4.words()).chain(self.six.words())
+    }
+}
+
+impl AddressSettings {
+    /// Looks nothing up.
+    pub const OFF: Self =
+        Self { in_use: 0, index_bits: 0, lane_ones: 0, lane_highs: 0, key: [0; exact::KEY_WORDS] };
+
+    fn read(next: &mut impl FnMut() -> u64) -> Self {
+        let [in_use, index_bits, lane_ones, lane_highs] = from_fn(|_| next());
+        Self { in_use, index_bits, lane_ones, lane_highs, key: from_fn(|_| next()) }
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> {
+        let Self { in_use, index_bits, lane_ones, lane_highs, key } = *self;
+        [in_use, index_bits, lane_ones, lane_highs].into_iter().chain(key)
+    }
+}
+
+impl SixSettings {
+    /// Looks nothing up.
+    pub const OFF: Self = Self {
+        nets64: 0,
+        others: 0,
+        index_bits: 0,
+        last_bucket: 0,
+        key64: [0; exact::KEY_WORDS],
+        pairs: [[0; hash::PAIR_WORDS]; hash::PARTS],
+        lengths: [LengthSettings::OFF; MOST_LENGTHS],
+    };
+
+    fn read(next: &mut impl FnMut() -> u64) -> Self {
+        let [nets64, others, index_bits, last_bucket] = from_fn(|_| next());
+        let key64 = from_fn(|_| next());
+        let pairs = from_fn(|_| from_fn(|_| next()));
+        let lengths = from_fn(|_| LengthSettings::read(next));
+        Self { nets64, others, index_bits, last_bucket, key64, pairs, lengths }
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> {
+        let Self { nets64, others, index_bits, last_bucket, key64, pairs, lengths } = *self;
+        let head = [nets64, others, index_bits, last_bucket].into_iter().chain(key64);
+        head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
+    }
+}
+
+impl LengthSettings {
+    /// A length that is not in use.
+    pub const OFF: Self = Self { mask_high: 0, mask_low: 0, salts: [0; hash::PARTS] };
+
+    /// The settings for `length` under the key of this hash.
+    pub fn new(hash: &hash::Hash, length: u8) -> Self {
+        let mask = u128::MAX.checked_shl(u128::BITS - u32::from(length)).unwrap_or(0);
+        Self { mask_high: (mask >> 64) as u64, mask_low: mask as u64, salts: hash.salts(length.into()) }
+    }
+
+    fn read(next: &mut impl FnMut() -> u64) -> Self {
+        let [mask_high, mask_low] = from_fn(|_| next());
+        Self { mask_high, mask_low, salts: from_fn(|_| next()) }
+    }
+
+    fn words(self) -> impl Iterator<Item = u64> {
+        [self.mask_high, self.mask_low].into_iter().chain(self.salts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::offset_of;
+
+    /// The program reads fields where the compiler laid them; the loader writes words.
+    #[test]
+    fn every_field_is_told_at_the_word_where_it_lies() {
+        let mut settings = Settings::OFF;
+        let mut next = 0;
+        let mut number = || {
+            next += 1;
+            next
+        };
+        let mut expected = std::vec::Vec::new();
+        macro_rules! set {
+            ($($field:tt)+) => {{
+                settings.$($field)+ = number();
+                expected.push((offset_of!(Settings, $($field)+) / 8, settings.$($field)+));
+            }};
+        }
+        set!(enforce);
+        set!(block.networks4);
+        set!(block.addresses4.in_use);
+        set!(block.addresses4.index_bits);
+        set!(block.addresses4.lane_ones);
+        set!(block.addresses4.lane_highs);
+        set!(block.six.nets64);
+        set!(block.six.others);
+        set!(block.six.index_bits);
+        set!(block.six.last_bucket);
+        settings.block.addresses4.key[2] = number();
+        expected.push((offset_of!(Settings, block.addresses4.key) / 8 + 2, settings.block.addresses4.key[2]));
+        settings.block.six.key64[1] = number();
+        expected.push((offset_of!(Settings, block.six.key64) / 8 + 1, settings.block.six.key64[1]));
+        settings.block.six.pairs[2][3] = number();
+        expected.push((offset_of!(Settings, block.six.pairs) / 8 + 11, settings.block.six.pairs[2][3]));
+        let last = LengthSettings { mask_high: number(), mask_low: number(), salts: [number(); 3] };
+        settings.block.six.lengths[127] = last;
+        expected.push((offset_of!(Settings, block.six.lengths) / 8 + 127 * 5, last.mask_high));
+        expected.push((offset_of!(Settings, block.six.lengths) / 8 + 127 * 5 + 1, last.mask_low));
+        expected.push((WORDS - 1, last.salts[2]));
+        let words = settings.as_words();
+        assert_eq!(Settings::from_words(&words), settings);
+        for (at, word) in expected {
+            assert_eq!(words[at], word, "word {at}");
+        }
+    }
+
+    #[test]
+    fn a_length_keeps_so_many_bits() {
+        let hash = hash::Hash::new(crate::cuckoo::tests::key(1));
+        let kept = |length| {
+            let LengthSettings { mask_high, mask_low, .. } = LengthSettings::new(&hash, length);
+            (mask_high.leading_ones(), mask_low.leading_ones())
+        };
+        assert_eq!([kept(0), kept(1), kept(65), kept(128)], [(0, 0), (1, 0), (64, 1), (64, 64)]);
+    }
+}

@@ -1,6 +1,6 @@
 //! What `cargo xtask soak exact` and `soak moves` put before and behind filterd's own programs.
 //!
-//! `walker` asks the judge about one address after the other. `traffic` makes frames of members and of strangers, counts
+//! `walker` asks the judge about one address after the other. `traffic` makes frames of members and of unlisted sources, counts
 //! them where they arrive, and counts those that filterd let pass.
 
 #![no_std]

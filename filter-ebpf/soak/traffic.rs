@@ -1,4 +1,4 @@
-//! Frames of members, who are listed all the time, and of strangers, who never are: each says which by a mark.
+//! Frames of members, which are listed all the time, and of unlisted sources, which never are: each says which by a mark.
 #![allow(unsafe_code, reason = "packets and maps are reached by raw pointers, and a jump cannot be typed")]
 
 use aya_ebpf::bindings::xdp_action::XDP_ABORTED;
@@ -12,7 +12,7 @@ use crate::crowd;
 /// One slot: filterd's root program.
 #[btf_map]
 static ROOT: ProgramArray<1> = ProgramArray::new();
-/// Arrived of members, of strangers; passed of members, of strangers.
+/// Arrived of members, of unlisted sources; passed of members, of unlisted sources.
 #[btf_map]
 static SEEN: PerCpuArray<u64, 4> = PerCpuArray::new();
 
@@ -23,27 +23,27 @@ static LINK: u64 = 0;
 #[unsafe(no_mangle)]
 static MEMBERS: u64 = 0;
 
-/// One in so many frames is a stranger's: those that pass cost much more.
-const STRANGERS: u32 = 16;
-/// Strangers are the last of the crowd, so many of them.
+/// One in so many frames is from an unlisted source: those that pass cost much more.
+const UNLISTED_SHARE: u32 = 16;
+/// Unlisted sources are the last of the crowd, so many of them.
 const LAST: u32 = 1 << 16;
 
 /// The last byte of the sender's hardware address, and what it is for either of them.
 const MARK: usize = 11;
 const MEMBER: u8 = 0xf0;
-const STRANGER: u8 = 0xf1;
+const UNLISTED: u8 = 0xf1;
 const SOURCE: usize = 14 + 12;
 const PASSED: u32 = 2;
 
 #[inline(always)]
 pub fn send(ctx: &XdpContext) -> u32 {
     let (random, which) = (random(), random());
-    let is_stranger = which % STRANGERS == 0;
+    let is_unlisted = which % UNLISTED_SHARE == 0;
     let members = setting(&MEMBERS);
     let number =
-        if is_stranger { u32::MAX - random % LAST } else { ((u64::from(random) * members) >> 32) as u32 };
+        if is_unlisted { u32::MAX - random % LAST } else { ((u64::from(random) * members) >> 32) as u32 };
     write(ctx, SOURCE, crowd::address(number).to_be());
-    write(ctx, MARK, if is_stranger { STRANGER } else { MEMBER });
+    write(ctx, MARK, if is_unlisted { UNLISTED } else { MEMBER });
     // SAFETY: it takes numbers and gives one.
     let action = unsafe { bpf_redirect(setting(&LINK) as u32, 0) };
     u32::try_from(action).unwrap_or(XDP_ABORTED)
@@ -68,7 +68,7 @@ pub fn receive(ctx: &TcContext) -> bool {
 
 #[inline(always)]
 fn count(mark: u8, base: u32) -> bool {
-    let is_ours = mark == MEMBER || mark == STRANGER;
+    let is_ours = mark == MEMBER || mark == UNLISTED;
     if is_ours && let Some(counter) = SEEN.get_ptr_mut(base + u32::from(mark - MEMBER)) {
         // SAFETY: the counter belongs to this processor, and no other program interrupts this one to change it.
         unsafe { *counter += 1 }

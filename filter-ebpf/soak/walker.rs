@@ -4,7 +4,7 @@
 use aya_ebpf::btf_maps::{Array, PerCpuArray, ProgramArray};
 use aya_ebpf::macros::btf_map;
 use aya_ebpf::programs::XdpContext;
-use filter_common::verdict::Reason;
+use filter_common::reason::Reason;
 
 /// One slot: filterd's root program.
 #[btf_map]

@@ -12,8 +12,8 @@ mod report;
 use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
-use filter_common::settings;
-use filter_common::verdict::{Tables as _, Verdict, judge};
+use filter_common::judge::{Tables as _, judge};
+use filter_common::reason::Verdict;
 
 #[xdp(frags)]
 pub fn filterd_judge(ctx: XdpContext) -> u32 {
@@ -22,7 +22,7 @@ pub fn filterd_judge(ctx: XdpContext) -> u32 {
     report::count(&ctx, verdict);
     match verdict {
         Verdict::Pass(_) => XDP_PASS,
-        Verdict::Drop(_) if tables.setting(settings::ENFORCE) == 0 => XDP_PASS,
+        Verdict::Drop(_) if !tables.enforces() => XDP_PASS,
         Verdict::Drop(_) => XDP_DROP,
     }
 }

@@ -7,8 +7,10 @@
 use aya_ebpf::btf_maps::{Array, PerCpuArray};
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
-use filter_common::settings::{self, Setting, Settings};
-use filter_common::verdict::{Reason, Tables};
+use filter_common::judge::Tables;
+use filter_common::reason::Reason;
+use filter_common::set::Set;
+use filter_common::settings::{SetSettings, Settings};
 
 /// BPF_F_MMAPABLE: the daemon writes these maps through a window in its own memory.
 const MMAPABLE: usize = 1 << 10;
@@ -27,41 +29,67 @@ type Map = Array<u64, 1, MMAPABLE>;
 pub static COUNTERS: PerCpuArray<u64, { Reason::ALL.len() }> = PerCpuArray::new();
 
 #[unsafe(no_mangle)]
-static SETTINGS: Settings = [0; settings::WORDS];
+static SETTINGS: Settings = Settings::OFF;
 
-/// All of them.
+/// All of them, and the settings.
 pub struct Maps;
 
 impl Tables for Maps {
     #[inline(always)]
-    fn setting(&self, setting: Setting) -> u64 {
-        let word = &raw const SETTINGS[setting];
-        // SAFETY: the word is a static. Volatile, because the loader gives it its value after compilation.
-        unsafe { word.read_volatile() }
+    fn enforces(&self) -> bool {
+        read(&SETTINGS.enforce) != 0
     }
 
     #[inline(always)]
-    fn small_setting(&self, setting: Setting) -> u32 {
-        let halves = (&raw const SETTINGS[setting]).cast::<u32>();
+    fn block(&self) -> impl Set {
+        SetMaps { settings: &SETTINGS.block, addresses: &ADDRESSES, networks: &NETWORKS, six: &SIX }
+    }
+}
+
+/// One set: its block of settings, and its maps. All of this is known when the program is compiled.
+struct SetMaps {
+    settings: &'static SetSettings,
+    addresses: &'static Map,
+    networks: &'static Map,
+    six: &'static Map,
+}
+
+impl Set for SetMaps {
+    #[inline(always)]
+    fn setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u64 {
+        read(of(self.settings))
+    }
+
+    #[inline(always)]
+    fn small_setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u32 {
+        let halves = (&raw const *of(self.settings)).cast::<u32>();
         let low = if cfg!(target_endian = "little") { 0 } else { 1 };
-        // SAFETY: as above; a word has two halves.
+        // SAFETY: a word has two halves. Volatile, as in `read`.
         unsafe { halves.wrapping_add(low).read_volatile() }
     }
 
     #[inline(always)]
     fn addresses(&self) -> Option<impl Words> {
-        Window::of(&ADDRESSES)
+        Window::of(self.addresses)
     }
 
     #[inline(always)]
     fn networks(&self) -> Option<impl Words> {
-        Window::of(&NETWORKS)
+        Window::of(self.networks)
     }
 
     #[inline(always)]
     fn six(&self) -> Option<impl Words> {
-        Window::of(&SIX)
+        Window::of(self.six)
     }
+}
+
+/// A setting. Volatile, because the loader gives it its value after compilation.
+#[inline(always)]
+fn read(setting: &u64) -> u64 {
+    let word = &raw const *setting;
+    // SAFETY: it was a reference.
+    unsafe { word.read_volatile() }
 }
 
 /// A map as words.

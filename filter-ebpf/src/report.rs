@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a counter is reached by a raw pointer")]
 
 use aya_ebpf::programs::XdpContext;
-use filter_common::verdict::Verdict;
+use filter_common::reason::Verdict;
 
 use crate::maps::COUNTERS;
 

@@ -71,8 +71,8 @@ fn ten_thousand_ipv6_networks_of_mixed_lengths() {
     net.filterd_reading(["add", "-"], &text).succeeds();
     let inside: Vec<IpAddr> = networks.iter().map(|(_, address)| *address).collect();
     assert_eq!(net.send_from(&inside), HashSet::new());
-    let strangers: Vec<IpAddr> = inside.iter().map(|address| elsewhere(*address)).collect();
-    assert_eq!(net.send_from(&strangers).len(), strangers.len());
+    let unlisted: Vec<IpAddr> = inside.iter().map(|address| elsewhere(*address)).collect();
+    assert_eq!(net.send_from(&unlisted).len(), unlisted.len());
 }
 
 /// A hundred thousand to block, and twice as many others.

@@ -77,7 +77,7 @@ fn stats_counts_each_packet_under_its_reason() {
         (Frame::from(ATTACKER6), "ipv6_other"),
         (Frame::from(BYSTANDER), "unlisted"),
         (Frame::from(ATTACKER).cut_at(20), "malformed"),
-        (five_tags, "overtagged"),
+        (five_tags, "too_many_tags"),
     ] {
         let before = net.counted(reason);
         net.arrivals(0, &vec![frame; 5]);

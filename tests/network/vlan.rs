@@ -30,10 +30,10 @@ fn a_tagged_prefix_is_dropped_as_well() {
 fn behind_five_tags_nobody_looks_and_the_frame_passes() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
-    let before = net.counted("overtagged");
+    let before = net.counted("too_many_tags");
     let five = Frame::from(ATTACKER).service_vlan(1).vlan(2).vlan(3).vlan(4).vlan(5);
     net.expect(five).passes();
-    assert_eq!(net.counted("overtagged"), before + 1);
+    assert_eq!(net.counted("too_many_tags"), before + 1);
 }
 
 #[test]

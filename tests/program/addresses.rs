@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use filter_common::verdict::Reason::{Address4, Other6, Unlisted};
+use filter_common::reason::Reason::{Address4, Other6, Unlisted};
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame};
 
 use crate::judges::{Case, agree};

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
+use filter_common::reason::{Reason, Verdict};
 use filter_common::target::{Span, Target};
-use filter_common::verdict::{Reason, Verdict};
 use filterd::blocklist::{Blocklist, Change, Origin, Targets, Timestamp};
 use filterd::kernel::{Filter, Needs};
 use harness::{Frame, Home};

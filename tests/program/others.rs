@@ -1,6 +1,6 @@
 //! What is not IP, what pretends to be, and what is IP in an unusual dress.
 
-use filter_common::verdict::Reason::{Address4, Malformed, NotIp, Other6, Unlisted};
+use filter_common::reason::Reason::{Address4, Malformed, NotIp, Other6, Unlisted};
 use harness::{ATTACKER, ATTACKER6, BYSTANDER6, Frame};
 
 use crate::judges::agree;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use filter_common::verdict::Reason::{self, Address4, Net64, Network4, Other6, Unlisted};
+use filter_common::reason::Reason::{self, Address4, Net64, Network4, Other6, Unlisted};
 
 use crate::judges::{Case, agree};
 

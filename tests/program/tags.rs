@@ -1,6 +1,6 @@
 //! VLAN tags: up to four of any kind are looked behind.
 
-use filter_common::verdict::Reason::{Address4, NotIp, Other6, TooManyTags, Unlisted};
+use filter_common::reason::Reason::{Address4, NotIp, Other6, TooManyTags, Unlisted};
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Frame};
 
 use crate::judges::agree;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use filter_common::verdict::Reason::{self, Address4, Malformed, Other6};
+use filter_common::reason::Reason::{self, Address4, Malformed, Other6};
 use harness::{ATTACKER, ATTACKER6, Frame};
 
 use crate::judges::{Case, SHORTEST, agree};

@@ -55,13 +55,13 @@ fn exact() {
     assert_eq!(wrong, Wrong { dropped: 0, passed: 0 }, "of {} addresses", 1_u64 << bits);
 
     // The control: one who should be listed is not, and one who should not is.
-    let (member, stranger) = (
+    let (member, unlisted) = (
         *listed.last().expect("they are many"),
         (0..).find(|own| !listed.contains(own)).expect("so are they"),
     );
     filter.remove(member);
-    filter.add([stranger]);
-    let seen = [member, stranger].map(|own| {
+    filter.add([unlisted]);
+    let seen = [member, unlisted].map(|own| {
         let around = u64::from(own & !0xffff)..u64::from(own | 0xffff) + 1;
         Wrong::among(&walk(home.pins(), around.clone()), &listed, around)
     });

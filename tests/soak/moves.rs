@@ -1,4 +1,4 @@
-//! Frames at full speed while entries move and tables grow: no member ever passes, no stranger is ever dropped.
+//! Frames at full speed while entries move and tables grow: no member ever passes, no unlisted source is ever dropped.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ const MOST: u32 = 89_456;
 /// The control goes on until so many members have passed.
 const ENOUGH: u64 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// So many strangers it lists.
+/// So many unlisted sources it lists.
 const MISTAKES: u32 = 1_000;
 
 #[test]
@@ -39,9 +39,9 @@ fn moves() {
             churn.fill();
         }
     });
-    assert_eq!((seen.passed_of_members, seen.dropped_of_strangers()), (0, 0), "{seen:?}");
+    assert_eq!((seen.passed_of_members, seen.dropped_of_unlisted()), (0, 0), "{seen:?}");
 
-    // The control: entries leave before they come again elsewhere, and some strangers are listed by mistake.
+    // The control: entries leave before they come again elsewhere, and some unlisted sources are listed by mistake.
     let control = traffic.during(|seen| {
         churn.filter.add((0..MISTAKES).map(|number| crowd::address(u32::MAX - number)));
         let begun = Instant::now();
@@ -52,19 +52,19 @@ fn moves() {
             }
         }
     });
-    assert!(control.passed_of_members >= ENOUGH && control.dropped_of_strangers() > 0, "{control:?}");
+    assert!(control.passed_of_members >= ENOUGH && control.dropped_of_unlisted() > 0, "{control:?}");
     println!(
         "{} frames in native mode during {} relocations and {} growths: 0 of {} listed passed, 0 of {} unlisted dropped\n\
          control, entries that leave before they come again: {} of {} listed passed; \
-         {MISTAKES} strangers listed by mistake: {} unlisted dropped",
+         {MISTAKES} unlisted sources listed by mistake: {} unlisted dropped",
         seen.arrived(),
         churn.relocations,
         churn.growths,
         seen.arrived_of_members,
-        seen.arrived_of_strangers,
+        seen.arrived_of_unlisted,
         control.passed_of_members,
         control.arrived_of_members,
-        control.dropped_of_strangers(),
+        control.dropped_of_unlisted(),
     );
 }
 
@@ -106,32 +106,32 @@ impl Churn {
     }
 }
 
-/// What was counted, of members and of strangers.
+/// What was counted, of members and of unlisted sources.
 #[derive(Debug, Default)]
 struct Seen {
     arrived_of_members: u64,
-    arrived_of_strangers: u64,
+    arrived_of_unlisted: u64,
     passed_of_members: u64,
-    passed_of_strangers: u64,
+    passed_of_unlisted: u64,
 }
 
 impl Seen {
     fn since(&self, before: &Self) -> Self {
         Self {
             arrived_of_members: self.arrived_of_members - before.arrived_of_members,
-            arrived_of_strangers: self.arrived_of_strangers - before.arrived_of_strangers,
+            arrived_of_unlisted: self.arrived_of_unlisted - before.arrived_of_unlisted,
             passed_of_members: self.passed_of_members - before.passed_of_members,
-            passed_of_strangers: self.passed_of_strangers - before.passed_of_strangers,
+            passed_of_unlisted: self.passed_of_unlisted - before.passed_of_unlisted,
         }
     }
 
     fn arrived(&self) -> u64 {
-        self.arrived_of_members + self.arrived_of_strangers
+        self.arrived_of_members + self.arrived_of_unlisted
     }
 
     /// Exact once no frame is under way any more.
-    fn dropped_of_strangers(&self) -> u64 {
-        self.arrived_of_strangers - self.passed_of_strangers
+    fn dropped_of_unlisted(&self) -> u64 {
+        self.arrived_of_unlisted - self.passed_of_unlisted
     }
 }
 
@@ -182,9 +182,9 @@ impl<'a> Traffic<'a> {
         let sum = |at| self.counters.get(&at, 0).expect("it has four").iter().sum();
         Seen {
             arrived_of_members: sum(0),
-            arrived_of_strangers: sum(1),
+            arrived_of_unlisted: sum(1),
             passed_of_members: sum(2),
-            passed_of_strangers: sum(3),
+            passed_of_unlisted: sum(3),
         }
     }
 }

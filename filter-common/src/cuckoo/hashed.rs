@@ -13,6 +13,10 @@ pub struct Hashed {
 }
 
 /// A key as this scheme knows it: where to begin and what to look for. The code is never zero.
+///
+/// The place has bits of its own, which the table does not store: where an entry stands tells only those that the index
+/// takes. So a table cannot be made larger from itself. It could if the place followed from the code, but then only
+/// the code would tell keys apart, and a lookup among n entries would be wrong with a chance of n ÷ 2^fingerprint bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     /// 32 hashed bits, of which the table takes the highest for its index.

@@ -4,13 +4,16 @@
 //! each other: 0 an exact code of the network half, 1 a fingerprint of 62 bits.
 
 use super::exact::{self, Exact};
-use super::hashed::{Fingerprint, Hashed};
+pub use super::hashed::Fingerprint;
+use super::hashed::Hashed;
 use super::scheme::{Home, Scheme, Token};
-use crate::hash::{Address6, Hash};
+use crate::hash::{self, Address6, Hash};
 
 /// Bits of a code below the remainder of a /64: the side, and the kind.
 const BELOW: u32 = 2;
 const FINGERPRINT: u64 = 0b10;
+/// The bit that is the side of a /64 has no meaning in a fingerprint; it is set in all of them.
+const ODD: u64 = 0b01;
 
 /// Stashes behind the table: one for each kind.
 pub const STASHES: u32 = 2;
@@ -59,10 +62,20 @@ impl Six {
 }
 
 /// The key of the prefix of `length` bits at `address`, whose other bits are zero.
+pub fn fingerprint(hash: &Hash, address: Address6, length: u64) -> Fingerprint {
+    fingerprint_of(hash.parts(address, length))
+}
+
+/// The same out of the parts of the prefix's hash.
+///
+/// Each part is linear in the address, so the places of consecutive prefixes are evenly spaced, and under one key in seven
+/// some buckets overflow long before the table is full. Multiplied by the code they are not linear any more, and rows of
+/// prefixes fill a table as random ones do. The code is odd, so for any one code the product permutes the places:
+/// place and code stay independent, which is what makes a false match as unlikely as 8 ÷ 2^62.
 #[inline(always)]
-pub const fn fingerprint(hash: &Hash, address: Address6, length: u64) -> Fingerprint {
-    let place = hash.place(address, length) as u32;
-    Fingerprint { place, code: hash.fingerprint(address, length) << BELOW | FINGERPRINT }
+pub const fn fingerprint_of([place, high, low]: [u64; hash::PARTS]) -> Fingerprint {
+    let code = (high << 32 | low) << BELOW | FINGERPRINT | ODD;
+    Fingerprint { place: (place as u32).wrapping_mul(code as u32), code }
 }
 
 impl Scheme for Six {

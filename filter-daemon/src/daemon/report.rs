@@ -1,6 +1,6 @@
 //! What the daemon says of itself.
 
-use filter_common::verdict::Verdict;
+use filter_common::reason::Verdict;
 use tracing::{info, warn};
 
 use super::interfaces::Watched;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use filter_common::packet::Source;
+use filter_common::reason::Verdict;
 use filter_common::target::Target;
-use filter_common::verdict::Verdict;
 use tracing::warn;
 
 use super::change::{self, Done};

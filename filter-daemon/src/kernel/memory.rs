@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::six;
+use filter_common::judge::judge_source;
 use filter_common::packet::Source;
+use filter_common::reason::{Reason, Verdict};
 use filter_common::settings::{self, Settings};
-use filter_common::verdict::{Reason, Verdict, judge_source};
 use filter_common::{networks, stash};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
@@ -65,9 +66,9 @@ impl Memory {
         (state.pinned.keys().copied().collect(), used.collect())
     }
 
-    /// One of the settings of the published judge.
-    pub fn setting(&self, setting: settings::Setting) -> Option<u64> {
-        self.state().published.as_ref().map(|published| published.settings[setting])
+    /// The settings of the published judge.
+    pub fn settings(&self) -> Option<Settings> {
+        self.state().published.as_ref().map(|published| *published.settings)
     }
 
     /// What a packet from `source` meets.
@@ -169,8 +170,7 @@ impl State {
             Ok((*map, window))
         };
         let maps = blueprint.maps.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let mut settings = Box::new([0; settings::WORDS]);
-        settings.copy_from_slice(&blueprint.settings);
+        let settings = Box::new(settings_of(&blueprint.settings));
         self.published = Some(Published { settings, maps });
         self.kept.published(&blueprint.maps);
         self.pinned.retain(|map, _| self.kept.maps().contains(map));
@@ -179,13 +179,17 @@ impl State {
 }
 
 fn words_of(map: MapName, words: &[u64]) -> u32 {
+    let block = settings_of(words).block;
     match map.part {
-        MapPart::Addresses => stash::WORDS + Geometry::exact4(words[settings::INDEX_BITS4] as u32).words(),
+        MapPart::Addresses => stash::WORDS + Geometry::exact4(block.addresses4.index_bits as u32).words(),
         MapPart::Networks => networks::WORDS,
-        MapPart::Six => {
-            six::STASHES * stash::WORDS + Geometry::six(words[settings::INDEX_BITS6] as u32).words()
-        }
+        MapPart::Six => six::STASHES * stash::WORDS + Geometry::six(block.six.index_bits as u32).words(),
     }
+}
+
+fn settings_of(words: &[u64]) -> Settings {
+    let words: &[u64; settings::WORDS] = words.try_into().expect("a blueprint has all settings");
+    Settings::from_words(words)
 }
 
 fn refusal(request: &Request) -> KernelError {

@@ -1,8 +1,8 @@
 //! The tables as the judge sees them, for asking its own question in the daemon.
 
-use filter_common::Words;
-use filter_common::settings::{Setting, Settings};
-use filter_common::verdict::Tables;
+use filter_common::judge::Tables;
+use filter_common::set::{Set, View};
+use filter_common::settings::Settings;
 
 use super::window::Window;
 
@@ -27,19 +27,12 @@ impl<'a> Seen<'a> {
 }
 
 impl Tables for Seen<'_> {
-    fn setting(&self, setting: Setting) -> u64 {
-        self.settings[setting]
+    fn enforces(&self) -> bool {
+        self.settings.enforce != 0
     }
 
-    fn addresses(&self) -> Option<impl Words> {
-        self.addresses
-    }
-
-    fn networks(&self) -> Option<impl Words> {
-        self.networks
-    }
-
-    fn six(&self) -> Option<impl Words> {
-        self.six
+    fn block(&self) -> impl Set {
+        let Self { addresses, networks, six, .. } = *self;
+        View { settings: &self.settings.block, addresses, networks, six }
     }
 }

@@ -24,8 +24,9 @@ mod unstashed;
 use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS, XDP_TX};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
+use filter_common::judge::judge;
 use filter_common::packet::{self, Source};
-use filter_common::verdict::{Verdict, judge};
+use filter_common::reason::Verdict;
 
 #[xdp(frags)]
 pub fn bench_sender4(ctx: XdpContext) -> u32 {

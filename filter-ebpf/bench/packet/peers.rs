@@ -55,7 +55,7 @@ pub fn trie_holds(address: u32) -> bool {
     TRIE.get(&Key::new(u32::BITS, address.to_be())).is_some()
 }
 
-/// Does the bloom filter know `address`? It says so of some strangers, too.
+/// Does the bloom filter know `address`? It says so of some unlisted sources, too.
 #[inline(always)]
 pub fn bloom_holds(address: u32) -> bool {
     BLOOM.contains(address).is_ok()

@@ -1,21 +1,34 @@
 //! Tables whose stash of IPv4 addresses is never asked, so that nothing of it is left in the program.
 
 use filter_common::Words;
-use filter_common::settings::Setting;
-use filter_common::verdict::Tables;
+use filter_common::judge::Tables;
+use filter_common::set::Set;
+use filter_common::settings::SetSettings;
 
-/// The same tables without it.
+/// The same tables, or the same set, without it.
 pub struct Unstashed<T>(pub T);
 
 impl<T: Tables> Tables for Unstashed<T> {
     #[inline(always)]
-    fn setting(&self, setting: Setting) -> u64 {
-        self.0.setting(setting)
+    fn enforces(&self) -> bool {
+        self.0.enforces()
     }
 
     #[inline(always)]
-    fn small_setting(&self, setting: Setting) -> u32 {
-        self.0.small_setting(setting)
+    fn block(&self) -> impl Set {
+        Unstashed(self.0.block())
+    }
+}
+
+impl<S: Set> Set for Unstashed<S> {
+    #[inline(always)]
+    fn setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u64 {
+        self.0.setting(of)
+    }
+
+    #[inline(always)]
+    fn small_setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u32 {
+        self.0.small_setting(of)
     }
 
     #[inline(always)]

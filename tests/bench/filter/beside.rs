@@ -1,10 +1,10 @@
 //! A program of the reader's that measures what cannot be built here, such as a C++ library.
 //!
 //! It is started once a round, without arguments, and reads numbers of 64 bits, lowest byte first: how many members,
-//! lookups and strangers there are; the members; three times the lookups (without members, with every second one, with
-//! nobody else); the strangers. It prints a line for each of its filters, words apart by blanks: its name (no blanks);
+//! lookups and non-members there are; the members; three times the lookups (without members, with every second one, with
+//! nobody else); the non-members. It prints a line for each of its filters, words apart by blanks: its name (no blanks);
 //! nanoseconds for an insert, a lookup of each of the three kinds and a delete (`-` if it cannot); bits of memory;
-//! members not found; strangers found.
+//! members not found; non-members found.
 
 use std::io::Write;
 use std::path::Path;
@@ -46,10 +46,10 @@ impl<'a> Beside<'a> {
 }
 
 fn told(tasks: &Tasks) -> Vec<u8> {
-    let counts = [tasks.members.len() as u64, tasks.lookups[0].len() as u64, tasks.strangers.into()];
+    let counts = [tasks.members.len() as u64, tasks.lookups[0].len() as u64, tasks.non_members.into()];
     let lookups = tasks.lookups.iter().flatten();
     let numbers = counts.iter().chain(&tasks.members).chain(lookups).copied();
-    numbers.chain(crowd::strangers(tasks.strangers)).flat_map(u64::to_le_bytes).collect()
+    numbers.chain(crowd::non_members(tasks.non_members)).flat_map(u64::to_le_bytes).collect()
 }
 
 fn parse(line: &str) -> Option<(String, Sample)> {

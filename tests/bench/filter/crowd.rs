@@ -15,7 +15,7 @@ pub fn members(count: u32) -> Vec<u64> {
 }
 
 /// So many others.
-pub fn strangers(count: u32) -> impl Iterator<Item = u64> {
+pub fn non_members(count: u32) -> impl Iterator<Item = u64> {
     (0..count).map(|number| address(u32::MAX - number))
 }
 

@@ -20,14 +20,14 @@ const MEMBERS: u32 = 100_000;
 /// What is done once.
 pub struct Work {
     members: Vec<u64>,
-    strangers: Vec<u64>,
+    non_members: Vec<u64>,
 }
 
 /// Instructions for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Instructions {
     pub insert: Option<f64>,
-    pub stranger: Option<f64>,
+    pub non_member: Option<f64>,
     pub member: Option<f64>,
     pub remove: Option<f64>,
 }
@@ -64,7 +64,7 @@ fn count_one(number: usize) -> Result<Instructions> {
     ensure!(output.status.success(), "valgrind: {}", String::from_utf8_lossy(&output.stderr));
     let each =
         |part: u32| total(&out.with_extension(part.to_string())).map(|total| total / f64::from(MEMBERS));
-    let counted = Instructions { insert: each(1), stranger: each(2), member: each(3), remove: each(4) };
+    let counted = Instructions { insert: each(1), non_member: each(2), member: each(3), remove: each(4) };
     fs::remove_dir_all(&directory)?;
     Ok(counted)
 }
@@ -79,7 +79,7 @@ fn total(dump: &Path) -> Option<f64> {
 
 /// What valgrind runs.
 pub fn do_once(number: usize) -> Result<()> {
-    let work = Work { members: crowd::members(MEMBERS), strangers: crowd::strangers(MEMBERS).collect() };
+    let work = Work { members: crowd::members(MEMBERS), non_members: crowd::non_members(MEMBERS).collect() };
     Subjects::all().get(number).context("there is no such subject")?.once(&work);
     Ok(())
 }
@@ -89,7 +89,7 @@ pub fn perform<S: Subject>(work: &Work) {
     let mut filter = None;
     counted(&mut || filter = Some(S::of(&work.members)));
     let mut filter = filter.expect("it was just made");
-    for keys in [&work.strangers, &work.members] {
+    for keys in [&work.non_members, &work.members] {
         counted(&mut || _ = black_box(keys.iter().filter(|&&key| filter.contains(key)).count()));
     }
     if S::CHANGES == Changes::Both {

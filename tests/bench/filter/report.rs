@@ -108,7 +108,7 @@ impl Report {
         };
         Chapter {
             title: "Space and errors".to_owned(),
-            words: "Bits an item at this number of members, and false positives counted in ten million strangers. The load at the \
+            words: "Bits an item at this number of members, and false positives counted in ten million non-members. The load at the \
                     first refusal is that of filters made for a million, where they ever refuse any."
                 .to_owned(),
             tables: vec![table("Space and errors", heads, self.lines.iter().map(row))],
@@ -118,9 +118,9 @@ impl Report {
 
     fn counts(&self) -> Chapter {
         let heads =
-            vec!["instructions each", "insert", "lookup of a stranger", "lookup of a member", "delete"];
+            vec!["instructions each", "insert", "lookup of a non-member", "lookup of a member", "delete"];
         let row = |(name, counted): &(&'static str, Instructions)| {
-            let cells = [counted.insert, counted.stranger, counted.member, counted.remove];
+            let cells = [counted.insert, counted.non_member, counted.member, counted.remove];
             let cells = cells.map(|count| count.map_or_else(String::new, |count| format!("{count:.1}")));
             [(*name).to_owned()].into_iter().chain(cells).collect()
         };

@@ -20,14 +20,14 @@ pub struct Tasks {
     /// With no member, with every second one, and with nobody else.
     pub lookups: [Vec<u64>; 3],
     /// Of whom each subject is asked once.
-    pub strangers: u32,
+    pub non_members: u32,
 }
 
 /// What came out once; times are nanoseconds each.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     pub insert: f64,
-    /// Of strangers, of both, of members.
+    /// Of non-members, of both, of members.
     pub lookups: [f64; 3],
     pub remove: Option<f64>,
     pub bits: u64,
@@ -39,13 +39,14 @@ pub struct Sample {
 pub struct Errors {
     /// Members that were not found.
     pub lost: usize,
-    /// Strangers that were found.
+    /// Non-members that were found.
     pub found: usize,
 }
 
 impl Errors {
     fn of(filter: &impl Subject, tasks: &Tasks) -> Self {
-        let found = crowd::strangers(tasks.strangers).filter(|&stranger| filter.contains(stranger)).count();
+        let found =
+            crowd::non_members(tasks.non_members).filter(|&non_member| filter.contains(non_member)).count();
         Self { lost: tasks.members.iter().filter(|&&member| !filter.contains(member)).count(), found }
     }
 }
@@ -66,7 +67,7 @@ pub struct Line {
 impl Tasks {
     pub fn new(members: u32) -> Self {
         let lookups = [0, 50, 100].map(|percent| crowd::mixed(LOOKUPS, members, percent));
-        Self { members: crowd::members(members), lookups, strangers: 10_000_000 }
+        Self { members: crowd::members(members), lookups, non_members: 10_000_000 }
     }
 }
 
@@ -136,7 +137,7 @@ fn line(name: String, samples: &[Sample], tasks: &Tasks, refusal: Option<f64>) -
         remove: removes.map(Figures::of),
         bits_per_item: samples[0].bits as f64 / tasks.members.len() as f64,
         lost: errors.lost,
-        false_positives: errors.found as f64 / f64::from(tasks.strangers),
+        false_positives: errors.found as f64 / f64::from(tasks.non_members),
         refusal,
         name,
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use aya::maps::{Array, Map, MapData, MapInfo};
 use aya::programs::{ProgramInfo, loaded_programs};
-use filter_common::settings::Settings;
+use filter_common::settings;
 
 /// The newest judge that counts in the counters pinned here.
 pub fn at_work(pins: &Path) -> Result<ProgramInfo> {
@@ -18,7 +18,7 @@ pub fn at_work(pins: &Path) -> Result<ProgramInfo> {
 }
 
 /// What it is specialised by.
-pub fn settings(judge: &ProgramInfo) -> Result<Settings> {
+pub fn settings(judge: &ProgramInfo) -> Result<[u64; settings::WORDS]> {
     let maps = judge.map_ids()?.context("the kernel tells a program's maps")?;
     let infos = maps.into_iter().map(MapInfo::from_id).collect::<Result<Vec<_>, _>>()?;
     let constants = infos.into_iter().find(|map| map.name_as_str() == Some(".rodata"));

@@ -7,8 +7,8 @@ pub const fn member(number: u64) -> u64 {
     key(number)
 }
 
-/// The key of a stranger: no filter has so many members.
-pub const fn stranger(number: u64) -> u64 {
+/// The key of a non-member: no filter has so many members.
+pub const fn non_member(number: u64) -> u64 {
     key(1 << 40 | number)
 }
 
@@ -18,7 +18,7 @@ pub fn lookups(count: usize, members: u64, percent: u32, choices: &mut Choices) 
         if choices.below(100) < percent {
             member(u64::from(choices.below(members as u32)))
         } else {
-            stranger(u64::from(choices.below(u32::MAX)))
+            non_member(u64::from(choices.below(u32::MAX)))
         }
     };
     (0..count).map(|_| one(choices)).collect()

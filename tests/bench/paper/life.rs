@@ -26,7 +26,7 @@ pub struct Life {
     pub of: Contender,
     pub members: u64,
     pub bits: u64,
-    /// The share of strangers that the full filter takes for members.
+    /// The share of non-members that the full filter takes for members.
     pub false_positives: f64,
     /// At each step.
     pub insert: Vec<f64>,
@@ -126,9 +126,10 @@ fn filled(of: Contender, filter: &mut impl Filter, until: Until, lookups: usize)
         let time = life.ask(filter, lookups * 2, percent, &mut choices)?;
         life.mixed.push(time);
     }
-    const STRANGERS: u64 = 2_000_000;
-    let found = (0..STRANGERS).filter(|&number| filter.contains(keys::stranger(1 << 32 | number))).count();
-    life.false_positives = found as f64 / STRANGERS as f64;
+    const NON_MEMBERS: u64 = 2_000_000;
+    let found =
+        (0..NON_MEMBERS).filter(|&number| filter.contains(keys::non_member(1 << 32 | number))).count();
+    life.false_positives = found as f64 / NON_MEMBERS as f64;
     Ok(life)
 }
 

@@ -53,7 +53,7 @@ pub fn chapter(effort: Effort, rounds: usize) -> Result<Chapter> {
             .chain(cells[1..].to_vec())
             .collect()
     };
-    let heads = ["", "load, %", "theory", "insert, ns", "member, ns", "stranger, ns"];
+    let heads = ["", "load, %", "theory", "insert, ns", "member, ns", "non-member, ns"];
     Ok(Chapter {
         title: "More nests, or larger buckets".to_owned(),
         words: format!(
@@ -99,7 +99,7 @@ fn fill(mut filter: impl Filter, slots: u64) -> Result<Sample> {
         let keys = keys::lookups(LOOKUPS, members as u64, percent, &mut choices);
         clock::lookups(&keys, |key| filter.contains(key))
     };
-    let ((member, found), (stranger, _)) = (ask(100), ask(0));
+    let ((member, found), (non_member, _)) = (ask(100), ask(0));
     ensure!(found == LOOKUPS, "{} members are lost", LOOKUPS - found);
-    Ok(Sample([members as f64 / slots as f64, insert, member, stranger]))
+    Ok(Sample([members as f64 / slots as f64, insert, member, non_member]))
 }

@@ -35,13 +35,13 @@ pub fn chapters(lives: &[Life]) -> Vec<Chapter> {
         },
         Chapter {
             title: "Lookups by occupancy (figure 6)".to_owned(),
-            words: "Million lookups a second, of members (figure 6a) and of strangers (6b).".to_owned(),
+            words: "Million lookups a second, of members (figure 6a) and of non-members (6b).".to_owned(),
             remark: "The paper shows curves and prints no numbers. The cuckoo filters are level, the Bloom filters pay for \
                      every bit that is set, and the quotient filter for clusters that grow."
                 .to_owned(),
             ..joined(
                 curves("hits", "Lookups of members", &occupancies, |life| &life.hit),
-                curves("misses", "Lookups of strangers", &occupancies, |life| &life.miss),
+                curves("misses", "Lookups of non-members", &occupancies, |life| &life.miss),
             )
         },
         Chapter {

@@ -49,10 +49,10 @@ pub fn chapter(effort: Effort) -> Result<Chapter> {
 
 fn measure(mut filter: impl Filter, effort: Effort) -> Point {
     let members = (0..).take_while(|&number| filter.insert(keys::member(number)).is_ok()).count();
-    let strangers: u64 = effort.of(200_000, 4_000_000, 8_000_000);
-    let found = (0..strangers).filter(|&number| filter.contains(keys::stranger(number))).count();
+    let non_members: u64 = effort.of(200_000, 4_000_000, 8_000_000);
+    let found = (0..non_members).filter(|&number| filter.contains(keys::non_member(number))).count();
     Point {
-        false_positives: found as f64 / strangers as f64,
+        false_positives: found as f64 / non_members as f64,
         bits_per_item: filter.bits() as f64 / members as f64,
     }
 }

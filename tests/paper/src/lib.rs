@@ -22,7 +22,7 @@ pub mod semisorted;
 
 pub use filter_common::cuckoo::Full;
 
-/// A set that may take a stranger for a member, but no member for a stranger.
+/// A set that may take a non-member for a member, but no member for a non-member.
 pub trait Filter {
     /// Lets `key` in. The caller knows that it is not a member yet.
     fn insert(&mut self, key: u64) -> Result<(), Full>;
@@ -36,6 +36,6 @@ pub trait Filter {
 
 /// One that forgets, too.
 pub trait Forget: Filter {
-    /// Takes `key` out. The caller knows that it is a member: a stranger's removal may make a member a stranger.
+    /// Takes `key` out. The caller knows that it is a member: a non-member's removal may make a member a non-member.
     fn remove(&mut self, key: u64);
 }

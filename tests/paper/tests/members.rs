@@ -1,4 +1,4 @@
-//! Every filter beside a plain set: no member is ever taken for a stranger, and who is taken out leaves nothing behind.
+//! Every filter beside a plain set: no member is ever taken for a non-member, and who is taken out leaves nothing behind.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! How often strangers are taken for members, and how full the filters get: as the theory says, at fixed seeds.
+//! How often non-members are taken for members, and how full the filters get: as the theory says, at fixed seeds.
 
 use filterd_paper::blocked::Blocked;
 use filterd_paper::bloom::Bloom;
@@ -9,17 +9,17 @@ use filterd_paper::nests::{Arrays, Nests};
 use filterd_paper::quotient::Quotient;
 use filterd_paper::{Filter, Forget};
 
-const STRANGERS: u64 = 400_000;
+const NON_MEMBERS: u64 = 400_000;
 
 /// Lets keys in until one is refused, or `most` are in; says how many.
 fn fill(filter: &mut dyn Filter, most: u64) -> u64 {
     (0..most).find(|&number| filter.insert(key(number)).is_err()).unwrap_or(most)
 }
 
-/// The share of strangers that are found.
+/// The share of non-members that are found.
 fn false_positives(filter: &dyn Filter) -> f64 {
-    let found = (0..STRANGERS).filter(|number| filter.contains(key(1 << 40 | number))).count();
-    found as f64 / STRANGERS as f64
+    let found = (0..NON_MEMBERS).filter(|number| filter.contains(key(1 << 40 | number))).count();
+    found as f64 / NON_MEMBERS as f64
 }
 
 #[track_caller]
@@ -63,7 +63,7 @@ fn bloom_filters_err_as_the_formula_says() {
     assert!((1.3..3.0).contains(&(measured / expected)), "blocked: {measured:.5}, Bloom: {expected:.5}");
 }
 
-/// A stranger is found if its quotient and remainder are somebody's: load ÷ 2^r.
+/// A non-member is found if its quotient and remainder are somebody's: load ÷ 2^r.
 #[test]
 fn a_quotient_filter_errs_as_its_remainders_are_short() {
     let mut filter = Quotient::new(15, 9);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use aya::maps::{Map, MapData, MapInfo, MapType, PerCpuArray};
-use filter_common::verdict::Reason;
+use filter_common::reason::Reason;
 
 use super::super::KernelError;
 use super::pins::Pins;

@@ -1,7 +1,8 @@
 //! Questions to what packets meet: the very words and settings that are published.
 
+use filter_common::judge::{judge, judge_source};
 use filter_common::packet::Source;
-use filter_common::verdict::{Reason, Verdict, judge, judge_source};
+use filter_common::reason::{Reason, Verdict};
 
 use super::Filter;
 use crate::kernel::broker::request::{Answer, Request};

@@ -4,6 +4,7 @@ use filter_common::Words;
 use filter_common::cuckoo::Table;
 use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
+use filter_common::settings::AddressSettings;
 use filter_common::stash;
 use filter_common::target::Prefix6;
 
@@ -21,9 +22,16 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The key of its scheme.
-    pub const fn key(&self) -> &exact::Key {
-        &self.key
+    /// What a judge must know of it.
+    pub fn settings(&self) -> AddressSettings {
+        let lanes = self.geometry.lanes();
+        AddressSettings {
+            in_use: 1,
+            index_bits: self.geometry.index_bits().into(),
+            lane_ones: lanes.ones(),
+            lane_highs: lanes.highs(),
+            key: self.key,
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The table of IPv6 prefixes.
 
+use std::collections::BTreeSet;
+
 use filter_common::cuckoo::exact;
 use filter_common::cuckoo::geometry::{Geometry, SIX_BITS};
 use filter_common::cuckoo::six::{self, Key6, Six};
 use filter_common::hash::{self, Hash};
+use filter_common::settings::{LengthSettings, SixSettings};
 use filter_common::stash;
 use filter_common::target::Prefix6;
 
@@ -22,9 +25,23 @@ pub struct SixTable {
 }
 
 impl SixTable {
-    /// The keys of its schemes: of /64s, and of all other lengths.
-    pub const fn keys(&self) -> (&exact::Key, &[u64; hash::KEY_WORDS]) {
-        (&self.key64, &self.key)
+    /// What a judge must know of it that looks up these lengths.
+    pub fn settings(&self, lengths: &BTreeSet<u8>) -> SixSettings {
+        let hash = Hash::new(self.key);
+        let others = lengths.iter().copied().filter(|&length| length != 64);
+        let mut settings = SixSettings {
+            nets64: lengths.contains(&64).into(),
+            others: others.clone().count() as u64,
+            index_bits: self.geometry.index_bits().into(),
+            last_bucket: (self.geometry.buckets() - 1).into(),
+            key64: self.key64,
+            pairs: hash.pairs(),
+            ..SixSettings::OFF
+        };
+        for (place, length) in settings.lengths.iter_mut().zip(others) {
+            *place = LengthSettings::new(&hash, length);
+        }
+        settings
     }
 
     /// The key under which `prefix` stands in it.

@@ -1,0 +1,208 @@
+//! One set of sources: IPv4 addresses, IPv4 prefixes, and IPv6, each in a map of its own. Is a source in it, and why?
+//!
+//! A set is its block of settings and the words of its maps, and nothing else: a second set is one more value of the
+//! same type (`judge::Tables`). What the settings say is switched off is not looked up.
+
+use crate::cuckoo::bucket::{Found, Lanes};
+use crate::cuckoo::exact::Exact;
+use crate::cuckoo::geometry::Geometry;
+use crate::cuckoo::hashed::Hashed;
+use crate::cuckoo::scheme::Home;
+use crate::cuckoo::six::{self, Fingerprint, OTHER_STASH, STASHES, Six};
+use crate::hash::{self, Address6};
+use crate::reason::Reason;
+use crate::settings::{MOST_LENGTHS, SetSettings};
+use crate::stash::{self, Stash};
+use crate::{Words, networks};
+
+/// A set as the judge reaches it: each setting by a load of its own, each kind of source in words.
+pub trait Set {
+    /// One of its settings.
+    fn setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u64;
+
+    /// One that is smaller than 2^32. The program loads its lower half alone, so that the verifier knows how wide it is.
+    #[inline(always)]
+    fn small_setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u32 {
+        self.setting(of) as u32
+    }
+
+    /// IPv4 addresses: a stash, and buckets behind it.
+    fn addresses(&self) -> Option<impl Words>;
+
+    /// IPv4 prefixes: bits.
+    fn networks(&self) -> Option<impl Words>;
+
+    /// IPv6 prefixes: two stashes, and buckets behind them.
+    fn six(&self) -> Option<impl Words>;
+}
+
+/// A set whose settings lie in plain memory: that of the daemon, and those of tests.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, W> {
+    /// What the judge would know of it.
+    pub settings: &'a SetSettings,
+    /// IPv4 addresses, if it has any.
+    pub addresses: Option<W>,
+    /// IPv4 prefixes, if it has any.
+    pub networks: Option<W>,
+    /// IPv6 prefixes, if it has any.
+    pub six: Option<W>,
+}
+
+impl<W: Words> Set for View<'_, W> {
+    fn setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u64 {
+        *of(self.settings)
+    }
+
+    fn addresses(&self) -> Option<impl Words> {
+        self.addresses.as_ref()
+    }
+
+    fn networks(&self) -> Option<impl Words> {
+        self.networks.as_ref()
+    }
+
+    fn six(&self) -> Option<impl Words> {
+        self.six.as_ref()
+    }
+}
+
+/// By what `set` holds this IPv4 address.
+#[inline(always)]
+pub fn find4(set: &impl Set, address: u32) -> Option<Reason> {
+    if set.setting(|settings| &settings.networks4) != 0 && is_in_network4(set, address) {
+        return Some(Reason::Network4);
+    }
+    if set.setting(|settings| &settings.addresses4.in_use) != 0 && holds_address4(set, address) {
+        return Some(Reason::Address4);
+    }
+    None
+}
+
+/// By what `set` holds this IPv6 address.
+#[inline(always)]
+pub fn find6(set: &impl Set, address: Address6) -> Option<Reason> {
+    if set.setting(|settings| &settings.six.nets64) != 0 && holds_net64(set, address) {
+        return Some(Reason::Net64);
+    }
+    if set.setting(|settings| &settings.six.others) != 0 && holds_other6(set, address) {
+        return Some(Reason::Other6);
+    }
+    None
+}
+
+#[inline(always)]
+fn is_in_network4(set: &impl Set, address: u32) -> bool {
+    set.networks().is_some_and(|bits| networks::covers(&bits, address))
+}
+
+/// Both buckets are loaded before either is compared, and one branch decides: a hit costs what a miss costs.
+#[inline(always)]
+fn holds_address4(set: &impl Set, address: u32) -> bool {
+    let Some(words) = set.addresses() else { return false };
+    let buckets = words.rest(stash::WORDS);
+    let scheme = exact4(set);
+    let shuffled = scheme.shuffle(u64::from(address));
+    let [first, second] = scheme.homes_of_shuffled(shuffled);
+    let (first_word, second_word) = (buckets.load(first.bucket), buckets.load(second.bucket));
+    lanes4(set).either((first_word, first.code), (second_word, second.code))
+        || stashed(&words, 0, scheme.token_bits(shuffled))
+}
+
+#[inline(always)]
+fn holds_net64(set: &impl Set, address: Address6) -> bool {
+    let Some(words) = set.six() else { return false };
+    let scheme = Six::new(array(|word| set.setting(|settings| &settings.six.key64[word])), index_bits6(set));
+    let shuffled = scheme.exact().shuffle(address.high);
+    holds6(set, &words, scheme.exact().homes_of_shuffled(shuffled)) || stashed(&words, 0, shuffled)
+}
+
+#[inline(always)]
+fn holds_other6(set: &impl Set, address: Address6) -> bool {
+    let Some(words) = set.six() else { return false };
+    let scheme = Hashed::new(index_bits6(set));
+    let mut number = 0;
+    while number < MOST_LENGTHS && (number as u64) < set.setting(|settings| &settings.six.others) {
+        let key = fingerprint(set, address, number);
+        if holds6(set, &words, scheme.homes_of(key)) || stashed(&words, OTHER_STASH, key.code) {
+            return true;
+        }
+        number += 1;
+    }
+    false
+}
+
+/// The fingerprint of the prefix around `address` whose length has this number in the settings. Each part of the hash
+/// reads its words when it needs them: a program has too few registers to keep all of them.
+#[inline(always)]
+fn fingerprint(set: &impl Set, address: Address6, number: usize) -> Fingerprint {
+    let mask = Address6 {
+        high: set.setting(|settings| &settings.six.lengths[number].mask_high),
+        low: set.setting(|settings| &settings.six.lengths[number].mask_low),
+    };
+    let address = address.masked(mask);
+    let mut parts = [0; hash::PARTS];
+    let mut part = 0;
+    while part < hash::PARTS {
+        let pairs = array(|word| set.setting(|settings| &settings.six.pairs[part][word]));
+        let salt = set.setting(|settings| &settings.six.lengths[number].salts[part]);
+        parts[part] = hash::part(pairs, salt, address);
+        part += 1;
+    }
+    six::fingerprint_of(parts)
+}
+
+/// Without a branch for each slot: the verifier would follow every one of them, for every length in use. In a loop it
+/// loses the bound of the index, so the index is masked once more.
+#[inline(always)]
+fn holds6(set: &impl Set, words: &impl Words, homes: [Home; 2]) -> bool {
+    const WORDS: u32 = Geometry::six(7).bucket_words();
+    let buckets = words.rest(STASHES * stash::WORDS);
+    let mut found = Found::NONE;
+    for home in homes {
+        let first = (home.bucket & set.small_setting(|settings| &settings.six.last_bucket)) * WORDS;
+        let mut word = 0;
+        while word < WORDS {
+            found.note(buckets.load(first + word), home.code);
+            word += 1;
+        }
+    }
+    found.any()
+}
+
+#[inline(always)]
+fn stashed(words: &impl Words, number: u32, bits: u64) -> bool {
+    let stash = Stash::new(words, number);
+    stash.count() != 0 && stash.holds(bits)
+}
+
+#[inline(always)]
+fn exact4(set: &impl Set) -> Exact {
+    let key = array(|word| set.setting(|settings| &settings.addresses4.key[word]));
+    Exact::new(32, key, set.small_setting(|settings| &settings.addresses4.index_bits), 1)
+}
+
+#[inline(always)]
+fn lanes4(set: &impl Set) -> Lanes {
+    Lanes::from_settings(
+        set.setting(|settings| &settings.addresses4.lane_ones),
+        set.setting(|settings| &settings.addresses4.lane_highs),
+    )
+}
+
+#[inline(always)]
+fn index_bits6(set: &impl Set) -> u32 {
+    set.small_setting(|settings| &settings.six.index_bits)
+}
+
+/// An array of settings, such as a key. By a plain loop, since the compiler of BPF programs does not see through others.
+#[inline(always)]
+fn array<const WORDS: usize>(word: impl Fn(usize) -> u64) -> [u64; WORDS] {
+    let mut array = [0; WORDS];
+    let mut at = 0;
+    while at < WORDS {
+        array[at] = word(at);
+        at += 1;
+    }
+    array
+}
