@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
-use xtask::{debian, ebpf, process, toolchain, workspace};
+use xtask::{ebpf, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
 use crate::test;
+use crate::tools::Tools;
 
 /// What is told in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -44,9 +45,10 @@ impl Soak {
 pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
     ensure!(process::is_root(), "soaking needs root: it makes network namespaces and loads programs");
     let toolchain = toolchain::ensure()?;
-    debian::provide(&test::TOOLS)?;
+    let tools = Tools::provide(&test::TOOLS)?;
     let daemon = build::daemon(Profile::Release)?;
     let mut cargo = workspace::cargo();
+    tools.equip(&mut cargo);
     cargo.args(["test", "--package", "filterd-tests", "--test", "soak", "--", "--show-output"]);
     cargo.arg("--test-threads=1").args(soak.stories()).env("FILTERD_BIN", daemon);
     cargo.env(test::SOAK_OBJECT, ebpf::build_soak(&toolchain)?);

@@ -38,6 +38,13 @@ pub fn daemon(profile: &str) -> Result<PathBuf> {
     Ok(profiles.join(profile).join("filterd"))
 }
 
+/// Where this user keeps what takes long to fetch or to build, beside all work trees.
+pub fn cache() -> Option<PathBuf> {
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| Some(env::home_dir()?.join(".cache")))?;
+    Some(cache.join("filterd"))
+}
+
 fn this_program() -> Result<PathBuf> {
     env::current_exe().context("cannot tell where this program lies")
 }

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use xtask::{debian, process};
+use xtask::process;
 
 use crate::build::{self, Profile};
+use crate::tools::{Tool, Tools, asked, tool};
 use daemon::Daemon;
 use namespace::Namespace;
 use places::Places;
@@ -25,7 +26,8 @@ const VISITOR: &str = "203.0.113.7";
 const PINGS: u32 = 3;
 
 /// What the demo calls.
-const TOOLS: [debian::Tool; 3] = [("ip", "iproute2"), ("nsenter", "util-linux"), ("ping", "iputils-ping")];
+const TOOLS: [Tool; 3] =
+    [asked("ip", "iproute2", "-V"), tool("nsenter", "util-linux"), asked("ping", "iputils-ping", "-V")];
 
 /// Shows it. Everything made is unmade, however it ends.
 pub fn show() -> Result<()> {
@@ -33,7 +35,7 @@ pub fn show() -> Result<()> {
         process::is_root(),
         "the demo makes network namespaces, which needs root\n       try: sudo env \"PATH=$PATH\" \"HOME=$HOME\" cargo xtask demo"
     );
-    debian::provide(&TOOLS)?;
+    Tools::provide(&TOOLS)?;
     let program = build::daemon(Profile::Release)?;
     let demo = Demo { interrupted: on_interrupt()? };
     leftovers::remove();

@@ -11,10 +11,11 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use xtask::{debian, ebpf, process, toolchain, workspace};
+use xtask::{ebpf, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
 use crate::results::{Report, Results};
+use crate::tools::{Tool, Tools, asked, tool};
 use crate::vm::Vm;
 
 /// What to run, and where.
@@ -49,12 +50,13 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [debian::Tool; 5] = [
-    ("ip", "iproute2"),
-    ("nsenter", "util-linux"),
-    ("bpftool", "bpftool"),
-    ("llvm-objdump", "llvm"),
-    ("strace", "strace"),
+pub const TOOLS: [Tool; 6] = [
+    asked("ip", "iproute2", "-V"),
+    tool("nsenter", "util-linux"),
+    tool("setpriv", "util-linux"),
+    tool("timeout", "coreutils"),
+    asked("bpftool", "bpftool", "version"),
+    tool("strace", "strace"),
 ];
 
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
@@ -81,6 +83,16 @@ impl Ring {
             Self::Verifier => Some("verifier"),
         }
     }
+
+    /// What it calls.
+    fn tools(self) -> &'static [Tool] {
+        match self {
+            Self::Units => &[],
+            Self::Model => &model::TOOLS,
+            Self::Program | Self::Verifier => &TOOLS[..1],
+            Self::Network | Self::Soak => &TOOLS,
+        }
+    }
 }
 
 impl Test {
@@ -90,7 +102,7 @@ impl Test {
         results.add(self.here()?);
         if self.ring.is_none() && self.filter.is_empty() {
             let vm = if self.every_kernel { Vm::every() } else { Vm::oldest() };
-            vm.test_where_it_can(&mut results)?;
+            vm.test_where_it_can(&mut results);
         }
         Ok(results.tell())
     }
@@ -104,21 +116,30 @@ impl Test {
         // First, lest somebody without root wait for the units only to be told so.
         let daemon = rings.iter().any(|ring| ring.stories().is_some()).then(daemon).transpose()?;
         let mut report = report()?;
-        for ring in rings {
-            report.begin(ring.name());
-            match ring {
-                Ring::Model => model::run(&self.filter, &mut report)?,
-                Ring::Units | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
-                    listen(command(ring, daemon.as_deref())?.args(&self.filter), &mut report)?;
-                }
-            }
-        }
+        rings.into_iter().for_each(|ring| self.tell(ring, daemon.as_deref(), &mut report));
         Ok(report)
+    }
+
+    /// Runs one ring. Whatever becomes of it, the next one runs.
+    fn tell(&self, ring: Ring, daemon: Option<&Path>, report: &mut Report) {
+        let tools = match Tools::provide(ring.tools()) {
+            Ok(tools) => tools,
+            Err(missing) => return report.lack(ring.name(), &missing),
+        };
+        report.begin(ring.name());
+        let told = match ring {
+            Ring::Model => model::run(&tools, &self.filter, report),
+            Ring::Units | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
+                command(ring, daemon, &tools).and_then(|mut cargo| listen(cargo.args(&self.filter), report))
+            }
+        };
+        told.unwrap_or_else(|error| report.fail(ring.name(), &error));
     }
 }
 
-fn command(ring: Ring, daemon: Option<&Path>) -> Result<Command> {
+fn command(ring: Ring, daemon: Option<&Path>, tools: &Tools) -> Result<Command> {
     let mut cargo = workspace::cargo();
+    tools.equip(&mut cargo);
     cargo.args(["test", "--no-fail-fast"]);
     cargo.envs(daemon.map(|daemon| ("FILTERD_BIN", daemon)));
     match ring.stories() {
@@ -133,13 +154,12 @@ fn command(ring: Ring, daemon: Option<&Path>) -> Result<Command> {
     Ok(cargo)
 }
 
-/// What stories need beside themselves: root, some tools, and the daemon.
+/// What stories need beside themselves: root, and the daemon.
 fn daemon() -> Result<PathBuf> {
     ensure!(
         process::is_root(),
         "the stories of programs and networks need root\n       try `cargo xtask test units`, or all as root: sudo env \"PATH=$PATH\" \"HOME=$HOME\" cargo xtask test"
     );
-    debian::provide(&TOOLS)?;
     build::daemon(Profile::Release)
 }
 
