@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
+use bpf_build::{ebpf, process, toolchain, workspace};
 use clap::ValueEnum;
-use xtask::{ebpf, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
 use crate::test;

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use bpf_build::toolchain;
 use clap::{Parser, Subcommand};
-use xtask::toolchain;
 
 use crate::build::Profile;
 use crate::{bench, build, check, demo, run, soak, test, vm};

@@ -1,8 +1,8 @@
 //! `bench packet`, `bench live` and `bench load`: the runner in tests/bench/packet, which needs root and the BPF toolchain.
 
 use anyhow::{Result, ensure};
+use bpf_build::{ebpf, process, toolchain, workspace};
 use clap::Args;
-use xtask::{ebpf, process, toolchain, workspace};
 
 use super::index;
 use crate::build::{self, Profile};

@@ -1,7 +1,7 @@
 //! Who may import whom: ARCHITECTURE.md says why, this table says what.
 
 use anyhow::Result;
-use xtask::workspace;
+use bpf_build::workspace;
 
 use super::dependencies;
 use super::source::{File, Name};

@@ -7,7 +7,7 @@ mod rooms;
 mod source;
 
 use anyhow::{Context, Result, bail};
-use xtask::{ebpf, process, toolchain, workspace};
+use bpf_build::{ebpf, process, toolchain, workspace};
 
 /// All of it, the quick ones first.
 pub fn all() -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use xtask::workspace;
+use bpf_build::workspace;
 
 use super::source::File;
 

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use bpf_build::process;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use xtask::process;
 
 use super::namespace::Namespace;
 use super::places::Places;

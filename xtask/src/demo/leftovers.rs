@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use xtask::process;
+use bpf_build::process;
 
 use super::{namespace, places};
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
+use bpf_build::process;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use xtask::process;
 
 use crate::build::{self, Profile};
 use crate::tools::{Tool, Tools, asked, tool};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use xtask::process;
+use bpf_build::process;
 
 /// Where `ip netns` keeps them.
 pub const NAMED: &str = "/run/netns";

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use bpf_build::process;
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
-use xtask::process;
 
 const BPFFS: &str = "/sys/fs/bpf";
 

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use bpf_build::{ebpf, process, toolchain, workspace};
 use clap::{Args, ValueEnum};
-use xtask::{ebpf, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
 use crate::results::{Report, Results};

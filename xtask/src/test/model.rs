@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use xtask::{process, workspace};
+use bpf_build::{process, workspace};
 
 use crate::results::Report;
 use crate::tools::{Tool, Tools, asked, tool};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use xtask::workspace;
+use bpf_build::workspace;
 
 pub use place::Place;
 
@@ -103,7 +103,7 @@ impl Tools {
 impl Tool {
     /// This machine's own if it works, else the unpacked one.
     fn place(&self, cache: &Path) -> Result<Place> {
-        let own = xtask::process::find(self.program).map(Place::Own).filter(|own| self.works(own));
+        let own = bpf_build::process::find(self.program).map(Place::Own).filter(|own| self.works(own));
         own.map_or_else(|| self.unpacked(cache), Ok)
     }
 

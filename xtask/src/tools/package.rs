@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use xtask::{debian, process};
+use bpf_build::{debian, process};
 
 /// Unpacks it to `root`, in the place of what is there.
 pub fn unpack(package: &str, root: &Path) -> Result<()> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use xtask::process;
+use bpf_build::process;
 
 /// Where packages keep programs.
 const BINARIES: [&str; 4] = ["usr/bin", "bin", "usr/sbin", "sbin"];

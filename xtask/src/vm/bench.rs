@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use xtask::workspace;
+use bpf_build::workspace;
 
 use super::accelerator::Accelerator;
 use super::initrd;

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use xtask::process;
+use bpf_build::process;
 
 use super::accelerator::Accelerator;
 use super::guest::Line;

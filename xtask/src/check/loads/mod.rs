@@ -10,8 +10,8 @@ mod walk;
 use std::fs;
 
 use anyhow::{Context, Result, bail};
-use xtask::ebpf;
-use xtask::toolchain::Toolchain;
+use bpf_build::ebpf;
+use bpf_build::toolchain::Toolchain;
 
 use instruction::Instruction;
 

@@ -13,7 +13,9 @@ const MARKS: [&str; 2] = ["CACHEDIR.TAG", ".rustc_info.json"];
 pub fn root() -> PathBuf {
     // Cargo tells this to what it runs; what was compiled in may be a tree that has moved since.
     let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&package).parent().expect("every package lies in the work tree").to_owned()
+    let mut above = Path::new(&package).ancestors();
+    let root = above.find(|directory| directory.join("Cargo.lock").exists());
+    root.expect("every package lies in the work tree").to_owned()
 }
 
 /// The cargo that started us, in the work tree.
