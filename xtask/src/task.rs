@@ -31,7 +31,7 @@ enum Task {
         #[arg(long)]
         debug: bool,
     },
-    /// Check format, lints, who imports whom, where unsafe code lies, and how the judge loads words
+    /// Check format, lints, who imports whom, and where unsafe code lies
     Check,
     /// Run the tests: all of them (as root), here and on the oldest kernel, or one ring
     Test(test::Test),

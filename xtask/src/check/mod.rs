@@ -2,7 +2,6 @@
 
 mod dependencies;
 mod imports;
-mod loads;
 mod rooms;
 mod source;
 
@@ -13,9 +12,7 @@ use bpf_build::{ebpf, process, toolchain, workspace};
 pub fn all() -> Result<()> {
     houses_rules()?;
     format()?;
-    let toolchain = toolchain::ensure()?;
-    ebpf::lint(&toolchain)?;
-    loads::check(&toolchain)?;
+    ebpf::lint(&toolchain::ensure()?)?;
     lints()?;
     println!("check: all is in order");
     Ok(())

@@ -39,6 +39,8 @@ pub enum Ring {
     Units,
     /// The protocol by which entries move, in all its states; needs no root
     Model,
+    /// How the compiled judge loads words; needs no root
+    Judge,
     /// The BPF programs on crafted frames, in the kernel
     Program,
     /// A running daemon between network namespaces
@@ -59,17 +61,23 @@ pub const TOOLS: [Tool; 6] = [
     tool("strace", "strace"),
 ];
 
+/// Tells the ring of the judge where that lies.
+const JUDGE_OBJECT: &str = "FILTERD_JUDGE_OBJECT";
+
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
-const RINGS: [Ring; 6] = [Ring::Units, Ring::Model, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
+const RINGS: [Ring; 7] =
+    [Ring::Units, Ring::Model, Ring::Judge, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
 
 impl Ring {
     fn name(self) -> &'static str {
         match self {
             Self::Units => "units",
             Self::Model => "model",
-            Self::Program | Self::Network | Self::Soak | Self::Verifier => self.stories().unwrap_or_default(),
+            Self::Judge | Self::Program | Self::Network | Self::Soak | Self::Verifier => {
+                self.stories().unwrap_or_default()
+            }
         }
     }
 
@@ -77,6 +85,7 @@ impl Ring {
     fn stories(self) -> Option<&'static str> {
         match self {
             Self::Units | Self::Model => None,
+            Self::Judge => Some("judge"),
             Self::Program => Some("program"),
             Self::Network => Some("network"),
             Self::Soak => Some("soak"),
@@ -84,10 +93,18 @@ impl Ring {
         }
     }
 
+    /// Does it run filterd, as root?
+    fn needs_daemon(self) -> bool {
+        match self {
+            Self::Units | Self::Model | Self::Judge => false,
+            Self::Program | Self::Network | Self::Soak | Self::Verifier => true,
+        }
+    }
+
     /// What it calls.
     fn tools(self) -> &'static [Tool] {
         match self {
-            Self::Units => &[],
+            Self::Units | Self::Judge => &[],
             Self::Model => &model::TOOLS,
             Self::Program | Self::Verifier => &TOOLS[..1],
             Self::Network | Self::Soak => &TOOLS,
@@ -114,7 +131,7 @@ impl Test {
             toolchain::ensure()?;
         }
         // First, lest somebody without root wait for the units only to be told so.
-        let daemon = rings.iter().any(|ring| ring.stories().is_some()).then(daemon).transpose()?;
+        let daemon = rings.iter().any(|ring| ring.needs_daemon()).then(daemon).transpose()?;
         let mut report = report()?;
         rings.into_iter().for_each(|ring| self.tell(ring, daemon.as_deref(), &mut report));
         Ok(report)
@@ -129,7 +146,7 @@ impl Test {
         report.begin(ring.name());
         let told = match ring {
             Ring::Model => model::run(&tools, &self.filter, report),
-            Ring::Units | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
+            Ring::Units | Ring::Judge | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
                 command(ring, daemon, &tools).and_then(|mut cargo| listen(cargo.args(&self.filter), report))
             }
         };
@@ -147,6 +164,9 @@ fn command(ring: Ring, daemon: Option<&Path>, tools: &Tools) -> Result<Command> 
         // A story that skips itself says so on its output, which is shown only on request.
         Some(stories) => cargo.args(["--package", "filterd-tests", "--test", stories, "--", "--show-output"]),
     };
+    if ring == Ring::Judge {
+        cargo.env(JUDGE_OBJECT, ebpf::build(&toolchain::ensure()?)?.join("judge"));
+    }
     if ring == Ring::Soak {
         // Each wants the machine for itself.
         cargo.arg("--test-threads=1").env(SOAK_OBJECT, ebpf::build_soak(&toolchain::ensure()?)?);
