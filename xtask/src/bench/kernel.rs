@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::index;
 use crate::build::{self, Profile};
-use crate::tools::{Tool, Tools, asked, tool};
+use crate::tools::{Tool, Tools, asked, helps, tool};
 
 /// How thoroughly, and for whom.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ const TOOLS: [Tool; 8] = [
     asked("bpftool", "bpftool", "version"),
     asked("ip", "iproute2", "-V"),
     tool("ethtool", "ethtool"),
-    tool("xdp-filter", "xdp-tools"),
+    helps("xdp-filter", "xdp-tools", "Usage: xdp-filter"),
     tool("nft", "nftables"),
     tool("iptables", "iptables"),
     tool("ipset", "ipset"),

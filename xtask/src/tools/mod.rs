@@ -16,11 +16,20 @@ use bpf_build::workspace;
 
 pub use place::Place;
 
-/// A program, the package that brings it, and words to which it answers with success if it works.
+/// A program, the package that brings it, and words to which it answers if it works.
 pub struct Tool {
     program: &'static str,
     package: &'static str,
     asked: &'static str,
+    answer: Answer,
+}
+
+/// How it does.
+#[derive(Clone, Copy)]
+enum Answer {
+    Success,
+    /// By saying this: some never succeed in telling anything about themselves.
+    Words(&'static str),
 }
 
 /// A tool that tells its version.
@@ -30,7 +39,12 @@ pub const fn tool(program: &'static str, package: &'static str) -> Tool {
 
 /// A tool that answers to other words.
 pub const fn asked(program: &'static str, package: &'static str, asked: &'static str) -> Tool {
-    Tool { program, package, asked }
+    Tool { program, package, asked, answer: Answer::Success }
+}
+
+/// A tool that says something when asked for help.
+pub const fn helps(program: &'static str, package: &'static str, words: &'static str) -> Tool {
+    Tool { program, package, asked: "help", answer: Answer::Words(words) }
 }
 
 /// A tool that cannot be had, and why.
@@ -126,7 +140,10 @@ impl Tool {
 
     fn works(&self, place: &Place) -> bool {
         let output = place.command(self.program).args(self.asked.split(' ')).output();
-        output.is_ok_and(|output| output.status.success())
+        output.is_ok_and(|output| match self.answer {
+            Answer::Success => output.status.success(),
+            Answer::Words(words) => String::from_utf8_lossy(&output.stderr).contains(words),
+        })
     }
 
     fn missing(&self, error: &anyhow::Error) -> Missing {
@@ -156,6 +173,7 @@ mod tests {
     #[test]
     fn what_does_not_work_here_is_not_taken_from_here() {
         assert!(!tool("false", "none").works(&Place::Own("/bin/false".into())));
+        assert!(!helps("false", "none", "Usage").works(&Place::Own("/bin/false".into())));
         assert!(!tool("none", "none").works(&Place::Own("/nonexistent/none".into())));
     }
 
