@@ -105,11 +105,18 @@ impl Place {
             Self::Unpacked(unpacked) => (unpacked.ask_for_libraries(), unpacked.root.as_path()),
         };
         let told = process::output(&mut ask)?;
-        let files = told.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from);
-        let installed =
-            |file: &PathBuf| file.strip_prefix(root).or_else(|_| file.strip_prefix("/")).map(PathBuf::from);
-        Ok(files.filter_map(|file| installed(&file).ok().map(|place| (file, place))).collect())
+        Ok(told.lines().filter_map(|line| library(line, root)).collect())
     }
+}
+
+/// What a line like `libc.so.6 => /lib/libc.so.6 (0x7f…)` tells: the file, and its path where it would be installed. The
+/// loader itself is named by that path.
+fn library(line: &str, root: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mut paths = line.split_whitespace().filter(|word| word.starts_with('/')).map(Path::new);
+    let first = paths.next()?;
+    let file = paths.next().unwrap_or(first);
+    let installed = first.strip_prefix(root).or_else(|_| first.strip_prefix("/")).ok()?;
+    Some((file.to_owned(), installed.to_owned()))
 }
 
 impl Unpacked {
@@ -278,6 +285,20 @@ mod tests {
         let found = program_in(&root, "tool");
         fs::remove_dir_all(&root).unwrap();
         assert_eq!(found, Some(root.join("sbin/tool")));
+    }
+
+    #[test]
+    fn a_library_goes_where_it_would_be_installed() {
+        let cases = [
+            ("\tlibc.so.6 => /c/p/lib/libc.so.6 (0x1)", "/c/p/lib/libc.so.6", "lib/libc.so.6"),
+            ("\tlibm.so.6 => /lib/libm.so.6 (0x1)", "/lib/libm.so.6", "lib/libm.so.6"),
+            ("\t/lib64/ld.so.2 => /c/p/lib/ld.so.2 (0x1)", "/c/p/lib/ld.so.2", "lib64/ld.so.2"),
+            ("\t/lib64/ld.so.2 (0x1)", "/lib64/ld.so.2", "lib64/ld.so.2"),
+        ];
+        for (line, file, place) in cases {
+            assert_eq!(library(line, Path::new("/c/p")), Some((file.into(), place.into())), "{line}");
+        }
+        assert_eq!(library("\tlinux-vdso.so.1 (0x1)", Path::new("/")), None);
     }
 
     #[test]
