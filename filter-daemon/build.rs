@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let Err(error) = xtask::ebpf::embed() else { return ExitCode::SUCCESS };
+    let Err(error) = bpf_build::ebpf::embed() else { return ExitCode::SUCCESS };
     format!("{error:#}").lines().for_each(|line| println!("cargo::error={}", line.trim()));
     ExitCode::FAILURE
 }

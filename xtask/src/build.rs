@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use xtask::{ebpf, process, toolchain, workspace};
+use bpf_build::{ebpf, process, toolchain, workspace};
 
 /// How the daemon is built.
 #[derive(Debug, Clone, Copy)]

@@ -11,6 +11,7 @@ mod run;
 mod soak;
 mod task;
 mod test;
+mod tools;
 mod vm;
 
 use std::process::ExitCode;

@@ -22,6 +22,8 @@ struct Stage {
     begun: Instant,
     took: Option<Duration>,
     tally: Tally,
+    /// Why it did not run.
+    lack: Option<String>,
 }
 
 impl Report {
@@ -58,6 +60,24 @@ impl Report {
         self.stage().into_iter().for_each(|stage| stage.tally.read(line));
     }
 
+    /// A stage cannot run because something is missing. Where nobody would notice, that is a failure.
+    pub fn lack(&mut self, stage: &str, reason: &impl fmt::Display) {
+        self.lack_as(stage, reason, is_unattended());
+    }
+
+    fn lack_as(&mut self, stage: &str, reason: &impl fmt::Display, is_failure: bool) {
+        let mut lacking = Stage::new(stage);
+        if is_failure {
+            lacking.end(false);
+        } else {
+            lacking.tally.ignore();
+            lacking.took = Some(Duration::ZERO);
+        }
+        lacking.lack = Some(reason.to_string());
+        println!("\n-- {}: {stage} does not run: {reason}", self.kernel);
+        self.stages.push(lacking);
+    }
+
     /// The stage has ended.
     pub fn end(&mut self, is_good: bool) {
         self.stage().into_iter().for_each(|stage| stage.end(is_good));
@@ -74,15 +94,30 @@ impl Report {
         self.complaints.push(complaint);
     }
 
+    /// A stage, which may not have begun, ends with an error.
+    pub fn fail(&mut self, stage: &str, error: &anyhow::Error) {
+        if self.stage().is_none() {
+            self.begin(stage);
+        }
+        self.complain(format!("{error:#}"));
+    }
+
     pub fn is_good(&self) -> bool {
-        let has_run = !self.stages.is_empty();
-        has_run && self.complaints.is_empty() && self.stages.iter().all(|stage| stage.tally.is_good())
+        self.has_run() && self.complaints.is_empty() && self.stages.iter().all(Stage::is_good)
+    }
+
+    fn has_run(&self) -> bool {
+        self.stages.iter().any(|stage| stage.lack.is_none())
     }
 }
 
 impl Stage {
     fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), begun: Instant::now(), took: None, tally: Tally::default() }
+        Self { name: name.to_owned(), begun: Instant::now(), took: None, tally: Tally::default(), lack: None }
+    }
+
+    fn is_good(&self) -> bool {
+        if self.lack.is_some() { !self.tally.has_failed() } else { self.tally.is_good() }
     }
 
     fn end(&mut self, is_good: bool) {
@@ -140,10 +175,17 @@ impl fmt::Display for Report {
         for stage in &self.stages {
             let took = stage.took.map_or_else(|| "not ended".to_owned(), seconds);
             writeln!(f, "  {:24} {took:>8}  {}", stage.name, stage.tally)?;
+            let word = if stage.is_good() { "SKIPPED" } else { "FAILED" };
+            stage.lack.iter().try_for_each(|reason| writeln!(f, "    {word} {reason}"))?;
             stage.tally.skipped().iter().try_for_each(|reason| writeln!(f, "    {reason}"))?;
         }
         self.complaints.iter().try_for_each(|complaint| writeln!(f, "  FAILED: {complaint}"))
     }
+}
+
+/// In CI nobody reads what was skipped.
+fn is_unattended() -> bool {
+    std::env::var_os("CI").is_some_and(|value| value == "true")
 }
 
 fn seconds(time: Duration) -> String {
@@ -190,10 +232,49 @@ mod tests {
     }
 
     #[test]
+    fn an_error_before_any_test_counts_as_one_that_failed() {
+        let mut report = Report::new("Linux 6.1".to_owned());
+        report.fail("virtual machines", &anyhow::anyhow!("no initrd"));
+        let table = Results { reports: vec![report], skipped: Vec::new() }.to_string();
+        assert!(table.contains("FAILED: no initrd"), "{table}");
+        assert_eq!(table.lines().last(), Some("0 passed, 1 failed, 0 skipped"));
+    }
+
+    #[test]
     fn a_kernel_that_runs_nothing_proves_nothing() {
         assert!(!report(&[]).is_good());
         assert!(!report(&[("program", "", true)]).is_good());
         assert!(!Results::default().are_good());
+    }
+
+    #[test]
+    fn a_ring_that_lacks_a_tool_is_skipped_and_ends_nothing() {
+        let mut report = report(&[("program", GOOD, true)]);
+        report.lack_as("model", &"there is no spin", false);
+        report.begin("network");
+        report.read(GOOD);
+        report.end(true);
+        assert!(report.is_good());
+        let table = Results { reports: vec![report], skipped: Vec::new() }.to_string();
+        assert!(table.contains("SKIPPED there is no spin"), "{table}");
+        assert_eq!(table.lines().last(), Some("4 passed, 0 failed, 1 skipped"));
+    }
+
+    #[test]
+    fn where_nobody_would_notice_it_has_failed() {
+        let mut report = report(&[("program", GOOD, true)]);
+        report.lack_as("model", &"there is no spin", true);
+        assert!(!report.is_good());
+        let table = Results { reports: vec![report], skipped: Vec::new() }.to_string();
+        assert!(table.contains("FAILED there is no spin"), "{table}");
+        assert_eq!(table.lines().last(), Some("2 passed, 1 failed, 0 skipped"));
+    }
+
+    #[test]
+    fn rings_that_all_lack_something_prove_nothing() {
+        let mut report = Report::new("Linux 6.1".to_owned());
+        report.lack_as("model", &"there is no spin", false);
+        assert!(!report.is_good());
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
+use bpf_build::{ebpf, process, toolchain, workspace};
 use clap::ValueEnum;
-use xtask::{debian, ebpf, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
 use crate::test;
+use crate::tools::Tools;
 
 /// What is told in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -24,7 +25,17 @@ pub enum Soak {
     Day,
     /// Hostile clients beside a good one
     Clients,
+    /// A random life, judged on the wire by a plain reference; FILTERD_STEPS, FILTERD_SEED and FILTERD_LARGEST choose it
+    Life,
+    /// A kernel that refuses calls, in random stories
+    Refusals,
 }
+
+/// The tests of the package that has a story.
+const TESTS: [&str; 4] = ["--package", "filterd-tests", "--test", "soak"];
+
+/// The daemon's own, which reach what no story does.
+const UNITS: [&str; 3] = ["--package", "filter-daemon", "--lib"];
 
 impl Soak {
     /// What its stories' names begin with.
@@ -36,6 +47,22 @@ impl Soak {
             Self::Restart => &["restart::"],
             Self::Day => &["day::"],
             Self::Clients => &["clients::"],
+            Self::Life => &["life::"],
+            Self::Refusals => &["refusals::"],
+        }
+    }
+
+    /// Where they are told.
+    fn program(self) -> &'static [&'static str] {
+        match self {
+            Self::Moves
+            | Self::Exact
+            | Self::Kill
+            | Self::Restart
+            | Self::Day
+            | Self::Clients
+            | Self::Life => &TESTS,
+            Self::Refusals => &UNITS,
         }
     }
 }
@@ -44,10 +71,11 @@ impl Soak {
 pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
     ensure!(process::is_root(), "soaking needs root: it makes network namespaces and loads programs");
     let toolchain = toolchain::ensure()?;
-    debian::provide(&test::TOOLS)?;
+    let tools = Tools::provide(&test::TOOLS)?;
     let daemon = build::daemon(Profile::Release)?;
     let mut cargo = workspace::cargo();
-    cargo.args(["test", "--package", "filterd-tests", "--test", "soak", "--", "--show-output"]);
+    tools.equip(&mut cargo);
+    cargo.arg("test").args(soak.program()).args(["--", "--show-output"]);
     cargo.arg("--test-threads=1").args(soak.stories()).env("FILTERD_BIN", daemon);
     cargo.env(test::SOAK_OBJECT, ebpf::build_soak(&toolchain)?);
     if !short {

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use bpf_build::toolchain;
 use clap::{Parser, Subcommand};
-use xtask::toolchain;
 
 use crate::build::Profile;
 use crate::{bench, build, check, demo, run, soak, test, vm};
@@ -31,8 +31,12 @@ enum Task {
         #[arg(long)]
         debug: bool,
     },
-    /// Check format, lints, who imports whom, where unsafe code lies, and how the judge loads words
-    Check,
+    /// Check format, lints, who imports whom, and where unsafe code lies
+    Check {
+        /// Print who imports whom as ARCHITECTURE.md would have to say it, and check nothing
+        #[arg(long)]
+        table: bool,
+    },
     /// Run the tests: all of them (as root), here and on the oldest kernel, or one ring
     Test(test::Test),
     /// Tell one of the stories that go on for long in full (as root)
@@ -68,7 +72,8 @@ impl Xtask {
                     build::daemon(if debug { Profile::Debug } else { Profile::Release })?.display()
                 );
             }
-            Task::Check => check::all()?,
+            Task::Check { table: true } => check::print_table()?,
+            Task::Check { table: false } => check::all()?,
             Task::Test(test) => return test.run(),
             Task::Soak { soak, short } => return soak::run(soak, short),
             Task::Bench(bench) => bench.run()?,

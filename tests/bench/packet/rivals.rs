@@ -1,6 +1,6 @@
 //! The maps that others keep their lists in, filled with the first of the crowd.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use aya::maps::lpm_trie::{Key, LpmTrie};
@@ -17,8 +17,10 @@ use crate::subject::Stage;
 pub const XDP_FILTER: &str = "xdpfilt_alw_ip";
 
 /// Where Debian's libraries of BPF objects lie.
-const LIBRARIES: [&str; 3] =
-    ["/usr/lib/x86_64-linux-gnu/bpf", "/usr/lib/aarch64-linux-gnu/bpf", "/usr/lib/bpf"];
+const LIBRARIES: [&str; 3] = ["usr/lib/x86_64-linux-gnu/bpf", "usr/lib/aarch64-linux-gnu/bpf", "usr/lib/bpf"];
+
+/// Below which directory they do, if not below the root: the package may be unpacked and not installed.
+const PACKAGE: &str = "FILTERD_BENCH_PACKAGE";
 
 pub fn hash(stage: &Stage<'_>, entries: u32) -> Result<Ebpf> {
     let mut object = sized(stage, "bench_hash", "HASH", entries)?;
@@ -52,7 +54,8 @@ pub fn bloom(stage: &Stage<'_>, entries: u32) -> Result<Ebpf> {
 /// Debian's own program. As installed it takes 10,000 addresses and no more.
 pub fn xdp_filter(entries: u32) -> Result<Ebpf> {
     const BLOCKS_SOURCE: u64 = 1;
-    let file = LIBRARIES.map(|library| Path::new(library).join(XDP_FILTER).with_extension("o"));
+    let root = std::env::var_os(PACKAGE).map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let file = LIBRARIES.map(|library| root.join(library).join(XDP_FILTER).with_extension("o"));
     let file = file.iter().find(|file| file.exists()).context("xdp-filter has no BPF objects here")?;
     // It insists on pins; they are gone with the home, and the maps live on in the object.
     let home = Home::new();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use xtask::{process, workspace};
+use bpf_build::{process, workspace};
 
 use super::What;
 

@@ -1,11 +1,12 @@
 //! `bench packet`, `bench live` and `bench load`: the runner in tests/bench/packet, which needs root and the BPF toolchain.
 
 use anyhow::{Result, ensure};
+use bpf_build::{ebpf, process, toolchain, workspace};
 use clap::Args;
-use xtask::{debian, ebpf, process, toolchain, workspace};
 
 use super::index;
 use crate::build::{self, Profile};
+use crate::tools::{Tool, Tools, asked, helps, tool};
 
 /// How thoroughly, and for whom.
 #[derive(Debug, Args)]
@@ -19,15 +20,15 @@ pub struct Kernel {
 }
 
 /// What the runner calls; of xdp-filter it takes the program for the kernel.
-const TOOLS: [debian::Tool; 8] = [
-    ("chrt", "util-linux"),
-    ("bpftool", "bpftool"),
-    ("ip", "iproute2"),
-    ("ethtool", "ethtool"),
-    ("xdp-filter", "xdp-tools"),
-    ("nft", "nftables"),
-    ("iptables", "iptables"),
-    ("ipset", "ipset"),
+const TOOLS: [Tool; 8] = [
+    tool("chrt", "util-linux"),
+    asked("bpftool", "bpftool", "version"),
+    asked("ip", "iproute2", "-V"),
+    tool("ethtool", "ethtool"),
+    helps("xdp-filter", "xdp-tools", "Usage: xdp-filter"),
+    tool("nft", "nftables"),
+    tool("iptables", "iptables"),
+    tool("ipset", "ipset"),
 ];
 
 impl Kernel {
@@ -39,12 +40,14 @@ impl Kernel {
     /// Runs the benchmark of this name, which is also the name of its page.
     pub fn run(&self, name: &str) -> Result<()> {
         ensure!(process::is_root(), "only root may load programs\n       try it again with sudo");
-        debian::provide(&TOOLS)?;
+        let tools = Tools::provide(&TOOLS)?;
         let object = ebpf::build_benches(&toolchain::ensure()?)?.join("bench-packet");
         let daemon = build::daemon(Profile::Release)?;
         let mut cargo = workspace::cargo();
+        tools.equip(&mut cargo);
         cargo.args(["bench", "--quiet", "--package", "filterd-tests", "--bench", "packet", "--", name]);
         cargo.env("FILTERD_BENCH_PACKET", object).env("FILTERD_BIN", daemon);
+        cargo.env("FILTERD_BENCH_PACKAGE", tools.beside("xdp-filter", "")?);
         let flags = [("--short", self.short), ("--json", self.json)];
         cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
         index::with_page(&mut cargo, name, !self.short)

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use bpf_build::workspace;
 use clap::Args;
-use xtask::workspace;
 
 use super::index;
 

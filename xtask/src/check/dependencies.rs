@@ -1,25 +1,16 @@
-//! The crates that code here can name: the dependencies that the packages' manifests list.
+//! The crates that the code of a package can name: the dependencies that its manifest lists.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use bpf_build::workspace;
 
-/// Their names, as code spells them.
-pub fn names(root: &Path) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for manifest in manifests(root)? {
-        let text =
-            fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
-        names.extend(listed(&text));
-    }
-    Ok(names)
-}
-
-fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
-    let packages = entries.flatten().map(|entry| entry.path().join("Cargo.toml"));
-    Ok(packages.filter(|manifest| manifest.exists()).collect())
+/// Those of the package in this directory, as code spells them.
+pub fn names(package: &str) -> Result<Vec<String>> {
+    let manifest = workspace::root().join(package).join("Cargo.toml");
+    let text =
+        fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+    Ok(listed(&text))
 }
 
 /// The keys of `[dependencies]` and of the sections like it, but not of those that tests alone can name.

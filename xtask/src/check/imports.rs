@@ -1,112 +1,128 @@
-//! Who may import whom: ARCHITECTURE.md says why, this table says what.
+//! Who imports whom, held against the table in ARCHITECTURE.md: nothing that it does not list, and nothing listed in vain.
+//!
+//! Tests may name whom they like.
+
+use std::collections::BTreeSet;
 
 use anyhow::Result;
-use xtask::workspace;
 
 use super::dependencies;
+use super::house::{House, May, Room, begins_with};
 use super::source::{File, Name};
 
-/// What the files of a room may name, of other rooms of their crate and of other crates.
-enum May {
-    /// These and nothing else, but for the standard library.
-    Only(&'static [&'static str]),
-    /// Anything but these.
-    AllBut(&'static [&'static str]),
-    /// Anything but the first, and of it the second.
-    AllButExcept(&'static str, &'static str),
-}
-use May::{AllBut, AllButExcept, Only};
+/// Every file of these lies in a room of the table.
+const GUARDED: [&str; 4] = ["filter-common/src/", "filter-ebpf/src/", "filter-daemon/src/", "xtask/bpf/src/"];
 
-const RULES: &[(&str, May)] = &[
-    ("filter-common/src/", Only(&[])),
-    ("filter-ebpf/src/", Only(&["filter_common", "aya_ebpf", "aya_log_ebpf"])),
-    ("filter-daemon/src/blocklist", Only(&["filter_common", "thiserror"])),
-    ("filter-daemon/src/config", AllBut(&["crate::kernel", "crate::daemon"])),
-    ("filter-daemon/src/source", AllBut(&["crate::kernel", "crate::daemon"])),
-    ("filter-daemon/src/command", AllBut(&["crate::kernel", "crate::daemon"])),
-    ("filter-daemon/src/control", AllBut(&["crate::kernel", "crate::daemon"])),
-    (
-        "filter-daemon/src/journal",
-        Only(&[
-            "filter_common",
-            "crate::blocklist",
-            "redb",
-            "crc32fast",
-            "thiserror",
-            "tracing",
-            "tempfile",
-            "proptest",
-        ]),
-    ),
-    ("filter-daemon/src/kernel", AllBut(&["crate::daemon", "crate::command", "crate::control"])),
-    ("filter-daemon/src/kernel", AllButExcept("crate::blocklist", "crate::blocklist::Effects")),
-];
+const LIBRARY: &str = "filterd::";
 
-/// Crates that one room alone knows.
-const KEPT: &[(&str, &str)] = &[
-    ("aya", "filter-daemon/src/kernel"),
-    ("aya_log", "filter-daemon/src/kernel"),
-    ("aya_obj", "filter-daemon/src/kernel"),
-];
-
-/// One line for each import against the rules.
-pub fn complaints(files: &[File]) -> Result<Vec<String>> {
-    let crates = dependencies::names(&workspace::root())?;
-    Ok(files.iter().flat_map(|file| complaints_of(file, &crates)).collect())
+/// One line for each import that the table does not list, and for each listed one that is not there.
+pub fn complaints(files: &[File], house: &House) -> Result<Vec<String>> {
+    let imports = imports(files)?;
+    let homeless = files.iter().filter(|file| is_guarded(&file.path) && house.room_of(&file.path).is_none());
+    let homeless = homeless.map(|file| format!("{}: lies in no room of the table", file.path));
+    let against = imports.iter().filter_map(|import| import.complaint(house));
+    let idle = house.rooms.iter().flat_map(|room| idle(room, house, &imports));
+    Ok(homeless.chain(against).chain(idle).collect())
 }
 
-fn complaints_of(file: &File, crates: &[String]) -> Vec<String> {
-    let foreign = file.names.iter().filter(|name| is_foreign(name, file, crates));
-    let against = foreign.filter(|name| !is_allowed(&file.path, &name.path.join("::")));
-    against
-        .map(|name| format!("{}:{}: may not import {}", file.path, name.line, name.path.join("::")))
-        .collect()
+/// The table as it would have to be for the code as it is.
+pub fn table(files: &[File], house: &House) -> Result<String> {
+    let imports = imports(files)?;
+    let rows = house.rooms.iter().map(|room| row(room, house, &imports));
+    Ok(["| room | may import |\n|---|---|\n".to_owned()].into_iter().chain(rows).collect())
 }
 
-/// Does it lead out of the room? What begins with a local name, or with the standard library, does not.
-fn is_foreign(name: &Name, file: &File, crates: &[String]) -> bool {
+/// A path that leads out of the crate, or through it from its root.
+struct Import<'a> {
+    file: &'a str,
+    line: usize,
+    path: String,
+}
+
+fn imports(files: &[File]) -> Result<Vec<Import<'_>>> {
+    let mut imports = Vec::new();
+    for package in GUARDED {
+        let crates = dependencies::names(package.trim_end_matches("src/"))?;
+        let inside = files.iter().filter(|file| file.path.starts_with(package));
+        inside.for_each(|file| imports.extend(imports_of(file, &crates)));
+    }
+    Ok(imports)
+}
+
+fn imports_of<'a>(file: &'a File, crates: &[String]) -> impl Iterator<Item = Import<'a>> {
+    let foreign = file.names.iter().filter(|name| !name.is_test && leads_out(name, crates));
+    foreign.map(|name| Import { file: &file.path, line: name.line, path: from_the_root(name) })
+}
+
+/// The program calls its library by name.
+fn from_the_root(name: &Name) -> String {
+    let path = name.path.join("::");
+    path.strip_prefix(LIBRARY).map_or(path.clone(), |inside| format!("crate::{inside}"))
+}
+
+/// What begins with a local name, or with the standard library, does not.
+fn leads_out(name: &Name, crates: &[String]) -> bool {
     let first = &name.path[0];
-    first == "crate" && name.path.len() > 1 || crates.contains(first) && !is_own_crate(first, file)
+    ["crate", "filterd"].contains(&first.as_str()) && name.path.len() > 1 || crates.contains(first)
 }
 
-fn is_own_crate(name: &str, file: &File) -> bool {
-    file.path.split('/').next().is_some_and(|package| package.replace('-', "_") == name)
+fn is_guarded(file: &str) -> bool {
+    GUARDED.iter().any(|package| file.starts_with(package))
 }
 
-fn is_allowed(file: &str, path: &str) -> bool {
-    let rules = RULES.iter().filter(|(room, _)| is_in(file, room));
-    rules.into_iter().all(|(room, may)| may.allows(room, path)) && is_kept(file, path)
-}
+impl Import<'_> {
+    fn complaint(&self, house: &House) -> Option<String> {
+        let room = house.room_of(self.file)?;
+        let is_allowed = room.is_own(&self.path) || room.entry_for(&self.path).is_some();
+        (!is_allowed && room.may != May::Everything)
+            .then(|| format!("{}:{}: `{}` may not import {}", self.file, self.line, room.path, self.path))
+    }
 
-fn is_kept(file: &str, path: &str) -> bool {
-    !file.starts_with("filter-daemon/")
-        || KEPT.iter().all(|(kept, room)| !begins_with(path, kept) || is_in(file, room))
-}
-
-impl May {
-    fn allows(&self, room: &str, path: &str) -> bool {
-        let among = |paths: &[&str]| paths.iter().any(|other| begins_with(path, other));
-        match self {
-            Only(these) => among(these) || begins_with(path, &own(room)),
-            AllBut(these) => !among(these),
-            AllButExcept(this, part) => !begins_with(path, this) || begins_with(path, part),
-        }
+    /// As short as the table says it: an entry that it has, else a room or a crate.
+    fn entry(&self, room: &Room) -> String {
+        let words: Vec<_> = self.path.split("::").collect();
+        let kept = if words[0] == "crate" { 2 } else { 1 };
+        room.entry_for(&self.path).map_or_else(|| words[..kept].join("::"), ToOwned::to_owned)
     }
 }
 
-/// The room as a path: `filter-daemon/src/blocklist` is `crate::blocklist`.
-fn own(room: &str) -> String {
-    let inside = room.split_once("/src/").map_or("", |(_, inside)| inside);
-    format!("crate::{inside}").trim_end_matches(':').to_owned()
+impl Room {
+    fn is_own(&self, path: &str) -> bool {
+        begins_with(path, &self.module())
+    }
+
+    fn entry_for(&self, path: &str) -> Option<&str> {
+        let May::Only(entries) = &self.may else { return None };
+        entries.iter().find(|entry| begins_with(path, entry)).map(String::as_str)
+    }
 }
 
-/// A room is a file or a directory.
-fn is_in(file: &str, room: &str) -> bool {
-    file.strip_prefix(room).is_some_and(|rest| room.ends_with('/') || rest == ".rs" || rest.starts_with('/'))
+/// What leads out of a room.
+fn out_of<'a>(
+    room: &'a Room,
+    house: &'a House,
+    imports: &'a [Import<'a>],
+) -> impl Iterator<Item = &'a Import<'a>> {
+    let inside = move |import: &&Import<'_>| house.room_of(import.file) == Some(room);
+    imports.iter().filter(inside).filter(|import| !room.is_own(&import.path))
 }
 
-fn begins_with(path: &str, beginning: &str) -> bool {
-    path.strip_prefix(beginning).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+fn idle(room: &Room, house: &House, imports: &[Import<'_>]) -> Vec<String> {
+    let May::Only(entries) = &room.may else { return Vec::new() };
+    let used: BTreeSet<_> = out_of(room, house, imports).map(|import| import.entry(room)).collect();
+    let idle = entries.iter().filter(|entry| !used.contains(*entry));
+    idle.map(|entry| format!("ARCHITECTURE.md: `{}` may import {entry}, and does not", room.path)).collect()
+}
+
+fn row(room: &Room, house: &House, imports: &[Import<'_>]) -> String {
+    let entries: BTreeSet<_> = out_of(room, house, imports).map(|import| import.entry(room)).collect();
+    let entries: Vec<_> = entries.iter().map(|entry| format!("`{entry}`")).collect();
+    let entries = match &room.may {
+        May::Everything => "everything".to_owned(),
+        May::Only(_) if entries.is_empty() => "nothing".to_owned(),
+        May::Only(_) => entries.join(", "),
+    };
+    format!("| `{}` | {entries} |\n", room.path)
 }
 
 #[cfg(test)]
@@ -114,19 +130,40 @@ mod tests {
     use super::*;
     use crate::check::source;
 
+    const DOCUMENT: &str = "### Who may import whom\n\
+        | `filter-common/src` | nothing |\n\
+        | `filter-daemon/src/blocklist` | `filter_common` |\n\
+        | `filter-daemon/src/kernel` | `aya`, `crate::blocklist::Effects` |\n\
+        | `filter-daemon/src/daemon` | everything |\n";
+
     fn against(path: &str, text: &str) -> Vec<String> {
-        let crates = ["aya", "aya_ebpf", "filter_common", "serde"].map(str::to_owned);
-        complaints_of(&source::parse(path.to_owned(), text).unwrap(), &crates)
+        let crates = ["aya", "filter_common", "serde"].map(str::to_owned);
+        let file = source::parse(path.to_owned(), text).unwrap();
+        let house = House::read(DOCUMENT);
+        imports_of(&file, &crates).filter_map(|import| import.complaint(&house)).collect()
     }
 
     #[test]
-    fn the_packages_keep_to_their_rules() {
+    fn rooms_keep_to_their_rows() {
         let cases = [
             ("filter-common/src/hash.rs", "use crate::words::Words; use core::fmt;", true, "its own crate"),
             ("filter-common/src/hash.rs", "use serde::Serialize;", false, "imports nothing"),
-            ("filter-ebpf/src/main.rs", "use aya_ebpf::macros::xdp;", true, "named in the rule"),
-            ("filter-ebpf/src/main.rs", "use serde::Serialize;", false, "not named in the rule"),
-            ("tests/program/main.rs", "use aya::Ebpf;", true, "tests know everybody"),
+            ("filter-daemon/src/blocklist/deadline.rs", "use super::Target;", true, "its own room"),
+            ("filter-daemon/src/blocklist.rs", "use crate::blocklist::guard;", true, "its own room"),
+            ("filter-daemon/src/blocklist.rs", "use crate::kernel::Table;", false, "not listed"),
+            ("filter-daemon/src/kernel/mod.rs", "fn f() { crate::daemon::g() }", false, "without use, too"),
+            ("filter-daemon/src/kernel/mod.rs", "use crate::blocklist::Effects;", true, "this part"),
+            (
+                "filter-daemon/src/kernel/mod.rs",
+                "use crate::blocklist::{Effects, Blocklist};",
+                false,
+                "no more",
+            ),
+            ("filter-daemon/src/kernel/mod.rs", "use aya::Ebpf;", true, "listed"),
+            ("filter-daemon/src/blocklist/mod.rs", "mod tests { use crate::kernel::Table; }", true, "a test"),
+            ("filter-daemon/src/blocklist/tests.rs", "use crate::kernel::Table;", true, "a test"),
+            ("filter-daemon/src/blocklist.rs", "use filterd::kernel::Table;", false, "by its library's name"),
+            ("filter-daemon/src/daemon.rs", "use aya::Ebpf; use crate::kernel;", true, "knows everybody"),
         ];
         for (path, text, allowed, why) in cases {
             assert_eq!(against(path, text).is_empty(), allowed, "{path}: {text}: {why}");
@@ -134,29 +171,25 @@ mod tests {
     }
 
     #[test]
-    fn the_rooms_of_the_daemon_keep_to_theirs() {
-        let cases = [
-            ("blocklist/deadline.rs", "use super::Target;", true, "its own room"),
-            ("blocklist.rs", "use crate::blocklist::guard;", true, "its own room"),
-            ("blocklist.rs", "use crate::kernel::Table;", false, "the blocklist is pure"),
-            ("config/mod.rs", "use crate::kernel::Mode;", false, "config never kernel"),
-            ("command/add.rs", "fn f() { crate::kernel::g() }", false, "without use, too"),
-            ("kernel/mod.rs", "use crate::blocklist::Effects;", true, "of the blocklist only this"),
-            ("kernel/mod.rs", "use crate::blocklist::{Effects, Blocklist};", false, "not more"),
-            ("kernel/mod.rs", "use aya::Ebpf;", true, "the only importer of aya"),
-            ("daemon.rs", "use aya::Ebpf;", false, "not the kernel"),
-            ("daemon.rs", "use crate::{kernel, blocklist};", true, "knows everybody"),
-            ("sources.rs", "use crate::kernel;", true, "another room with a like name"),
-        ];
-        for (path, text, allowed, why) in cases {
-            let path = format!("filter-daemon/src/{path}");
-            assert_eq!(against(&path, text).is_empty(), allowed, "{path}: {text}: {why}");
-        }
+    fn a_complaint_names_the_place_the_room_and_the_import() {
+        let complaints = against("filter-daemon/src/blocklist/mod.rs", "\nuse crate::kernel::Mode;");
+        let expected = "filter-daemon/src/blocklist/mod.rs:2: `filter-daemon/src/blocklist` may not import crate::kernel::Mode";
+        assert_eq!(complaints, [expected]);
     }
 
     #[test]
-    fn a_complaint_names_the_place_and_the_import() {
-        let complaints = against("filter-daemon/src/config/mod.rs", "\nuse crate::kernel::Mode;");
-        assert_eq!(complaints, ["filter-daemon/src/config/mod.rs:2: may not import crate::kernel::Mode"]);
+    fn what_is_listed_in_vain_is_told_and_left_out_of_the_table() {
+        let house = House::read(DOCUMENT);
+        let import =
+            |path: &str| Import { file: "filter-daemon/src/kernel/mod.rs", line: 1, path: path.to_owned() };
+        let imports =
+            [import("crate::blocklist::Effects"), import("crate::kernel::Table"), import("nix::sys")];
+        let kernel = &house.rooms[2];
+        assert_eq!(
+            idle(kernel, &house, &imports),
+            ["ARCHITECTURE.md: `filter-daemon/src/kernel` may import aya, and does not"]
+        );
+        let row = row(kernel, &house, &imports);
+        assert_eq!(row, "| `filter-daemon/src/kernel` | `crate::blocklist::Effects`, `nix` |\n");
     }
 }

@@ -1,21 +1,24 @@
 //! `check`: what must hold of the source before anybody reads it.
 
+mod circles;
 mod dependencies;
+mod house;
 mod imports;
-mod loads;
 mod rooms;
 mod source;
 
+use std::fs;
+
 use anyhow::{Context, Result, bail};
-use xtask::{ebpf, process, toolchain, workspace};
+use bpf_build::{ebpf, process, toolchain, workspace};
+
+use house::House;
 
 /// All of it, the quick ones first.
 pub fn all() -> Result<()> {
     houses_rules()?;
     format()?;
-    let toolchain = toolchain::ensure()?;
-    ebpf::lint(&toolchain)?;
-    loads::check(&toolchain)?;
+    ebpf::lint(&toolchain::ensure()?)?;
     lints()?;
     println!("check: all is in order");
     Ok(())
@@ -23,16 +26,34 @@ pub fn all() -> Result<()> {
 
 /// Who imports whom, and where unsafe code lies: all complaints at once.
 fn houses_rules() -> Result<()> {
-    let files = source::files(&workspace::root())?;
-    let complaints = [imports::complaints(&files)?, rooms::complaints(&files)].concat();
+    let (files, document) = (source::files(&workspace::root())?, architecture()?);
+    let house = House::read(&document);
+    let complaints = [
+        imports::complaints(&files, &house)?,
+        circles::complaints(&files, &house),
+        rooms::complaints(&files, &document),
+    ];
+    let complaints = complaints.concat();
     if complaints.is_empty() {
         return Ok(());
     }
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     bail!(
-        "{} against the rules of the house\n       try ARCHITECTURE.md: who may import whom, and the unsafe rooms",
+        "{} against the rules of the house\n       try ARCHITECTURE.md: who may import whom, and the unsafe rooms; \
+         `cargo xtask check --table` prints the table for the code as it is",
         complaints.len()
     )
+}
+
+/// Prints the table of who imports whom as it would have to be for the code as it is.
+pub fn print_table() -> Result<()> {
+    let files = source::files(&workspace::root())?;
+    print!("{}", imports::table(&files, &House::read(&architecture()?))?);
+    Ok(())
+}
+
+fn architecture() -> Result<String> {
+    fs::read_to_string(workspace::root().join("ARCHITECTURE.md")).context("cannot read ARCHITECTURE.md")
 }
 
 fn format() -> Result<()> {

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
+/// What modules of tests are called.
+const TESTS: &str = "tests";
+
 /// A source file.
 #[derive(Debug)]
 pub struct File {
@@ -24,6 +27,8 @@ pub struct Name {
     pub line: usize,
     /// From the root of its crate, which is then called `crate`, or of another one.
     pub path: Vec<String>,
+    /// Named by a test.
+    pub is_test: bool,
 }
 
 /// All Rust files of the work tree.
@@ -57,7 +62,9 @@ fn read(root: &Path, path: &Path) -> Result<File> {
 /// Reads `text` as the file at `path`.
 pub fn parse(path: String, text: &str) -> Result<File> {
     let tokens: TokenStream = text.parse().map_err(|error| anyhow!("{path} is no Rust: {error}"))?;
-    let mut reader = Reader { module: module(&path), names: Vec::new(), is_unsafe: None };
+    let module = module(&path);
+    let is_test = module.iter().any(|name| name == TESTS);
+    let mut reader = Reader { module, is_test, names: Vec::new(), is_unsafe: None };
     reader.read(tokens);
     Ok(File { path, names: reader.names, is_unsafe: reader.is_unsafe })
 }
@@ -73,6 +80,7 @@ fn module(path: &str) -> Vec<String> {
 struct Reader {
     /// Where we are, for `self` and `super`.
     module: Vec<String>,
+    is_test: bool,
     names: Vec<Name>,
     is_unsafe: Option<usize>,
 }
@@ -106,9 +114,12 @@ impl Reader {
         if let Some(TokenTree::Group(group)) = tokens.peek() {
             let inside = group.stream();
             tokens.next();
+            let outside = self.is_test;
+            self.is_test |= name.to_string() == TESTS;
             self.module.push(name.to_string());
             self.read(inside);
             self.module.pop();
+            self.is_test = outside;
         }
     }
 
@@ -144,7 +155,7 @@ impl Reader {
                 _ => break,
             }
         }
-        self.names.push(Name { line, path: self.rooted(path) });
+        self.names.push(Name { line, path: self.rooted(path), is_test: self.is_test });
     }
 
     fn rooted(&self, path: Vec<String>) -> Vec<String> {

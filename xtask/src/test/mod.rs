@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use bpf_build::{ebpf, process, toolchain, workspace};
 use clap::{Args, ValueEnum};
-use xtask::{debian, ebpf, process, toolchain, workspace};
 
 use crate::build::{self, Profile};
 use crate::results::{Report, Results};
+use crate::tools::{Tool, Tools, asked, tool};
 use crate::vm::Vm;
 
 /// What to run, and where.
@@ -38,6 +39,8 @@ pub enum Ring {
     Units,
     /// The protocol by which entries move, in all its states; needs no root
     Model,
+    /// How the compiled judge loads words; needs no root
+    Judge,
     /// The BPF programs on crafted frames, in the kernel
     Program,
     /// A running daemon between network namespaces
@@ -49,25 +52,32 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [debian::Tool; 5] = [
-    ("ip", "iproute2"),
-    ("nsenter", "util-linux"),
-    ("bpftool", "bpftool"),
-    ("llvm-objdump", "llvm"),
-    ("strace", "strace"),
+pub const TOOLS: [Tool; 6] = [
+    asked("ip", "iproute2", "-V"),
+    tool("nsenter", "util-linux"),
+    tool("setpriv", "util-linux"),
+    tool("timeout", "coreutils"),
+    asked("bpftool", "bpftool", "version"),
+    tool("strace", "strace"),
 ];
+
+/// Tells the ring of the judge where that lies.
+const JUDGE_OBJECT: &str = "FILTERD_JUDGE_OBJECT";
 
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
-const RINGS: [Ring; 6] = [Ring::Units, Ring::Model, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
+const RINGS: [Ring; 7] =
+    [Ring::Units, Ring::Model, Ring::Judge, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
 
 impl Ring {
     fn name(self) -> &'static str {
         match self {
             Self::Units => "units",
             Self::Model => "model",
-            Self::Program | Self::Network | Self::Soak | Self::Verifier => self.stories().unwrap_or_default(),
+            Self::Judge | Self::Program | Self::Network | Self::Soak | Self::Verifier => {
+                self.stories().unwrap_or_default()
+            }
         }
     }
 
@@ -75,10 +85,29 @@ impl Ring {
     fn stories(self) -> Option<&'static str> {
         match self {
             Self::Units | Self::Model => None,
+            Self::Judge => Some("judge"),
             Self::Program => Some("program"),
             Self::Network => Some("network"),
             Self::Soak => Some("soak"),
             Self::Verifier => Some("verifier"),
+        }
+    }
+
+    /// Does it run filterd, as root?
+    fn needs_daemon(self) -> bool {
+        match self {
+            Self::Units | Self::Model | Self::Judge => false,
+            Self::Program | Self::Network | Self::Soak | Self::Verifier => true,
+        }
+    }
+
+    /// What it calls.
+    fn tools(self) -> &'static [Tool] {
+        match self {
+            Self::Units | Self::Judge => &[],
+            Self::Model => &model::TOOLS,
+            Self::Program | Self::Verifier => &TOOLS[..1],
+            Self::Network | Self::Soak => &TOOLS,
         }
     }
 }
@@ -90,7 +119,7 @@ impl Test {
         results.add(self.here()?);
         if self.ring.is_none() && self.filter.is_empty() {
             let vm = if self.every_kernel { Vm::every() } else { Vm::oldest() };
-            vm.test_where_it_can(&mut results)?;
+            vm.test_where_it_can(&mut results);
         }
         Ok(results.tell())
     }
@@ -102,23 +131,32 @@ impl Test {
             toolchain::ensure()?;
         }
         // First, lest somebody without root wait for the units only to be told so.
-        let daemon = rings.iter().any(|ring| ring.stories().is_some()).then(daemon).transpose()?;
+        let daemon = rings.iter().any(|ring| ring.needs_daemon()).then(daemon).transpose()?;
         let mut report = report()?;
-        for ring in rings {
-            report.begin(ring.name());
-            match ring {
-                Ring::Model => model::run(&self.filter, &mut report)?,
-                Ring::Units | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
-                    listen(command(ring, daemon.as_deref())?.args(&self.filter), &mut report)?;
-                }
-            }
-        }
+        rings.into_iter().for_each(|ring| self.tell(ring, daemon.as_deref(), &mut report));
         Ok(report)
+    }
+
+    /// Runs one ring. Whatever becomes of it, the next one runs.
+    fn tell(&self, ring: Ring, daemon: Option<&Path>, report: &mut Report) {
+        let tools = match Tools::provide(ring.tools()) {
+            Ok(tools) => tools,
+            Err(missing) => return report.lack(ring.name(), &missing),
+        };
+        report.begin(ring.name());
+        let told = match ring {
+            Ring::Model => model::run(&tools, &self.filter, report),
+            Ring::Units | Ring::Judge | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
+                command(ring, daemon, &tools).and_then(|mut cargo| listen(cargo.args(&self.filter), report))
+            }
+        };
+        told.unwrap_or_else(|error| report.fail(ring.name(), &error));
     }
 }
 
-fn command(ring: Ring, daemon: Option<&Path>) -> Result<Command> {
+fn command(ring: Ring, daemon: Option<&Path>, tools: &Tools) -> Result<Command> {
     let mut cargo = workspace::cargo();
+    tools.equip(&mut cargo);
     cargo.args(["test", "--no-fail-fast"]);
     cargo.envs(daemon.map(|daemon| ("FILTERD_BIN", daemon)));
     match ring.stories() {
@@ -126,6 +164,9 @@ fn command(ring: Ring, daemon: Option<&Path>) -> Result<Command> {
         // A story that skips itself says so on its output, which is shown only on request.
         Some(stories) => cargo.args(["--package", "filterd-tests", "--test", stories, "--", "--show-output"]),
     };
+    if ring == Ring::Judge {
+        cargo.env(JUDGE_OBJECT, ebpf::build(&toolchain::ensure()?)?.join("judge"));
+    }
     if ring == Ring::Soak {
         // Each wants the machine for itself.
         cargo.arg("--test-threads=1").env(SOAK_OBJECT, ebpf::build_soak(&toolchain::ensure()?)?);
@@ -133,13 +174,12 @@ fn command(ring: Ring, daemon: Option<&Path>) -> Result<Command> {
     Ok(cargo)
 }
 
-/// What stories need beside themselves: root, some tools, and the daemon.
+/// What stories need beside themselves: root, and the daemon.
 fn daemon() -> Result<PathBuf> {
     ensure!(
         process::is_root(),
         "the stories of programs and networks need root\n       try `cargo xtask test units`, or all as root: sudo env \"PATH=$PATH\" \"HOME=$HOME\" cargo xtask test"
     );
-    debian::provide(&TOOLS)?;
     build::daemon(Profile::Release)
 }
 

@@ -7,12 +7,13 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use xtask::{debian, process, workspace};
+use bpf_build::{process, workspace};
 
 use crate::results::Report;
+use crate::tools::{Tool, Tools, asked, tool};
 
 /// spin writes a program that goes through the states; its own preprocessor is gcc's.
-const TOOLS: [debian::Tool; 2] = [("spin", "spin"), ("gcc", "gcc")];
+pub const TOOLS: [Tool; 2] = [asked("spin", "spin", "-V"), tool("gcc", "gcc")];
 
 /// A model, with what is defined for it.
 struct Trial {
@@ -61,14 +62,13 @@ const TRIALS: [Trial; 17] = [
 ];
 
 /// Takes the trials whose names hold one of these words, all if there are none, and reports as libtest does.
-pub fn run(words: &[OsString], report: &mut Report) -> Result<()> {
-    debian::provide(&TOOLS)?;
+pub fn run(tools: &Tools, words: &[OsString], report: &mut Report) -> Result<()> {
     let chosen: Vec<_> = TRIALS.iter().filter(|trial| is_chosen(&trial.name(), words)).collect();
     let begun = Instant::now();
     report.read(&format!("running {} models and mutants", chosen.len()));
     let mut passed = 0;
     for trial in &chosen {
-        let seen = trial.take()?;
+        let seen = trial.take(tools)?;
         let is_right = seen.outcome == trial.expected;
         let verdict = if is_right { "ok" } else { "FAILED" };
         let told = format!("({:?} after {} states)", seen.outcome, seen.states);
@@ -102,13 +102,13 @@ impl Trial {
     }
 
     /// In a directory of its own: spin leaves its program where it stands.
-    fn take(&self) -> Result<Seen> {
+    fn take(&self, tools: &Tools) -> Result<Seen> {
         let directory = workspace::target()?.join("model").join(self.name().replace("::", "-"));
         fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        let mut spin = at(&directory, "spin");
+        let mut spin = at(&directory, "spin", tools)?;
         spin.args(self.defines.iter().map(|define| format!("-D{define}"))).arg("-a");
         process::run_quietly(spin.arg(models().join(self.model).with_extension("pml")))?;
-        process::run_quietly(at(&directory, "gcc").args([
+        process::run_quietly(at(&directory, "gcc", tools)?.args([
             "-O2",
             "-DSAFETY",
             "-DNOREDUCE",
@@ -127,10 +127,10 @@ fn models() -> PathBuf {
     workspace::root().join("tests/model")
 }
 
-fn at(directory: &Path, program: &str) -> Command {
-    let mut command = Command::new(program);
-    command.current_dir(directory);
-    command
+fn at(directory: &Path, program: &str, tools: &Tools) -> Result<Command> {
+    let mut command = tools.command(program)?;
+    tools.equip(&mut command).current_dir(directory);
+    Ok(command)
 }
 
 /// What its program says in the end. A search that was cut short has found nothing out, unless it found a fault.

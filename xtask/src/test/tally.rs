@@ -89,6 +89,10 @@ impl Tally {
         &self.skipped
     }
 
+    pub fn has_failed(&self) -> bool {
+        self.failed > 0
+    }
+
     /// Something ran, and nothing failed.
     pub fn is_good(&self) -> bool {
         self.failed == 0 && self.passed > 0

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 
 use super::kernel::Kernel;
 use super::machine;
+use crate::tools::Tools;
 
 /// What runs a guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(6);
 
 impl Accelerator {
     /// Tries KVM by letting it begin to boot a kernel.
-    pub fn find(kernel: &Kernel, directory: &Path) -> Result<Self> {
+    pub fn find(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Self> {
         let may = File::options().read(true).write(true).open("/dev/kvm").is_ok();
-        Ok(if may && speaks(kernel, &directory.join("kvm.log"))? { Self::Kvm } else { Self::Tcg })
+        Ok(if may && speaks(kernel, tools, &directory.join("kvm.log"))? { Self::Kvm } else { Self::Tcg })
     }
 
     /// For QEMU.
@@ -50,9 +51,9 @@ impl fmt::Display for Accelerator {
     }
 }
 
-fn speaks(kernel: &Kernel, log: &Path) -> Result<bool> {
+fn speaks(kernel: &Kernel, tools: &Tools, log: &Path) -> Result<bool> {
     fs::write(log, "").with_context(|| format!("cannot write {}", log.display()))?;
-    let mut qemu = machine::qemu(kernel, Accelerator::Kvm);
+    let mut qemu = machine::qemu(&tools.file(machine::QEMU)?, kernel, Accelerator::Kvm);
     let qemu = qemu.arg("-serial").arg(format!("file:{}", log.display()));
     let qemu = qemu.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut qemu = qemu.spawn().context("cannot start qemu-system-x86_64")?;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use xtask::{process, workspace};
+use bpf_build::{process, workspace};
 
 use super::in_guest;
 use super::kernel::Kernel;
 use super::programs::Program;
+use crate::tools::{Place, Tools};
 
 /// In the order in which they must be loaded.
 const MODULES: [&str; 16] = [
@@ -36,14 +37,20 @@ const MODULES: [&str; 16] = [
 const TOOLS: [&str; 6] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "timeout"];
 
 /// Builds one for `kernel` that does what `plan` says, beside a new directory `top`.
-pub fn build(top: PathBuf, kernel: &Kernel, programs: &[Program], plan: &str) -> Result<PathBuf> {
-    let tree = Tree { top };
+pub fn build(
+    top: PathBuf,
+    kernel: &Kernel,
+    programs: &[Program],
+    tools: &Tools,
+    plan: &str,
+) -> Result<PathBuf> {
+    let tree = Tree { top, tools };
     tree.clear()?;
     tree.copy(&workspace::root().join("tests/vm/init.sh"), Path::new("init"))?;
     tree.write(Path::new("plan"), plan)?;
-    tree.copy(&found("busybox")?, Path::new("bin/busybox"))?;
+    tree.copy(tools.place("busybox")?.file(), Path::new("bin/busybox"))?;
     programs.iter().try_for_each(|program| tree.copy(&program.file, &in_guest(&program.name)))?;
-    TOOLS.iter().try_for_each(|tool| tree.copy_tool(&found(tool)?))?;
+    TOOLS.iter().try_for_each(|tool| tree.copy_tool(tool, tools.place(tool)?))?;
     for (number, name) in MODULES.iter().enumerate() {
         if let Some(module) = kernel.module(name)? {
             tree.unpack_module(&module, &format!("modules/{number:02}-{name}.ko"))?;
@@ -52,16 +59,13 @@ pub fn build(top: PathBuf, kernel: &Kernel, programs: &[Program], plan: &str) ->
     tree.pack()
 }
 
-fn found(program: &str) -> Result<PathBuf> {
-    process::find(program).with_context(|| format!("there is no program {program}"))
-}
-
 /// What will be the initrd, laid out in a directory.
-struct Tree {
+struct Tree<'a> {
     top: PathBuf,
+    tools: &'a Tools,
 }
 
-impl Tree {
+impl Tree<'_> {
     fn clear(&self) -> Result<()> {
         let cleared = if self.top.exists() { fs::remove_dir_all(&self.top) } else { Ok(()) };
         cleared
@@ -80,13 +84,10 @@ impl Tree {
         fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))
     }
 
-    /// A tool of this machine's, with the libraries that it names.
-    fn copy_tool(&self, tool: &Path) -> Result<()> {
-        let name = tool.file_name().context("a tool has a name")?;
-        self.copy(tool, &Path::new("usr/bin").join(name))?;
-        let needed = process::output(Command::new("ldd").arg(tool))?;
-        let libraries = needed.split_whitespace().filter(|word| word.starts_with('/')).map(Path::new);
-        libraries.into_iter().try_for_each(|library| self.copy(library, library.strip_prefix("/")?))
+    /// A tool, with the libraries that it names.
+    fn copy_tool(&self, name: &str, tool: &Place) -> Result<()> {
+        self.copy(tool.file(), &Path::new("usr/bin").join(name))?;
+        tool.libraries()?.iter().try_for_each(|(library, place)| self.copy(library, place))
     }
 
     fn unpack_module(&self, module: &Path, to: &str) -> Result<()> {
@@ -94,7 +95,9 @@ impl Tree {
             return self.copy(module, Path::new(to));
         }
         let unpacked = File::create(self.make_place(Path::new(to))?).context("cannot write a module")?;
-        process::run(Command::new("xz").args(["--decompress", "--stdout"]).arg(module).stdout(unpacked))
+        process::run(
+            self.tools.command("xz")?.args(["--decompress", "--stdout"]).arg(module).stdout(unpacked),
+        )
     }
 
     fn make_place(&self, inside: &Path) -> Result<PathBuf> {
@@ -108,7 +111,9 @@ impl Tree {
         let file = self.top.with_extension("initrd");
         let packed = File::create(&file).with_context(|| format!("cannot write {}", file.display()))?;
         let mut pack = Command::new("sh");
-        pack.args(["-c", "find . | busybox cpio -o -H newc"])
+        self.tools
+            .equip(&mut pack)
+            .args(["-c", "find . | busybox cpio -o -H newc"])
             .current_dir(&self.top)
             .stdout(packed)
             .stderr(Stdio::null());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use xtask::{debian, process};
+use bpf_build::{debian, process};
 
 /// The smallest of Debian's kernels, made for virtual machines, and the one for everything.
 const FLAVOURS: [(&str, &str); 2] = [("", "-cloud-amd64"), ("-generic", "-amd64")];

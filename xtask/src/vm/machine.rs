@@ -9,13 +9,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use xtask::process;
+use bpf_build::process;
 
 use super::accelerator::Accelerator;
 use super::guest::Line;
 use super::kernel::Kernel;
 use super::log;
 use crate::results::Report;
+
+/// The program, by its name.
+pub const QEMU: &str = "qemu-system-x86_64";
 
 /// Enough for a million addresses, the tables they grow through, and the initrd.
 const MEMORY: &str = "2048";
@@ -25,6 +28,8 @@ const COMMAND_LINE: &str = "console=ttyS0 oops=panic panic=-1 softlockup_panic=1
 
 /// A kernel with an initrd, ready to report.
 pub struct Machine<'a> {
+    /// What runs it.
+    pub qemu: PathBuf,
     pub kernel: &'a Kernel,
     pub initrd: PathBuf,
     pub accelerator: Accelerator,
@@ -66,7 +71,7 @@ impl Machine<'_> {
 
     /// QEMU without a serial line, a card or a disk.
     pub fn bare(&self) -> Command {
-        let mut qemu = qemu(self.kernel, self.accelerator);
+        let mut qemu = qemu(&self.qemu, self.kernel, self.accelerator);
         qemu.arg("-initrd").arg(&self.initrd);
         qemu
     }
@@ -85,8 +90,8 @@ pub fn look_into(log: &Path, went_wrong: bool, report: &mut Report) -> Result<()
 }
 
 /// QEMU with this kernel.
-pub fn qemu(kernel: &Kernel, accelerator: Accelerator) -> Command {
-    let mut qemu = Command::new("qemu-system-x86_64");
+pub fn qemu(program: &Path, kernel: &Kernel, accelerator: Accelerator) -> Command {
+    let mut qemu = Command::new(program);
     qemu.args([
         "-nodefaults",
         "-no-user-config",

@@ -27,6 +27,7 @@ use kernel::Kernel;
 use ring::Ring;
 
 use crate::results::{Report, Results};
+use crate::tools::Missing;
 
 /// The kernels that filterd is tested on: the oldest it runs on, the newest that Debian 12 offers, and that one again
 /// as machines of metal run it.
@@ -34,6 +35,9 @@ const TESTED: [&str; 3] = ["6.1", "6.12", "6.12-generic"];
 
 /// Some three times what the longest boot takes on a processor that is emulated.
 const LIMIT: u64 = 1200;
+
+/// What is told where no kernel could be booted.
+const STAGE: &str = "virtual machines";
 
 /// The stories of the network ring in which kernels could differ, rather than what filterd alone decides.
 const CHOICE: [&str; 13] = [
@@ -102,7 +106,7 @@ impl Vm {
             return self.shell();
         }
         let mut results = Results::default();
-        self.test(&mut results)?;
+        self.test_all(&mut results);
         Ok(results.tell())
     }
 
@@ -112,21 +116,31 @@ impl Vm {
     }
 
     /// The same, but a kernel that apt does not offer is skipped: other distributions have others.
-    pub fn test_where_it_can(mut self, results: &mut Results) -> Result<()> {
+    pub fn test_where_it_can(mut self, results: &mut Results) {
         let named = self.series().into_iter().map(ToOwned::to_owned);
         let (offered, missing): (Vec<_>, Vec<_>) = named.partition(|series| kernel::is_offered(series));
         missing.iter().for_each(|series| results.skip(format!("Linux {series}: apt does not offer it")));
         self.kernels = offered;
-        if self.kernels.is_empty() { Ok(()) } else { self.test(results) }
+        if !self.kernels.is_empty() {
+            self.test_all(results);
+        }
     }
 
-    /// Boots all kernels, and notes what became of each test.
-    pub fn test(&self, results: &mut Results) -> Result<()> {
-        let bench = Bench::prepare(&self.rings(), &self.series())?;
-        let tests = bench.kernels.iter().map(|kernel| || self.test_on(kernel, &bench));
-        for report in side_by_side::all(self.jobs(), tests.collect()) {
-            results.add(report?);
+    /// Boots all kernels, and notes what became of each test, or why there was none.
+    fn test_all(&self, results: &mut Results) {
+        let Err(error) = self.test(results) else { return };
+        let mut report = Report::new(self.series().join(", "));
+        match error.downcast::<Missing>() {
+            Ok(missing) => report.lack(STAGE, &missing),
+            Err(error) => report.fail(STAGE, &error),
         }
+        results.add(report);
+    }
+
+    fn test(&self, results: &mut Results) -> Result<()> {
+        let bench = Bench::prepare(&self.rings(), &self.series())?;
+        let tests = bench.kernels.iter().map(|kernel| || self.report_on(kernel, &bench));
+        side_by_side::all(self.jobs(), tests.collect()).into_iter().for_each(|report| results.add(report));
         Ok(())
     }
 
@@ -135,19 +149,37 @@ impl Vm {
         self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
     }
 
-    fn test_on(&self, kernel: &Kernel, bench: &Bench) -> Result<Report> {
+    fn report_on(&self, kernel: &Kernel, bench: &Bench) -> Report {
         println!("\n== Linux {} ({})", kernel.release, bench.accelerator);
-        let limit = Duration::from_secs(self.limit);
         let mut report = Report::new(format!("Linux {}", kernel.series)).labelled(&kernel.series);
+        let tested = self.test_on(kernel, bench, &mut report);
+        tested.unwrap_or_else(|error| report.fail(STAGE, &error));
+        report
+    }
+
+    fn test_on(&self, kernel: &Kernel, bench: &Bench, report: &mut Report) -> Result<()> {
+        let limit = Duration::from_secs(self.limit);
         let plan = self.plan(&kernel.series);
         if !plan.is_empty() {
-            bench.machine(kernel, "rings", &plan)?.run(limit, &mut report)?;
+            bench.machine(kernel, "rings", &plan)?.run(limit, report)?;
         }
         if self.rings().contains(&Ring::Guest) {
-            let machine = bench.machine(kernel, "guests", outside::PLAN)?;
-            outside::run(bench.program(Ring::Guest), &self.filter, &machine, limit, &mut report)?;
+            self.test_outside(kernel, bench, report)?;
         }
-        Ok(report)
+        Ok(())
+    }
+
+    fn test_outside(&self, kernel: &Kernel, bench: &Bench, report: &mut Report) -> Result<()> {
+        let tools = match bench.outside() {
+            Ok(tools) => tools,
+            Err(missing) => {
+                report.lack(Ring::Guest.program(), &missing);
+                return Ok(());
+            }
+        };
+        let (limit, stories) = (Duration::from_secs(self.limit), bench.program(Ring::Guest));
+        let machine = bench.machine(kernel, "guests", outside::PLAN)?;
+        outside::run(stories, &self.filter, &machine, &tools, limit, report)
     }
 
     fn series(&self) -> Vec<&str> {

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use super::machine::{self, Machine};
 use super::programs::Program;
 use crate::results::Report;
+use crate::tools::Tools;
 
 /// What the guests do: what they are told.
 pub const PLAN: &str = "console\n";
@@ -20,6 +21,7 @@ pub fn run(
     stories: &Program,
     filter: &[OsString],
     machine: &Machine<'_>,
+    tools: &Tools,
     limit: Duration,
     report: &mut Report,
 ) -> Result<()> {
@@ -27,7 +29,7 @@ pub fn run(
     let cleared = if logs.exists() { fs::remove_dir_all(&logs) } else { Ok(()) };
     cleared.and_then(|()| fs::create_dir_all(&logs)).context("cannot make a place for logs")?;
     report.begin(&stories.name);
-    let succeeded = tell(command(stories, machine, &logs).args(filter), limit, report)?;
+    let succeeded = tell(tools.equip(&mut command(stories, machine, &logs)).args(filter), limit, report)?;
     report.end(succeeded);
     // A story that fails shows the log of its own guest.
     logs_in(&logs)?.iter().try_for_each(|log| machine::look_into(log, false, report))

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
-use xtask::{ebpf, process, toolchain, workspace};
+use bpf_build::{ebpf, process, toolchain, workspace};
 
 use super::ring::Ring;
 

@@ -5,6 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use filter_common::stash;
+use filter_common::width::Width;
+
 use super::Instruction;
 
 /// What a number was calculated from: any of these bits.
@@ -13,16 +16,17 @@ const NOTHING: Origin = 0;
 const MULTIPLIER: Origin = 1;
 const ANYTHING_ELSE: Origin = 2;
 
-/// Those of `filter_common::width::Width::spread`, for 64 and for 32 bits.
-const MULTIPLIERS: [i64; 2] = [0x9E37_79B9_7F4A_7C15_u64 as i64, 0x9E37_79B9_u32 as i32 as i64];
+/// Those that spread second homes, for 64 and for 32 bits: what spreads 1 is the factor itself.
+const MULTIPLIERS: [i64; 2] =
+    [Width::new(64).spread(1) as i64, Width::new(32).spread(1) as u32 as i32 as i64];
 
 /// The maps whose words change under running readers, and the bytes of the stashes that they begin with. The first has
 /// neither homes nor a stash.
 const MAPS: [(&str, i64); 3] = [("NETWORKS", 0), ("ADDRESSES", STASH), ("SIX", 2 * STASH)];
 const WITHOUT_ORDER: usize = 0;
 
-/// The bytes of `filter_common::stash::WORDS`.
-const STASH: i64 = 8 * (8 + 512 * 8);
+/// The bytes of a stash.
+const STASH: i64 = 8 * stash::WORDS as i64;
 
 /// What lies at a place, in the order in which it must be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -13,7 +13,9 @@ const MARKS: [&str; 2] = ["CACHEDIR.TAG", ".rustc_info.json"];
 pub fn root() -> PathBuf {
     // Cargo tells this to what it runs; what was compiled in may be a tree that has moved since.
     let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&package).parent().expect("every package lies in the work tree").to_owned()
+    let mut above = Path::new(&package).ancestors();
+    let root = above.find(|directory| directory.join("Cargo.lock").exists());
+    root.expect("every package lies in the work tree").to_owned()
 }
 
 /// The cargo that started us, in the work tree.
@@ -36,6 +38,13 @@ pub fn daemon(profile: &str) -> Result<PathBuf> {
     let program = this_program()?;
     let profiles = program.ancestors().nth(2).context("this program lies in no build directory")?;
     Ok(profiles.join(profile).join("filterd"))
+}
+
+/// Where this user keeps what takes long to fetch or to build, beside all work trees.
+pub fn cache() -> Option<PathBuf> {
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| Some(env::home_dir()?.join(".cache")))?;
+    Some(cache.join("filterd"))
 }
 
 fn this_program() -> Result<PathBuf> {

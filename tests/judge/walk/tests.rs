@@ -39,6 +39,12 @@ fn about(parts: &[Vec<Instruction>]) -> Vec<String> {
     complaints.into_iter().filter(|complaint| !complaint.ends_with("never loaded")).collect()
 }
 
+/// The multiplications are found by these numbers: both are what compilers have been seen to write.
+#[test]
+fn the_multipliers_are_those_of_the_golden_ratio() {
+    assert_eq!(MULTIPLIERS, [0x9E37_79B9_7F4A_7C15_u64 as i64, 0x9E37_79B9_u32 as i32 as i64]);
+}
+
 #[test]
 fn one_load_of_each_word_is_as_it_must_be() {
     assert!(about(&[point(8), load(0x79), point(9), load(0x79)]).is_empty());

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::Compiler;
-use crate::{debian, process};
+use crate::{debian, process, workspace};
 
 /// The one that we build.
 const VERSION: &str = "0.13.0";
@@ -95,9 +95,7 @@ fn own(llvm: u32) -> Option<PathBuf> {
 
 /// A place of each user's own, and of each version's: nothing there is ever replaced by something else.
 fn directory(llvm: u32) -> Option<PathBuf> {
-    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = cache.or_else(|| Some(env::home_dir()?.join(".cache")))?;
-    Some(cache.join("filterd/toolchain").join(format!("bpf-linker-{VERSION}-llvm-{llvm}")))
+    Some(workspace::cache()?.join("toolchain").join(format!("bpf-linker-{VERSION}-llvm-{llvm}")))
 }
 
 fn users() -> Option<PathBuf> {

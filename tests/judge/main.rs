@@ -1,0 +1,36 @@
+//! How the judge reads words that the daemon changes meanwhile, in the object as the compiler left it. Needs no root.
+//!
+//! Each word is read by one load of 64 bits, on every way through the program, and what is loaded is kept: no bucket is
+//! read in two parts or twice. First homes come before second ones, then the stash's hot word, then its ways:
+//! entries that move on at once rely on that (ARCHITECTURE.md, "Moving under running readers").
+
+mod instruction;
+mod walk;
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+
+use instruction::Instruction;
+
+/// Names the object; without it, the one that lies where filter-daemon's build script has it built.
+const OBJECT: &str = "FILTERD_JUDGE_OBJECT";
+
+#[test]
+fn the_judge_loads_words_as_it_must() {
+    let object = object();
+    let bytes = fs::read(&object).unwrap_or_else(|error| panic!("cannot read {}: {error}", object.display()));
+    let program = Instruction::all(&bytes).expect("the compiler made an object with one XDP program");
+    let complaints = walk::complaints(&program);
+    assert!(complaints.is_empty(), "{}:\n{}", object.display(), complaints.join("\n"));
+}
+
+fn object() -> PathBuf {
+    env::var_os(OBJECT).map_or_else(built, PathBuf::from)
+}
+
+fn built() -> PathBuf {
+    let test = env::current_exe().expect("a running test has a file");
+    let mut above = test.ancestors().map(|directory| directory.join("ebpf/bpfel-unknown-none/release/judge"));
+    above.find(|object| object.exists()).expect("build it first: cargo build -p filter-daemon")
+}

@@ -1,0 +1,84 @@
+//! A package of Debian's with everything that it depends on: fetched and unpacked into a directory, not installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use bpf_build::{debian, process};
+
+/// Unpacks it to `root`, in the place of what is there.
+pub fn unpack(package: &str, root: &Path) -> Result<()> {
+    ensure!(
+        debian::is_here(),
+        "this machine has no apt-get\n       try its own package that compares to Debian's {package}"
+    );
+    eprintln!("{package} is fetched to {}: nothing is installed", root.display());
+    let part = root.with_extension(format!("{}.part", std::process::id()));
+    let unpacked = unpack_to(package, &part).and_then(|()| replace(root, &part));
+    let _ = fs::remove_dir_all(&part);
+    unpacked.with_context(|| format!("cannot fetch the package {package}"))
+}
+
+fn unpack_to(package: &str, part: &Path) -> Result<()> {
+    let (archives, root) = (part.join("archives"), part.join("root"));
+    fs::create_dir_all(archives.join("partial"))
+        .and_then(|()| fs::create_dir(&root))
+        .context("cannot write there")?;
+    fetch(package, part)?;
+    let archives = archives_in(&archives)?;
+    ensure!(!archives.is_empty(), "apt-get left no package");
+    for archive in archives {
+        process::run_quietly(Command::new("dpkg").arg("-x").arg(archive).arg(&root))?;
+    }
+    Ok(())
+}
+
+/// What apt knows may be old, or nothing: then it is asked to look again.
+fn fetch(package: &str, cache: &Path) -> Result<()> {
+    process::run_quietly(&mut download(package, cache)).or_else(|_| {
+        debian::refresh();
+        process::run_quietly(&mut download(package, cache))
+    })
+}
+
+/// As if nothing were installed: then nothing that comes is in the way of what is here, and everything needed comes.
+fn download(package: &str, cache: &Path) -> Command {
+    let mut apt = Command::new("apt-get");
+    apt.args(["install", "--download-only", "--yes", "--quiet", "--no-install-recommends"]);
+    apt.args(["--option", "Dir::State::status=/dev/null", "--option", "Debug::NoLocking=true"]);
+    // The packages go where apt's own user may not write.
+    apt.args(["--option", "APT::Sandbox::User=root"]);
+    apt.arg("--option").arg(format!("Dir::Cache={}", cache.display())).arg(package);
+    apt
+}
+
+fn archives_in(directory: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(directory).context("cannot list the packages")?;
+    let files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    Ok(files.into_iter().filter(|file| file.extension().is_some_and(|ending| ending == "deb")).collect())
+}
+
+/// At once: nobody sees half a package.
+fn replace(root: &Path, part: &Path) -> Result<()> {
+    if root.exists() {
+        fs::remove_dir_all(root).with_context(|| format!("cannot remove {}", root.display()))?;
+    }
+    match fs::rename(part.join("root"), root) {
+        Err(error) if !root.exists() => bail!("cannot make {}: {error}", root.display()),
+        // It is there: ours, or that of somebody who was faster.
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_installed_stands_in_the_way() {
+        let line = process::line(&download("spin", Path::new("/c")));
+        assert!(line.contains("status=/dev/null") && line.ends_with("Dir::Cache=/c spin"), "{line}");
+        assert!(line.contains("--download-only"), "{line}");
+    }
+}
