@@ -4,15 +4,16 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::change::{self, Outcome};
-use super::console::Console;
-use super::figure::{count, counted};
-use super::moment;
-use super::trouble::Trouble;
-use super::ttl::Ttl;
-use crate::control::request;
-use crate::control::strings::Strings;
-use crate::control::wire::{self, Request};
+use super::ask::change::{self, Outcome};
+use super::ask::trouble::Trouble;
+use super::ask::ttl::Ttl;
+use super::render::console::Console;
+use super::render::figure::{count, counted};
+use super::render::moment;
+use crate::config::ListName;
+use crate::control::wire::strings::Strings;
+use crate::control::wire::words;
+use crate::control::wire::{self, Changed};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -31,10 +32,10 @@ pub struct Add {
     #[arg(long, value_name = "TIME")]
     ttl: Option<Ttl>,
     /// The live list they go to
-    #[arg(long, value_name = "NAME", value_parser = request::list_name)]
-    list: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    list: Option<ListName>,
     /// Why, for whoever asks later
-    #[arg(long, value_name = "TEXT", value_parser = request::note)]
+    #[arg(long, value_name = "TEXT", value_parser = words::note)]
     note: Option<String>,
     /// Exit with 4 if nothing changed
     #[arg(long)]
@@ -44,17 +45,17 @@ pub struct Add {
 impl Add {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
-        console.answer(&outcome, |outcome| self.told(outcome))?;
+        console.answer(&outcome, |outcome| self.render(outcome))?;
         Ok(outcome.exit(self.strict))
     }
 
-    fn request(&self, targets: Strings) -> Request {
+    fn request(&self, targets: Strings) -> wire::Add {
         let ttl = self.ttl.map(Ttl::as_secs);
-        Request::Add(wire::Add { targets, list: self.list.clone(), ttl, note: self.note.clone() })
+        wire::Add { targets, list: self.list.as_ref().map(ToString::to_string), ttl, note: self.note.clone() }
     }
 
-    fn told(&self, outcome: &Outcome) -> String {
-        let wire::Changed { named, changed, entered, .. } = outcome.changed;
+    fn render(&self, outcome: &Outcome) -> String {
+        let Changed { named, changed, entered, .. } = outcome.changed;
         match (&self.targets[..], named, changed, entered) {
             (_, 0, ..) => String::new(),
             ([word], 1, 0, _) if word != "-" => format!("{word} is already blocked"),
@@ -93,8 +94,8 @@ mod tests {
             note: None,
             strict: false,
         };
-        let changed = wire::Changed { named, changed, entered, ..wire::Changed::default() };
-        add.told(&Outcome { changed, rejected: 0 })
+        let changed = Changed { named, changed, entered, ..Changed::default() };
+        add.render(&Outcome { changed, rejected: 0 })
     }
 
     #[test]

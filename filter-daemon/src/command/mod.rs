@@ -1,24 +1,17 @@
 //! The commands, one file each: its arguments, what it asks the daemon, and what it prints.
 
 mod add;
-mod batch;
-mod change;
+mod ask;
 mod check;
-mod console;
-mod figure;
 mod flush;
-mod input;
 mod list;
-mod moment;
 mod ping;
-mod progress;
 mod reload;
 mod remove;
+pub mod render;
 mod stats;
 mod status;
 mod test;
-mod trouble;
-mod ttl;
 
 use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
 use std::path::Path;
@@ -28,7 +21,7 @@ use clap::Subcommand;
 
 use crate::cli::{Client, Everywhere, With};
 use crate::exit::Exit;
-use console::Console;
+use render::console::{self, Console};
 
 /// What can be asked of filterd. The arguments of the one that was typed are in its file; those of the others are never
 /// built, which halves what a short command takes.

@@ -4,13 +4,15 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::change::{self, Outcome};
-use super::console::Console;
-use super::figure::{count, counted};
-use super::trouble::Trouble;
-use crate::control::request;
-use crate::control::strings::Strings;
-use crate::control::wire::{self, Changed, Held, Request};
+use super::ask::change::{self, Outcome};
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{count, counted};
+use crate::config::ListName;
+use crate::control::wire::remove::Held;
+use crate::control::wire::strings::Strings;
+use crate::control::wire::words;
+use crate::control::wire::{self, Changed};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -24,8 +26,8 @@ pub struct Remove {
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
     /// Only out of this live list
-    #[arg(long, value_name = "NAME", value_parser = request::list_name)]
-    list: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    list: Option<ListName>,
     /// Exit with 4 if nothing changed
     #[arg(long)]
     strict: bool,
@@ -45,16 +47,16 @@ impl Remove {
             console.answer(&outcome, |_| String::new())?;
             console.note(&format!("nothing removed: {}\n{HOW_TO_LET_GO}", held(&outcome.changed)));
         } else {
-            console.answer(&outcome, |outcome| self.told(outcome))?;
+            console.answer(&outcome, |outcome| self.render(outcome))?;
         }
         Ok(outcome.exit(self.strict))
     }
 
-    fn request(&self, targets: Strings) -> Request {
-        Request::Remove(wire::Remove { targets, list: self.list.clone() })
+    fn request(&self, targets: Strings) -> wire::Remove {
+        wire::Remove { targets, list: self.list.as_ref().map(ToString::to_string) }
     }
 
-    fn told(&self, outcome: &Outcome) -> String {
+    fn render(&self, outcome: &Outcome) -> String {
         let Changed { named, changed, left, .. } = outcome.changed;
         let held = held(&outcome.changed);
         match (&self.targets[..], named, changed, left) {
@@ -80,7 +82,7 @@ impl Remove {
 
 /// Who keeps what blocked, one a line.
 fn held(changed: &Changed) -> String {
-    let one = |Held { target, lists }: &Held| {
+    let one = |Held { target, lists, .. }: &Held| {
         let names: Vec<_> = lists.iter().map(|name| format!("`{name}`")).collect();
         match &names[..] {
             [name] => format!("{target} is still blocked: list {name} wants it"),
@@ -100,10 +102,11 @@ mod tests {
 
     fn told(words: &[&str], list: Option<&str>, [named, changed, left]: [u64; 3], by: &[&str]) -> String {
         let targets = words.iter().map(ToString::to_string).collect();
-        let remove = Remove { targets, list: list.map(str::to_owned), strict: false };
+        let remove = Remove { targets, list: list.map(|name| name.parse().unwrap()), strict: false };
         let lists: Vec<_> = by.iter().map(ToString::to_string).collect();
-        let held = if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists }] };
-        remove.told(&Outcome { changed: Changed { named, changed, left, held, entered: 0 }, rejected: 0 })
+        let held =
+            if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists, by: vec![] }] };
+        remove.render(&Outcome { changed: Changed { named, changed, left, held, entered: 0 }, rejected: 0 })
     }
 
     #[test]

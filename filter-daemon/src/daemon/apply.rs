@@ -8,7 +8,7 @@ use super::error::DaemonError;
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
 use crate::blocklist::{Claim, Effects, Kind, ListId, Targets, Timestamp};
-use crate::control::wire::Reloaded;
+use crate::control::wire::reload::Reply as Reloaded;
 use crate::source::ListFile;
 
 /// The list that holds the configuration's own `block:`.

@@ -12,7 +12,7 @@ use super::owner::{Answer, Owner};
 use super::serve::DEFAULT_LIST;
 use crate::blocklist::{Blocklist, Kind, Record, Timestamp};
 use crate::config::Config;
-use crate::control::wire::{self, Failure};
+use crate::control::wire::{Changed, Failure};
 use crate::journal::{Found, Journal, NotWritten};
 
 /// Targets carried forward between two requests: a few milliseconds' worth.
@@ -92,7 +92,11 @@ fn targets_of(blocklist: &Blocklist) -> u64 {
 
 impl Owner {
     /// Answers, when what was changed for it is on disk.
-    pub(super) fn answer_when_written(&mut self, answered: Result<wire::Reply, Failure>, answer: Answer) {
+    pub(super) fn answer_when_written(
+        &mut self,
+        answered: Result<Changed, Failure>,
+        answer: Answer<Changed>,
+    ) {
         let changes = std::mem::take(&mut self.unsaved);
         if changes.is_empty() {
             // A client that has gone meanwhile is told nothing, here and below.

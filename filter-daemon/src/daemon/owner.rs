@@ -19,14 +19,15 @@ use super::shrink::Roominess;
 use crate::blocklist::{Blocklist, Effects, Record, Timestamp};
 use crate::cli::Run;
 use crate::config::{Config, ConfigError, OnExit};
-use crate::control::{Call, Request, wire};
+use crate::control::wire::{self, add, reload as reloading};
+use crate::control::{Asked, Call};
 use crate::exit::Exit;
 use crate::journal::{Journal, NotWritten};
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError, Needs, grace};
 
 /// How a client learns what became of its request.
-pub(super) type Answer = oneshot::Sender<Result<wire::Reply, wire::Failure>>;
+pub(super) type Answer<R> = oneshot::Sender<Result<R, wire::Failure>>;
 
 /// Everything that changes.
 pub struct Owner {
@@ -63,8 +64,8 @@ pub struct Owner {
 struct Reloading {
     began: Instant,
     loading: JoinHandle<Result<Loaded, ConfigError>>,
-    waiting: Vec<Answer>,
-    again: Option<Vec<Answer>>,
+    waiting: Vec<Answer<reloading::Reply>>,
+    again: Option<Vec<Answer<reloading::Reply>>>,
 }
 
 /// How often a larger table in the making is asked whether it is done.
@@ -165,16 +166,15 @@ impl Owner {
     pub async fn work(&mut self, signals: &mut Signals) {
         loop {
             match self.next_event(signals).await {
-                Event::Call(Call { request: Request::Reload, reply }) => self.begin_reload(vec![reply]),
-                Event::Call(call @ Call { request: Request::HandOver, .. }) => {
-                    self.answer(call);
+                Event::Call(call @ Call::HandOver(_)) => {
+                    self.serve(call);
                     // The answer must get out before we do.
                     tokio::task::yield_now().await;
                     return;
                 }
-                Event::Call(call) if self.must_wait(&call.request) => self.deferred.push_back(call),
+                Event::Call(call) if self.must_wait(&call) => self.deferred.push_back(call),
                 Event::Call(call) => {
-                    self.answer(call);
+                    self.serve(call);
                     // Out with the answer, before what nobody waits for.
                     tokio::task::yield_now().await;
                 }
@@ -197,15 +197,10 @@ impl Owner {
         }
     }
 
-    fn answer(&mut self, call: Call) {
-        let answered = self.serve(call.request);
-        self.answer_when_written(answered, call.reply);
-    }
-
     /// Must this addition wait, because many entries are on the move, or for a larger table? Small ones never do.
-    fn must_wait(&mut self, request: &Request) -> bool {
+    fn must_wait(&mut self, call: &Call) -> bool {
         const SMALL: usize = 64;
-        let Request::Add { targets, .. } = request else { return false };
+        let Call::Add(Asked { request: add::Request { targets, .. }, .. }) = call else { return false };
         if targets.len() <= SMALL {
             return false;
         }
@@ -220,11 +215,11 @@ impl Owner {
     /// Answers those who had to wait, as far as they no longer need to.
     fn catch_up(&mut self) {
         while let Some(call) = self.deferred.pop_front() {
-            if self.must_wait(&call.request) {
+            if self.must_wait(&call) {
                 self.deferred.push_front(call);
                 return;
             }
-            self.answer(call);
+            self.serve(call);
             self.settle();
         }
     }
@@ -290,7 +285,7 @@ impl Owner {
 
     /// Reads the configuration anew, away from this task. Whoever asks while another reload reads may have changed what
     /// that one has read already, and so gets a further one.
-    fn begin_reload(&mut self, answers: Vec<Answer>) {
+    pub(super) fn begin_reload(&mut self, answers: Vec<Answer<reloading::Reply>>) {
         if let Some(reloading) = &mut self.reloading {
             reloading.again.get_or_insert_default().extend(answers);
             return;
@@ -308,14 +303,13 @@ impl Owner {
         };
         match &result {
             Ok(reloaded) => super::report::log_reload(reloaded),
-            Err(failure) => error!("reload failed, everything stays as it was: {}", failure.message()),
+            Err(failure) => error!("reload failed, everything stays as it was: {}", failure.explanation()),
         }
-        let result = result.map(wire::Reply::Reloaded);
         reloading.waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
         reloading.again.into_iter().for_each(|answers| self.begin_reload(answers));
     }
 
-    async fn reload(&mut self, loaded: Loaded, began: Instant) -> Result<wire::Reloaded, wire::Failure> {
+    async fn reload(&mut self, loaded: Loaded, began: Instant) -> Result<reloading::Reply, wire::Failure> {
         let failed = |error: DaemonError| {
             let told = error.to_string().into();
             if Exit::from(&error) == Exit::Config {

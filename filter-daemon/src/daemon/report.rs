@@ -6,13 +6,13 @@ use tracing::{info, warn};
 use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::List;
-use crate::control::wire;
+use crate::control::wire::{self, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
 impl Owner {
     /// What the daemon is and how full its tables are.
-    pub fn status(&self) -> wire::Status {
-        wire::Status {
+    pub fn status(&self) -> status::Reply {
+        status::Reply {
             version: wire::VERSION,
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -25,9 +25,9 @@ impl Owner {
         }
     }
 
-    /// How many packets met which fate.
-    pub fn stats(&mut self) -> Result<wire::Stats, KernelError> {
-        let counted = self.filter.counters()?.into_iter().map(|(reason, packets)| wire::Counted {
+    /// What became of how many packets.
+    pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
+        let counted = self.filter.counters()?.into_iter().map(|(reason, packets)| stats::Counted {
             reason: reason.name().to_owned(),
             verdict: match reason.verdict() {
                 Verdict::Pass(_) => "pass".to_owned(),
@@ -35,7 +35,7 @@ impl Owner {
             },
             packets,
         });
-        Ok(wire::Stats { version: wire::VERSION, enforce: self.config.enforce, reasons: counted.collect() })
+        Ok(stats::Reply { version: wire::VERSION, enforce: self.config.enforce, reasons: counted.collect() })
     }
 
     /// One line for the log once everything is in place.
@@ -50,7 +50,7 @@ impl Owner {
         format!("{verb} packets from {targets} targets on {}", links.join(", "))
     }
 
-    fn tables(&self) -> Vec<wire::Table> {
+    fn tables(&self) -> Vec<status::Table> {
         let networks =
             self.blocklist.lengths4().filter(|(length, _)| *length <= 24).map(|(_, count)| count).sum();
         let networks =
@@ -62,8 +62,8 @@ impl Owner {
         ]
     }
 
-    fn list_status(&self, list: &List) -> wire::ListStatus {
-        wire::ListStatus {
+    fn list_status(&self, list: &List) -> status::ListStatus {
+        status::ListStatus {
             name: list.name.to_string(),
             kind: list.kind.name().to_owned(),
             targets: list.targets,
@@ -74,13 +74,13 @@ impl Owner {
 }
 
 /// Tells the log what a reload changed.
-pub fn log_reload(reloaded: &wire::Reloaded) {
+pub fn log_reload(reloaded: &reload::Reply) {
     reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
-    let wire::Reloaded { entered, left, unchanged, milliseconds, .. } = reloaded;
+    let reload::Reply { entered, left, unchanged, milliseconds, .. } = reloaded;
     info!("reloaded: +{entered} −{left}, {unchanged} lists unchanged, {milliseconds} ms");
 }
 
-fn table(name: &str, occupancy: Occupancy, certainty: &str) -> wire::Table {
+fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {
     let Occupancy { entries, capacity, bytes } = occupancy;
-    wire::Table { name: name.to_owned(), entries, capacity, bytes, certainty: certainty.to_owned() }
+    status::Table { name: name.to_owned(), entries, capacity, bytes, certainty: certainty.to_owned() }
 }

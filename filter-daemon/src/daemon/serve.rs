@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use filter_common::packet::Source;
 use filter_common::target::Target;
 use filter_common::verdict::Verdict;
+use tokio::sync::oneshot;
 
 use super::owner::Owner;
 use crate::blocklist::{Claim, Effects, Kind, List, ListId, Record, Targets, Timestamp, Wish};
-use crate::control::wire::{self, Failure, Reply};
-use crate::control::{Family, Request};
+use crate::config::ListName;
+use crate::control::wire::list::{self, Family};
+use crate::control::wire::remove::{self, Held};
+use crate::control::wire::{self, Asked, Call, Changed, Entry, Failure, add, flush, ping, test};
 use crate::kernel::KernelError;
+use crate::text::Explanation;
 
 /// The list of those who add without naming one.
 pub(super) const DEFAULT_LIST: &str = "manual";
@@ -21,38 +24,38 @@ pub(super) const DEFAULT_LIST: &str = "manual";
 /// How many targets that stay blocked are told by name.
 const MOST_HELD: usize = 100;
 
-type Answered = Result<Reply, Failure>;
-
 impl Owner {
     /// Carries a request out.
-    pub fn serve(&mut self, request: Request) -> Answered {
-        match request {
-            Request::Add { targets, list, ttl, note } => self.add(&targets, list, ttl, note),
-            Request::Remove { targets, list } => self.remove(&targets, list),
-            Request::Test { addresses } => {
-                Ok(Reply::Tested { tested: addresses.into_iter().map(|a| self.test(a)).collect() })
+    pub fn serve(&mut self, call: Call) {
+        match call {
+            Call::Add(Asked { request, reply }) => {
+                let answered = self.add(request);
+                self.answer_when_written(answered, reply);
             }
-            Request::List { list, family, after, most } => self.list_page(list, family, after, most),
-            Request::Flush { list } => self.flush(list),
-            Request::Status => Ok(Reply::Status(self.status())),
-            Request::Stats => self.stats().map(Reply::Stats).map_err(kernel_failed),
-            Request::Ping | Request::HandOver => {
-                Ok(Reply::Pong(wire::Pong { version: wire::VERSION, pid: std::process::id() }))
+            Call::Remove(Asked { request, reply }) => {
+                let answered = self.remove(request);
+                self.answer_when_written(answered, reply);
             }
-            Request::Reload => {
-                Err(Failure::InvalidRequest("a reload is answered when it has been read".into()))
+            Call::Flush(Asked { request, reply }) => {
+                let answered = self.flush(request);
+                self.answer_when_written(answered, reply);
             }
+            Call::Test(Asked { request, reply }) => {
+                let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
+                answer(reply, Ok(test::Reply { tested }));
+            }
+            Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
+            Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
+            Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
+            Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
+            Call::HandOver(Asked { reply, .. }) => answer(reply, Ok(pong())),
+            Call::Reload(Asked { reply, .. }) => self.begin_reload(vec![reply]),
         }
     }
 
-    fn add(
-        &mut self,
-        targets: &[Target],
-        list: Option<String>,
-        ttl: Option<Duration>,
-        note: Option<String>,
-    ) -> Answered {
-        let name = list.as_deref().unwrap_or(DEFAULT_LIST);
+    fn add(&mut self, request: add::Request) -> Result<Changed, Failure> {
+        let add::Request { targets, list, ttl, note } = request;
+        let name = list.as_ref().map_or(DEFAULT_LIST, ListName::as_str);
         let list = self.blocklist.lists_mut().get_or_make(name, Kind::Live);
         let list = list.map_err(|_| Failure::Refused("there are 65,536 lists already".into()))?;
         self.must_be_live(list)?;
@@ -73,11 +76,12 @@ impl Owner {
         let count = changed.len();
         let Claim { since, until, note, .. } = claim;
         self.unsaved.push(Record::Want { list: self.name_of(list), since, until, note, targets: changed });
-        Ok(Reply::Changed(summary(&targets, count, &effects)))
+        Ok(summary(&targets, count, &effects))
     }
 
-    fn remove(&mut self, targets: &[Target], list: Option<String>) -> Answered {
-        let only = list.map(|name| self.live_list(&name)).transpose()?;
+    fn remove(&mut self, request: remove::Request) -> Result<Changed, Failure> {
+        let remove::Request { targets, list } = request;
+        let only = list.map(|name| self.live_list(name.as_str())).transpose()?;
         let targets: Targets = targets.iter().copied().collect();
         let mut effects = Effects::default();
         let mut released = BTreeMap::<ListId, Targets>::new();
@@ -96,12 +100,12 @@ impl Owner {
         let may_be_held = effects.block.left.len() < targets.len() || self.blocklist.has_prefixes();
         let held = targets.iter().filter(|_| may_be_held).filter_map(|target| self.held(target));
         let held = held.take(MOST_HELD).collect();
-        Ok(Reply::Changed(wire::Changed { held, ..summary(&targets, changed, &effects) }))
+        Ok(Changed { held, ..summary(&targets, changed, &effects) })
     }
 
-    fn flush(&mut self, list: Option<String>) -> Answered {
-        let lists = match list {
-            Some(name) => vec![self.live_list(&name)?],
+    fn flush(&mut self, request: flush::Request) -> Result<Changed, Failure> {
+        let lists = match request.list {
+            Some(name) => vec![self.live_list(name.as_str())?],
             None => self
                 .blocklist
                 .lists()
@@ -118,11 +122,11 @@ impl Owner {
         }
         self.filter.apply(&effects, &self.blocklist).map_err(kernel_failed)?;
         let left = effects.block.left.len() as u64;
-        Ok(Reply::Changed(wire::Changed { named: held, changed: held, left, ..wire::Changed::default() }))
+        Ok(Changed { named: held, changed: held, left, ..Changed::default() })
     }
 
     /// Asks the very tables that packets meet; the blocklist only says why.
-    fn test(&self, address: IpAddr) -> wire::Tested {
+    fn test(&self, address: IpAddr) -> test::Tested {
         let source = match address {
             IpAddr::V4(address) => Source::V4(address.to_bits()),
             IpAddr::V6(address) => Source::V6(address.to_bits().into()),
@@ -132,27 +136,24 @@ impl Owner {
         if listed == because.is_empty() {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
-        wire::Tested { address: address.to_string(), dropped: listed && self.config.enforce, because }
+        test::Tested { address: address.to_string(), dropped: listed && self.config.enforce, because }
     }
 
-    fn list_page(
-        &self,
-        list: Option<String>,
-        family: Option<Family>,
-        after: Option<Target>,
-        most: usize,
-    ) -> Answered {
+    fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
+        let list::Request { list, family, after, most } = request;
         let only = match list {
-            Some(name) => Some(self.blocklist.lists().find(&name).ok_or_else(|| no_list(&name))?),
+            Some(name) => {
+                Some(self.blocklist.lists().find(name.as_str()).ok_or_else(|| no_list(name.as_str()))?)
+            }
             None => None,
         };
         let keep =
             |target: Target, list: ListId| only.is_none_or(|only| only == list) && is_of(target, family);
-        Ok(Reply::Listed { entries: self.blocklist.page(after, most, keep).into_iter().map(entry).collect() })
+        Ok(list::Reply { entries: self.blocklist.page(after, most, keep).into_iter().map(entry).collect() })
     }
 
     /// Who still wants `target`, or the prefix around it if it is one address.
-    fn held(&self, target: Target) -> Option<wire::Held> {
+    fn held(&self, target: Target) -> Option<Held> {
         let mut lists: Vec<String> = match single(target) {
             Some(address) => {
                 self.blocklist.covering(address).iter().map(|wish| wish.list.to_string()).collect()
@@ -166,7 +167,7 @@ impl Owner {
         };
         lists.sort();
         lists.dedup();
-        (!lists.is_empty()).then(|| wire::Held { target: target.to_string(), lists })
+        (!lists.is_empty()).then(|| Held { target: target.to_string(), lists, by: Vec::new() })
     }
 
     fn let_go_of(&mut self, targets: &Targets, list: ListId) {
@@ -196,14 +197,13 @@ impl Owner {
             return Ok(());
         }
         let name = &self.blocklist.lists().get(list).name;
-        let message =
-            format!("list {name} belongs to the configuration: change it there, then `filterd reload`");
-        Err(Failure::Refused(message.into()))
+        let message = format!("list {name} belongs to the configuration");
+        Err(Failure::Refused(Explanation::new(message, "change it there, then `filterd reload`")))
     }
 }
 
-fn summary(targets: &Targets, changed: usize, effects: &Effects) -> wire::Changed {
-    wire::Changed {
+fn summary(targets: &Targets, changed: usize, effects: &Effects) -> Changed {
+    Changed {
         named: targets.len() as u64,
         changed: changed as u64,
         entered: effects.block.entered.len() as u64,
@@ -212,8 +212,8 @@ fn summary(targets: &Targets, changed: usize, effects: &Effects) -> wire::Change
     }
 }
 
-fn entry(wish: Wish) -> wire::Entry {
-    wire::Entry {
+fn entry(wish: Wish) -> Entry {
+    Entry {
         target: wish.target.to_string(),
         list: wish.list.to_string(),
         since: wish.since.secs(),
@@ -238,10 +238,22 @@ fn single(target: Target) -> Option<IpAddr> {
 }
 
 fn no_list(name: &str) -> Failure {
-    Failure::Unparsable(format!("there is no list {name}\n`filterd status` names those there are").into())
+    Failure::Unparsable(Explanation::new(
+        format!("no such list: {name}"),
+        "`filterd status` names those there are",
+    ))
 }
 
 fn kernel_failed(error: KernelError) -> Failure {
     tracing::error!("{error}");
     Failure::Kernel(error.to_string().into())
+}
+
+fn pong() -> ping::Reply {
+    ping::Reply { version: wire::VERSION, pid: std::process::id() }
+}
+
+/// A client that has gone meanwhile is told nothing.
+fn answer<T>(reply: oneshot::Sender<Result<T, Failure>>, answered: Result<T, Failure>) {
+    _ = reply.send(answered);
 }

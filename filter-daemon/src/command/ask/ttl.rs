@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::control::request::LONGEST_TTL;
+use crate::control::wire::words::LONGEST_TTL;
 
 /// At least a second, at most ten years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
