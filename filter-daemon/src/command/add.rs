@@ -42,6 +42,9 @@ pub struct Add {
     strict: bool,
 }
 
+/// The list of those who add without naming one.
+const MANUAL: &str = "manual";
+
 impl Add {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
@@ -60,7 +63,7 @@ impl Add {
             (_, 0, ..) => String::new(),
             ([word], 1, 0, _) if word != "-" => format!("{word} is already blocked"),
             ([word], 1, _, 0) if word != "-" => {
-                format!("{word} is already blocked; its entry is brought up to date{}", self.length())
+                format!("{word} is already blocked; its entry in list `{}` {}", self.list(), self.fate())
             }
             ([word], 1, ..) if word != "-" => format!("blocked {word}{}", self.length()),
             (_, named, changed, entered) => {
@@ -69,11 +72,23 @@ impl Add {
                     (entered > 0).then(|| format!("{} newly blocked{}", count(entered), self.length())),
                 );
                 let renewed = changed.saturating_sub(entered);
-                parts.extend((renewed > 0).then(|| format!("{} brought up to date", count(renewed))));
+                parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
                 let same = named.saturating_sub(changed);
                 parts.extend((same > 0).then(|| format!("{} already blocked", count(same))));
                 format!("{}: {}", counted(named, "target"), parts.join(", "))
             }
+        }
+    }
+
+    fn list(&self) -> &str {
+        self.list.as_ref().map_or(MANUAL, ListName::as_str)
+    }
+
+    /// How long its entry stays.
+    fn fate(&self) -> String {
+        match self.ttl {
+            Some(ttl) => format!("expires in {}", moment::length(ttl.as_secs())),
+            None => "is permanent".to_owned(),
         }
     }
 
@@ -103,9 +118,9 @@ mod tests {
         assert_eq!(told(&["192.0.2.1"], None, [1, 1, 1]), "blocked 192.0.2.1");
         assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 1]), "blocked 192.0.2.1 for 2 h");
         assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0]), "192.0.2.1 is already blocked");
-        let renewed = "192.0.2.1 is already blocked; its entry is brought up to date for 2 h";
+        let renewed = "192.0.2.1 is already blocked; its entry in list `manual` expires in 2 h";
         assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
-        let many = "1,000 targets: 10 newly blocked, 5 brought up to date, 985 already blocked";
+        let many = "1,000 targets: 10 newly blocked, 5 updated, 985 already blocked";
         assert_eq!(told(&["-"], None, [1000, 15, 10]), many);
         assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
         assert_eq!(told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]), "2 targets: 2 newly blocked");

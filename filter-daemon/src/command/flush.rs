@@ -1,4 +1,4 @@
-//! `filterd flush`: lets go of everything that was added live.
+//! `filterd flush`: removes everything that was added live.
 
 use std::path::Path;
 
@@ -35,10 +35,10 @@ impl Flush {
 
 fn render(changed: &Changed) -> String {
     match (changed.changed, changed.changed.saturating_sub(changed.left)) {
-        (0, _) => "there was nothing to let go of".to_owned(),
+        (0, _) => "nothing to remove: nothing was added".to_owned(),
         (all, 0) => format!("unblocked {}", counted(all, "target")),
         (all, kept) => format!(
-            "let go of {}: {} unblocked, {} still blocked by other lists",
+            "removed {}: {} unblocked, {} still blocked by other lists",
             counted(all, "target"),
             count(changed.left),
             count(kept)
@@ -53,11 +53,11 @@ mod tests {
     #[test]
     fn the_answer_says_what_is_still_blocked() {
         let told = |changed, left| render(&Changed { named: changed, changed, left, ..Changed::default() });
-        assert_eq!(told(0, 0), "there was nothing to let go of");
+        assert_eq!(told(0, 0), "nothing to remove: nothing was added");
         assert_eq!(told(1, 1), "unblocked 1 target");
         assert_eq!(
             told(1200, 1000),
-            "let go of 1,200 targets: 1,000 unblocked, 200 still blocked by other lists"
+            "removed 1,200 targets: 1,000 unblocked, 200 still blocked by other lists"
         );
     }
 }

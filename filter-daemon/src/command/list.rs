@@ -90,6 +90,6 @@ mod tests {
             note: Some("x".into()),
         };
         let line = render(&entry, &Clock::standing(now));
-        assert_eq!(line, "203.0.113.7          # ssh, since 1 min ago, until 21:40 (in 12 min): x");
+        assert_eq!(line, "203.0.113.7          # ssh, since 1 min ago, expires 21:40 (in 12 min): x");
     }
 }

@@ -28,8 +28,8 @@ impl Reload {
 fn render(reloaded: &Reply) -> String {
     let unchanged = match reloaded.unchanged {
         0 => String::new(),
-        1 => "; 1 list is as it was".to_owned(),
-        lists => format!("; {} lists are as they were", count(lists)),
+        1 => "; 1 list unchanged".to_owned(),
+        lists => format!("; {} lists unchanged", count(lists)),
     };
     format!(
         "reloaded in {} ms: {} entered, {} left{unchanged}",
@@ -46,9 +46,6 @@ mod tests {
     #[test]
     fn the_difference_is_told() {
         let reloaded = Reply { entered: 1, left: 20, unchanged: 3, milliseconds: 12, warnings: vec![] };
-        assert_eq!(
-            render(&reloaded),
-            "reloaded in 12 ms: 1 target entered, 20 left; 3 lists are as they were"
-        );
+        assert_eq!(render(&reloaded), "reloaded in 12 ms: 1 target entered, 20 left; 3 lists unchanged");
     }
 }

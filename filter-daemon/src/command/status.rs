@@ -85,7 +85,7 @@ fn lists(status: &Reply) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
         let trouble = match (&list.error, list.rejected) {
-            (Some(error), _) => format!("FAILED, keeps what it had: {error}"),
+            (Some(error), _) => format!("FAILED, its last entries stay: {error}"),
             (None, 0) => String::new(),
             (None, 1) => "1 line was not understood".to_owned(),
             (None, lines) => format!("{} lines were not understood", count(lines)),
@@ -150,7 +150,7 @@ Tables
 Lists
   manual  live      1  target
   drop    file  1,204  targets  3 lines were not understood
-  gone    file      0  targets  FAILED, keeps what it had: no such file
+  gone    file      0  targets  FAILED, its last entries stay: no such file
 ";
         assert_eq!(render(&status(), &Clock::standing(NOW)), expected);
     }

@@ -1,4 +1,4 @@
-//! `filterd test`: is an address dropped, by whom, since when and until when?
+//! `filterd test`: is an address dropped, by whom, since when, and when does it expire?
 
 use std::path::Path;
 
@@ -106,8 +106,8 @@ mod tests {
             Tested { address: "192.0.2.1".into(), dropped: false, because: vec![] },
         ];
         let expected = "\
-203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, until 21:40 (in 12 min): brute force
-                      by 203.0.113.0/24 of list `drop`, since 3 d ago, for good
+203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min): brute force
+                      by 203.0.113.0/24 of list `drop`, since 3 d ago, permanent
 192.0.2.1    passes   no list names it
 ";
         assert_eq!(render(&Reply { tested }, &Clock::standing(NOW)), expected);
@@ -126,7 +126,7 @@ mod tests {
         let text = render(&Reply { tested }, &Clock::standing(NOW));
         assert!(text.starts_with("192.0.2.1  passes   though listed"), "{text}");
         assert!(
-            text.contains("\n                    by 192.0.2.1 of list `drop`, since just now, for good\n"),
+            text.contains("\n                    by 192.0.2.1 of list `drop`, since just now, permanent\n"),
             "{text}"
         );
     }

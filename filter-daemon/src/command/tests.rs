@@ -158,9 +158,9 @@ fn a_removed_target_that_stays_blocked_is_told() {
     };
     let daemon = Daemon::answering(held(1));
     let said = run("filterd remove 203.0.113.7", &daemon.socket, b"");
-    assert_eq!(said.exit, Exit::Done);
-    assert!(said.out.contains("still blocked: list `drop` wants it"), "{}", said.out);
-    for (flag, exit) in [("", Exit::Done), ("--strict", Exit::Unchanged)] {
+    assert_eq!(said.exit, Exit::No);
+    assert!(said.out.contains("still blocked: held by list `drop`"), "{}", said.out);
+    for (flag, exit) in [("", Exit::No), ("--strict", Exit::Unchanged)] {
         let daemon = Daemon::answering(held(0));
         let said = run(&format!("filterd remove 203.0.113.7 {flag}"), &daemon.socket, b"");
         assert_eq!((said.exit, said.out.as_str()), (exit, ""));

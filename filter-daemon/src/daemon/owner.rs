@@ -25,6 +25,7 @@ use crate::exit::Exit;
 use crate::journal::{Journal, NotWritten};
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError, Needs, grace};
+use crate::text::Explain;
 
 /// How a client learns what became of its request.
 pub(super) type Answer<R> = oneshot::Sender<Result<R, wire::Failure>>;
@@ -299,7 +300,7 @@ impl Owner {
         let Some(reloading) = self.reloading.take() else { return };
         let result = match loaded {
             Ok(loaded) => self.reload(loaded, reloading.began).await,
-            Err(error) => Err(wire::Failure::InvalidConfig(error.to_string().into())),
+            Err(error) => Err(wire::Failure::InvalidConfig(error.explain())),
         };
         match &result {
             Ok(reloaded) => super::report::log_reload(reloaded),
@@ -311,7 +312,7 @@ impl Owner {
 
     async fn reload(&mut self, loaded: Loaded, began: Instant) -> Result<reloading::Reply, wire::Failure> {
         let failed = |error: DaemonError| {
-            let told = error.to_string().into();
+            let told = error.explain();
             if Exit::from(&error) == Exit::Config {
                 wire::Failure::InvalidConfig(told)
             } else {

@@ -2,4 +2,5 @@
 
 pub mod console;
 pub mod figure;
+pub mod held;
 pub mod moment;
