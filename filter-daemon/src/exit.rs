@@ -36,7 +36,7 @@ impl From<&Failure> for Exit {
             Failure::PermissionDenied(_) | Failure::Unavailable(_) => Self::Unreachable,
             Failure::Refused(_) => Self::Refused,
             Failure::Kernel(_) => Self::Kernel,
-            Failure::NotDurable(_) => Self::Partly,
+            Failure::NotDurable(_) | Failure::Partly(_) => Self::Partly,
         }
     }
 }

@@ -14,3 +14,4 @@ pub mod exit;
 pub mod journal;
 pub mod kernel;
 pub mod source;
+pub mod text;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use filterd::control::client::Client;
-use filterd::control::wire::{Add, Changed, Request};
+use filterd::control::wire::Add;
 use harness::Net;
 
 use crate::rounds;
@@ -68,7 +68,7 @@ fn percentile99(socket: &std::path::Path, count: usize) -> Duration {
         .map(|number| {
             let targets = [format!("198.18.{}.{}", number >> 8 & 255, number & 255)].into_iter().collect();
             let begun = Instant::now();
-            client.call::<Changed>(&Request::Add(Add { targets, ..Add::default() })).expect("it is served");
+            client.call(&Add { targets, ..Add::default() }).expect("it is served");
             begun.elapsed()
         })
         .collect();

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use filterd::control::client::Client;
-use filterd::control::wire::{Add, Changed, Remove, Request};
+use filterd::control::wire::{Add, Remove};
 use harness::{Net, Random};
 
 /// One client and the part of 10.0.0.0/8 that nobody else touches.
@@ -46,13 +46,12 @@ impl Inhabitant {
             self.blocked.range(first..).take(size as usize).copied().collect()
         };
         let targets = chosen.iter().map(|address| Ipv4Addr::from_bits(*address)).collect();
-        let request = if adds {
-            Request::Add(Add { targets, ..Add::default() })
-        } else {
-            Request::Remove(Remove { targets, ..Remove::default() })
-        };
         self.uncertain.extend(&chosen);
-        client.call::<Changed>(&request).ok()?;
+        if adds {
+            client.call(&Add { targets, ..Add::default() }).ok()?;
+        } else {
+            client.call(&Remove { targets, ..Remove::default() }).ok()?;
+        }
         for address in &chosen {
             self.uncertain.remove(address);
             if adds {

@@ -198,10 +198,7 @@ impl Blocklist {
                 let id = self.lists.find(name).ok_or_else(|| Refusal::NoSuchList(name.clone()))?;
                 Ok(vec![id])
             }
-            From::EveryLiveList => {
-                let live = self.lists.iter().filter(|(_, list)| list.origin.is_live());
-                Ok(live.map(|(id, _)| id).collect())
-            }
+            From::EveryLiveList => Ok(self.lists.live().collect()),
         }
     }
 

@@ -127,6 +127,11 @@ impl Lists {
         self.rows.iter().map(|(id, list)| (*id, list))
     }
 
+    /// The live ones.
+    pub fn live(&self) -> impl Iterator<Item = ListId> {
+        self.iter().filter(|(_, list)| list.origin.is_live()).map(|(id, _)| id)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.names.len()

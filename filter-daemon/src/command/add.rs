@@ -4,15 +4,16 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::change::{self, Outcome};
-use super::console::Console;
-use super::figure::{count, counted};
-use super::moment;
-use super::trouble::Trouble;
-use super::ttl::Ttl;
-use crate::control::request;
-use crate::control::strings::Strings;
-use crate::control::wire::{self, Request};
+use super::ask::change::{self, Outcome};
+use super::ask::trouble::Trouble;
+use super::ask::ttl::Ttl;
+use super::render::console::Console;
+use super::render::figure::{count, counted};
+use super::render::moment;
+use crate::config::ListName;
+use crate::control::wire::strings::Strings;
+use crate::control::wire::words;
+use crate::control::wire::{self, Changed};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -31,35 +32,38 @@ pub struct Add {
     #[arg(long, value_name = "TIME")]
     ttl: Option<Ttl>,
     /// The live list they go to
-    #[arg(long, value_name = "NAME", value_parser = request::list_name)]
-    list: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    list: Option<ListName>,
     /// Why, for whoever asks later
-    #[arg(long, value_name = "TEXT", value_parser = request::note)]
+    #[arg(long, value_name = "TEXT", value_parser = words::note)]
     note: Option<String>,
     /// Exit with 4 if nothing changed
     #[arg(long)]
     strict: bool,
 }
 
+/// The list of those who add without naming one.
+const MANUAL: &str = "manual";
+
 impl Add {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
-        console.answer(&outcome, |outcome| self.told(outcome))?;
+        console.answer(&outcome, |outcome| self.render(outcome))?;
         Ok(outcome.exit(self.strict))
     }
 
-    fn request(&self, targets: Strings) -> Request {
+    fn request(&self, targets: Strings) -> wire::Add {
         let ttl = self.ttl.map(Ttl::as_secs);
-        Request::Add(wire::Add { targets, list: self.list.clone(), ttl, note: self.note.clone() })
+        wire::Add { targets, list: self.list.as_ref().map(ToString::to_string), ttl, note: self.note.clone() }
     }
 
-    fn told(&self, outcome: &Outcome) -> String {
-        let wire::Changed { named, changed, entered, .. } = outcome.changed;
+    fn render(&self, outcome: &Outcome) -> String {
+        let Changed { named, changed, entered, .. } = outcome.changed;
         match (&self.targets[..], named, changed, entered) {
             (_, 0, ..) => String::new(),
             ([word], 1, 0, _) if word != "-" => format!("{word} is already blocked"),
             ([word], 1, _, 0) if word != "-" => {
-                format!("{word} is already blocked; its entry is brought up to date{}", self.length())
+                format!("{word} is already blocked; its entry in list `{}` {}", self.list(), self.fate())
             }
             ([word], 1, ..) if word != "-" => format!("blocked {word}{}", self.length()),
             (_, named, changed, entered) => {
@@ -68,11 +72,23 @@ impl Add {
                     (entered > 0).then(|| format!("{} newly blocked{}", count(entered), self.length())),
                 );
                 let renewed = changed.saturating_sub(entered);
-                parts.extend((renewed > 0).then(|| format!("{} brought up to date", count(renewed))));
+                parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
                 let same = named.saturating_sub(changed);
                 parts.extend((same > 0).then(|| format!("{} already blocked", count(same))));
                 format!("{}: {}", counted(named, "target"), parts.join(", "))
             }
+        }
+    }
+
+    fn list(&self) -> &str {
+        self.list.as_ref().map_or(MANUAL, ListName::as_str)
+    }
+
+    /// How long its entry stays.
+    fn fate(&self) -> String {
+        match self.ttl {
+            Some(ttl) => format!("expires in {}", moment::length(ttl.as_secs())),
+            None => "is permanent".to_owned(),
         }
     }
 
@@ -93,8 +109,8 @@ mod tests {
             note: None,
             strict: false,
         };
-        let changed = wire::Changed { named, changed, entered, ..wire::Changed::default() };
-        add.told(&Outcome { changed, rejected: 0 })
+        let changed = Changed { named, changed, entered, ..Changed::default() };
+        add.render(&Outcome { changed, rejected: 0 })
     }
 
     #[test]
@@ -102,9 +118,9 @@ mod tests {
         assert_eq!(told(&["192.0.2.1"], None, [1, 1, 1]), "blocked 192.0.2.1");
         assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 1]), "blocked 192.0.2.1 for 2 h");
         assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0]), "192.0.2.1 is already blocked");
-        let renewed = "192.0.2.1 is already blocked; its entry is brought up to date for 2 h";
+        let renewed = "192.0.2.1 is already blocked; its entry in list `manual` expires in 2 h";
         assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
-        let many = "1,000 targets: 10 newly blocked, 5 brought up to date, 985 already blocked";
+        let many = "1,000 targets: 10 newly blocked, 5 updated, 985 already blocked";
         assert_eq!(told(&["-"], None, [1000, 15, 10]), many);
         assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
         assert_eq!(told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]), "2 targets: 2 newly blocked");

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::console::Console;
-use super::figure::{count, counted};
-use super::trouble::Trouble;
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{count, counted};
 use crate::cli::places;
 use crate::config::{self, Config, Mode};
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::source::list;
+use crate::text::{Explain, Explanation};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -55,22 +56,22 @@ struct CheckedList {
 
 impl Check {
     pub fn execute(&self, console: &mut Console) -> Result<Exit, Trouble> {
-        let config = config::load(&self.file).map_err(|error| refused(error.to_string()))?;
+        let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
         let checked = Checked::new(&self.file, &config);
-        console.answer(&checked, told)?;
+        console.answer(&checked, render)?;
         checked.lists.iter().for_each(|list| warn(list, console));
         let errors: Vec<_> = checked.lists.iter().filter_map(|list| list.error.as_deref()).collect();
         if errors.is_empty() {
             return Ok(Exit::Done);
         }
         console.flush()?;
-        console.complain(&errors.join("\n"));
+        console.complain(&errors.join("\n").into());
         Ok(Exit::Config)
     }
 }
 
-fn refused(message: String) -> Trouble {
-    Trouble::Refused(Failure::InvalidConfig(message.into()))
+fn refused(explanation: Explanation) -> Trouble {
+    Trouble::Refused(Failure::InvalidConfig(explanation))
 }
 
 impl Checked {
@@ -114,7 +115,7 @@ impl CheckedList {
     }
 }
 
-fn told(checked: &Checked) -> String {
+fn render(checked: &Checked) -> String {
     let interfaces = match &checked.interfaces[..] {
         [] => "no interface (say where with --iface)".to_owned(),
         names => names.join(", "),

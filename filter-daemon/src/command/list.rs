@@ -5,14 +5,14 @@ use std::sync::mpsc;
 use std::thread;
 
 use clap::Args;
-use serde::Deserialize;
 
-use super::console::Console;
-use super::moment::Clock;
-use super::trouble::Trouble;
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::moment::Clock;
+use crate::config::ListName;
 use crate::control::client::{Client, ClientError};
-use crate::control::request;
-use crate::control::wire::{self, Entry, Request};
+use crate::control::wire::words;
+use crate::control::wire::{self, Entry};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -23,18 +23,12 @@ Examples:
   filterd list --json | jq -r .target
   filterd list > saved.txt; filterd add - < saved.txt")]
 pub struct List {
-    /// Only what this list wants
-    #[arg(long, value_name = "NAME", value_parser = request::list_name)]
-    list: Option<String>,
+    /// Only entries of this list
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    list: Option<ListName>,
     /// Only IPv4 or only IPv6
     #[arg(long, value_name = "4|6", value_parser = ["4", "6"])]
     family: Option<String>,
-}
-
-/// A part of the answer.
-#[derive(Deserialize)]
-struct Page {
-    entries: Vec<Entry>,
 }
 
 impl List {
@@ -49,7 +43,7 @@ impl List {
         let mut shown = 0;
         for page in arriving {
             shown += page.len();
-            page.iter().try_for_each(|entry| console.answer(entry, |entry| told(entry, &clock)))?;
+            page.iter().try_for_each(|entry| console.answer(entry, |entry| render(entry, &clock)))?;
         }
         fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         if shown == 0 {
@@ -58,15 +52,15 @@ impl List {
         Ok(Exit::Done)
     }
 
-    fn request(&self) -> Request {
+    fn request(&self) -> wire::List {
         let family = self.family.as_ref().and_then(|family| family.parse().ok());
-        Request::List(wire::List { list: self.list.clone(), family })
+        wire::List { list: self.list.as_ref().map(ToString::to_string), family }
     }
 }
 
 fn fetch(mut client: Client, pages: &mpsc::Sender<Vec<Entry>>) -> Result<(), ClientError> {
     loop {
-        let page = client.receive::<Page>()?;
+        let page = client.receive::<wire::List>()?;
         let reader_left = pages.send(page.parameters.entries).is_err();
         if reader_left || !page.continues {
             return Ok(());
@@ -74,7 +68,7 @@ fn fetch(mut client: Client, pages: &mpsc::Sender<Vec<Entry>>) -> Result<(), Cli
     }
 }
 
-fn told(entry: &Entry, clock: &Clock) -> String {
+fn render(entry: &Entry, clock: &Clock) -> String {
     let Entry { target, list, since, until, note } = entry;
     let (since, until) = (clock.since(*since), clock.until(*until));
     let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
@@ -95,7 +89,7 @@ mod tests {
             until: Some(now + 720),
             note: Some("x".into()),
         };
-        let line = told(&entry, &Clock::standing(now));
-        assert_eq!(line, "203.0.113.7          # ssh, since 1 min ago, until 21:40 (in 12 min): x");
+        let line = render(&entry, &Clock::standing(now));
+        assert_eq!(line, "203.0.113.7          # ssh, since 1 min ago, expires 21:40 (in 12 min): x");
     }
 }

@@ -1,24 +1,17 @@
 //! The commands, one file each: its arguments, what it asks the daemon, and what it prints.
 
 mod add;
-mod batch;
-mod change;
+mod ask;
 mod check;
-mod console;
-mod figure;
 mod flush;
-mod input;
 mod list;
-mod moment;
 mod ping;
-mod progress;
 mod reload;
 mod remove;
+pub mod render;
 mod stats;
 mod status;
 mod test;
-mod trouble;
-mod ttl;
 
 use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
 use std::path::Path;
@@ -28,7 +21,7 @@ use clap::Subcommand;
 
 use crate::cli::{Client, Everywhere, With};
 use crate::exit::Exit;
-use console::Console;
+use render::console::{self, Console};
 
 /// What can be asked of filterd. The arguments of the one that was typed are in its file; those of the others are never
 /// built, which halves what a short command takes.
@@ -40,10 +33,10 @@ pub enum Verb {
     /// What is blocked already is no error: the answer says what changed. Adding again with a longer --ttl extends
     /// it. Many targets at once are best given on standard input.
     Add(With<add::Add>),
-    /// Let go of what was added
+    /// Remove what was added
     ///
-    /// Takes targets out of the live lists, those that `filterd add` fills. What the configuration or a list file
-    /// wants blocked stays blocked, and the answer says so.
+    /// Takes targets out of the live lists, those that `filterd add` fills. Exits with 1 if one of them is still
+    /// blocked, by another entry or by a list of the configuration: the answer names it and the command that helps.
     #[command(visible_alias = "del")]
     Remove(With<remove::Remove>),
     /// Tell whether addresses are dropped, and why
@@ -52,17 +45,17 @@ pub enum Verb {
     Test(With<test::Test>),
     /// Show what is blocked
     ///
-    /// One entry a line: the target, and as a comment who wants it blocked, since when, until when and why. A target
-    /// that several lists want is shown for each. With --json one object a line.
+    /// One entry a line: the target, and as a comment its list, since when, when it expires and why. A target that is
+    /// on several lists is shown for each. With --json one object a line.
     List(With<list::List>),
-    /// Let go of everything that was added
+    /// Remove everything that was added
     ///
-    /// Empties the live lists, those that `filterd add` fills. What the configuration or a list file wants blocked
-    /// stays blocked.
+    /// Empties the live lists, those that `filterd add` fills. What the configuration or a list file blocks stays
+    /// blocked.
     Flush(With<flush::Flush>),
     /// Show what filterd does at the moment
     Status(With<status::Status>),
-    /// Show how many packets met which fate, since the filter was attached
+    /// Show how many packets were dropped and passed, and why, since the filter was attached
     Stats(With<stats::Stats>),
     /// Read the configuration and the lists again, and apply the difference
     ///

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::console::Console;
-use super::trouble::Trouble;
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
 use crate::control::client::Client;
-use crate::control::wire::{Empty, Pong, Request};
+use crate::control::wire;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub struct Ping {}
 impl Ping {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let asked = Instant::now();
-        let pong: Pong = Client::connect(socket)?.call(&Request::Ping(Empty {}))?;
+        let pong = Client::connect(socket)?.call(&wire::Ping {})?;
         let took = asked.elapsed().as_secs_f64() * 1000.0;
         console.answer(&pong, |pong| format!("filterd answers: pid {}, {took:.1} ms", pong.pid))?;
         Ok(Exit::Done)

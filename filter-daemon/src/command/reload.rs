@@ -4,11 +4,11 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::console::Console;
-use super::figure::{count, counted};
-use super::trouble::Trouble;
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{count, counted};
 use crate::control::client::Client;
-use crate::control::wire::{Empty, Reloaded, Request};
+use crate::control::wire::{self, reload::Reply};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -16,8 +16,8 @@ pub struct Reload {}
 
 impl Reload {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
-        let reloaded: Reloaded = Client::connect(socket)?.call(&Request::Reload(Empty {}))?;
-        console.answer(&reloaded, told)?;
+        let reloaded = Client::connect(socket)?.call(&wire::Reload {})?;
+        console.answer(&reloaded, render)?;
         for warning in &reloaded.warnings {
             console.note(&format!("warning: {warning}"));
         }
@@ -25,11 +25,11 @@ impl Reload {
     }
 }
 
-fn told(reloaded: &Reloaded) -> String {
+fn render(reloaded: &Reply) -> String {
     let unchanged = match reloaded.unchanged {
         0 => String::new(),
-        1 => "; 1 list is as it was".to_owned(),
-        lists => format!("; {} lists are as they were", count(lists)),
+        1 => "; 1 list unchanged".to_owned(),
+        lists => format!("; {} lists unchanged", count(lists)),
     };
     format!(
         "reloaded in {} ms: {} entered, {} left{unchanged}",
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_difference_is_told() {
-        let reloaded = Reloaded { entered: 1, left: 20, unchanged: 3, milliseconds: 12, warnings: vec![] };
-        assert_eq!(told(&reloaded), "reloaded in 12 ms: 1 target entered, 20 left; 3 lists are as they were");
+        let reloaded = Reply { entered: 1, left: 20, unchanged: 3, milliseconds: 12, warnings: vec![] };
+        assert_eq!(render(&reloaded), "reloaded in 12 ms: 1 target entered, 20 left; 3 lists unchanged");
     }
 }

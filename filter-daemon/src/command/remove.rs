@@ -1,16 +1,18 @@
-//! `filterd remove`: blocks targets no longer, unless a list that is not live still wants them blocked.
+//! `filterd remove`: takes targets out of the live lists; what another list holds stays blocked, which is a no.
 
 use std::path::Path;
 
 use clap::Args;
 
-use super::change::{self, Outcome};
-use super::console::Console;
-use super::figure::{count, counted};
-use super::trouble::Trouble;
-use crate::control::request;
-use crate::control::strings::Strings;
-use crate::control::wire::{self, Changed, Held, Request};
+use super::ask::change::{self, Outcome};
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{count, counted};
+use super::render::held;
+use crate::config::ListName;
+use crate::control::wire::strings::Strings;
+use crate::control::wire::words;
+use crate::control::wire::{self, Changed};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -24,46 +26,51 @@ pub struct Remove {
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
     /// Only out of this live list
-    #[arg(long, value_name = "NAME", value_parser = request::list_name)]
-    list: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    list: Option<ListName>,
     /// Exit with 4 if nothing changed
     #[arg(long)]
     strict: bool,
 }
 
-/// More targets that stay blocked than this are counted, not told.
-const MOST_TOLD: usize = 10;
-
-const HOW_TO_LET_GO: &str = "to unblock it, take it out of that list's file, or of `block` in the configuration, \
-                             and run `filterd reload`;\na live list lets go with `filterd remove --list NAME`";
-
 impl Remove {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
-        let in_vain = outcome.changed.changed == 0 && !outcome.changed.held.is_empty();
-        if in_vain {
+        let Changed { changed, held: holders, .. } = &outcome.changed;
+        if *changed == 0 && !holders.is_empty() {
             console.answer(&outcome, |_| String::new())?;
-            console.note(&format!("nothing removed: {}\n{HOW_TO_LET_GO}", held(&outcome.changed)));
+            console.note(&format!("nothing removed: {}\n{}", held::held(holders), held::remedies(holders)));
         } else {
-            console.answer(&outcome, |outcome| self.told(outcome))?;
+            console.answer(&outcome, |outcome| self.render(outcome))?;
         }
-        Ok(outcome.exit(self.strict))
+        Ok(self.exit(&outcome))
     }
 
-    fn request(&self, targets: Strings) -> Request {
-        Request::Remove(wire::Remove { targets, list: self.list.clone() })
+    /// What was asked for is not so if a target is still blocked; of a single list, if that very list blocks it.
+    fn exit(&self, outcome: &Outcome) -> Exit {
+        let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
+        let still_blocked = outcome.changed.held.iter().any(|held| held.lists.iter().any(|list| asked(list)));
+        match outcome.exit(self.strict) {
+            Exit::Done if still_blocked => Exit::No,
+            exit => exit,
+        }
     }
 
-    fn told(&self, outcome: &Outcome) -> String {
+    fn request(&self, targets: Strings) -> wire::Remove {
+        wire::Remove { targets, list: self.list.as_ref().map(ToString::to_string) }
+    }
+
+    fn render(&self, outcome: &Outcome) -> String {
         let Changed { named, changed, left, .. } = outcome.changed;
-        let held = held(&outcome.changed);
+        let holders = &outcome.changed.held;
+        let held = [held::held(holders), held::remedies(holders)].join("\n");
         match (&self.targets[..], named, changed, left) {
             (_, 0, ..) => String::new(),
             ([word], 1, 0, _) if word != "-" => match &self.list {
                 Some(list) => format!("{word} is not in list `{list}`"),
                 None => format!("{word} is in no live list"),
             },
-            ([word], 1, ..) if word != "-" && held.is_empty() => format!("unblocked {word}"),
+            ([word], 1, ..) if word != "-" && holders.is_empty() => format!("unblocked {word}"),
             ([word], 1, ..) if word != "-" => format!("removed {word}, but {held}"),
             (_, named, changed, left) => {
                 let mut parts = Vec::new();
@@ -78,32 +85,18 @@ impl Remove {
     }
 }
 
-/// Who keeps what blocked, one a line.
-fn held(changed: &Changed) -> String {
-    let one = |Held { target, lists }: &Held| {
-        let names: Vec<_> = lists.iter().map(|name| format!("`{name}`")).collect();
-        match &names[..] {
-            [name] => format!("{target} is still blocked: list {name} wants it"),
-            names => format!("{target} is still blocked: lists {} want it", names.join(", ")),
-        }
-    };
-    let mut told: Vec<_> = changed.held.iter().take(MOST_TOLD).map(one).collect();
-    if changed.held.len() > MOST_TOLD {
-        told.push("and more of them: ask `filterd test`".to_owned());
-    }
-    told.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::remove::Held;
 
     fn told(words: &[&str], list: Option<&str>, [named, changed, left]: [u64; 3], by: &[&str]) -> String {
         let targets = words.iter().map(ToString::to_string).collect();
-        let remove = Remove { targets, list: list.map(str::to_owned), strict: false };
+        let remove = Remove { targets, list: list.map(|name| name.parse().unwrap()), strict: false };
         let lists: Vec<_> = by.iter().map(ToString::to_string).collect();
-        let held = if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists }] };
-        remove.told(&Outcome { changed: Changed { named, changed, left, held, entered: 0 }, rejected: 0 })
+        let held =
+            if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists, by: vec![] }] };
+        remove.render(&Outcome { changed: Changed { named, changed, left, held, entered: 0 }, rejected: 0 })
     }
 
     #[test]
@@ -111,10 +104,33 @@ mod tests {
         assert_eq!(told(&["192.0.2.1"], None, [1, 1, 1], &[]), "unblocked 192.0.2.1");
         assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0], &[]), "192.0.2.1 is in no live list");
         assert_eq!(told(&["192.0.2.1"], Some("ssh"), [1, 0, 0], &[]), "192.0.2.1 is not in list `ssh`");
-        let held = "removed 192.0.2.1, but 192.0.2.1 is still blocked: lists `drop`, `config` want it";
+        let held = "removed 192.0.2.1, but 192.0.2.1 is still blocked: held by list `drop`, list `config`\n\
+                    lists `config`, `drop` come from the configuration: change it there, then `filterd reload`";
         assert_eq!(told(&["192.0.2.1"], None, [1, 1, 0], &["drop", "config"]), held);
         let many = "20 targets: 9 unblocked, 1 removed, but still blocked, 10 in no live list\n\
-                    192.0.2.1 is still blocked: list `drop` wants it";
+                    192.0.2.1 is still blocked: held by list `drop`\n\
+                    list `drop` comes from the configuration: change it there, then `filterd reload`";
         assert_eq!(told(&["-"], None, [20, 10, 9], &["drop"]), many);
+    }
+
+    #[test]
+    fn a_target_that_is_still_blocked_is_a_no() {
+        let exit = |only: Option<&str>, strict, changed, by: &[&str]| {
+            let list = only.map(|name| name.parse().unwrap());
+            let remove = Remove { targets: vec!["192.0.2.1".into()], list, strict };
+            let lists: Vec<_> = by.iter().map(ToString::to_string).collect();
+            let held = if by.is_empty() { vec![] } else { vec![Held { lists, ..Held::default() }] };
+            remove.exit(&Outcome {
+                changed: Changed { named: 1, changed, held, ..Changed::default() },
+                rejected: 0,
+            })
+        };
+        assert_eq!(exit(None, false, 1, &[]), Exit::Done);
+        assert_eq!(exit(None, false, 1, &["drop"]), Exit::No);
+        assert_eq!(exit(None, false, 0, &["manual"]), Exit::No, "a prefix around it");
+        assert_eq!(exit(None, true, 0, &["manual"]), Exit::Unchanged);
+        assert_eq!(exit(None, false, 0, &[]), Exit::Done);
+        assert_eq!(exit(Some("ssh"), false, 1, &["web"]), Exit::Done, "it is out of the list that was named");
+        assert_eq!(exit(Some("ssh"), false, 0, &["ssh"]), Exit::No, "a prefix around it");
     }
 }

@@ -1,14 +1,17 @@
-//! `filterd stats`: how many packets met which fate.
+//! `filterd stats`: what became of how many packets.
 
 use std::path::Path;
 
 use clap::Args;
 
-use super::console::Console;
-use super::figure::{count, table};
-use super::trouble::Trouble;
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{count, table};
 use crate::control::client::Client;
-use crate::control::wire::{self, Empty, Request};
+use crate::control::wire::{
+    self,
+    stats::{Counted, Reply},
+};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -16,14 +19,14 @@ pub struct Stats {}
 
 impl Stats {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
-        let stats: wire::Stats = Client::connect(socket)?.call(&Request::Stats(Empty {}))?;
-        console.answer(&stats, told)?;
+        let stats = Client::connect(socket)?.call(&wire::Stats {})?;
+        console.answer(&stats, render)?;
         Ok(Exit::Done)
     }
 }
 
-fn told(stats: &wire::Stats) -> String {
-    let row = |counted: &wire::Counted| {
+fn render(stats: &Reply) -> String {
+    let row = |counted: &Counted| {
         let verdict = match counted.verdict.as_str() {
             "drop" if !stats.enforce => "would drop".to_owned(),
             verdict => verdict.to_owned(),
@@ -44,14 +47,14 @@ fn told(stats: &wire::Stats) -> String {
 mod tests {
     use super::*;
 
-    fn stats(enforce: bool) -> wire::Stats {
-        let counted = |reason: &str, verdict: &str, packets| wire::Counted {
+    fn stats(enforce: bool) -> Reply {
+        let counted = |reason: &str, verdict: &str, packets| Counted {
             reason: reason.into(),
             verdict: verdict.into(),
             packets,
         };
         let reasons = vec![counted("listed", "drop", 1204), counted("unlisted", "pass", 1_000_000)];
-        wire::Stats { version: 1, enforce, reasons }
+        Reply { version: 1, enforce, reasons }
     }
 
     #[test]
@@ -62,12 +65,12 @@ mod tests {
 drop  listed        1,204
 pass  unlisted  1,000,000
 ";
-        assert_eq!(told(&stats(true)), expected);
+        assert_eq!(render(&stats(true)), expected);
     }
 
     #[test]
     fn a_filter_that_only_counts_does_not_claim_to_drop() {
-        let text = told(&stats(false));
+        let text = render(&stats(false));
         assert!(text.starts_with("1,204 packets would have been dropped (`enforce: false`)"), "{text}");
         assert!(text.contains("would drop  listed"), "{text}");
     }

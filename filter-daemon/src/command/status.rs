@@ -4,12 +4,13 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::console::Console;
-use super::figure::{bytes, count, table};
-use super::moment::Clock;
-use super::trouble::Trouble;
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{bytes, count, table};
+use super::render::moment::Clock;
 use crate::control::client::Client;
-use crate::control::wire::{self, Empty, Request};
+use crate::control::wire;
+use crate::control::wire::status::{Interface, ListStatus, Reply, Table};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -26,13 +27,13 @@ const NONE: &str = "none";
 
 impl Status {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
-        let status: wire::Status = Client::connect(socket)?.call(&Request::Status(Empty {}))?;
-        console.answer(&status, |status| told(status, &Clock::system()))?;
+        let status = Client::connect(socket)?.call(&wire::Status {})?;
+        console.answer(&status, |status| render(status, &Clock::system()))?;
         Ok(Exit::Done)
     }
 }
 
-fn told(status: &wire::Status, clock: &Clock) -> String {
+fn render(status: &Reply, clock: &Clock) -> String {
     let up = clock.elapsed(status.started);
     let config = status.config.as_deref().unwrap_or("none");
     let mut text = format!("filterd {}, pid {}, up {up}, config {config}\n", status.filterd, status.pid);
@@ -40,6 +41,9 @@ fn told(status: &wire::Status, clock: &Clock) -> String {
         text.push_str(&format!("\n{NOTHING_IS_SEEN}\n"));
     } else if !status.enforce {
         text.push_str(&format!("\n{NOTHING_IS_DROPPED}\n"));
+    }
+    if let Some(reload) = &status.reload {
+        text.push_str(&format!("\n{reload} the configuration\n"));
     }
     section(&mut text, "Interfaces", &interfaces(status));
     section(&mut text, "Tables", &tables(status));
@@ -54,8 +58,8 @@ fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String
     }
 }
 
-fn interfaces(status: &wire::Status) -> Vec<[String; 3]> {
-    let row = |interface: &wire::Interface| {
+fn interfaces(status: &Reply) -> Vec<[String; 3]> {
+    let row = |interface: &Interface| {
         let mode = if interface.mode == NONE { "NOT FILTERED" } else { &interface.mode };
         [interface.name.clone(), mode.to_owned(), history(interface)]
     };
@@ -63,7 +67,7 @@ fn interfaces(status: &wire::Status) -> Vec<[String; 3]> {
 }
 
 /// Where it is, and how long it was without protection.
-fn history(interface: &wire::Interface) -> String {
+fn history(interface: &Interface) -> String {
     let times = if interface.gaps == 1 { "once" } else { "several times" };
     let gone = (interface.gaps > 0).then(|| format!("went away {times}"));
     let unprotected =
@@ -72,19 +76,19 @@ fn history(interface: &wire::Interface) -> String {
     [first, gone, unprotected].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn tables(status: &wire::Status) -> Vec<[String; 6]> {
-    let row = |table: &wire::Table| {
+fn tables(status: &Reply) -> Vec<[String; 6]> {
+    let row = |table: &Table| {
         let (entries, capacity) = (count(table.entries), count(table.capacity));
         [table.name.clone(), entries, "of".to_owned(), capacity, bytes(table.bytes), table.certainty.clone()]
     };
     status.tables.iter().map(row).collect()
 }
 
-fn lists(status: &wire::Status) -> Vec<[String; 5]> {
-    let row = |list: &wire::ListStatus| {
+fn lists(status: &Reply) -> Vec<[String; 5]> {
+    let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
         let trouble = match (&list.error, list.rejected) {
-            (Some(error), _) => format!("FAILED, keeps what it had: {error}"),
+            (Some(error), _) => format!("FAILED, its last entries stay: {error}"),
             (None, 0) => String::new(),
             (None, 1) => "1 line was not understood".to_owned(),
             (None, lines) => format!("{} lines were not understood", count(lines)),
@@ -100,27 +104,28 @@ mod tests {
 
     const NOW: u64 = 1_795_296_480;
 
-    fn status() -> wire::Status {
-        let list = |name: &str, kind: &str, targets, rejected, error: Option<&str>| wire::ListStatus {
+    fn status() -> Reply {
+        let list = |name: &str, kind: &str, targets, rejected, error: Option<&str>| ListStatus {
             name: name.into(),
             kind: kind.into(),
             targets,
             rejected,
             error: error.map(str::to_owned),
         };
-        wire::Status {
+        Reply {
             version: 1,
             filterd: "0.1.0".into(),
             pid: 812,
             started: NOW - 3 * 86_400 - 4 * 3600,
             config: Some("/etc/filterd/filterd.yaml".into()),
             enforce: true,
-            interfaces: vec![wire::Interface {
+            reload: None,
+            interfaces: vec![Interface {
                 name: "eth0".into(),
                 mode: "native".into(),
-                ..wire::Interface::default()
+                ..Interface::default()
             }],
-            tables: vec![wire::Table {
+            tables: vec![Table {
                 name: "ipv4 addresses".into(),
                 entries: 1_000_000,
                 capacity: 1_245_184,
@@ -149,14 +154,14 @@ Tables
 Lists
   manual  live      1  target
   drop    file  1,204  targets  3 lines were not understood
-  gone    file      0  targets  FAILED, keeps what it had: no such file
+  gone    file      0  targets  FAILED, its last entries stay: no such file
 ";
-        assert_eq!(told(&status(), &Clock::standing(NOW)), expected);
+        assert_eq!(render(&status(), &Clock::standing(NOW)), expected);
     }
 
     #[test]
     fn an_interface_that_is_not_filtered_shouts() {
-        let waiting = |name: &str, mode: &str, note: Option<&str>, unprotected, gaps| wire::Interface {
+        let waiting = |name: &str, mode: &str, note: Option<&str>, unprotected, gaps| Interface {
             name: name.into(),
             mode: mode.into(),
             note: note.map(str::to_owned),
@@ -168,7 +173,7 @@ Lists
             waiting("eth1", "none", Some("there is no interface eth1"), 1200, 0),
             waiting("eth2", "native", Some("it is called lan0 now"), 0, 0),
         ];
-        let text = told(&wire::Status { interfaces, ..status() }, &Clock::standing(NOW));
+        let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
         let expected = "\
 Interfaces
   eth0  native        went away once, 3 s without protection
@@ -181,13 +186,13 @@ Interfaces
 
     #[test]
     fn a_filter_that_drops_nothing_shouts() {
-        let idle = wire::Status { enforce: false, ..status() };
-        assert!(told(&idle, &Clock::standing(NOW)).contains("*** NOTHING IS DROPPED: `enforce: false`"));
-        let detached = wire::Status { interfaces: vec![], ..status() };
+        let idle = Reply { enforce: false, ..status() };
+        assert!(render(&idle, &Clock::standing(NOW)).contains("*** NOTHING IS DROPPED: `enforce: false`"));
+        let detached = Reply { interfaces: vec![], ..status() };
         assert!(
-            told(&detached, &Clock::standing(NOW))
+            render(&detached, &Clock::standing(NOW))
                 .contains("*** NOTHING IS DROPPED: filterd is attached to no")
         );
-        assert!(!told(&status(), &Clock::standing(NOW)).contains("***"));
+        assert!(!render(&status(), &Clock::standing(NOW)).contains("***"));
     }
 }

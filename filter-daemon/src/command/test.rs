@@ -1,16 +1,16 @@
-//! `filterd test`: is an address dropped, by whom, since when and until when?
+//! `filterd test`: is an address dropped, by whom, since when, and when does it expire?
 
 use std::path::Path;
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
 
-use super::console::Console;
-use super::moment::Clock;
-use super::trouble::Trouble;
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::moment::Clock;
 use crate::control::client::{Client, ClientError};
-use crate::control::request;
-use crate::control::wire::{self, Entry, MOST_ADDRESSES, Request};
+use crate::control::wire::test::{Reply, Tested};
+use crate::control::wire::words;
+use crate::control::wire::{self, Entry, MOST_ADDRESSES};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -25,33 +25,27 @@ pub struct Test {
     addresses: Vec<String>,
 }
 
-/// All answers together.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Tested {
-    tested: Vec<wire::Tested>,
-}
-
 impl Test {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         self.check()?;
         let all = ask(&mut Client::connect(socket)?, &self.addresses)?;
-        console.answer(&all, |all| told(all, &Clock::system()))?;
+        console.answer(&all, |all| render(all, &Clock::system()))?;
         Ok(if all.tested.iter().all(|one| one.dropped) { Exit::Done } else { Exit::No })
     }
 
     /// Every wrong word is told, and nothing asked.
     fn check(&self) -> Result<(), Trouble> {
-        let errors: Vec<_> = self.addresses.iter().filter_map(|word| request::address(word).err()).collect();
+        let errors: Vec<_> = self.addresses.iter().filter_map(|word| words::address(word).err()).collect();
         if errors.is_empty() { Ok(()) } else { Err(Trouble::unparsable(errors.join("\n"))) }
     }
 }
 
-fn ask(client: &mut Client, addresses: &[String]) -> Result<Tested, ClientError> {
-    let mut all = Tested::default();
+fn ask(client: &mut Client, addresses: &[String]) -> Result<Reply, ClientError> {
+    let mut all = Reply::default();
     for addresses in addresses.chunks(MOST_ADDRESSES) {
-        client.send(&Request::Test(wire::Test { addresses: addresses.iter().collect() }))?;
+        client.send(&wire::Test { addresses: addresses.iter().collect() })?;
         loop {
-            let part = client.receive::<Tested>()?;
+            let part = client.receive::<wire::Test>()?;
             all.tested.extend(part.parameters.tested);
             if !part.continues {
                 break;
@@ -61,18 +55,18 @@ fn ask(client: &mut Client, addresses: &[String]) -> Result<Tested, ClientError>
     Ok(all)
 }
 
-fn told(all: &Tested, clock: &Clock) -> String {
+fn render(all: &Reply, clock: &Clock) -> String {
     let width = all.tested.iter().map(|one| one.address.len()).max().unwrap_or(0);
-    all.tested.iter().map(|one| told_of(one, width, clock)).collect()
+    all.tested.iter().map(|one| render_one(one, width, clock)).collect()
 }
 
-fn told_of(one: &wire::Tested, width: usize, clock: &Clock) -> String {
+fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
     let verdict = match (one.dropped, one.because.is_empty()) {
         (true, _) => "DROPPED  ",
         (false, true) => "passes   no list names it",
         (false, false) => "passes   though listed (what the filter does at the moment: `filterd status`)",
     };
-    let mut lines = one.because.iter().map(|entry| told_why(entry, clock));
+    let mut lines = one.because.iter().map(|entry| render_entry(entry, clock));
     let first = if one.dropped { lines.next().unwrap_or_default() } else { String::new() };
     let mut text = format!("{:<width$}  {}\n", one.address, format!("{verdict}{first}").trim_end());
     for line in lines {
@@ -81,7 +75,7 @@ fn told_of(one: &wire::Tested, width: usize, clock: &Clock) -> String {
     text
 }
 
-fn told_why(entry: &Entry, clock: &Clock) -> String {
+fn render_entry(entry: &Entry, clock: &Clock) -> String {
     let note = entry.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let (since, until) = (clock.since(entry.since), clock.until(entry.until));
     format!("by {} of list `{}`, {since}, {until}{note}", entry.target, entry.list)
@@ -108,15 +102,15 @@ mod tests {
             entry("203.0.113.0/24", "drop", NOW - 3 * 86_400, None, None),
         ];
         let tested = vec![
-            wire::Tested { address: "203.0.113.7".into(), dropped: true, because },
-            wire::Tested { address: "192.0.2.1".into(), dropped: false, because: vec![] },
+            Tested { address: "203.0.113.7".into(), dropped: true, because },
+            Tested { address: "192.0.2.1".into(), dropped: false, because: vec![] },
         ];
         let expected = "\
-203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, until 21:40 (in 12 min): brute force
-                      by 203.0.113.0/24 of list `drop`, since 3 d ago, for good
+203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min): brute force
+                      by 203.0.113.0/24 of list `drop`, since 3 d ago, permanent
 192.0.2.1    passes   no list names it
 ";
-        assert_eq!(told(&Tested { tested }, &Clock::standing(NOW)), expected);
+        assert_eq!(render(&Reply { tested }, &Clock::standing(NOW)), expected);
     }
 
     #[test]
@@ -128,11 +122,11 @@ mod tests {
             until: None,
             note: None,
         }];
-        let tested = vec![wire::Tested { address: "192.0.2.1".into(), dropped: false, because }];
-        let text = told(&Tested { tested }, &Clock::standing(NOW));
+        let tested = vec![Tested { address: "192.0.2.1".into(), dropped: false, because }];
+        let text = render(&Reply { tested }, &Clock::standing(NOW));
         assert!(text.starts_with("192.0.2.1  passes   though listed"), "{text}");
         assert!(
-            text.contains("\n                    by 192.0.2.1 of list `drop`, since just now, for good\n"),
+            text.contains("\n                    by 192.0.2.1 of list `drop`, since just now, permanent\n"),
             "{text}"
         );
     }

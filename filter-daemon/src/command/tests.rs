@@ -11,23 +11,24 @@ use std::time::Duration;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::batch::TARGETS_A_MESSAGE;
+use super::ask::batch::TARGETS_A_MESSAGE;
+use super::ask::input;
 use super::*;
-use crate::control::wire::{self, Request};
+use crate::control::wire::{self, Message};
 
 /// Listens, answers every request of one client by `answer`, and keeps what was asked.
 struct Daemon {
     socket: PathBuf,
-    thread: JoinHandle<Vec<Request>>,
+    thread: JoinHandle<Vec<Message>>,
     _place: tempfile::TempDir,
 }
 
 impl Daemon {
-    fn answering(answer: impl Fn(&Request) -> Value + Send + 'static) -> Self {
+    fn answering(answer: impl Fn(&Message) -> Value + Send + 'static) -> Self {
         Self::answering_in_parts(move |request| vec![answer(request)])
     }
 
-    fn answering_in_parts(answer: impl Fn(&Request) -> Vec<Value> + Send + 'static) -> Self {
+    fn answering_in_parts(answer: impl Fn(&Message) -> Vec<Value> + Send + 'static) -> Self {
         let place = tempfile::tempdir().unwrap();
         let socket = place.path().join("control.sock");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -63,23 +64,23 @@ impl Daemon {
         Self { socket, thread, _place: place }
     }
 
-    fn asked(self) -> Vec<Request> {
+    fn asked(self) -> Vec<Message> {
         self.thread.join().unwrap()
     }
 }
 
 /// Says that every target was changed.
-fn all_changed(request: &Request) -> Value {
+fn all_changed(request: &Message) -> Value {
     let named = named(request);
     json!({"parameters": {"named": named, "changed": named, "entered": named, "left": named}})
 }
 
-fn none_changed(request: &Request) -> Value {
+fn none_changed(request: &Message) -> Value {
     json!({"parameters": {"named": named(request), "changed": 0, "entered": 0, "left": 0}})
 }
 
-fn named(request: &Request) -> usize {
-    if let Request::Add(wire::Add { targets, .. }) | Request::Remove(wire::Remove { targets, .. }) = request {
+fn named(request: &Message) -> usize {
+    if let Message::Add(wire::Add { targets, .. }) | Message::Remove(wire::Remove { targets, .. }) = request {
         return targets.len();
     }
     panic!("{request:?} names no targets");
@@ -123,7 +124,7 @@ fn adding_says_what_it_did() {
     let said = run("filterd add 203.0.113.7 --ttl 2h --list ssh --note x", &daemon.socket, b"");
     assert_eq!((said.exit, said.out.as_str()), (Exit::Done, "blocked 203.0.113.7 for 2 h\n"));
     let asked = daemon.asked();
-    let Request::Add(add) = &asked[0] else { panic!("{asked:?}") };
+    let Message::Add(add) = &asked[0] else { panic!("{asked:?}") };
     assert_eq!((add.ttl, add.list.as_deref(), add.note.as_deref()), (Some(7200), Some("ssh"), Some("x")));
 }
 
@@ -150,16 +151,16 @@ fn one_bad_target_sends_nothing_and_every_bad_one_is_told() {
 #[test]
 fn a_removed_target_that_stays_blocked_is_told() {
     let held = |changed: u64| {
-        move |_: &Request| {
+        move |_: &Message| {
             let held = json!([{"target": "203.0.113.7", "lists": ["drop"]}]);
             json!({"parameters": {"named": 1, "changed": changed, "entered": 0, "left": 0, "held": held}})
         }
     };
     let daemon = Daemon::answering(held(1));
     let said = run("filterd remove 203.0.113.7", &daemon.socket, b"");
-    assert_eq!(said.exit, Exit::Done);
-    assert!(said.out.contains("still blocked: list `drop` wants it"), "{}", said.out);
-    for (flag, exit) in [("", Exit::Done), ("--strict", Exit::Unchanged)] {
+    assert_eq!(said.exit, Exit::No);
+    assert!(said.out.contains("still blocked: held by list `drop`"), "{}", said.out);
+    for (flag, exit) in [("", Exit::No), ("--strict", Exit::Unchanged)] {
         let daemon = Daemon::answering(held(0));
         let said = run(&format!("filterd remove 203.0.113.7 {flag}"), &daemon.socket, b"");
         assert_eq!((said.exit, said.out.as_str()), (exit, ""));
@@ -227,7 +228,7 @@ fn what_was_applied_before_a_failure_is_told() {
 #[test]
 fn a_test_says_yes_only_if_all_are_dropped() {
     let answer = |dropped: [bool; 2]| {
-        move |_: &Request| {
+        move |_: &Message| {
             let tested =
                 dropped.map(|dropped| json!({"address": "192.0.2.1", "dropped": dropped, "because": []}));
             json!({"parameters": {"tested": tested}})
@@ -247,7 +248,7 @@ fn a_test_says_yes_only_if_all_are_dropped() {
 #[test]
 fn a_list_comes_part_by_part() {
     let entry = |target: &str| json!({"target": target, "list": "manual", "since": 0});
-    let answer = move |_: &Request| {
+    let answer = move |_: &Message| {
         vec![
             json!({"parameters": {"entries": [entry("10.0.0.1"), entry("10.0.0.2")]}, "continues": true}),
             json!({"parameters": {"entries": [entry("10.0.0.3")]}}),

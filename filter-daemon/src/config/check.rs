@@ -23,6 +23,9 @@ const KEYS: [Key<Config>; 7] = [
 
 const LIST_KEYS: [Key<Draft>; 2] = [Key { name: "name", take: name }, Key { name: "path", take: path }];
 
+/// More than anybody gives names to; every one costs memory, a row of the status and time at each reload.
+pub const MOST_LISTS: usize = 1000;
+
 const LIST_EXAMPLE: &str = "write {name: drop, path: lists/drop.txt}";
 
 const ON_EXIT: [(&str, OnExit); 2] = [("detach", OnExit::Detach), ("keep", OnExit::Keep)];
@@ -148,7 +151,13 @@ struct Draft {
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
     let mut names = HashMap::new();
-    for item in faults.items(node, "`lists`") {
+    let items = faults.items(node, "`lists`");
+    if let Some(beyond) = items.get(MOST_LISTS) {
+        let message = format!("this is list {}, but there may be at most {MOST_LISTS}", MOST_LISTS + 1);
+        faults.tell(beyond.number, message, "put several lists into one file");
+        return;
+    }
+    for item in items {
         let Value::Map(map) = item.value else {
             let message = format!("a list must be a map of keys, not {}", kind(&item.value));
             faults.tell(item.number, message, LIST_EXAMPLE);
@@ -172,7 +181,7 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let Some(word) = faults.text(node, "the name of a list") else { return };
     match word.text.parse::<ListName>() {
         Ok(name) if name.is_reserved() => {
-            let message = format!("there is always a list `{name}`, so no file can be called that");
+            let message = format!("the name `{name}` is reserved");
             faults.tell(word.node, message, "choose another name");
         }
         Ok(name) => draft.name = Some((name, word.node)),

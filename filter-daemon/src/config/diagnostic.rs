@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::source::file::FileError;
 use crate::source::printable;
+use crate::text::Explain;
 
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum ConfigError {
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
+
+/// What to do about each error stands beside it.
+impl Explain for ConfigError {}
 
 /// All that is wrong in a configuration.
 #[derive(Debug)]

@@ -10,8 +10,9 @@ pub struct ListName(String);
 /// The longest name.
 const LONGEST: usize = 32;
 
-/// The lists that are always there: what the configuration blocks, and what `filterd add` blocks.
-const RESERVED: [&str; 2] = ["config", "manual"];
+/// The lists that are always there, or will be: what the configuration and the commands block and allow, and what is
+/// never blocked.
+const RESERVED: [&str; 5] = ["config", "manual", "config-allow", "manual-allow", "guard"];
 
 impl ListName {
     /// The name as text.
@@ -113,8 +114,9 @@ mod tests {
 
     #[test]
     fn some_names_belong_to_lists_that_are_always_there() {
-        assert!("config".parse::<ListName>().unwrap().is_reserved());
-        assert!("manual".parse::<ListName>().unwrap().is_reserved());
+        for word in ["config", "manual", "config-allow", "manual-allow", "guard"] {
+            assert!(word.parse::<ListName>().unwrap().is_reserved(), "{word}");
+        }
         assert!(!"drop".parse::<ListName>().unwrap().is_reserved());
     }
 }

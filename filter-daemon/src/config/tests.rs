@@ -111,7 +111,7 @@ f.yaml:9:5: error: this list has no `path`
     9 |   - name: config
       |     ^^^^
 help: write {name: drop, path: lists/drop.txt}
-f.yaml:9:11: error: there is always a list `config`, so no file can be called that
+f.yaml:9:11: error: the name `config` is reserved
     9 |   - name: config
       |           ^^^^^^
 help: choose another name";
@@ -228,6 +228,20 @@ fn of_very_many_errors_a_hundred_are_told() {
     assert_eq!(told.matches("has host bits set").count(), 100);
     assert!(told.ends_with("and 50 more errors"), "{told}");
     assert!(told.lines().all(|line| line.chars().count() < 120), "no line is wider than a screen");
+}
+
+#[test]
+fn there_are_at_most_a_thousand_lists() {
+    let text = |lists: usize| {
+        let list = |number| format!("  - {{name: l{number}, path: x}}\n");
+        format!("lists:\n{}", (0..lists).map(list).collect::<String>())
+    };
+    assert_eq!(config(&text(1000)).lists.len(), 1000);
+    let told = told(text(1001));
+    assert!(
+        told.starts_with("f.yaml:1002:5: error: this is list 1001, but there may be at most 1000"),
+        "{told}"
+    );
 }
 
 #[test]

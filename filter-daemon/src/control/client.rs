@@ -9,20 +9,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
-use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use super::quote;
-use super::wire::{Answer, Failure, LONGEST_LINE, Request};
+use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method};
+use crate::text::{Explain, printable};
 
 /// How long a busy daemon may take to accept a connection.
 const ACCEPT_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long it may take to send or receive a line.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
-
-/// How long a reload may take: it reads every list again.
-const RELOAD_WITHIN: Duration = Duration::from_secs(600);
+/// How long it may take to take a line.
+const TAKE_WITHIN: Duration = Duration::from_secs(60);
 
 /// A connection to the daemon.
 pub struct Client {
@@ -34,13 +30,13 @@ pub struct Client {
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// Nobody listens.
-    #[error("filterd is not running: nobody listens at {}\nstart it with `sudo filterd --iface eth0`, or say with --socket where it listens", .0.display())]
+    #[error("filterd is not running: nobody listens at {}", printable::path(.0))]
     NotRunning(PathBuf),
     /// The socket is not for this user.
-    #[error("not permitted to talk to filterd at {}\nuse sudo, or become a member of the group that owns the socket (filterd)", .0.display())]
+    #[error("not permitted to talk to filterd at {}", printable::path(.0))]
     NotPermitted(PathBuf),
     /// It could not be connected to for another reason.
-    #[error("cannot connect to filterd at {}: {error}", path.display())]
+    #[error("cannot connect to filterd at {}: {error}", printable::path(path))]
     Unreachable {
         /// The socket.
         path: PathBuf,
@@ -48,17 +44,35 @@ pub enum ClientError {
         error: nix::Error,
     },
     /// No answer in time.
-    #[error("filterd does not answer\nit may be overloaded or stopped: see its log, and `ps -C filterd`")]
+    #[error("filterd does not answer")]
     Silent,
     /// The connection broke.
-    #[error("filterd closed the connection before it answered: {0}\nsee its log")]
+    #[error("filterd closed the connection before it answered: {0}")]
     Closed(io::Error),
-    /// The answer is none.
+    /// The answer is not one of this protocol.
     #[error("what answers is no filterd of this version: {0}")]
     Garbled(String),
     /// The daemon refused.
-    #[error("{}", .0.message())]
+    #[error("{}", .0.explanation().message)]
     Failed(Failure),
+}
+
+impl Explain for ClientError {
+    fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::NotRunning(_) => {
+                "start it with `sudo filterd --iface eth0`, or say with --socket where it listens"
+            }
+            Self::NotPermitted(_) => {
+                "use sudo, or become a member of the group that owns the socket (filterd)"
+            }
+            Self::Silent => "it may be overloaded or stopped: see its log, and `ps -C filterd`",
+            Self::Closed(_) => "see its log",
+            Self::Failed(failure) => return failure.explanation().remedy.clone(),
+            Self::Unreachable { .. } | Self::Garbled(_) => return None,
+        };
+        Some(remedy.to_owned())
+    }
 }
 
 impl Client {
@@ -66,23 +80,22 @@ impl Client {
     pub fn connect(path: &Path) -> Result<Self, ClientError> {
         let stream = connected(path).map_err(|error| unconnected(path, error))?;
         let blocking =
-            stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)));
+            stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(TAKE_WITHIN)));
         blocking.map_err(ClientError::Closed)?;
         Ok(Self { stream: BufReader::new(stream), line: Vec::new() })
     }
 
     /// Asks, and waits for an answer that is all on one line.
-    pub fn call<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, ClientError> {
-        self.send(request)?;
-        Ok(self.receive()?.parameters)
+    pub fn call<M: Method>(&mut self, parameters: &M) -> Result<M::Reply, ClientError> {
+        self.send(parameters)?;
+        Ok(self.receive::<M>()?.parameters)
     }
 
     /// Sends a request without waiting for its answer.
-    pub fn send(&mut self, request: &Request) -> Result<(), ClientError> {
-        let patience = if let Request::Reload(_) = request { RELOAD_WITHIN } else { ANSWER_WITHIN };
-        self.stream.get_ref().set_read_timeout(Some(patience)).map_err(ClientError::Closed)?;
+    pub fn send<M: Method>(&mut self, parameters: &M) -> Result<(), ClientError> {
+        self.stream.get_ref().set_read_timeout(Some(M::MAY_TAKE)).map_err(ClientError::Closed)?;
         self.line.clear();
-        serde_json::to_writer(&mut self.line, request)
+        serde_json::to_writer(&mut self.line, &Envelope { method: M::NAME, parameters })
             .map_err(|error| ClientError::Garbled(error.to_string()))?;
         self.line.push(b'\n');
         match self.stream.get_mut().write_all(&self.line) {
@@ -94,12 +107,12 @@ impl Client {
         }
     }
 
-    /// Waits for the next line of the answer.
-    pub fn receive<T: DeserializeOwned>(&mut self) -> Result<Answer<T>, ClientError> {
+    /// Waits for the next line of an answer to that method.
+    pub fn receive<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {
         let line = self.read_line()?;
-        serde_json::from_slice::<Answer<T>>(line).map_err(|error| match serde_json::from_slice(line) {
+        serde_json::from_slice::<Answer<M::Reply>>(line).map_err(|error| match serde_json::from_slice(line) {
             Ok(failure) => ClientError::Failed(failure),
-            Err(_) => ClientError::Garbled(format!("{error} in {}", quote::bytes(line))),
+            Err(_) => ClientError::Garbled(format!("{error} in {}", printable::bytes(line))),
         })
     }
 

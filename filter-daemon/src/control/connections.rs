@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::{AbortHandle, Id, JoinSet};
 
-/// All connections. Dropping them ends every conversation.
+/// All connections. Dropping them ends every session.
 pub struct Connections {
     most: usize,
-    conversations: JoinSet<()>,
+    sessions: JoinSet<()>,
     taken: HashMap<Id, (Connection, AbortHandle)>,
     turns: Arc<AtomicU64>,
 }
 
-/// One client's connection: it knows whether its conversation waits for the client, and since which turn.
+/// One client's connection: it knows whether its session waits for the client, and since which turn.
 #[derive(Clone)]
 pub struct Connection {
     /// Counts every beginning of a wait on this server, so that a lower turn means a longer wait.
@@ -45,18 +45,18 @@ impl Connections {
     /// So many connections, all free.
     pub fn new(most: usize) -> Self {
         let turns = Arc::new(AtomicU64::new(AT_WORK + 1));
-        Self { most, conversations: JoinSet::new(), taken: HashMap::new(), turns }
+        Self { most, sessions: JoinSet::new(), taken: HashMap::new(), turns }
     }
 
-    /// A free connection, if need be by ending the conversation that has waited for its client the longest. None
+    /// A free connection, if need be by ending the session that has waited for its client the longest. None
     /// if every client waits for its answer.
     pub fn free(&mut self) -> Option<Connection> {
         if self.taken.len() >= self.most {
             let waiting =
                 self.taken.iter().filter(|(_, (connection, _))| connection.waiting_since() != AT_WORK);
             let (&id, _) = waiting.min_by_key(|(_, (connection, _))| connection.waiting_since())?;
-            if let Some((_, conversation)) = self.taken.remove(&id) {
-                conversation.abort();
+            if let Some((_, session)) = self.taken.remove(&id) {
+                session.abort();
             }
         }
         let connection =
@@ -65,15 +65,15 @@ impl Connections {
         Some(connection)
     }
 
-    /// Begins a conversation on a connection that was free.
-    pub fn take(&mut self, connection: Connection, conversation: impl Future<Output = ()> + Send + 'static) {
-        let handle = self.conversations.spawn(conversation);
+    /// Begins a session on a connection that was free.
+    pub fn take(&mut self, connection: Connection, session: impl Future<Output = ()> + Send + 'static) {
+        let handle = self.sessions.spawn(session);
         self.taken.insert(handle.id(), (connection, handle));
     }
 
-    /// Waits until a conversation ends, and frees its connection. For ever, while there is none.
+    /// Waits until a session ends, and frees its connection. For ever, while there is none.
     pub async fn vacated(&mut self) {
-        let ended = match self.conversations.join_next_with_id().await {
+        let ended = match self.sessions.join_next_with_id().await {
             Some(Ok((id, ()))) => id,
             Some(Err(error)) => error.id(),
             None => return std::future::pending().await,
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_seat_is_free_again_when_its_conversation_ends() {
+    async fn a_seat_is_free_again_when_its_session_ends() {
         let mut connections = Connections::new(1);
         let connection = connections.free().unwrap();
         connection.works();

@@ -1,39 +1,25 @@
 //! The control socket: how `filterd add` in one process asks the filterd in another.
 //!
-//! [`wire`] is what travels. The daemon's end: [`server`] lets clients in, `conversation` talks with each,
-//! `parse` makes checked [`Request`]s, which go to the owner of state as [`Call`]s, and `answer` makes lines
-//! of its replies. The command line's end is [`client`].
+//! [`wire`] is what travels. The daemon's end: [`server`] lets clients in, `session` talks with each: `parse` makes
+//! messages of its lines, which go to the owner of state as [`Call`]s once they are checked, and `answer` makes lines
+//! of the replies. The command line's end is [`client`].
 
+mod admission;
 mod answer;
 pub mod client;
 mod complaints;
 mod connections;
-mod conversation;
 mod lines;
 mod parse;
-mod peer;
-pub mod quote;
-pub mod request;
 pub mod server;
+mod session;
 mod socket;
-pub mod strings;
 pub mod wire;
 
 #[cfg(test)]
 mod tests;
 
-use tokio::sync::oneshot;
-
-pub use conversation::Patience;
-pub use request::{Family, Request};
 pub use server::{Limits, Server};
+pub use session::Patience;
 pub use socket::SocketError;
-
-/// A request on its way to the owner of state, and where the answer goes.
-#[derive(Debug)]
-pub struct Call {
-    /// What is asked.
-    pub request: Request,
-    /// Dropped unanswered, it tells the client that the daemon is stopping.
-    pub reply: oneshot::Sender<Result<wire::Reply, wire::Failure>>,
-}
+pub use wire::{Asked, Call};

@@ -1,67 +1,47 @@
-//! From a line of the socket to a checked request, or to the reason why it is none.
+//! From a line of the socket to a message, or to the reason why it is none.
 
-use serde_json::Value;
-
-use super::quote;
-use super::request::Request;
-use super::wire::{self, Failure};
-
-/// Up to this length a line that was refused is looked at again, as it may only lack its parameters.
-const LONGEST_SECOND_LOOK: usize = 4096;
+use super::wire::{Failure, Message};
+use crate::text::printable;
 
 /// Reads one line, without its end.
-pub fn request(line: &[u8]) -> Result<Request, Failure> {
-    match serde_json::from_slice::<wire::Request>(line) {
-        Ok(raw) => raw.try_into(),
-        Err(error) => match without_parameters(line) {
-            Some(raw) => raw.try_into(),
-            None => Err(invalid(line, &error)),
-        },
-    }
-}
-
-/// Varlink lets a message leave out parameters that are all optional: `{"method":"io.filterd.Ping"}`.
-fn without_parameters(line: &[u8]) -> Option<wire::Request> {
-    let short = line.len() <= LONGEST_SECOND_LOOK;
-    let mut message: Value = short.then(|| serde_json::from_slice(line).ok())??;
-    let fields = message.as_object_mut()?;
-    if fields.contains_key("parameters") {
-        return None;
-    }
-    fields.insert("parameters".to_owned(), Value::Object(serde_json::Map::new()));
-    serde_json::from_value(message).ok()
+pub fn message(line: &[u8]) -> Result<Message, Failure> {
+    serde_json::from_slice(line).map_err(|error| invalid(line, &error))
 }
 
 fn invalid(line: &[u8], error: &serde_json::Error) -> Failure {
-    let fault = quote::sentence(&error.to_string());
-    let message = format!("no request of this protocol: {fault}; the line begins {}", quote::bytes(line));
+    let fault = printable::sentence(&error.to_string());
+    let message = format!("no request of this protocol: {fault}; the line begins {}", printable::bytes(line));
     Failure::InvalidRequest(message.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire::{self, Add, Flush, Ping};
     use super::*;
 
     fn refusal(line: &[u8]) -> String {
-        match request(line) {
+        match message(line) {
             Err(Failure::InvalidRequest(explanation)) => explanation.message,
-            other => panic!("{other:?} of {}", quote::bytes(line)),
+            other => panic!("{other:?} of {}", printable::bytes(line)),
         }
     }
 
     #[test]
     fn parameters_may_be_left_out_or_come_first() {
-        assert_eq!(request(br#"{"method":"io.filterd.Ping"}"#), Ok(Request::Ping));
+        assert_eq!(message(br#"{"method":"io.filterd.Ping"}"#), Ok(Message::Ping(Ping {})));
         assert_eq!(
-            request(br#"{"parameters":{},"method":"io.filterd.Ping","more":true}"#),
-            Ok(Request::Ping)
+            message(br#"{"parameters":{},"method":"io.filterd.Ping","more":true}"#),
+            Ok(Message::Ping(Ping {}))
         );
-        assert_eq!(request(br#"{"method":"io.filterd.Flush"}"#), Ok(Request::Flush { list: None }));
+        assert_eq!(message(br#"{"method":"io.filterd.Flush"}"#), Ok(Message::Flush(Flush::default())));
+        let backwards = br#"{"parameters":{"targets":["192.0.2.1"],"ttl":7},"method":"io.filterd.Add"}"#;
+        let add = Add { targets: ["192.0.2.1"].iter().collect(), ttl: Some(7), ..Add::default() };
+        assert_eq!(message(backwards), Ok(Message::Add(add)));
     }
 
     #[test]
     fn what_is_no_request_is_told_so() {
-        let lines: [&[u8]; 10] = [
+        let lines: [&[u8]; 14] = [
             b"",
             b"GET / HTTP/1.1\r",
             b"\0\0\0\0",
@@ -72,6 +52,10 @@ mod tests {
             br#"{"method":"io.filterd.Add","parameters":{"targets":"203.0.113.7"}}"#,
             br#"{"method":"io.filterd.Add"}"#,
             br#"{"method":"io.filterd.Ping","parameters":{"surprise":1}}"#,
+            br#"{"parameters":{"surprise":1},"method":"io.filterd.Ping"}"#,
+            br#"{"parameters":{}}"#,
+            br#"{"method":"io.filterd.Ping","parameters":{},"parameters":{}}"#,
+            br#"{"method":"io.filterd.Ping","method":"io.filterd.Flush"}"#,
         ];
         for line in lines {
             assert!(refusal(line).starts_with("no request of this protocol"), "{line:?}");

@@ -1,4 +1,4 @@
-//! The daemon's end of the control socket: lets clients in, and gives each its own conversation.
+//! The daemon's end of the control socket: lets clients in, and gives each its own session.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,13 +9,14 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::admission::{Admission, Peer};
+use super::answer;
 use super::complaints::Complaints;
 use super::connections::Connections;
-use super::conversation::{self, Context, Patience};
-use super::peer::{Admission, Peer};
+use super::session::{self, Context, Patience};
 use super::socket::{SocketError, SocketFile};
-use super::wire::Failure;
-use super::{Call, answer};
+use super::wire::{Call, Failure};
+use crate::text::Explanation;
 
 /// What clients may use up of the daemon.
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +77,13 @@ fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connectio
     match admitted.and_then(|peer| admission.admits(&peer)) {
         Ok(()) => match connections.free() {
             Some(connection) => {
-                connections.take(connection.clone(), conversation::hold(stream, connection, context.clone()))
+                connections.take(connection.clone(), session::hold(stream, connection, context.clone()))
             }
-            None => turn_away(stream, &Failure::Unavailable("too many clients: try again".into()), context),
+            None => turn_away(
+                stream,
+                &Failure::Unavailable(Explanation::new("too many clients", "try again in a moment")),
+                context,
+            ),
         },
         Err(failure) => turn_away(stream, &failure, context),
     }
@@ -86,7 +91,7 @@ fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connectio
 
 /// The buffer of a fresh connection takes a short line at once; nobody is waited for.
 fn turn_away(stream: UnixStream, failure: &Failure, context: &Context) {
-    context.complaints.about(failure.message());
+    context.complaints.about(failure.explanation());
     // A client that is gone already needs no reason.
     let _ = stream.into_std().and_then(|mut stream| stream.write(&answer::failure(failure)));
 }

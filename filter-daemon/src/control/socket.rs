@@ -13,6 +13,7 @@ use thiserror::Error;
 use tokio::net::UnixListener;
 
 use crate::accounts;
+use crate::text::{Explain, printable};
 
 /// Members of this group may talk to the daemon.
 pub const GROUP: &str = "filterd";
@@ -21,13 +22,13 @@ pub const GROUP: &str = "filterd";
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// Another daemon is there.
-    #[error("a filterd is already running at {}\nstop it first, take its place with --take-over, or give this one its own --socket, --state-dir and --pin-dir", .0.display())]
+    #[error("a filterd is already running at {}", printable::path(.0))]
     Taken(PathBuf),
     /// Something that is no socket is there.
-    #[error("{} exists and is no socket\nmove it away, or choose another --socket", .0.display())]
+    #[error("{} exists and is no socket", printable::path(.0))]
     NoSocket(PathBuf),
     /// The file system refused.
-    #[error("cannot {what} {}: {error}", path.display())]
+    #[error("cannot {what} {}: {error}", printable::path(path))]
     Failed {
         /// What was attempted.
         what: &'static str,
@@ -38,6 +39,20 @@ pub enum SocketError {
     },
 }
 
+impl Explain for SocketError {
+    fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::Taken(_) => {
+                "stop it first, take its place with --take-over, or give this one its own --socket, --state-dir and \
+                 --pin-dir"
+            }
+            Self::NoSocket(_) => "move it away, or choose another --socket",
+            Self::Failed { .. } => return None,
+        };
+        Some(remedy.to_owned())
+    }
+}
+
 /// A claimed path. Dropping it removes the socket's file.
 pub struct SocketFile {
     path: PathBuf,
@@ -45,7 +60,7 @@ pub struct SocketFile {
     identity: (u64, u64),
     /// Whose members may ask.
     group: u32,
-    /// Held as long as this daemon lives, and let go of by the kernel even if it is killed.
+    /// Held as long as this daemon lives, and released by the kernel even if it is killed.
     _claim: Flock<File>,
 }
 

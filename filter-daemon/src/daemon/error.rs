@@ -11,6 +11,7 @@ use crate::control::SocketError;
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::kernel::KernelError;
+use crate::text::Explain;
 
 /// What ended the daemon.
 #[derive(Debug, Error)]
@@ -19,9 +20,7 @@ pub enum DaemonError {
     #[error("{0}")]
     Config(#[from] ConfigError),
     /// Neither the command line nor the configuration names an interface.
-    #[error(
-        "no interface to filter\n         name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration"
-    )]
+    #[error("no interface to filter")]
     NoInterface,
     /// The control socket cannot be had.
     #[error(transparent)]
@@ -34,8 +33,7 @@ pub enum DaemonError {
     Journal(#[from] JournalError),
     /// The configuration gives a file the name of a live list.
     #[error(
-        "list {name} holds {entries} entries that were added live, so no file can be called that\n         choose another \
-         name, or let go of them: `filterd flush --list {name}`"
+        "list {name} holds {entries} entries that were added live, so no list of the configuration can be called that"
     )]
     ListIsLive {
         /// Its name.
@@ -60,6 +58,27 @@ pub enum DaemonError {
     /// The system refused something that it never refuses.
     #[error(transparent)]
     System(#[from] io::Error),
+}
+
+impl Explain for DaemonError {
+    fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Config(error) => error.remedy(),
+            Self::Socket(error) => error.remedy(),
+            Self::Kernel(error) | Self::NotDone(NotDone::Kernel(error)) => error.remedy(),
+            Self::NoInterface => Some(
+                "name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration".to_owned(),
+            ),
+            Self::ListIsLive { name, .. } => {
+                Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
+            }
+            Self::Journal(_)
+            | Self::NotDone(NotDone::Refused(_))
+            | Self::User { .. }
+            | Self::TooManyLists
+            | Self::System(_) => None,
+        }
+    }
 }
 
 impl From<TooManyLists> for DaemonError {

@@ -7,7 +7,7 @@ use tracing::{error, info, warn};
 
 use super::error::DaemonError;
 use crate::config::Mode;
-use crate::control::wire;
+use crate::control::wire::status;
 use crate::kernel::{Attached, Filter, Interface, KernelError, interface};
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
@@ -56,8 +56,8 @@ impl Watched {
     }
 
     /// The same for a status.
-    pub fn status(&self) -> wire::Interface {
-        let mut status = wire::Interface { name: self.name.clone(), ..wire::Interface::default() };
+    pub fn status(&self) -> status::Interface {
+        let mut status = status::Interface { name: self.name.clone(), ..status::Interface::default() };
         let mut unprotected = self.unprotected;
         match &self.state {
             State::Attached(attached, place) => {

@@ -26,8 +26,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::Run;
+use crate::command::render::console::laid_out;
 use crate::exit::Exit;
 use crate::kernel::broker::process;
+use crate::text::Explain;
 use error::DaemonError;
 pub use leftovers::detach;
 
@@ -42,7 +44,7 @@ pub fn run(run: &Run) -> ExitCode {
     match ended {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("filterd: {error}");
+            eprintln!("{}", laid_out(&error.explain()));
             Exit::from(&error).into()
         }
     }

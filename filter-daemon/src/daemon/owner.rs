@@ -15,16 +15,16 @@ use super::pages::{Pages, Parts};
 use super::persistence::Persistence;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload};
+use super::serve::Answer;
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
 use crate::config::{Config, ConfigError, OnExit};
-use crate::control::{Call, Request, wire};
+use crate::control::Call;
+use crate::control::wire::reload::Reply as Reloaded;
 use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
-
-/// How a client learns what became of its request.
-pub(super) type Answer = oneshot::Sender<Result<wire::Reply, wire::Failure>>;
+use crate::text::Explain;
 
 /// Entries that expire in one turn: a millisecond or two.
 const EXPIRING: usize = 4096;
@@ -134,10 +134,9 @@ impl Owner {
                 self.pages.wake();
             }
             match event {
-                Event::Call(Call { request: Request::Reload, reply }) => self.read(Some(reply)),
                 Event::Call(call) => {
-                    let ends = matches!(call.request, Request::HandOver);
-                    self.answer(call);
+                    let ends = matches!(call, Call::HandOver(_));
+                    self.serve(call);
                     // Out with the answer, before what nobody waits for.
                     tokio::task::yield_now().await;
                     if ends {
@@ -201,6 +200,15 @@ impl Owner {
         }
     }
 
+    /// What a page may need.
+    pub(super) fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            protection: &mut self.protection,
+            capacity: &mut self.capacity,
+            persistence: &mut self.persistence,
+        }
+    }
+
     async fn turn_page(&mut self) {
         let mut parts = Parts {
             protection: &mut self.protection,
@@ -214,7 +222,7 @@ impl Owner {
         tokio::task::yield_now().await;
     }
 
-    fn read(&mut self, answer: Option<Answer>) {
+    pub(super) fn read(&mut self, answer: Option<Answer<Reloaded>>) {
         let known = super::reload::known(self.protection.blocklist());
         self.readings.begin(self.run.config.as_deref(), known, answer);
     }
@@ -240,7 +248,7 @@ impl Owner {
     }
 
     /// What else a configuration says.
-    async fn follow(&mut self, config: Config, mut reloaded: wire::Reloaded) -> wire::Reloaded {
+    async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
         let before = std::mem::replace(&mut self.config, config);
         if self.config.mode != before.mode && self.run.mode.is_none() {
             reloaded.warnings.push(
@@ -256,12 +264,12 @@ impl Owner {
     }
 
     /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
-    fn end_reload(&mut self, reloaded: Result<wire::Reloaded, DaemonError>) {
+    fn end_reload(&mut self, reloaded: Result<Reloaded, DaemonError>) {
         match &reloaded {
             Ok(reloaded) => super::report::log_reload(reloaded),
-            Err(error) => error!("reload failed, everything stays as it was: {error}"),
+            Err(error) => error!("reload failed, everything stays as it was: {}", error.explain()),
         }
-        let again = self.readings.end(reloaded.map_err(super::serve::reload_failed));
+        let again = self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
         if let Some(answers) = again {
             let known = super::reload::known(self.protection.blocklist());
             self.readings.begin_for(self.run.config.as_deref(), known, answers);

@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use tokio::task::JoinHandle;
 
-use super::owner::Answer;
 use super::reload::{Known, Loaded, load};
+use super::serve::Answer;
 use crate::config::ConfigError;
-use crate::control::wire::{Failure, Reloaded, Reply};
+use crate::control::wire::Failure;
+use crate::control::wire::reload::Reply;
 
 /// Readings, and who waits for what comes of them.
 #[derive(Default)]
@@ -20,13 +21,13 @@ pub struct Readings {
 struct Reading {
     began: Instant,
     loading: Option<JoinHandle<Result<Loaded, ConfigError>>>,
-    waiting: Vec<Answer>,
-    again: Option<Vec<Answer>>,
+    waiting: Vec<Answer<Reply>>,
+    again: Option<Vec<Answer<Reply>>>,
 }
 
 impl Readings {
     /// Begins to read, or notes that it is to be read again.
-    pub fn begin(&mut self, path: Option<&Path>, known: Vec<Known>, answer: Option<Answer>) {
+    pub fn begin(&mut self, path: Option<&Path>, known: Vec<Known>, answer: Option<Answer<Reply>>) {
         match &mut self.now {
             Some(reading) => reading.again.get_or_insert_default().extend(answer),
             None => self.begin_for(path, known, answer.into_iter().collect()),
@@ -34,7 +35,7 @@ impl Readings {
     }
 
     /// Begins to read for all these.
-    pub fn begin_for(&mut self, path: Option<&Path>, known: Vec<Known>, waiting: Vec<Answer>) {
+    pub fn begin_for(&mut self, path: Option<&Path>, known: Vec<Known>, waiting: Vec<Answer<Reply>>) {
         let path = path.map(Path::to_owned);
         let loading = tokio::task::spawn_blocking(move || load(path.as_deref(), &known));
         self.now = Some(Reading { began: Instant::now(), loading: Some(loading), waiting, again: None });
@@ -58,9 +59,8 @@ impl Readings {
     }
 
     /// What was read is in force, or refused: tells all who wait. Gives back who waits for a further reading.
-    pub fn end(&mut self, result: Result<Reloaded, Failure>) -> Option<Vec<Answer>> {
+    pub fn end(&mut self, result: Result<Reply, Failure>) -> Option<Vec<Answer<Reply>>> {
         let reading = self.now.take()?;
-        let result = result.map(Reply::Reloaded);
         // A client that has gone meanwhile is told nothing.
         reading.waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
         reading.again

@@ -6,19 +6,20 @@ use tracing::{info, warn};
 use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::List;
-use crate::control::wire;
+use crate::control::wire::{self, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
 impl Owner {
     /// What the daemon is and how full its tables are.
-    pub fn status(&self) -> wire::Status {
-        wire::Status {
+    pub fn status(&self) -> status::Reply {
+        status::Reply {
             version: wire::VERSION,
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             started: self.started.secs(),
             config: self.run.config.as_ref().map(|path| path.display().to_string()),
             enforce: self.protection.filter().settings().enforce,
+            reload: self.pages.reload().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
             tables: self.tables(),
             lists: self
@@ -31,10 +32,10 @@ impl Owner {
         }
     }
 
-    /// How many packets met which fate.
-    pub fn stats(&mut self) -> Result<wire::Stats, KernelError> {
+    /// What became of how many packets.
+    pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
         let counted =
-            self.protection.filter_mut().counters()?.into_iter().map(|(reason, packets)| wire::Counted {
+            self.protection.filter_mut().counters()?.into_iter().map(|(reason, packets)| stats::Counted {
                 reason: reason.name().to_owned(),
                 verdict: match reason.verdict() {
                     Verdict::Pass(_) => "pass".to_owned(),
@@ -42,7 +43,7 @@ impl Owner {
                 },
                 packets,
             });
-        Ok(wire::Stats {
+        Ok(stats::Reply {
             version: wire::VERSION,
             enforce: self.protection.filter().settings().enforce,
             reasons: counted.collect(),
@@ -62,7 +63,7 @@ impl Owner {
         format!("{verb} packets from {targets} targets on {}", links.join(", "))
     }
 
-    fn tables(&self) -> Vec<wire::Table> {
+    fn tables(&self) -> Vec<status::Table> {
         let networks = self
             .protection
             .blocklist()
@@ -86,9 +87,9 @@ impl Owner {
         ]
     }
 
-    fn list_status(list: &List) -> wire::ListStatus {
+    fn list_status(list: &List) -> status::ListStatus {
         let reading = list.reading.as_ref();
-        wire::ListStatus {
+        status::ListStatus {
             name: list.name.to_string(),
             kind: list.origin.name().to_owned(),
             targets: list.entries,
@@ -99,13 +100,13 @@ impl Owner {
 }
 
 /// Tells the log what a reload changed.
-pub fn log_reload(reloaded: &wire::Reloaded) {
+pub fn log_reload(reloaded: &reload::Reply) {
     reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
-    let wire::Reloaded { entered, left, unchanged, milliseconds, .. } = reloaded;
+    let reload::Reply { entered, left, unchanged, milliseconds, .. } = reloaded;
     info!("reloaded: +{entered} −{left}, {unchanged} lists unchanged, {milliseconds} ms");
 }
 
-fn table(name: &str, occupancy: Occupancy, certainty: &str) -> wire::Table {
+fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {
     let Occupancy { entries, capacity, bytes } = occupancy;
-    wire::Table { name: name.to_owned(), entries, capacity, bytes, certainty: certainty.to_owned() }
+    status::Table { name: name.to_owned(), entries, capacity, bytes, certainty: certainty.to_owned() }
 }

@@ -17,7 +17,7 @@ use super::{persistence, privilege, reload};
 use crate::cli::Run;
 use crate::config::OnExit;
 use crate::control::client::Client;
-use crate::control::wire::{self, Empty};
+use crate::control::wire::HandOver;
 use crate::control::{Call, Server, SocketError};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
@@ -87,9 +87,7 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
 
 /// It may be gone already, or be one that cannot be asked.
 fn ask_to_make_way(socket: &Path) -> bool {
-    let asked = Client::connect(socket)
-        .and_then(|mut client| client.call::<wire::Pong>(&wire::Request::HandOver(Empty {})));
-    asked.is_ok()
+    Client::connect(socket).and_then(|mut client| client.call(&HandOver {})).is_ok()
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.

@@ -7,6 +7,8 @@ use rustix::thread::{CapabilitySet, capabilities};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::text::Explain;
+
 /// Why the kernel's part failed. It travels from the process that holds the kernel to the one that tells people.
 #[derive(Clone, Debug, Error, Serialize, Deserialize)]
 pub enum KernelError {
@@ -17,7 +19,7 @@ pub enum KernelError {
         found: String,
     },
     /// No bpffs where pins should go.
-    #[error("cannot use {} on a BPF file system: {reason}\n       try `mount -t bpf bpf /sys/fs/bpf`", path.display())]
+    #[error("cannot use {} on a BPF file system: {reason}", path.display())]
     NoBpffs {
         /// The directory for pins.
         path: PathBuf,
@@ -25,10 +27,7 @@ pub enum KernelError {
         reason: String,
     },
     /// Somebody else could have changed a pin.
-    #[error(
-        "{} is not to be trusted: {why}\n       if that is a mistake, mend it; else remove what is there: `filterd detach \
-         --pin-dir {}`", path.display(), pins.display()
-    )]
+    #[error("{} is not to be trusted: {why}", path.display())]
     Untrusted {
         /// The pin, or a directory of pins.
         path: PathBuf,
@@ -38,17 +37,13 @@ pub enum KernelError {
         pins: PathBuf,
     },
     /// The process that holds the kernel does not answer.
-    #[error(
-        "the broker (the process that holds the kernel) does not answer: {reason}\n       what it attached goes on filtering; start filterd again"
-    )]
+    #[error("the broker (the process that holds the kernel) does not answer: {reason}")]
     BrokerGone {
         /// Why.
         reason: String,
     },
     /// Capabilities are missing.
-    #[error(
-        "not permitted to {what}\n       filterd needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run it as root"
-    )]
+    #[error("not permitted to {what}")]
     NotPermitted {
         /// What was tried.
         what: String,
@@ -62,10 +57,7 @@ pub enum KernelError {
         reason: String,
     },
     /// The kernel has no memory for a table.
-    #[error(
-        "the kernel gives no {bytes} bytes for the table of {name}: {reason}\n       what was blocked stays blocked; \
-             free memory, or raise the limit of filterd's cgroup (MemoryMax)"
-    )]
+    #[error("the kernel gives no {bytes} bytes for the table of {name}: {reason}")]
     NoMemory {
         /// Which table.
         name: String,
@@ -75,10 +67,7 @@ pub enum KernelError {
         reason: String,
     },
     /// Somebody else's program is there.
-    #[error(
-        "{name} already has an XDP program: {program} (id {id}, {mode})\n       filterd never replaces a program that \
-         is not its own; remove it with whatever attached it, or with `ip link set dev {name} {off} off`"
-    )]
+    #[error("{name} already has an XDP program: {program} (id {id}, {mode})")]
     Foreign {
         /// The interface.
         name: String,
@@ -92,7 +81,7 @@ pub enum KernelError {
         off: String,
     },
     /// The interface takes no XDP program in the mode asked for.
-    #[error("cannot attach to {name} in {mode} mode: {reason}\n       {hint}")]
+    #[error("cannot attach to {name} in {mode} mode: {reason}")]
     Attach {
         /// The interface.
         name: String,
@@ -110,9 +99,7 @@ pub enum KernelError {
         reason: String,
     },
     /// The set is larger than the largest table.
-    #[error(
-        "{entries} entries are more than one table takes ({most}): block prefixes instead of single addresses"
-    )]
+    #[error("{entries} entries are more than one table takes ({most})")]
     TooMany {
         /// How many were asked for.
         entries: u64,
@@ -127,6 +114,35 @@ pub enum KernelError {
         /// Why.
         reason: String,
     },
+}
+
+impl Explain for KernelError {
+    fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::NoBpffs { .. } => "try `mount -t bpf bpf /sys/fs/bpf`".to_owned(),
+            Self::Untrusted { pins, .. } => format!(
+                "if that is a mistake, mend it; else remove what is there: `filterd detach --pin-dir {}`",
+                pins.display()
+            ),
+            Self::BrokerGone { .. } => "what it attached goes on filtering; start filterd again".to_owned(),
+            Self::NotPermitted { .. } => {
+                "filterd needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run it as root".to_owned()
+            }
+            Self::NoMemory { .. } => "what was blocked stays blocked; free memory, or raise the limit of \
+                 filterd's cgroup (MemoryMax)"
+                .to_owned(),
+            Self::Foreign { name, off, .. } => format!(
+                "filterd never replaces a program that is not its own; remove it with whatever attached it, \
+                 or with `ip link set dev {name} {off} off`"
+            ),
+            Self::Attach { hint, .. } => hint.clone(),
+            Self::TooMany { .. } => "block prefixes instead of single addresses".to_owned(),
+            Self::TooOld { .. } | Self::Load { .. } | Self::Netlink { .. } | Self::Window { .. } => {
+                return None;
+            }
+        };
+        Some(remedy)
+    }
 }
 
 impl KernelError {

@@ -24,7 +24,7 @@ use super::needs;
 use super::pages::{Parts, Pause, Turn};
 use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Settings, Targets, Timestamp, Undo};
 use crate::config::Config;
-use crate::control::wire::Reloaded;
+use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use load::{Known, Loaded, load};
 pub use rows::Rows;

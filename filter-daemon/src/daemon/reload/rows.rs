@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::load::{Found, Loaded, LoadedList};
 use crate::blocklist::{Blocklist, CONFIG_LIST, ListId, Origin, Targets, Timestamp};
-use crate::control::wire::Reloaded;
+use crate::control::wire::reload::Reply as Reloaded;
 use crate::daemon::error::DaemonError;
 use crate::source::ListFile;
 

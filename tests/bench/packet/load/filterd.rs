@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use aya::maps::{Map, MapData, MapInfo, ProgramArray};
 use filterd::control::client::Client;
-use filterd::control::wire::{Add, Changed, Request};
+use filterd::control::wire::Add;
 use harness::Net;
 
 use super::{Fill, kernel, timed};
@@ -63,8 +63,8 @@ impl Holding {
     pub fn calls(&self, addresses: &[String]) -> Result<Vec<Duration>> {
         let mut client = self.client.borrow_mut();
         let mut call = |address| {
-            let add = Request::Add(Add { targets: [address].into_iter().collect(), ..Add::default() });
-            let (changed, took) = timed(|| client.call::<Changed>(&add));
+            let add = Add { targets: [address].into_iter().collect(), ..Add::default() };
+            let (changed, took) = timed(|| client.call(&add));
             changed.context("filterd does not add").map(|_| took)
         };
         addresses.iter().map(&mut call).collect()

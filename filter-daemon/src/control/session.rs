@@ -3,7 +3,6 @@
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use filter_common::target::Target;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -13,9 +12,8 @@ use tokio::time::timeout;
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::request::Request;
-use super::wire::{Entry, Failure, LONGEST_LINE, Reply};
-use super::{Call, answer, parse};
+use super::wire::{Answers, Asked, Call, Failure, LONGEST_LINE, Method};
+use super::{answer, parse};
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +30,7 @@ impl Default for Patience {
     }
 }
 
-/// What a conversation needs besides its client.
+/// What a session needs besides its client.
 #[derive(Clone)]
 pub struct Context {
     /// To the owner of state.
@@ -47,40 +45,40 @@ pub struct Context {
 pub async fn hold(stream: UnixStream, connection: Connection, context: Context) {
     let (from, to) = stream.into_split();
     let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
-    let mut conversation = Conversation { to, connection, context };
-    match conversation.run(lines).await {
+    let mut session = Session { to, connection, context };
+    match session.run(lines).await {
         Ok(()) => {}
         // It was interrupted: its own business.
         Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {}
-        Err(error) => conversation.context.complaints.about(format_args!("lost a client: {error}")),
+        Err(error) => session.context.complaints.about(format_args!("lost a client: {error}")),
     }
 }
 
-struct Conversation {
+struct Session {
     to: OwnedWriteHalf,
     connection: Connection,
     context: Context,
 }
 
-impl Conversation {
+impl Session {
     async fn run(&mut self, mut lines: Lines<OwnedReadHalf>) -> io::Result<()> {
         loop {
             self.connection.waits();
-            let request = match lines.next().await {
-                Ok(Some(line)) => parse::request(line),
+            let message = match lines.next().await {
+                Ok(Some(line)) => parse::message(line),
                 Ok(None) => return Ok(()),
-                Err(broken) => return self.give_up(broken).await,
+                Err(broken) => return self.hang_up(broken).await,
             };
             self.connection.works();
-            match request {
-                Ok(request) => self.apply(request).await?,
+            match message {
+                Ok(message) => message.give(self).await?,
                 Err(failure) => self.refuse(&failure).await?,
             }
         }
     }
 
     /// After a line without an end nothing that follows can be trusted to be a request.
-    async fn give_up(&mut self, broken: Broken) -> io::Result<()> {
+    async fn hang_up(&mut self, broken: Broken) -> io::Result<()> {
         let message = match broken {
             Broken::TooLong => format!("the line is longer than {LONGEST_LINE} bytes: send several"),
             Broken::TooSlow => format!("the line did not end within {:?}", self.context.patience.line),
@@ -89,41 +87,15 @@ impl Conversation {
         self.refuse(&Failure::InvalidRequest(message.into())).await
     }
 
-    async fn apply(&mut self, request: Request) -> io::Result<()> {
-        if let Request::List { .. } = request {
-            return self.list(request).await;
-        }
-        match self.ask(request).await {
-            Ok(reply) => self.reply(reply, false).await,
-            Err(failure) => self.refuse(&failure).await,
-        }
-    }
-
-    /// Fetches page after page, so that neither side ever holds the whole list.
-    async fn list(&mut self, mut request: Request) -> io::Result<()> {
-        loop {
-            let reply = match self.ask(request.clone()).await {
-                Ok(reply) => reply,
-                Err(failure) => return self.refuse(&failure).await,
-            };
-            let next = after(&request, &reply);
-            self.reply(reply, next.is_some()).await?;
-            match next {
-                Some(next) => request = next,
-                None => return Ok(()),
-            }
-        }
-    }
-
-    async fn ask(&self, request: Request) -> Result<Reply, Failure> {
+    async fn ask<M: Method>(&self, request: M::Request) -> Result<M::Reply, Failure> {
         let stopping = || Failure::Unavailable("filterd is stopping".into());
         let (reply, answer) = oneshot::channel();
-        self.context.calls.send(Call { request, reply }).await.map_err(|_| stopping())?;
+        self.context.calls.send(M::call(Asked { request, reply })).await.map_err(|_| stopping())?;
         answer.await.unwrap_or_else(|_| Err(stopping()))
     }
 
-    async fn reply(&mut self, reply: Reply, more: bool) -> io::Result<()> {
-        let mut parts = answer::parts(reply).into_iter().peekable();
+    async fn reply<M: Method>(&mut self, reply: M::Reply, more: bool) -> io::Result<()> {
+        let mut parts = M::parts(reply).into_iter().peekable();
         while let Some(part) = parts.next() {
             let continues = more || parts.peek().is_some();
             self.write(&answer::line(&part, continues)).await?;
@@ -133,7 +105,7 @@ impl Conversation {
 
     async fn refuse(&mut self, failure: &Failure) -> io::Result<()> {
         if let Failure::InvalidRequest(explanation) = failure {
-            self.context.complaints.about(&explanation.message);
+            self.context.complaints.about(explanation);
         }
         self.write(&answer::failure(failure)).await
     }
@@ -146,17 +118,25 @@ impl Conversation {
     }
 }
 
-/// The request for the page after this one, if there can be one.
-fn after(request: &Request, reply: &Reply) -> Option<Request> {
-    let (Request::List { list, family, after, most }, Reply::Listed { entries }) = (request, reply) else {
-        return None;
-    };
-    let last = last_target(entries).filter(|_| entries.len() >= *most)?;
-    // An owner that repeats itself must not be asked for ever.
-    let forward = after.is_none_or(|after| last > after);
-    forward.then(|| Request::List { list: list.clone(), family: *family, after: Some(last), most: *most })
-}
-
-fn last_target(entries: &[Entry]) -> Option<Target> {
-    entries.last()?.target.parse().ok()
+impl Answers for Session {
+    /// Asks the owner of state, and again for each further page.
+    async fn answer<M: Method>(&mut self, parameters: M) -> io::Result<()> {
+        let mut request = match parameters.check() {
+            Ok(request) => request,
+            Err(failure) => return self.refuse(&failure).await,
+        };
+        loop {
+            let asked = M::bookmark(&request);
+            let reply = match self.ask::<M>(request).await {
+                Ok(reply) => reply,
+                Err(failure) => return self.refuse(&failure).await,
+            };
+            let next = asked.and_then(|asked| M::next_page(asked, &reply));
+            self.reply::<M>(reply, next.is_some()).await?;
+            match next {
+                Some(next) => request = next,
+                None => return Ok(()),
+            }
+        }
+    }
 }

@@ -5,16 +5,15 @@ use std::path::Path;
 use filter_common::target::Span;
 use serde::Serialize;
 
+use super::super::render::console::Console;
+use super::super::render::figure::counted;
 use super::batch::Batches;
-use super::console::Console;
-use super::figure::counted;
 use super::input::{Input, Line};
 use super::progress::Progress;
 use super::trouble::Trouble;
 use crate::control::client::ClientError;
-use crate::control::request;
-use crate::control::strings::Strings;
-use crate::control::wire::{Changed, Request};
+use crate::control::wire::strings::Strings;
+use crate::control::wire::{Changed, Method, words};
 use crate::exit::Exit;
 
 /// In place of targets: they come on standard input.
@@ -46,11 +45,11 @@ impl Outcome {
 }
 
 /// Sends targets, given one by one or on standard input, to the daemon in messages made by `request`.
-pub fn apply(
+pub fn apply<M: Method<Reply = Changed>>(
     words: &[String],
     socket: &Path,
     console: &mut Console,
-    request: &dyn Fn(Strings) -> Request,
+    request: &dyn Fn(Strings) -> M,
 ) -> Result<Outcome, Trouble> {
     if words == [STANDARD_INPUT] {
         let mut batches = Batches::new(socket, request)?;
@@ -68,21 +67,25 @@ fn parsed(words: &[String]) -> Result<Vec<Span>, Trouble> {
     if bad.is_empty() {
         return Ok(good.into_iter().flatten().collect());
     }
-    let mut told: Vec<_> = bad.into_iter().filter_map(Result::err).collect();
-    if told.len() < words.len() {
-        told.push("nothing was changed".to_owned());
+    let faults: Vec<_> = bad.into_iter().filter_map(Result::err).collect();
+    let mut message = faults.join("\n");
+    if faults.len() < words.len() {
+        message.push_str("\nnothing was changed");
     }
-    Err(Trouble::unparsable(told.join("\n")))
+    Err(Trouble::unparsable(message))
 }
 
 fn span(word: &str) -> Result<Span, String> {
     if word == STANDARD_INPUT {
         return Err("`-` reads standard input, and then stands alone".to_owned());
     }
-    request::span(word)
+    words::span(word)
 }
 
-fn from_input(batches: &mut Batches, console: &mut Console) -> Result<Outcome, Trouble> {
+fn from_input<M: Method<Reply = Changed>>(
+    batches: &mut Batches<M>,
+    console: &mut Console,
+) -> Result<Outcome, Trouble> {
     if console.input_is_terminal {
         console.note("one target a line, Ctrl-D ends");
     }
@@ -98,7 +101,7 @@ fn from_input(batches: &mut Batches, console: &mut Console) -> Result<Outcome, T
     let (read, rejected) = (stream.read, stream.rejected);
     progress.end();
     if rejected > MOST_TOLD {
-        console.complain(&format!("stdin: {} in all were not understood", counted(rejected, "line")));
+        console.complain(&format!("stdin: {} in all were not understood", counted(rejected, "line")).into());
     }
     if read + rejected == 0 {
         console.note("standard input names no target");
@@ -115,8 +118,8 @@ fn from_input(batches: &mut Batches, console: &mut Console) -> Result<Outcome, T
 }
 
 /// Standard input on its way to the daemon.
-struct Stream<'a, 'b> {
-    batches: &'a mut Batches<'b>,
+struct Stream<'a, 'b, M> {
+    batches: &'a mut Batches<'b, M>,
     read: u64,
     rejected: u64,
     progress: &'a Progress,
@@ -124,7 +127,7 @@ struct Stream<'a, 'b> {
     is_file: bool,
 }
 
-impl Stream<'_, '_> {
+impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
     fn run(&mut self, console: &mut Console) -> Result<(), Trouble> {
         let mut input = Input::new(&mut *console.input);
         let err = &mut *console.err;
@@ -151,8 +154,8 @@ impl Stream<'_, '_> {
     }
 }
 
-fn conclude(
-    batches: &mut Batches,
+fn conclude<M: Method<Reply = Changed>>(
+    batches: &mut Batches<M>,
     ended: Result<(), ClientError>,
     rejected: u64,
 ) -> Result<Outcome, Trouble> {

@@ -4,7 +4,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use filter_common::target::Span;
 
-use crate::control::{quote, request};
+use crate::control::wire::words;
+use crate::text::printable;
 
 /// A longer line is read over and never kept: no target needs a tenth of it.
 const LONGEST: usize = 4096;
@@ -44,8 +45,8 @@ impl<R: Read> Input<R> {
             let content = line[..comment.unwrap_or(line.len())].trim_ascii();
             let parsed = match (whole || comment.is_some(), std::str::from_utf8(content)) {
                 (true, Ok("")) => continue,
-                (true, Ok(word)) => request::span(word),
-                (true, Err(_)) => Err(format!("{} is no text", quote::bytes(content))),
+                (true, Ok(word)) => words::span(word),
+                (true, Err(_)) => Err(format!("{} is no text", printable::bytes(content))),
                 (false, _) => Err(format!("the line has more than {LONGEST} bytes")),
             };
             let bad = |error| Line::Bad(format!("stdin:{}: error: {error}", self.number));

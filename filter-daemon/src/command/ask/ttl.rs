@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::control::request::LONGEST_TTL;
+use crate::control::wire::words::LONGEST_TTL;
 
 /// At least a second, at most ten years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +18,10 @@ pub enum TtlError {
     #[error("write seconds, or numbers with w, d, h, m or s: 90, 10m, 2h, 1h30m, 7d")]
     Form,
     /// It is nothing.
-    #[error("at least one second; to block for good leave --ttl out, to unblock use `filterd remove`")]
+    #[error("at least one second; to block permanently leave --ttl out, to unblock use `filterd remove`")]
     Nothing,
     /// It is too much.
-    #[error("at most ten years (520w); to block for good leave --ttl out")]
+    #[error("at most ten years (520w); to block permanently leave --ttl out")]
     TooLong,
 }
 

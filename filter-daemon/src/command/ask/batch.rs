@@ -6,8 +6,8 @@ use std::path::Path;
 use filter_common::target::Span;
 
 use crate::control::client::{Client, ClientError};
-use crate::control::strings::Strings;
-use crate::control::wire::{Changed, Request};
+use crate::control::wire::strings::Strings;
+use crate::control::wire::{Changed, Method};
 
 /// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
 /// and works on the next meanwhile.
@@ -20,20 +20,20 @@ pub const TARGETS_A_MESSAGE: usize = 2048;
 const MOST_HELD: usize = 100;
 
 /// Collects targets and sends them.
-pub struct Batches<'a> {
+pub struct Batches<'a, M> {
     socket: &'a Path,
     idle: Vec<Client>,
     /// Those who wait for an answer, in the order in which they asked.
     busy: VecDeque<Client>,
-    request: &'a dyn Fn(Strings) -> Request,
+    request: &'a dyn Fn(Strings) -> M,
     words: Strings,
     prefixes: usize,
     sum: Changed,
 }
 
-impl<'a> Batches<'a> {
+impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
     /// Sends targets to the daemon in messages made by `request`.
-    pub fn new(socket: &'a Path, request: &'a dyn Fn(Strings) -> Request) -> Result<Self, ClientError> {
+    pub fn new(socket: &'a Path, request: &'a dyn Fn(Strings) -> M) -> Result<Self, ClientError> {
         let (idle, sum) = (vec![Client::connect(socket)?], Changed::default());
         Ok(Self { socket, idle, busy: VecDeque::new(), request, words: Strings::default(), prefixes: 0, sum })
     }
@@ -90,7 +90,7 @@ impl<'a> Batches<'a> {
     fn await_answers(&mut self, left: usize) -> Result<(), ClientError> {
         while self.busy.len() > left {
             let Some(mut client) = self.busy.pop_front() else { break };
-            let changed = client.receive::<Changed>()?.parameters;
+            let changed = client.receive::<M>()?.parameters;
             self.idle.push(client);
             self.take(changed);
         }

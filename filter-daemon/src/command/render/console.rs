@@ -6,6 +6,8 @@ use std::os::fd::AsFd;
 
 use serde::Serialize;
 
+use crate::text::Explanation;
+
 /// The terminal or the pipes of a command.
 pub struct Console<'a> {
     /// A program reads.
@@ -51,8 +53,8 @@ impl Console<'_> {
     }
 
     /// What went wrong.
-    pub fn complain(&mut self, text: &str) {
-        self.tell(&format!("filterd: {}", text.trim_end().replace('\n', INDENT)));
+    pub fn complain(&mut self, fault: &Explanation) {
+        self.tell(&laid_out(fault));
     }
 
     /// Sends out what is still held back.
@@ -64,6 +66,11 @@ impl Console<'_> {
         // If even standard error is gone, the exit code is all that is left.
         let _ = writeln!(self.err, "{}", text.trim_end());
     }
+}
+
+/// A fault as people read it: behind the program's name, every further line and the remedy below the first.
+pub fn laid_out(fault: &Explanation) -> String {
+    format!("filterd: {}", fault.lines().collect::<Vec<_>>().join(INDENT))
 }
 
 /// How long standard input is, if it is a file.

@@ -6,6 +6,7 @@ use std::io;
 use tokio::net::UnixStream;
 
 use super::wire::Failure;
+use crate::text::Explanation;
 
 /// The process that opened a connection, as the kernel tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +44,10 @@ impl Admission {
             return Ok(());
         }
         let message = format!(
-            "user {} is neither root nor in the group that owns the control socket (gid {}): use sudo",
+            "user {} is neither root nor in the group that owns the control socket (gid {})",
             peer.user, self.group
         );
-        Err(Failure::PermissionDenied(message.into()))
+        Err(Failure::PermissionDenied(Explanation::new(message, "use sudo")))
     }
 }
 

@@ -33,12 +33,12 @@ impl Clock {
         }
     }
 
-    /// `until 21:40 (in 12 min)`, `for good`.
+    /// `expires 21:40 (in 12 min)`, `permanent`.
     pub fn until(&self, then: Option<u64>) -> String {
         match then {
-            None => "for good".to_owned(),
-            Some(then) if then <= self.now => "until now".to_owned(),
-            Some(then) => format!("until {} (in {})", self.on_the_wall(then), length(then - self.now)),
+            None => "permanent".to_owned(),
+            Some(then) if then <= self.now => "expires now".to_owned(),
+            Some(then) => format!("expires {} (in {})", self.on_the_wall(then), length(then - self.now)),
         }
     }
 
@@ -121,18 +121,18 @@ mod tests {
         let clock = Clock::standing(NOW);
         assert_eq!(clock.since(NOW - 7200), "since 2 h ago");
         assert_eq!(clock.since(NOW), "since just now");
-        assert_eq!(clock.until(Some(NOW + 720)), "until 21:40 (in 12 min)");
-        assert_eq!(clock.until(Some(NOW + 90)), "until 21:29:30 (in 1 min 30 s)");
-        assert_eq!(clock.until(Some(NOW + 730)), "until 21:40 (in 12 min)");
-        assert_eq!(clock.until(Some(NOW + 2 * 86_400)), "until 2026-11-23 21:28 (in 2 d)");
-        assert_eq!(clock.until(None), "for good");
+        assert_eq!(clock.until(Some(NOW + 720)), "expires 21:40 (in 12 min)");
+        assert_eq!(clock.until(Some(NOW + 90)), "expires 21:29:30 (in 1 min 30 s)");
+        assert_eq!(clock.until(Some(NOW + 730)), "expires 21:40 (in 12 min)");
+        assert_eq!(clock.until(Some(NOW + 2 * 86_400)), "expires 2026-11-23 21:28 (in 2 d)");
+        assert_eq!(clock.until(None), "permanent");
     }
 
     #[test]
     fn clocks_that_disagree_and_absurd_times_break_nothing() {
         let clock = Clock::standing(NOW);
         assert_eq!(clock.since(NOW + 5), "since just now");
-        assert_eq!(clock.until(Some(NOW - 5)), "until now");
-        assert!(clock.until(Some(u64::MAX)).starts_with("until the end of time"));
+        assert_eq!(clock.until(Some(NOW - 5)), "expires now");
+        assert!(clock.until(Some(u64::MAX)).starts_with("expires the end of time"));
     }
 }

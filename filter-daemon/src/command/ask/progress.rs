@@ -28,7 +28,7 @@ impl Progress {
     pub fn show<R: std::io::Read>(&self, targets: u64, input: &Input<R>) {
         if let Some(bar) = self.0.as_ref().filter(|_| targets.is_multiple_of(STEP)) {
             bar.set_position(input.position());
-            bar.set_message(super::figure::counted(targets, "target"));
+            bar.set_message(super::super::render::figure::counted(targets, "target"));
         }
     }
 

@@ -4,11 +4,12 @@ use std::io::{self, ErrorKind};
 
 use thiserror::Error;
 
+use super::super::render::console::Console;
 use super::change::Outcome;
-use super::console::Console;
 use crate::control::client::ClientError;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
+use crate::text::{Explain, Explanation};
 
 /// What ends a command early.
 #[derive(Debug, Error)]
@@ -17,7 +18,7 @@ pub enum Trouble {
     #[error(transparent)]
     Daemon(#[from] ClientError),
     /// What was typed, or the configuration.
-    #[error("{}", .0.message())]
+    #[error("{}", .0.explanation().message)]
     Refused(Failure),
     /// It ended in the middle: some of it is done.
     #[error("{cause}\nbefore that, {} of {} targets were applied", done.changed.changed, done.changed.named)]
@@ -35,10 +36,21 @@ pub enum Trouble {
     Output(#[from] io::Error),
 }
 
+impl Explain for Trouble {
+    fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Daemon(error) => error.remedy(),
+            Self::Refused(failure) => failure.explanation().remedy.clone(),
+            Self::Partly { cause, .. } => cause.remedy(),
+            Self::Input(_) | Self::Output(_) => None,
+        }
+    }
+}
+
 impl Trouble {
     /// A word of the command line is not what it should be.
-    pub fn unparsable(message: String) -> Self {
-        Self::Refused(Failure::Unparsable(message.into()))
+    pub fn unparsable(explanation: impl Into<Explanation>) -> Self {
+        Self::Refused(Failure::Unparsable(explanation.into()))
     }
 
     /// Tells it, to programs on standard output too, and what to exit with.
@@ -50,7 +62,7 @@ impl Trouble {
             // If standard output fails, standard error has it too.
             let _ = console.answer(&self.failure(), |_| String::new()).and_then(|()| console.flush());
         }
-        console.complain(&self.to_string());
+        console.complain(&self.explain());
         self.exit()
     }
 
@@ -70,9 +82,9 @@ impl Trouble {
     fn failure(&self) -> Failure {
         match self {
             Self::Daemon(ClientError::Failed(failure)) | Self::Refused(failure) => failure.clone(),
-            Self::Daemon(ClientError::NotPermitted(_)) => Failure::PermissionDenied(self.to_string().into()),
+            Self::Daemon(ClientError::NotPermitted(_)) => Failure::PermissionDenied(self.explain()),
             Self::Daemon(_) | Self::Partly { .. } | Self::Input(_) | Self::Output(_) => {
-                Failure::Unavailable(self.to_string().into())
+                Failure::Unavailable(self.explain())
             }
         }
     }

@@ -1,0 +1,9 @@
+//! What goes to the daemon, and what becomes of it: targets from wherever they come, in messages, and why a command
+//! did not do what it was asked.
+
+pub mod batch;
+pub mod change;
+pub mod input;
+mod progress;
+pub mod trouble;
+pub mod ttl;

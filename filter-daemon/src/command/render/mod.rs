@@ -1,0 +1,6 @@
+//! How answers look: numbers, times, and the terminal or pipes that they go to.
+
+pub mod console;
+pub mod figure;
+pub mod held;
+pub mod moment;

@@ -1,0 +1,55 @@
+//! `io.filterd.Add`: block these targets.
+
+use std::time::Duration;
+
+use filter_common::target::Target;
+use serde::{Deserialize, Serialize};
+
+use super::strings::Strings;
+use super::{Changed, Failure, Method, words};
+use crate::config::ListName;
+
+/// As it travels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Add {
+    /// Addresses, prefixes or `a-b` ranges.
+    pub targets: Strings,
+    /// The live list they go to; the default one if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<String>,
+    /// Seconds until they expire; never if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u64>,
+    /// Why, in the operator's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// As it is carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// What to block; may name a target twice.
+    pub targets: Vec<Target>,
+    /// The live list they go to; the default one if none.
+    pub list: Option<ListName>,
+    /// How long; permanently if none.
+    pub ttl: Option<Duration>,
+    /// Why.
+    pub note: Option<String>,
+}
+
+impl Method for Add {
+    const NAME: &'static str = "io.filterd.Add";
+    type Request = Request;
+    type Reply = Changed;
+
+    fn check(self) -> Result<Request, Failure> {
+        Ok(Request {
+            targets: words::targets(&self.targets)?,
+            list: words::optional(self.list, words::list_name)?,
+            ttl: self.ttl.map(words::ttl).transpose()?,
+            note: words::optional(self.note, words::note)?,
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! What an add, a remove or a flush did.
+
+use serde::{Deserialize, Serialize};
+
+use super::remove::Held;
+
+/// Counts are of targets, after ranges became prefixes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// How many targets the request named.
+    pub named: u64,
+    /// How many of them changed anything for the list they were named for.
+    pub changed: u64,
+    /// How many targets entered the filter.
+    pub entered: u64,
+    /// How many left it.
+    pub left: u64,
+    /// Targets of a remove that are still blocked, and by what (the first hundred).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<Held>,
+}

@@ -1,0 +1,21 @@
+//! `io.filterd.HandOver`: end, and leave the filter to the filterd that asks.
+
+use serde::{Deserialize, Serialize};
+
+pub use super::ping::Reply;
+use super::{Failure, Method};
+
+/// It has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandOver {}
+
+impl Method for HandOver {
+    const NAME: &'static str = "io.filterd.HandOver";
+    type Request = ();
+    type Reply = Reply;
+
+    fn check(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! `io.filterd.List`: what is blocked, page by page.
+
+use filter_common::target::Target;
+use serde::{Deserialize, Serialize};
+
+use super::{Entry, Failure, Method, parts, words};
+use crate::config::ListName;
+
+/// How many entries one page is asked for.
+pub const PAGE: usize = 4096;
+
+/// As it travels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// Only entries of this list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<String>,
+    /// Only this family: 4 or 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<u8>,
+}
+
+/// One page: the entries of the next targets, in ascending order of target, all entries of a target together. It may have
+/// few of them, or none, where many targets have to be looked at to find them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Only entries of this list.
+    pub list: Option<ListName>,
+    /// Only this family.
+    pub family: Option<Family>,
+    /// Only targets that sort after this one; from the first if none.
+    pub after: Option<Target>,
+    /// How many targets make a page.
+    pub most: usize,
+}
+
+/// A family of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4.
+    Four,
+    /// IPv6.
+    Six,
+}
+
+/// A page, or a part of one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Its entries.
+    pub entries: Vec<Entry>,
+    /// Behind which target the next page begins; for the daemon's end only.
+    #[serde(skip)]
+    pub next: Option<Target>,
+}
+
+impl Method for List {
+    const NAME: &'static str = "io.filterd.List";
+    type Request = Request;
+    type Reply = Reply;
+
+    fn check(self) -> Result<Request, Failure> {
+        Ok(Request {
+            list: words::optional(self.list, words::list_name)?,
+            family: self.family.map(family).transpose()?,
+            after: None,
+            most: PAGE,
+        })
+    }
+
+    fn bookmark(request: &Request) -> Option<Request> {
+        Some(request.clone())
+    }
+
+    fn next_page(asked: Request, reply: &Reply) -> Option<Request> {
+        // An owner that repeats itself must not be asked for ever.
+        let next = reply.next.filter(|next| asked.after.is_none_or(|after| *next > after))?;
+        Some(Request { after: Some(next), ..asked })
+    }
+
+    fn parts(reply: Reply) -> Vec<Reply> {
+        parts::split(reply.entries, |_| 1).map(|entries| Reply { entries, next: None }).collect()
+    }
+}
+
+fn family(number: u8) -> Result<Family, Failure> {
+    match number {
+        4 => Ok(Family::Four),
+        6 => Ok(Family::Six),
+        _ => Err(Failure::InvalidRequest(format!("family {number}: there are 4 and 6").into())),
+    }
+}

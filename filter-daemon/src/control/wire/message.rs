@@ -1,0 +1,120 @@
+//! A request as a line: the name of a method, and its parameters.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Message;
+
+/// Makes the two enums that have a variant for each method, and all that has to know every one of them.
+macro_rules! methods {
+    ($($method:ident),*) => {
+        /// A request as it travels: the parameters of its method, not checked yet.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Message {
+            $(
+                #[doc = concat!("Parameters of [`", stringify!($method), "`].")]
+                $method($method),
+            )*
+        }
+
+        /// A request for the owner of state, checked, with the way back to whoever asked.
+        #[derive(Debug)]
+        pub enum Call {
+            $(
+                #[doc = concat!("What [`", stringify!($method), "`] asks for.")]
+                $method(Asked<$method>),
+            )*
+        }
+
+        $(
+            impl method::Listed for $method {
+                fn call(asked: Asked<Self>) -> Call {
+                    Call::$method(asked)
+                }
+            }
+        )*
+
+        impl Message {
+            /// The parameters of the method of this name.
+            fn of<'de, D: serde::Deserializer<'de>>(method: &str, parameters: D) -> Result<Self, D::Error> {
+                match method {
+                    $(<$method as Method>::NAME => $method::deserialize(parameters).map(Self::$method),)*
+                    _ => Err(serde::de::Error::custom(format_args!("there is no method {method}"))),
+                }
+            }
+
+            /// Hands the parameters to whoever answers methods of any kind.
+            pub async fn give(self, to: &mut impl Answers) -> std::io::Result<()> {
+                match self {
+                    $(Self::$method(parameters) => to.answer(parameters).await,)*
+                }
+            }
+        }
+    };
+}
+pub(super) use methods;
+
+/// A request as it is written.
+#[derive(Serialize)]
+pub struct Envelope<'a, M> {
+    /// The name of the method.
+    pub method: &'static str,
+    /// Its parameters.
+    pub parameters: &'a M,
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Object)
+    }
+}
+
+/// A JSON object that is to be a message.
+struct Object;
+
+impl<'de> Visitor<'de> for Object {
+    type Value = Message;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with a method and its parameters")
+    }
+
+    /// The name nearly always comes first; then the parameters are read straight into what they are to be. Varlink
+    /// lets a message leave them out where all are optional, and may add fields of its own, which are passed over.
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Message, A::Error> {
+        let (mut method, mut early, mut message) = (None::<String>, None::<Value>, None);
+        while let Some(field) = fields.next_key::<String>()? {
+            match (field.as_str(), &method) {
+                ("method", None) => method = Some(fields.next_value()?),
+                ("parameters", _) if early.is_some() || message.is_some() => {
+                    return Err(A::Error::duplicate_field("parameters"));
+                }
+                ("parameters", Some(method)) => {
+                    message = Some(fields.next_value_seed(Parameters { method })?)
+                }
+                ("parameters", None) => early = Some(fields.next_value()?),
+                ("method", Some(_)) => return Err(A::Error::duplicate_field("method")),
+                _ => _ = fields.next_value::<IgnoredAny>()?,
+            }
+        }
+        let Some(method) = method else { return Err(A::Error::missing_field("method")) };
+        let late = |parameters| Message::of(&method, parameters).map_err(A::Error::custom);
+        message.map_or_else(|| late(early.unwrap_or_else(|| Value::Object(Default::default()))), Ok)
+    }
+}
+
+/// Parameters of the method of this name.
+struct Parameters<'a> {
+    method: &'a str,
+}
+
+impl<'de> DeserializeSeed<'de> for Parameters<'_> {
+    type Value = Message;
+
+    fn deserialize<D: Deserializer<'de>>(self, parameters: D) -> Result<Message, D::Error> {
+        Message::of(self.method, parameters)
+    }
+}

@@ -1,0 +1,72 @@
+//! What travels over the control socket: one JSON object a line, shaped like Varlink's messages.
+//!
+//! A request is `{"method":"io.filterd.Add","parameters":{…}}`, a reply `{"parameters":{…}}`, with
+//! `"continues":true` where more follow, or `{"error":"io.filterd.Refused","parameters":{"message":…,"remedy":…}}`.
+//! Targets travel as text; whoever receives them parses them.
+//!
+//! A method is one file here: its parameters, what they are when checked, its reply and its name. [`methods!`] lists
+//! them all.
+
+pub mod add;
+mod changed;
+mod entry;
+mod failure;
+pub mod flush;
+pub mod hand_over;
+pub mod list;
+mod message;
+mod method;
+mod parts;
+pub mod ping;
+pub mod reload;
+pub mod remove;
+pub mod stats;
+pub mod status;
+pub mod strings;
+pub mod test;
+pub mod words;
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+pub use add::Add;
+pub use changed::Changed;
+pub use entry::Entry;
+pub use failure::Failure;
+pub use flush::Flush;
+pub use hand_over::HandOver;
+pub use list::List;
+pub use message::Envelope;
+pub use method::{Answers, Asked, Method};
+pub use ping::Ping;
+pub use reload::Reload;
+pub use remove::Remove;
+pub use stats::Stats;
+pub use status::Status;
+pub use test::Test;
+
+message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Ping, HandOver }
+
+/// Raised when a field changes its meaning; new fields may come without it.
+pub const VERSION: u32 = 1;
+
+/// The longest line either side accepts, and so the most that one client can make the daemon hold.
+pub const LONGEST_LINE: usize = 1 << 20;
+
+/// The most targets one message carries: a full one stays far below [`LONGEST_LINE`].
+pub const MOST_TARGETS: usize = 8192;
+
+/// The most addresses one test carries, so that their answers fit the daemon's memory too.
+pub const MOST_ADDRESSES: usize = 1024;
+
+/// One line of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer<T> {
+    /// What was asked for, or a part of it.
+    pub parameters: T,
+    /// Do more parts follow, each on its own line?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continues: bool,
+}

@@ -1,0 +1,29 @@
+//! `io.filterd.Ping`: is anybody there?
+
+use serde::{Deserialize, Serialize};
+
+use super::{Failure, Method};
+
+/// It has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {}
+
+/// A sign of life.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// [`VERSION`](super::VERSION) of the protocol.
+    pub version: u32,
+    /// Process id of the daemon.
+    pub pid: u32,
+}
+
+impl Method for Ping {
+    const NAME: &'static str = "io.filterd.Ping";
+    type Request = ();
+    type Reply = Reply;
+
+    fn check(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}

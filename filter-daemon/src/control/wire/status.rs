@@ -1,0 +1,96 @@
+//! `io.filterd.Status`: what the daemon is and how full its tables are.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Failure, Method};
+
+/// It has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Status {}
+
+/// What the daemon is and how full its tables are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// [`VERSION`](super::VERSION) of this shape.
+    pub version: u32,
+    /// Version of the program.
+    pub filterd: String,
+    /// Process id of the daemon.
+    pub pid: u32,
+    /// When it started, in seconds since 1970.
+    pub started: u64,
+    /// The configuration file, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// Does it drop, or only count?
+    pub enforce: bool,
+    /// What is going on with its configuration, if anything: `reloading` or `rolling back`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reload: Option<String>,
+    /// Where it is attached.
+    pub interfaces: Vec<Interface>,
+    /// How full each table is.
+    pub tables: Vec<Table>,
+    /// Every list, and how long it is.
+    pub lists: Vec<ListStatus>,
+}
+
+/// One interface of a status.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// `native` or `generic`, or `none` if it is not filtered.
+    pub mode: String,
+    /// Why it is not filtered, or where it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Seconds for which it was not filtered, since filterd started.
+    #[serde(default)]
+    pub unprotected: u64,
+    /// How often it went away.
+    #[serde(default)]
+    pub gaps: u64,
+}
+
+/// One table of a status.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// `ipv4 addresses`, `ipv4 prefixes` or `ipv6`.
+    pub name: String,
+    /// Entries in it.
+    pub entries: u64,
+    /// How many fit before it is rebuilt larger.
+    pub capacity: u64,
+    /// Kernel memory it takes, in bytes.
+    pub bytes: u64,
+    /// In words, what an answer of this table is worth: `exact`, or its false-positive rate.
+    pub certainty: String,
+}
+
+/// One list of a status.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListStatus {
+    /// Its name.
+    pub name: String,
+    /// `config`, `file` or `live`.
+    pub kind: String,
+    /// How many targets it has.
+    pub targets: u64,
+    /// Lines that were not understood when it was last read.
+    pub rejected: u64,
+    /// Why the last attempt to read it failed; it then keeps what it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Method for Status {
+    const NAME: &'static str = "io.filterd.Status";
+    type Request = ();
+    type Reply = Reply;
+
+    fn check(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! `io.filterd.Test`: are these addresses dropped, and why?
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::strings::Strings;
+use super::{Entry, Failure, Method, parts, words};
+
+/// As it travels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// Single addresses.
+    pub addresses: Strings,
+}
+
+/// As it is carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// None of them IPv4-mapped.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// All answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// One for each address asked, in that order.
+    pub tested: Vec<Tested>,
+}
+
+/// The answer for one address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tested {
+    /// The address asked for.
+    pub address: String,
+    /// Is a packet from there dropped now?
+    pub dropped: bool,
+    /// Every entry that covers the address, the longest prefix first.
+    pub because: Vec<Entry>,
+}
+
+impl Method for Test {
+    const NAME: &'static str = "io.filterd.Test";
+    type Request = Request;
+    type Reply = Reply;
+
+    fn check(self) -> Result<Request, Failure> {
+        Ok(Request { addresses: words::addresses(&self.addresses)? })
+    }
+
+    fn parts(reply: Reply) -> Vec<Reply> {
+        let weight = |one: &Tested| 1 + one.because.len();
+        parts::split(reply.tested, weight).map(|tested| Reply { tested }).collect()
+    }
+}

@@ -1,0 +1,301 @@
+//! What passes the edge, what is told about the rest, and what it looks like on the wire.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::list::Family;
+use super::remove::{Held, HeldBy};
+use super::words::{LONGEST_NOTE, LONGEST_TTL, address, list_name, note};
+use super::*;
+use crate::text::Explanation;
+
+fn add(targets: &[&str]) -> Add {
+    Add { targets: targets.iter().collect(), ..Add::default() }
+}
+
+fn refusal(raw: impl Method) -> String {
+    raw.check().expect_err("this must be refused").explanation().message.clone()
+}
+
+#[test]
+fn ranges_become_prefixes_and_the_rest_is_kept() {
+    let raw = Add {
+        list: Some("ssh".into()),
+        ttl: Some(7200),
+        note: Some("brute force".into()),
+        ..add(&["203.0.113.7", "10.0.0.1-10.0.0.2", "2001:db8::/48"])
+    };
+    let targets = ["203.0.113.7", "10.0.0.1", "10.0.0.2", "2001:db8::/48"];
+    let checked = add::Request {
+        targets: targets.iter().map(|word| word.parse().unwrap()).collect(),
+        list: Some("ssh".parse().unwrap()),
+        ttl: Some(Duration::from_secs(7200)),
+        note: Some("brute force".into()),
+    };
+    assert_eq!(raw.check(), Ok(checked));
+}
+
+#[test]
+fn every_bad_target_is_told() {
+    let message = refusal(add(&["203.0.113.7", "10.0.0.1/8", "example.org"]));
+    assert!(message.contains("`10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8"), "{message}");
+    assert!(message.contains("`example.org` is a host name"), "{message}");
+    assert!(!message.contains("203.0.113.7"), "{message}");
+}
+
+#[test]
+fn of_a_thousand_bad_targets_ten_are_told() {
+    let words = vec!["rubbish!"; 1000];
+    let message = refusal(add(&words));
+    assert_eq!(message.lines().count(), 11);
+    assert!(message.ends_with("and 990 more"), "{message}");
+}
+
+#[test]
+fn the_number_of_targets_has_a_limit_before_and_after_ranges_become_prefixes() {
+    let words = vec!["203.0.113.7"; MOST_TARGETS + 1];
+    assert!(refusal(add(&words)).contains("send at most 8192"));
+    let worst = vec!["0.0.0.1-255.255.255.254"; MOST_TARGETS];
+    assert!(refusal(add(&worst)).contains("more than 65536 prefixes"));
+}
+
+#[test]
+fn names_of_lists_are_plain() {
+    for name in ["a", "spamhaus-drop_4", &"x".repeat(32)] {
+        assert_eq!(list_name(name).unwrap().as_str(), name);
+    }
+    for name in ["", "Drop", "a b", "ä", "../etc", "a\n", &"x".repeat(33)] {
+        assert!(list_name(name).is_err(), "{name:?}");
+    }
+}
+
+#[test]
+fn a_note_is_one_plain_line() {
+    assert_eq!(note("größer als \"sonst\"").as_deref(), Ok("größer als \"sonst\""));
+    assert!(note("two\nlines").is_err());
+    assert!(note("\x1b[2J").is_err());
+    assert!(note("\u{202e}evil").is_err() && note("\u{2066}evil").is_err());
+    assert!(note(&"x".repeat(LONGEST_NOTE)).is_ok());
+    assert!(note(&"x".repeat(LONGEST_NOTE + 1)).is_err());
+}
+
+#[test]
+fn a_ttl_is_neither_nothing_nor_for_ever() {
+    for seconds in [0, LONGEST_TTL.as_secs() + 1, u64::MAX] {
+        let raw = Add { ttl: Some(seconds), ..add(&["192.0.2.1"]) };
+        assert!(refusal(raw).contains("ten years"), "{seconds}");
+    }
+}
+
+#[test]
+fn only_single_addresses_are_tested() {
+    assert_eq!(address("203.0.113.7"), Ok("203.0.113.7".parse().unwrap()));
+    assert!(address("203.0.113.0/24").unwrap_err().contains("more than one address"));
+    assert!(address("10.0.0.1-10.0.0.2").unwrap_err().contains("more than one address"));
+    assert!(address("::ffff:203.0.113.7").unwrap_err().contains("203.0.113.7"));
+    assert!(address("fe80::1%eth0").unwrap_err().contains("fe80::1"));
+}
+
+#[test]
+fn there_are_two_families() {
+    let list = |family| List { list: None, family: Some(family) };
+    assert_eq!(list(6).check().unwrap().family, Some(Family::Six));
+    assert!(refusal(list(5)).contains("there are 4 and 6"));
+}
+
+/// Requests as the landed version (aabf86b) wrote and read them, letter by letter.
+#[test]
+fn requests_are_those_of_the_version_that_landed() {
+    fn written<M: Method>(parameters: &M) -> String {
+        serde_json::to_string(&Envelope { method: M::NAME, parameters }).unwrap()
+    }
+    let full =
+        Add { list: Some("ssh".into()), ttl: Some(7200), note: Some("x".into()), ..add(&["192.0.2.1"]) };
+    let remove = Remove { targets: ["10.0.0.0/8"].iter().collect(), list: Some("ssh".into()) };
+    let test = Test { addresses: ["192.0.2.1", "2001:db8::1"].iter().collect() };
+    let list = List { list: Some("ssh".into()), family: Some(6) };
+    let table: [(String, Message, &str); 14] = [
+        (
+            written(&add(&["192.0.2.1"])),
+            Message::Add(add(&["192.0.2.1"])),
+            r#"{"method":"io.filterd.Add","parameters":{"targets":["192.0.2.1"]}}"#,
+        ),
+        (
+            written(&full),
+            Message::Add(full.clone()),
+            r#"{"method":"io.filterd.Add","parameters":{"targets":["192.0.2.1"],"list":"ssh","ttl":7200,"note":"x"}}"#,
+        ),
+        (
+            written(&Remove::default()),
+            Message::Remove(Remove::default()),
+            r#"{"method":"io.filterd.Remove","parameters":{"targets":[]}}"#,
+        ),
+        (
+            written(&remove),
+            Message::Remove(remove.clone()),
+            r#"{"method":"io.filterd.Remove","parameters":{"targets":["10.0.0.0/8"],"list":"ssh"}}"#,
+        ),
+        (
+            written(&test),
+            Message::Test(test.clone()),
+            r#"{"method":"io.filterd.Test","parameters":{"addresses":["192.0.2.1","2001:db8::1"]}}"#,
+        ),
+        (
+            written(&List::default()),
+            Message::List(List::default()),
+            r#"{"method":"io.filterd.List","parameters":{}}"#,
+        ),
+        (
+            written(&list),
+            Message::List(list.clone()),
+            r#"{"method":"io.filterd.List","parameters":{"list":"ssh","family":6}}"#,
+        ),
+        (
+            written(&Flush::default()),
+            Message::Flush(Flush::default()),
+            r#"{"method":"io.filterd.Flush","parameters":{}}"#,
+        ),
+        (
+            written(&Flush { list: Some("ssh".into()) }),
+            Message::Flush(Flush { list: Some("ssh".into()) }),
+            r#"{"method":"io.filterd.Flush","parameters":{"list":"ssh"}}"#,
+        ),
+        (
+            written(&Status {}),
+            Message::Status(Status {}),
+            r#"{"method":"io.filterd.Status","parameters":{}}"#,
+        ),
+        (written(&Stats {}), Message::Stats(Stats {}), r#"{"method":"io.filterd.Stats","parameters":{}}"#),
+        (
+            written(&Reload {}),
+            Message::Reload(Reload {}),
+            r#"{"method":"io.filterd.Reload","parameters":{}}"#,
+        ),
+        (written(&Ping {}), Message::Ping(Ping {}), r#"{"method":"io.filterd.Ping","parameters":{}}"#),
+        (
+            written(&HandOver {}),
+            Message::HandOver(HandOver {}),
+            r#"{"method":"io.filterd.HandOver","parameters":{}}"#,
+        ),
+    ];
+    for (written, message, landed) in table {
+        assert_eq!(written, landed);
+        assert_eq!(serde_json::from_str::<Message>(landed).unwrap(), message, "{landed}");
+    }
+}
+
+/// Replies as the landed version (aabf86b) wrote and read them, letter by letter.
+#[test]
+fn replies_are_those_of_the_version_that_landed() {
+    fn is_written_and_read<M: Method<Reply: PartialEq>>(parameters: M::Reply, continues: bool, landed: &str) {
+        let answer = Answer { parameters, continues };
+        assert_eq!(serde_json::to_string(&answer).unwrap(), landed);
+        assert_eq!(serde_json::from_str::<Answer<M::Reply>>(landed).unwrap(), answer);
+    }
+    let entry = |note: Option<&str>, until| Entry {
+        target: "192.0.2.1".into(),
+        list: "ssh".into(),
+        since: 7,
+        until,
+        note: note.map(str::to_owned),
+    };
+    let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, held: vec![] };
+    is_written_and_read::<Add>(
+        changed.clone(),
+        false,
+        r#"{"parameters":{"named":4,"changed":3,"entered":2,"left":1}}"#,
+    );
+    let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![] };
+    is_written_and_read::<Remove>(
+        Changed { held: vec![held], ..changed.clone() },
+        false,
+        r#"{"parameters":{"named":4,"changed":3,"entered":2,"left":1,"held":[{"target":"192.0.2.1","lists":["drop"]}]}}"#,
+    );
+    is_written_and_read::<Flush>(
+        changed,
+        false,
+        r#"{"parameters":{"named":4,"changed":3,"entered":2,"left":1}}"#,
+    );
+    let tested =
+        test::Tested { address: "192.0.2.1".into(), dropped: true, because: vec![entry(None, None)] };
+    is_written_and_read::<Test>(
+        test::Reply { tested: vec![tested] },
+        true,
+        r#"{"parameters":{"tested":[{"address":"192.0.2.1","dropped":true,"because":[{"target":"192.0.2.1","list":"ssh","since":7}]}]},"continues":true}"#,
+    );
+    is_written_and_read::<List>(
+        list::Reply { entries: vec![entry(Some("x"), Some(9))], next: None },
+        true,
+        r#"{"parameters":{"entries":[{"target":"192.0.2.1","list":"ssh","since":7,"until":9,"note":"x"}]},"continues":true}"#,
+    );
+    let status = status::Reply {
+        version: VERSION,
+        filterd: "0.1.0".into(),
+        pid: 1,
+        started: 2,
+        config: Some("f.yaml".into()),
+        enforce: true,
+        reload: None,
+        interfaces: vec![status::Interface {
+            name: "eth0".into(),
+            mode: "native".into(),
+            note: None,
+            unprotected: 3,
+            gaps: 4,
+        }],
+        tables: vec![status::Table {
+            name: "ipv6".into(),
+            entries: 5,
+            capacity: 6,
+            bytes: 7,
+            certainty: "exact".into(),
+        }],
+        lists: vec![status::ListStatus {
+            name: "drop".into(),
+            kind: "file".into(),
+            targets: 8,
+            rejected: 9,
+            error: Some("gone".into()),
+        }],
+    };
+    is_written_and_read::<Status>(
+        status,
+        false,
+        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
+    );
+    let counted = stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3 };
+    is_written_and_read::<Stats>(
+        stats::Reply { version: VERSION, enforce: false, reasons: vec![counted] },
+        false,
+        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3}]}}"#,
+    );
+    let reloaded =
+        reload::Reply { entered: 1, left: 2, unchanged: 3, milliseconds: 4, warnings: vec!["w".into()] };
+    is_written_and_read::<Reload>(
+        reloaded,
+        false,
+        r#"{"parameters":{"entered":1,"left":2,"unchanged":3,"milliseconds":4,"warnings":["w"]}}"#,
+    );
+    let pong = ping::Reply { version: VERSION, pid: 12 };
+    is_written_and_read::<Ping>(pong.clone(), false, r#"{"parameters":{"version":1,"pid":12}}"#);
+    is_written_and_read::<HandOver>(pong, false, r#"{"parameters":{"version":1,"pid":12}}"#);
+}
+
+/// What is new stands beside what was there, so that the landed version (aabf86b) reads it all the same.
+#[test]
+fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
+    let landed = r#"{"error":"io.filterd.Refused","parameters":{"message":"no"}}"#;
+    let refused = Failure::Refused("no".into());
+    assert_eq!(serde_json::to_string(&refused).unwrap(), landed);
+    assert_eq!(serde_json::from_str::<Failure>(landed).unwrap(), refused);
+    let refused = Failure::Refused(Explanation::new("no", "ask again"));
+    let with_remedy =
+        json!({"error": "io.filterd.Refused", "parameters": {"message": "no", "remedy": "ask again"}});
+    assert_eq!(serde_json::to_value(&refused).unwrap(), with_remedy);
+    let by = HeldBy { target: "192.0.2.0/24".into(), list: "drop".into(), origin: "file".into() };
+    let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![by] };
+    let expected = json!({"target": "192.0.2.1", "lists": ["drop"],
+                          "by": [{"target": "192.0.2.0/24", "list": "drop", "origin": "file"}]});
+    assert_eq!(serde_json::to_value(&held).unwrap(), expected);
+}

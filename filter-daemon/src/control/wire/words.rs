@@ -1,0 +1,131 @@
+//! What the words of a message must be. Whoever holds the values made of them may use them without looking twice.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use filter_common::target::{Span, Target};
+
+use super::strings::Strings;
+use super::{Failure, MOST_ADDRESSES, MOST_TARGETS};
+use crate::config::ListName;
+use crate::text::printable;
+
+/// What one message may name once its ranges have become prefixes; a range makes up to 254 of them.
+pub const MOST_PREFIXES: usize = 8 * MOST_TARGETS;
+
+/// The longest time to live: longer than any ban is meant, short enough for any arithmetic on clocks.
+pub const LONGEST_TTL: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// The longest note, in bytes.
+pub const LONGEST_NOTE: usize = 256;
+
+/// More words than this are not told one by one.
+const MOST_TOLD: usize = 10;
+
+/// A range, prefix or address; the error names the word.
+pub fn span(word: &str) -> Result<Span, String> {
+    word.parse::<Span>()
+        .map_err(|error| format!("{} {}: {}", printable::word(word), error.fault(), error.hint()))
+}
+
+/// A single address as packets carry it; the error names the word.
+pub fn address(word: &str) -> Result<IpAddr, String> {
+    span(word)?;
+    word.parse().map_err(|_| {
+        format!(
+            "{} names more than one address: test them one by one, as in 192.0.2.1",
+            printable::word(word)
+        )
+    })
+}
+
+/// The name of a list; the error names the word.
+pub fn list_name(name: &str) -> Result<ListName, String> {
+    name.parse().map_err(|error| format!("{}: {error}", printable::word(name)))
+}
+
+/// Why something is blocked, in one line.
+pub fn note(text: &str) -> Result<String, String> {
+    if text.len() > LONGEST_NOTE {
+        return Err(format!("the note has {} bytes: write at most {LONGEST_NOTE}", text.len()));
+    }
+    if text.chars().any(printable::is_unseen) {
+        return Err(format!(
+            "the note {} has a character that no terminal shows: write one plain line",
+            printable::word(text)
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+/// A word that may be left out.
+pub fn optional<T>(text: Option<String>, check: fn(&str) -> Result<T, String>) -> Result<Option<T>, Failure> {
+    text.map(|text| check(&text)).transpose().map_err(|error| Failure::Unparsable(error.into()))
+}
+
+/// What a message names, ranges as the prefixes they make.
+pub fn targets(words: &Strings) -> Result<Vec<Target>, Failure> {
+    at_most(words, MOST_TARGETS, "targets")?;
+    let spans = every(words, span)?;
+    let mut targets = Vec::with_capacity(spans.len());
+    for span in spans {
+        targets.extend(span);
+        if targets.len() > MOST_PREFIXES {
+            return Err(Failure::InvalidRequest(
+                format!("the ranges make more than {MOST_PREFIXES} prefixes: send fewer in one message")
+                    .into(),
+            ));
+        }
+    }
+    Ok(targets)
+}
+
+/// What a test asks for.
+pub fn addresses(words: &Strings) -> Result<Vec<IpAddr>, Failure> {
+    at_most(words, MOST_ADDRESSES, "addresses")?;
+    every(words, address)
+}
+
+fn at_most(words: &Strings, most: usize, what: &str) -> Result<(), Failure> {
+    if words.len() <= most {
+        return Ok(());
+    }
+    let message = format!("{} {what} in one message: send at most {most}", words.len());
+    Err(Failure::InvalidRequest(message.into()))
+}
+
+/// Checks every word, and tells of all that are wrong at once.
+fn every<T>(words: &Strings, check: fn(&str) -> Result<T, String>) -> Result<Vec<T>, Failure> {
+    let mut good = Vec::with_capacity(words.len());
+    let mut told = Vec::new();
+    let mut bad = 0;
+    for word in words.iter() {
+        match check(word) {
+            Ok(value) => good.push(value),
+            Err(error) if bad < MOST_TOLD => {
+                told.push(error);
+                bad += 1;
+            }
+            Err(_) => bad += 1,
+        }
+    }
+    if bad == 0 {
+        return Ok(good);
+    }
+    if bad > told.len() {
+        told.push(format!("and {} more", bad - told.len()));
+    }
+    Err(Failure::Unparsable(told.join("\n").into()))
+}
+
+/// How long something is to be blocked.
+pub fn ttl(seconds: u64) -> Result<Duration, Failure> {
+    if (1..=LONGEST_TTL.as_secs()).contains(&seconds) {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let message = format!(
+        "a ttl of {seconds} seconds: it must be at least 1 and at most {} (ten years)",
+        LONGEST_TTL.as_secs()
+    );
+    Err(Failure::InvalidRequest(message.into()))
+}

@@ -1,0 +1,127 @@
+//! `add`, `remove` and `flush`: each becomes changes, and is answered when they are made and on disk.
+
+use std::sync::Arc;
+
+use super::failure::{belongs_elsewhere, no_list, not_done, not_durable, partly_flushed};
+use super::question::held;
+use super::{Answer, answer};
+use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets, Timestamp};
+use crate::config::ListName;
+use crate::control::wire::{Changed, Failure, add, flush, remove};
+use crate::daemon::change::{self, Done};
+use crate::daemon::commit::NotDone;
+use crate::daemon::flush::Flush;
+use crate::daemon::owner::Owner;
+use crate::daemon::pages::Parts;
+use crate::daemon::persistence::Outcome;
+use crate::journal::NotWritten;
+
+impl Owner {
+    pub(super) fn add(&mut self, request: add::Request, reply: Answer<Changed>) {
+        let add::Request { targets, list, ttl, note } = request;
+        let list: Arc<str> = list.as_ref().map_or(DEFAULT_LIST, ListName::as_str).into();
+        if let Err(failure) = self.must_be_live(&list) {
+            return answer(reply, Err(failure));
+        }
+        let (until, note) = (ttl.map(Timestamp::in_time), note.map(Arc::from));
+        let page = |targets| {
+            let (list, note) = (list.clone(), note.clone());
+            Change::Want { list, origin: Origin::Live, until, note, targets }
+        };
+        let targets: Targets = targets.into_iter().collect();
+        let named = targets.len() as u64;
+        self.carry_out(&targets, page, reply, move |done, _| changed(named, done));
+    }
+
+    pub(super) fn remove(&mut self, request: remove::Request, reply: Answer<Changed>) {
+        let remove::Request { targets, list } = request;
+        if let Some(Err(failure)) = list.as_ref().map(|name| self.live_list(name.as_str())) {
+            return answer(reply, Err(failure));
+        }
+        let from = list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()));
+        let targets: Targets = targets.into_iter().collect();
+        let (page, all) = (|targets| Change::Release { from: from.clone(), targets }, targets.clone());
+        self.carry_out(&targets, page, reply, move |done, blocklist| {
+            let held = held(blocklist, &all, done.left);
+            Changed { held, ..changed(all.len() as u64, done) }
+        });
+    }
+
+    pub(super) fn flush(&mut self, request: flush::Request, reply: Answer<Changed>) {
+        let lists = match request.list.map(|name| self.live_list(name.as_str())) {
+            Some(Ok(list)) => vec![list],
+            Some(Err(failure)) => return answer(reply, Err(failure)),
+            None => self.protection.blocklist().lists().live().collect(),
+        };
+        let durable = self.config.durable;
+        let answer = move |done: Done, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
+            let answered = match failed {
+                None => Ok(changed(done.changed, done)),
+                Some(error) => Err(partly_flushed(done, error)),
+            };
+            answer_when_written(answered, reply, durable, parts, outcome);
+        };
+        self.pages.push(Flush::new(lists, Box::new(answer)));
+    }
+
+    /// At once if it is one page and there is room, else page by page, while others are served.
+    fn carry_out(
+        &mut self,
+        targets: &Targets,
+        page: impl Fn(Targets) -> Change,
+        reply: Answer<Changed>,
+        tell: impl FnOnce(Done, &Blocklist) -> Changed + Send + 'static,
+    ) {
+        let durable = self.config.durable;
+        let answer = move |result: Result<Done, NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
+            let answered = result.map(|done| tell(done, parts.protection.blocklist())).map_err(not_done);
+            answer_when_written(answered, reply, durable, parts, outcome);
+        };
+        let work = change::Request::new(targets, page, Box::new(answer));
+        if let Some(work) = work.at_once(&mut self.parts()) {
+            self.pages.push(work);
+        }
+    }
+
+    fn live_list(&self, name: &str) -> Result<ListId, Failure> {
+        self.must_be_live(name)?;
+        self.protection.blocklist().lists().find(name).ok_or_else(|| no_list(name))
+    }
+
+    /// Some names belong to the configuration, or to filterd itself, even while their lists are empty.
+    fn must_be_live(&self, name: &str) -> Result<(), Failure> {
+        let lists = self.protection.blocklist().lists();
+        let is_elsewhere = lists.find(name).is_some_and(|id| !lists.get(id).origin.is_live());
+        let is_reserved = || name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
+        let is_live = !is_elsewhere && (name == DEFAULT_LIST || !is_reserved());
+        if is_live { Ok(()) } else { Err(belongs_elsewhere(name)) }
+    }
+}
+
+/// Once what was changed is on disk, if that is what the configuration wants.
+fn answer_when_written(
+    answered: Result<Changed, Failure>,
+    reply: Answer<Changed>,
+    durable: bool,
+    parts: &mut Parts<'_>,
+    outcome: Outcome,
+) {
+    let records = parts.protection.take_records();
+    if !durable {
+        parts.persistence.write_soon(records);
+        return answer(reply, answered);
+    }
+    if records.is_empty() && !outcome.is_expected() {
+        return answer(reply, answered);
+    }
+    let told = move |written: Result<(), NotWritten>| {
+        outcome.note(written);
+        answer(reply, answered.and_then(|reply| outcome.get().map(|()| reply).map_err(not_durable)));
+    };
+    parts.persistence.write(records, Box::new(told));
+}
+
+fn changed(named: u64, done: Done) -> Changed {
+    let Done { changed, entered, left } = done;
+    Changed { named, changed, entered, left, held: Vec::new() }
+}

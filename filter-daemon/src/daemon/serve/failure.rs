@@ -1,0 +1,66 @@
+//! Why a request was not carried out, in the words of the wire.
+
+use tracing::{error, warn};
+
+use crate::blocklist::Refusal;
+use crate::control::wire::Failure;
+use crate::daemon::change::Done;
+use crate::daemon::commit::NotDone;
+use crate::daemon::error::DaemonError;
+use crate::exit::Exit;
+use crate::journal::NotWritten;
+use crate::kernel::KernelError;
+use crate::text::{Explain, Explanation};
+
+/// There is no list of this name.
+pub fn no_list(name: &str) -> Failure {
+    Failure::Unparsable(Explanation::new(
+        format!("no such list: {name}"),
+        "`filterd status` names those there are",
+    ))
+}
+
+/// The list comes from the configuration, or its name is kept for filterd itself.
+pub fn belongs_elsewhere(name: &str) -> Failure {
+    let message = format!("list {name} belongs to the configuration");
+    Failure::Refused(Explanation::new(message, "change it there, then `filterd reload`"))
+}
+
+/// A change was not made.
+pub fn not_done(error: NotDone) -> Failure {
+    match error {
+        NotDone::Kernel(error) => kernel_failed(error),
+        NotDone::Refused(Refusal::NoSuchList(name)) => no_list(&name),
+        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name),
+        NotDone::Refused(refusal @ Refusal::TooManyLists) => {
+            let remedy = "use one of those there are, or empty some: `filterd flush --list NAME`";
+            Failure::Refused(Explanation::new(refusal.to_string(), remedy))
+        }
+    }
+}
+
+/// A flush came to an end half-way.
+pub fn partly_flushed(done: Done, error: NotDone) -> Failure {
+    let why = not_done(error).explanation().clone();
+    let message = format!("{} entries were removed, the others were not: {}", done.changed, why.message);
+    Failure::Partly(Explanation { message, remedy: why.remedy })
+}
+
+/// A reload changed nothing.
+pub fn reload_failed(error: &DaemonError) -> Failure {
+    let told = error.explain();
+    if Exit::from(error) == Exit::Config { Failure::InvalidConfig(told) } else { Failure::Kernel(told) }
+}
+
+/// The kernel refused.
+pub fn kernel_failed(error: KernelError) -> Failure {
+    let told = error.explain();
+    error!("{told}");
+    Failure::Kernel(told)
+}
+
+/// It is done, but not on disk.
+pub fn not_durable(failure: NotWritten) -> Failure {
+    warn!("{failure}");
+    Failure::NotDurable(format!("done, but it would not survive a restart: {failure}").into())
+}

@@ -1,0 +1,44 @@
+//! What each method does: `edit` changes what is blocked, `question` asks for it, `failure` says why not.
+
+mod edit;
+pub mod failure;
+mod question;
+
+use tokio::sync::oneshot;
+
+use super::owner::Owner;
+use crate::control::wire::{self, Asked, Call, Failure, ping, test};
+use failure::kernel_failed;
+
+/// How a client learns what became of its request.
+pub type Answer<R> = oneshot::Sender<Result<R, Failure>>;
+
+impl Owner {
+    /// Carries a request out, or begins to, and sees to it that it is answered.
+    pub fn serve(&mut self, call: Call) {
+        match call {
+            Call::Add(Asked { request, reply }) => self.add(request, reply),
+            Call::Remove(Asked { request, reply }) => self.remove(request, reply),
+            Call::Flush(Asked { request, reply }) => self.flush(request, reply),
+            Call::Test(Asked { request, reply }) => {
+                let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
+                answer(reply, Ok(test::Reply { tested }));
+            }
+            Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
+            Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
+            Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
+            Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
+            Call::HandOver(Asked { reply, .. }) => answer(reply, Ok(pong())),
+            Call::Reload(Asked { reply, .. }) => self.read(Some(reply)),
+        }
+    }
+}
+
+fn pong() -> ping::Reply {
+    ping::Reply { version: wire::VERSION, pid: std::process::id() }
+}
+
+/// A client that has gone meanwhile is told nothing.
+fn answer<T>(reply: Answer<T>, answered: Result<T, Failure>) {
+    _ = reply.send(answered);
+}

@@ -1,0 +1,88 @@
+//! `test` and `list`, and what keeps a target blocked.
+
+use std::net::IpAddr;
+
+use filter_common::packet::Source;
+use filter_common::reason::Verdict;
+use filter_common::target::Target;
+
+use super::failure::no_list;
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
+use crate::control::wire::list::{self, Family};
+use crate::control::wire::remove::{Held, HeldBy};
+use crate::control::wire::{Entry, Failure, test};
+use crate::daemon::owner::Owner;
+
+/// How many targets that stay blocked are told by name.
+const MOST_HELD: usize = 100;
+
+impl Owner {
+    /// Asks the very tables that packets meet; the blocklist only says why.
+    pub(super) fn test(&self, address: IpAddr) -> test::Tested {
+        let source = match address {
+            IpAddr::V4(address) => Source::V4(address.to_bits()),
+            IpAddr::V6(address) => Source::V6(address.to_bits().into()),
+        };
+        let filter = self.protection.filter();
+        let is_listed = matches!(filter.judge(source), Verdict::Drop(_));
+        let because = self.protection.blocklist().covering(Target::from(address));
+        if is_listed == because.is_empty() {
+            tracing::error!("{address}: the tables and the blocklist disagree, please report this");
+        }
+        let is_attached = self.interfaces.iter().any(|one| one.attached().is_some());
+        test::Tested {
+            address: address.to_string(),
+            dropped: is_listed && filter.settings().enforce && is_attached,
+            because: because.into_iter().map(entry).collect(),
+        }
+    }
+
+    pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
+        let list::Request { list, family, after, most } = request;
+        let blocklist = self.protection.blocklist();
+        let find = |name: &str| blocklist.lists().find(name).ok_or_else(|| no_list(name));
+        let only = list.map(|name| find(name.as_str())).transpose()?;
+        let keep =
+            |target: Target, list: ListId| only.is_none_or(|only| only == list) && is_of(target, family);
+        let (page, next) = blocklist.page(after, most, keep);
+        Ok(list::Reply { entries: page.into_iter().map(entry).collect(), next })
+    }
+}
+
+/// Which of these are still blocked, and by what: by their own entries on other lists, or by wider ones.
+pub(super) fn held(blocklist: &Blocklist, targets: &Targets, left: u64) -> Vec<Held> {
+    let may_be_held = left < targets.len() as u64 || blocklist.has_prefixes();
+    let held = targets.iter().filter(|_| may_be_held).filter_map(|target| held_by(blocklist, target));
+    held.take(MOST_HELD).collect()
+}
+
+fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
+    let covering = blocklist.covering(target);
+    let origin = |list: &str| blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name());
+    let by = covering.iter().map(|claim| HeldBy {
+        target: claim.target.to_string(),
+        list: claim.list.to_string(),
+        origin: origin(&claim.list).unwrap_or_default().to_owned(),
+    });
+    let mut lists: Vec<String> = covering.iter().map(|claim| claim.list.to_string()).collect();
+    lists.sort();
+    lists.dedup();
+    (!lists.is_empty()).then(|| Held { target: target.to_string(), lists, by: by.collect() })
+}
+
+fn entry(claim: NamedClaim) -> Entry {
+    Entry {
+        target: claim.target.to_string(),
+        list: claim.list.to_string(),
+        since: claim.since.secs(),
+        until: claim.until.map(Timestamp::secs),
+        note: claim.note.map(|note| note.to_string()),
+    }
+}
+
+fn is_of(target: Target, family: Option<Family>) -> bool {
+    match (family, target) {
+        (None, _) | (Some(Family::Four), Target::V4(_)) | (Some(Family::Six), Target::V6(_)) => true,
+        (Some(Family::Four), Target::V6(_)) | (Some(Family::Six), Target::V4(_)) => false,
+    }
+}

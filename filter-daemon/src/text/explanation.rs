@@ -1,0 +1,81 @@
+//! What went wrong and what to do about it, kept apart until somebody lays them out.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+/// A fault as people are told it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// What failed, on what. May have several lines, none of them indented for looks.
+    pub message: String,
+    /// What to do next, in one sentence or several lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+/// An error that knows what can be done about it.
+pub trait Explain: Display {
+    /// What to do next, if it is known.
+    fn remedy(&self) -> Option<String> {
+        None
+    }
+
+    /// Both together.
+    fn explain(&self) -> Explanation {
+        Explanation { message: self.to_string(), remedy: self.remedy() }
+    }
+}
+
+impl Explanation {
+    /// A fault for which there is a remedy.
+    pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: Some(remedy.into()) }
+    }
+
+    /// All lines, the remedy's last.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.message.lines().chain(self.remedy.iter().flat_map(|remedy| remedy.lines()))
+    }
+}
+
+/// On one line, as a log needs it.
+impl Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, line) in self.lines().enumerate() {
+            let between = if index == 0 { "" } else { "; " };
+            write!(f, "{between}{line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<String> for Explanation {
+    fn from(message: String) -> Self {
+        Self { message, remedy: None }
+    }
+}
+
+impl From<&str> for Explanation {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_has_it_on_one_line() {
+        assert_eq!(Explanation::new("a\nb", "c").to_string(), "a; b; c");
+        assert_eq!(Explanation::from("a").to_string(), "a");
+    }
+
+    #[test]
+    fn whoever_knows_of_no_remedy_reads_and_writes_what_it_always_did() {
+        let old = r#"{"message":"a"}"#;
+        assert_eq!(serde_json::from_str::<Explanation>(old).unwrap(), "a".into());
+        assert_eq!(serde_json::to_string(&Explanation::from("a")).unwrap(), old);
+    }
+}

@@ -1,0 +1,6 @@
+//! Text, as it comes from people and files and goes back to them. Imports nothing of this crate.
+
+pub mod explanation;
+pub mod printable;
+
+pub use explanation::{Explain, Explanation};
