@@ -134,9 +134,7 @@ impl SixTable {
             }
         }
     }
-}
 
-impl SixTable {
     fn settings(&self) -> SixSettings {
         let hash = Hash::new(self.key);
         let others = self.lengths.iter().copied().filter(|&length| length != 64);
