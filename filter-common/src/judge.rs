@@ -7,7 +7,7 @@ use crate::set::{self, Set};
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
 ///
 /// A set to allow would be one more method beside `block`, with the same type behind it: it has a block of settings and
-/// maps of its own, and is asked in [`judge`] after a hit, so that a packet that is in no set never pays for it.
+/// maps of its own, and is asked in [`judge_source`] after a hit, so that a packet that is in no set never pays for it.
 pub trait Tables {
     /// Are packets dropped, or only counted as those that would be?
     fn enforces(&self) -> bool;
@@ -16,7 +16,7 @@ pub trait Tables {
     fn block(&self) -> impl Set;
 }
 
-/// What becomes of `frame`? Whatever is asked after a hit belongs here, not into [`judge_source`]: a miss skips it.
+/// What becomes of `frame`? What else is in it is asked after a hit only.
 #[inline(always)]
 pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     match judge_source(packet::source(frame), tables) {
@@ -27,7 +27,8 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     }
 }
 
-/// What becomes of a frame from `source`, whatever else is in it?
+/// What becomes of a frame from `source`, whatever else is in it? `filterd test` asks this, so all that follows from the
+/// source alone belongs here.
 #[inline(always)]
 pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {

@@ -74,7 +74,7 @@ pub fn fingerprint(hash: &Hash, address: Address6, length: u64) -> Fingerprint {
 /// place and code stay independent, which is what makes a false match as unlikely as 8 ÷ 2^62.
 #[inline(always)]
 pub const fn fingerprint_of([place, high, low]: [u64; hash::PARTS]) -> Fingerprint {
-    let code = (high << 32 | low) << BELOW | FINGERPRINT | ODD;
+    let code = high << 32 | low | FINGERPRINT | ODD;
     Fingerprint { place: (place as u32).wrapping_mul(code as u32), code }
 }
 
