@@ -96,6 +96,7 @@ bit has_let_go;
 
 /* What was done since the last grace period. */
 bit loosened_lately;
+bit allowed_lately;
 bit added_lately;
 bit removed_lately;
 
@@ -112,8 +113,14 @@ bit may_pass;
 /* Nothing but letting go of a target makes it pass. */
 bit is_kept;
 
-inline leave() { d_step { inside = 0; awaited = 0; mine = 0; is_taken = 0; is_hit = 0; is_allowed = 0;
-    did[0] = 0; did[1] = 0; did[2] = 0; did[3] = 0; did[4] = 0; did[5] = 0; did[6] = 0; did[7] = 0 } }
+/* What comes after it is of no interest. */
+inline leave()
+{
+    d_step {
+        inside = 0; awaited = 0; mine = 0; is_taken = 0; is_hit = 0; is_allowed = 0; is_over = 1;
+        did[0] = 0; did[1] = 0; did[2] = 0; did[3] = 0; did[4] = 0; did[5] = 0; did[6] = 0; did[7] = 0
+    }
+}
 
 #define did_blocked (did[0] && did[1] && did[2] && did[3] && did[4] && did[5])
 #define did_allowed (did[ALLOW] && did[ALLOW_ELSE])
@@ -162,6 +169,9 @@ inline load_allowed(at)
 /* Until a first target was let go of, the old state without what was loosened blocks as before. */
 #define loosest ((old & new & ENFORCE) | (old & COVERING) | ((old | new) & (ALLOWED | ALLOWED_ELSE)))
 
+/* Either is right. */
+#define is_free (may_drop && may_pass && (!is_kept || has_let_go))
+
 inline conclude()
 {
     if
@@ -169,11 +179,12 @@ inline conclude()
     :: !is_hit
     fi;
     if
-    :: is_taken && (is_allowed || (!is_hit && did_blocked) || (is_hit && !(mine & ENFORCE))) ->
+    :: is_free -> leave()
+    :: !is_free && is_taken && (is_allowed || (!is_hit && did_blocked) || (is_hit && !(mine & ENFORCE))) ->
         assert(may_pass);
         assert(!is_kept || has_let_go);
         leave()
-    :: is_taken && is_hit && !is_allowed && did_allowed && (mine & ENFORCE) ->
+    :: !is_free && is_taken && is_hit && !is_allowed && did_allowed && (mine & ENFORCE) ->
         assert(may_drop);
         leave()
     :: else
@@ -189,7 +200,12 @@ inline skip_what_it_does_not_ask()
     did[SUMMARY] = !(mine & SLASH24); did[BIT] = did[SUMMARY];
     did[FIRST] = !(mine & ADDRESS); did[SECOND] = did[FIRST]; did[HOT] = did[FIRST]; did[STASHED] = did[FIRST];
 #endif
-    did[ALLOW] = !(mine & ALLOWED); did[ALLOW_ELSE] = did[ALLOW]
+#ifdef SIX
+    did[ALLOW_ELSE] = !(mine & ALLOWED);
+#else
+    did[ALLOW_ELSE] = 1;
+#endif
+    did[ALLOW] = !(mine & ALLOWED)
 }
 
 proctype packet()
@@ -299,10 +315,17 @@ end:
 #ifdef NO_GRACE_AFTER_LOOSENING
 #define is_loosening_seen true
 #else
-#define is_loosening_seen (!loosened_lately)
+#define is_loosening_seen (!loosened_lately && !allowed_lately)
+#endif
+#ifdef NO_GRACE_AFTER_ALLOWING
+#define may_add (!loosened_lately)
+#else
+#define may_add is_loosening_seen
 #endif
 #ifdef NO_GRACE_AFTER_ADDITIONS
 #define are_additions_seen true
+#elif defined(RELEASED_AT_ONCE)
+#define are_additions_seen (!added_lately || (is_refused && !has_let_go))
 #else
 #define are_additions_seen (!added_lately)
 #endif
@@ -318,11 +341,16 @@ end:
 #endif
 
 #ifdef REMOVALS_FIRST
-#define adds (is_loose && is_removed && is_loosening_seen)
+#define adds (is_loose && is_removed && may_add)
 #define removes (is_loose && !is_removed && are_additions_seen)
 #else
-#define adds (is_loose && !is_added && is_loosening_seen)
+#define adds (is_loose && !is_added && may_add)
 #define removes (is_loose && is_added && !is_removed && are_additions_seen)
+#endif
+#ifdef SHRINKS_AT_ONCE
+#define shrinks (is_loose && is_added && !is_removed)
+#else
+#define shrinks removes
 #endif
 #define is_settled (is_loose && is_added && is_removed)
 #ifdef ALLOW_REMOVED_FIRST
@@ -339,13 +367,21 @@ end:
 #define is_tight (slot == final && !holds_on(ALLOWED, ALLOW) && !holds_on(ALLOWED_ELSE, ALLOW_ELSE))
 
 /* A grace period is waited for only where the next step needs one. */
-#define waits ((is_loose && !is_added && loosened_lately) || (is_loose && is_added && !is_removed && added_lately) || \
-    (is_settled && !is_tight && (loosened_lately || removed_lately)))
+#define waits ((is_loose && !is_added && !is_loosening_seen) || (is_loose && is_added && !is_removed && !are_additions_seen) || \
+    (is_settled && !is_tight && !(is_loosening_seen && are_removals_seen)))
 
 #define is_done (is_settled && is_allow_added && is_tight)
 
-inline loosen(at, value) { d_step { word[at] = value; loosened_lately = 1 } }
-inline add(at) { d_step { word[at_work(at)] = 1; added_lately = 1 } }
+#ifdef NO_GRACE_AFTER_PUBLISHING
+#define counts_as_added(at) (at_work(at) == place(slot, at))
+#define counts_as_published false
+#else
+#define counts_as_added(at) true
+#define counts_as_published true
+#endif
+
+inline allow(at) { d_step { word[at] = 1; allowed_lately = 1 } }
+inline add(at) { d_step { word[at_work(at)] = 1; added_lately = added_lately || counts_as_added(at) } }
 inline remove(at) { d_step { word[at_work(at)] = 0; removed_lately = 1; has_let_go = has_let_go || !is_refused } }
 
 /* A table with room for old and new, beside the one in use. */
@@ -391,7 +427,6 @@ inline fill_whole()
 
 inline replace_all()
 {
-    is_over = 1; has_let_go = 1;
 #ifdef PUBLISHED_BEFORE_IT_IS_FILLED
     slot = WHOLE | judge_of(new);
     d_step { fill_whole(); old = new }
@@ -429,7 +464,9 @@ inline choose_new()
     if
     :: true
     :: new = new | ALLOWED
+#ifdef SIX
     :: (old & ALLOWED) -> new = new | ALLOWED_ELSE
+#endif
     fi;
     goal = new
 }
@@ -439,7 +476,7 @@ inline go_on()
 {
     reloads++; is_refused = 0;
 #ifdef GRACES_FORGOTTEN_BETWEEN_RELOADS
-    loosened_lately = 0; added_lately = 0; removed_lately = 0;
+    loosened_lately = 0; allowed_lately = 0; added_lately = 0; removed_lately = 0;
 #endif
     choose_new();
     if
@@ -454,11 +491,11 @@ proctype daemon()
 
     do
 #ifndef GRACELESS
-    :: atomic { !is_over && adds_allowed && lacks(ALLOWED, ALLOW) -> loosen(ALLOW, 1) }
-    :: atomic { !is_over && adds_allowed && lacks(ALLOWED_ELSE, ALLOW_ELSE) -> loosen(ALLOW_ELSE, 1) }
+    :: atomic { !is_over && adds_allowed && lacks(ALLOWED, ALLOW) -> allow(ALLOW) }
+    :: atomic { !is_over && adds_allowed && lacks(ALLOWED_ELSE, ALLOW_ELSE) -> allow(ALLOW_ELSE) }
     :: atomic { !is_over && !is_loosened -> d_step { slot = loosened; loosened_lately = 1 } }
 
-    :: atomic { !is_over && adds && slot != widened -> d_step { slot = widened; added_lately = 1 } }
+    :: atomic { !is_over && adds && slot != widened -> d_step { slot = widened; added_lately = added_lately || counts_as_published } }
     :: atomic { !is_over && adds && is_table_lacking && !is_fresh -> make_fresh() }
 #ifdef SIX
     :: atomic { !is_over && adds && lacks(NET64, 0) -> add(0) }
@@ -474,8 +511,8 @@ proctype daemon()
     :: atomic { !is_over && adds && has(SUMMARY) && (goal & NEIGHBOUR) && !neighbour -> neighbour = 1 }
     :: atomic { !is_over && adds && is_table_lacking && !has(HOT) && !has(STASHED) -> add(FIRST) }
     :: atomic { !is_over && adds && is_table_lacking && !has(HOT) && !has(STASHED) -> add(SECOND) }
-    :: atomic { !is_over && adds && is_table_lacking && !has(HOT) -> add(HOT) }
     :: atomic { !is_over && adds && is_table_lacking && !has(STASHED) -> add(STASHED) }
+    :: atomic { !is_over && adds && is_table_lacking && has(STASHED) -> add(HOT) }
 
     :: atomic { !is_over && removes && holds_on(SLASH24, BIT) -> remove(BIT) }
     :: atomic { !is_over && removes && !(goal & NEIGHBOUR) && neighbour -> neighbour = 0;
@@ -489,21 +526,22 @@ proctype daemon()
     :: atomic { !is_over && removes && holds_on(ADDRESS, HOT) -> remove(HOT) }
     :: atomic { !is_over && removes && holds_on(ADDRESS, STASHED) -> remove(STASHED) }
 #endif
-    :: atomic { !is_over && removes && is_table_left && !is_fresh -> shrink() }
+    :: atomic { !is_over && shrinks && is_table_left && !is_fresh -> shrink() }
 
     :: atomic { !is_over && removes_allowed && holds_on(ALLOWED, ALLOW) -> word[ALLOW] = 0 }
     :: atomic { !is_over && removes_allowed && holds_on(ALLOWED_ELSE, ALLOW_ELSE) -> word[ALLOW_ELSE] = 0 }
     :: atomic { !is_over && is_settled && may_tighten_settings && slot != final -> slot = final }
 
     :: atomic { !is_over && waits -> awaited = inside };
-        atomic { !awaited -> loosened_lately = 0; added_lately = 0; removed_lately = 0 }
+        atomic { !awaited -> loosened_lately = 0; allowed_lately = 0; added_lately = 0; removed_lately = 0 }
 
-    :: atomic { !is_over && !is_refused && !is_done -> refuse() }
-    :: atomic { !is_over && is_done && reloads < RELOADS -> old = goal; go_on() }
-    :: atomic { !is_over && is_done && reloads == RELOADS -> is_over = 1; old = goal; new = goal }
+    :: atomic { !is_over && RELOADS == 1 && !is_refused && !is_done -> refuse() }
+    :: atomic { !is_over && is_done && inside && reloads < RELOADS -> old = goal; go_on() }
+    :: atomic { !is_over && is_done -> is_over = 1; old = goal; new = goal }
 #endif
     /* Killed. The next one's tables are those of the new configuration. */
-    :: atomic { !is_over -> replace_all() }
+    :: atomic { !is_over -> is_over = 1; has_let_go = 1 };
+        replace_all()
     :: is_over -> break
     od
 }
@@ -528,7 +566,9 @@ inline set_up()
     neighbour = (old & NEIGHBOUR) != 0;
     if
     :: (old & ADDRESS) -> word[FIRST] = 1
+#ifdef LOADS_IN_ORDER
     :: (old & ADDRESS) -> word[SECOND] = 1
+#endif
     :: (old & ADDRESS) -> word[HOT] = 1; word[STASHED] = 1
     :: !(old & ADDRESS)
     fi;
