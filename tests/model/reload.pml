@@ -166,7 +166,7 @@ inline load_allowed(at)
     fi
 }
 
-/* Until a first target was let go of, the old state without what was loosened blocks as before. */
+/* Until a first target is let go of, the old state without what was loosened blocks as before. */
 #define loosest ((old & new & ENFORCE) | (old & COVERING) | ((old | new) & (ALLOWED | ALLOWED_ELSE)))
 
 /* Either is right. */
@@ -311,13 +311,15 @@ end:
 #define is_added (!is_something_lacking && slot == widened)
 #define is_removed (!is_something_left)
 
-/* The rule: each of these waits until no packet is under way that has not seen all of what comes before it. */
-#ifdef NO_GRACE_AFTER_LOOSENING
-#define is_loosening_seen true
-#else
+/*
+ * Additions wait for every packet that may not have seen what was loosened, removals for those that may not have seen
+ * what was added, and what tightens for those that may not have seen what was loosened or removed; whichever reload it
+ * was that loosened, added or removed.
+ */
 #define is_loosening_seen (!loosened_lately && !allowed_lately)
-#endif
-#ifdef NO_GRACE_AFTER_ALLOWING
+#ifdef NO_GRACE_AFTER_LOOSENING
+#define may_add true
+#elif defined(NO_GRACE_AFTER_ALLOWING)
 #define may_add (!loosened_lately)
 #else
 #define may_add is_loosening_seen
@@ -331,6 +333,8 @@ end:
 #endif
 #ifdef NO_GRACE_AFTER_REMOVALS
 #define are_removals_seen true
+#elif defined(NO_GRACE_IN_A_ROLLBACK)
+#define are_removals_seen (!removed_lately || is_refused)
 #else
 #define are_removals_seen (!removed_lately)
 #endif
@@ -347,14 +351,11 @@ end:
 #define adds (is_loose && !is_added && may_add)
 #define removes (is_loose && is_added && !is_removed && are_additions_seen)
 #endif
-#ifdef SHRINKS_AT_ONCE
-#define shrinks (is_loose && is_added && !is_removed)
-#else
-#define shrinks removes
-#endif
 #define is_settled (is_loose && is_added && is_removed)
 #ifdef ALLOW_REMOVED_FIRST
 #define removes_allowed (is_loose && is_added && are_removals_seen && is_loosening_seen)
+#elif defined(LOOSENING_FORGOTTEN_AT_THE_END)
+#define removes_allowed (is_settled && are_removals_seen)
 #else
 #define removes_allowed (is_settled && are_removals_seen && is_loosening_seen)
 #endif
@@ -367,11 +368,13 @@ end:
 #define is_tight (slot == final && !holds_on(ALLOWED, ALLOW) && !holds_on(ALLOWED_ELSE, ALLOW_ELSE))
 
 /* A grace period is waited for only where the next step needs one. */
-#define waits ((is_loose && !is_added && !is_loosening_seen) || (is_loose && is_added && !is_removed && !are_additions_seen) || \
+#define waits ((is_loose && !is_added && !is_loosening_seen) || \
+    (is_loose && is_added && !is_removed && !are_additions_seen) || \
     (is_settled && !is_tight && !(is_loosening_seen && are_removals_seen)))
 
 #define is_done (is_settled && is_allow_added && is_tight)
 
+/* What stands in a table that is not published is seen with the store that publishes it. */
 #ifdef NO_GRACE_AFTER_PUBLISHING
 #define counts_as_added(at) (at_work(at) == place(slot, at))
 #define counts_as_published false
@@ -407,6 +410,8 @@ inline shrink()
 #ifdef SIX
         word[WORDS] = word[0] && (goal & NET64); word[WORDS + 1] = word[1] && (goal & SHORTER);
         word[WORDS + 2] = word[2] && (goal & LONGER);
+#else
+        word[WORDS + FIRST] = 0; word[WORDS + SECOND] = 0; word[WORDS + HOT] = 0; word[WORDS + STASHED] = 0;
 #endif
         is_fresh = 1; slot = with(FRESH); removed_lately = 1; has_let_go = has_let_go || !is_refused
     }
@@ -438,7 +443,10 @@ inline replace_all()
 #endif
 }
 
-/* Refused, before or after anything was let go of: back to where it came from, in the same order. */
+/*
+ * Refused, before or after anything was let go of: back to where it came from, in the same order. As long as nothing
+ * was, what came may be released at once.
+ */
 inline refuse()
 {
     d_step {
@@ -449,6 +457,9 @@ inline refuse()
         fi;
 #ifdef SETTINGS_BACK_FIRST
         slot = (slot & (COVERING | FRESH)) | (old & ENFORCE) | (slot & ALLOWED)
+#endif
+#ifdef ROLLBACK_LEAVES_WHAT_CAME
+        slot = (slot & FRESH) | judge_of(old) | asks_both; new = old; is_over = 1
 #endif
     }
 }
@@ -526,7 +537,7 @@ proctype daemon()
     :: atomic { !is_over && removes && holds_on(ADDRESS, HOT) -> remove(HOT) }
     :: atomic { !is_over && removes && holds_on(ADDRESS, STASHED) -> remove(STASHED) }
 #endif
-    :: atomic { !is_over && shrinks && is_table_left && !is_fresh -> shrink() }
+    :: atomic { !is_over && removes && is_table_left && !is_fresh -> shrink() }
 
     :: atomic { !is_over && removes_allowed && holds_on(ALLOWED, ALLOW) -> word[ALLOW] = 0 }
     :: atomic { !is_over && removes_allowed && holds_on(ALLOWED_ELSE, ALLOW_ELSE) -> word[ALLOW_ELSE] = 0 }

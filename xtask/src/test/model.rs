@@ -41,7 +41,7 @@ const fn breaks(model: &'static str, defines: &'static [&'static str]) -> Trial 
 /// order the stash is looked into last, so that the first grace period could indeed be left out: that mutant needs
 /// memory without order. The same goes for the grace period between what is allowed and what is blocked, and for the one
 /// before a reload's last settings: a judge must be guessed to be there too early.
-const TRIALS: [Trial; 47] = [
+const TRIALS: [Trial; 51] = [
     holds("batch", &["REQUESTS=1"]),
     holds("batch", &["REQUESTS=2", "LOADS_IN_ORDER"]),
     holds("forward", &[]),
@@ -64,6 +64,7 @@ const TRIALS: [Trial; 47] = [
     holds("reload", &["SIX", "SLOT_IN_ANY_ORDER"]),
     holds("reload", &["SIX", "LOADS_IN_ORDER"]),
     holds("reload", &["SIX", "LOADS_IN_ORDER", "RELOADS=2"]),
+    holds("reload", &["SIX", "LOADS_IN_ORDER", "RELEASED_AT_ONCE"]),
     holds("reload", &["GRACELESS"]),
     holds("reload", &["SIX", "GRACELESS"]),
     breaks("reload", &["NO_GRACE_AFTER_LOOSENING", "SIX", "LOADS_IN_ORDER"]),
@@ -72,6 +73,9 @@ const TRIALS: [Trial; 47] = [
     breaks("reload", &["NO_GRACE_AFTER_ADDITIONS", "SIX", "LOADS_IN_ORDER"]),
     breaks("reload", &["NO_GRACE_AFTER_PUBLISHING", "LOADS_IN_ORDER"]),
     breaks("reload", &["NO_GRACE_AFTER_REMOVALS", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["LOOSENING_FORGOTTEN_AT_THE_END", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["NO_GRACE_IN_A_ROLLBACK", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["ROLLBACK_LEAVES_WHAT_CAME", "SIX", "LOADS_IN_ORDER"]),
     breaks("reload", &["NO_GRACE_BEFORE_ENFORCING", "SIX", "SLOT_IN_ANY_ORDER"]),
     breaks("reload", &["GRACES_FORGOTTEN_BETWEEN_RELOADS", "SIX", "LOADS_IN_ORDER", "RELOADS=2"]),
     breaks("reload", &["REMOVALS_FIRST", "LOADS_IN_ORDER"]),
