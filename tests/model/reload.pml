@@ -40,12 +40,16 @@
 #define FRESH 64
 #define WHOLE 128
 
+/* What is asked on account of other sources, whatever becomes of the watched one: nothing, or everything. */
+byte others;
+
 #ifdef SIX
-#define asks_blocked(state) ((state) & COVERING)
+#define asks_blocked(state) (((state) | others) & COVERING)
 #else
-#define asks_blocked(state) (((state) & ADDRESS) | (((state) & (SLASH24 | NEIGHBOUR)) -> SLASH24 : 0))
+#define asks_blocked(state) \
+    ((((state) | others) & COVERING) | (((state) & NEIGHBOUR) -> SLASH24 : 0))
 #endif
-#define asks_allowed(state) (((state) & (ALLOWED | ALLOWED_ELSE)) -> ALLOWED : 0)
+#define asks_allowed(state) ((((state) | others) & (ALLOWED | ALLOWED_ELSE)) -> ALLOWED : 0)
 #define judge_of(state) (((state) & ENFORCE) | asks_blocked(state) | asks_allowed(state))
 
 /* The words that packets load, in the order of the program. For IPv6 the first three are one for each length. */
@@ -253,7 +257,6 @@ end:
 #define holds_on(target, at) (!(goal & (target)) && has(at))
 
 /* The judges on the way: first what lets more pass, then what asks for more, at the end what is wanted. */
-#define with(setting) (slot | (setting))
 #define without(setting) (slot & (255 - (setting)))
 
 #ifdef COUNTED_LAST
@@ -413,7 +416,7 @@ inline shrink()
 #else
         word[WORDS + FIRST] = 0; word[WORDS + SECOND] = 0; word[WORDS + HOT] = 0; word[WORDS + STASHED] = 0;
 #endif
-        is_fresh = 1; slot = with(FRESH); removed_lately = 1; has_let_go = has_let_go || !is_refused
+        is_fresh = 1; slot = slot | FRESH; removed_lately = 1; has_let_go = has_let_go || !is_refused
     }
 }
 
@@ -468,6 +471,9 @@ inline choose_new()
 {
     select(chosen : 0 .. 7);
     new = chosen;
+#ifndef SIX
+    new = new & (others -> COVERING : 7);
+#endif
     if
     :: new = new | ENFORCE
     :: old & ENFORCE
@@ -506,7 +512,8 @@ proctype daemon()
     :: atomic { !is_over && adds_allowed && lacks(ALLOWED_ELSE, ALLOW_ELSE) -> allow(ALLOW_ELSE) }
     :: atomic { !is_over && !is_loosened -> d_step { slot = loosened; loosened_lately = 1 } }
 
-    :: atomic { !is_over && adds && slot != widened -> d_step { slot = widened; added_lately = added_lately || counts_as_published } }
+    :: atomic { !is_over && adds && slot != widened ->
+            d_step { slot = widened; added_lately = added_lately || counts_as_published } }
     :: atomic { !is_over && adds && is_table_lacking && !is_fresh -> make_fresh() }
 #ifdef SIX
     :: atomic { !is_over && adds && lacks(NET64, 0) -> add(0) }
@@ -561,6 +568,13 @@ inline set_up()
 {
     select(chosen : 0 .. 7);
     old = chosen;
+    if
+    :: others = COVERING | ALLOWED;
+#ifndef SIX
+        old = old & COVERING
+#endif
+    :: true
+    fi;
     if
     :: old = old | ENFORCE
     :: true
