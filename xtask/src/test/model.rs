@@ -40,8 +40,9 @@ const fn breaks(model: &'static str, defines: &'static [&'static str]) -> Trial 
 
 /// Each mutant leaves out one thing that the protocol does, and shows that the model would notice. Where loads are in
 /// order the stash is looked into last, so that the first grace period could indeed be left out: that mutant needs
-/// memory without order.
-const TRIALS: [Trial; 17] = [
+/// memory without order. The same goes for the grace period between what is allowed and what is blocked, and for the one
+/// before a reload's last settings: a judge must be guessed to be there too early.
+const TRIALS: [Trial; 51] = [
     holds("batch", &["REQUESTS=1"]),
     holds("batch", &["REQUESTS=2", "LOADS_IN_ORDER"]),
     holds("forward", &[]),
@@ -59,6 +60,40 @@ const TRIALS: [Trial; 17] = [
     breaks("forward", &["STORES_IN_ANY_ORDER"]),
     breaks("forward", &["ENTRIES_MOVE_BACK"]),
     breaks("forward", &["ERASED_BEFORE_IT_IS_COPIED"]),
+    holds("reload", &[]),
+    holds("reload", &["LOADS_IN_ORDER"]),
+    holds("reload", &["SIX", "SLOT_IN_ANY_ORDER"]),
+    holds("reload", &["SIX", "LOADS_IN_ORDER"]),
+    holds("reload", &["SIX", "LOADS_IN_ORDER", "RELOADS=2"]),
+    holds("reload", &["SIX", "LOADS_IN_ORDER", "RELEASED_AT_ONCE"]),
+    holds("reload", &["GRACELESS"]),
+    holds("reload", &["SIX", "GRACELESS"]),
+    breaks("reload", &["NO_GRACE_AFTER_LOOSENING", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["NO_GRACE_AFTER_ALLOWING", "SIX"]),
+    breaks("reload", &["NO_GRACE_AFTER_ADDITIONS", "LOADS_IN_ORDER"]),
+    breaks("reload", &["NO_GRACE_AFTER_ADDITIONS", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["NO_GRACE_AFTER_PUBLISHING", "LOADS_IN_ORDER"]),
+    breaks("reload", &["NO_GRACE_AFTER_REMOVALS", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["LOOSENING_FORGOTTEN_AT_THE_END", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["NO_GRACE_IN_A_ROLLBACK", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["ROLLBACK_LEAVES_WHAT_CAME", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["NO_GRACE_BEFORE_ENFORCING", "SIX", "SLOT_IN_ANY_ORDER"]),
+    breaks("reload", &["GRACES_FORGOTTEN_BETWEEN_RELOADS", "SIX", "LOADS_IN_ORDER", "RELOADS=2"]),
+    breaks("reload", &["REMOVALS_FIRST", "LOADS_IN_ORDER"]),
+    breaks("reload", &["REMOVALS_FIRST", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["COUNTED_LAST", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["ENFORCED_FIRST", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["ALLOW_ADDED_LAST", "LOADS_IN_ORDER"]),
+    breaks("reload", &["ALLOW_REMOVED_FIRST", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["ALLOW_ASKED_LAST", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["ALLOW_SWITCHED_OFF_FIRST", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["SWITCHED_ON_LAST", "LOADS_IN_ORDER"]),
+    breaks("reload", &["SWITCHED_OFF_FIRST", "LOADS_IN_ORDER"]),
+    breaks("reload", &["FRESH_TABLE_IS_EMPTY", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["SUMMARY_FORGETS_NEIGHBOURS", "LOADS_IN_ORDER"]),
+    breaks("reload", &["SETTINGS_BACK_FIRST", "SIX", "LOADS_IN_ORDER"]),
+    breaks("reload", &["PUBLISHED_BEFORE_IT_IS_FILLED", "GRACELESS"]),
+    breaks("reload", &["SETTINGS_PUBLISHED_APART", "GRACELESS"]),
 ];
 
 /// Takes the trials whose names hold one of these words, all if there are none, and reports as libtest does.
