@@ -13,7 +13,7 @@ use super::serve::DEFAULT_LIST;
 use crate::blocklist::{Blocklist, Kind, Record, Timestamp};
 use crate::config::Config;
 use crate::control::wire::{self, Failure};
-use crate::journal::{Found, Journal, NotWritten};
+use crate::journal::{Damage, Found, Instead, Journal, NotWritten};
 
 /// Targets carried forward between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
@@ -24,7 +24,7 @@ const RETRY: Duration = Duration::from_secs(5);
 type Written = Result<(), NotWritten>;
 
 /// What is wanted now, being written once more behind all that is in the journal.
-pub struct Carrying {
+pub struct Compaction {
     /// Told when the last page is on disk.
     pub written: oneshot::Receiver<Written>,
     stage: Stage,
@@ -44,7 +44,7 @@ pub fn restore(
     blocklist: &mut Blocklist,
 ) -> Result<Journal, DaemonError> {
     let mut outcome = Ok(());
-    let (journal, found, refused) = Journal::open(directory, &mut |change| {
+    let (journal, found, refused) = Journal::open(directory, Timestamp::now(), &mut |change| {
         let change = out_of_the_way(change, config);
         if outcome.is_ok() {
             outcome = blocklist.replay(change);
@@ -73,16 +73,40 @@ fn out_of_the_way(mut change: Record, config: &Config) -> Record {
 }
 
 fn tell(found: &Found, blocklist: &Blocklist) {
-    if let Some((aside, reason)) = &found.set_aside {
-        error!("the journal of live entries is damaged: {reason}");
-        error!("it was set aside as {}; what was added live before is not blocked", aside.display());
+    if let Some(damage) = &found.damage {
+        tell_damage(damage);
     }
     if found.damaged_rows > 0 {
         error!("{} rows of the journal are damaged: some live entries are not blocked", found.damaged_rows);
     }
+    if found.skipped > 0 {
+        let skipped = found.skipped;
+        warn!(
+            "{skipped} records of the journal are skipped: a newer filterd wrote them, this one does not know their kind"
+        );
+    }
     let live = targets_of(blocklist);
     if live > 0 {
         info!("{live} live entries are back");
+    }
+}
+
+fn tell_damage(damage: &Damage) {
+    error!("the journal of live entries is damaged: {}", damage.reason);
+    if let Some(aside) = &damage.set_aside {
+        error!("it was set aside as {}", aside.display());
+    }
+    match &damage.instead {
+        Instead::Copy { made } => {
+            let age = Timestamp::now().secs().saturating_sub(made.secs());
+            error!(
+                "its copy, {age} s old, is read instead: what was added since is not blocked, what was removed since is again"
+            );
+        }
+        Instead::DamagedCopy { reason } => {
+            error!("its copy is damaged, too: {reason}; what was added live before is not blocked");
+        }
+        Instead::Nothing => error!("there is no copy of it; what was added live before is not blocked"),
     }
 }
 
@@ -111,6 +135,7 @@ impl Owner {
     /// Begins to carry forward what is wanted, if the journal has become long, or has lost something.
     pub(super) fn keep_journal(&mut self) {
         self.journal.keep_up();
+        self.journal.keep_copy(Timestamp::now());
         let is_due = self.journal.is_long(targets_of(&self.blocklist))
             || self.journal.is_behind() && self.journal_retry <= Instant::now();
         if is_due && self.carrying.is_none() {
@@ -121,11 +146,11 @@ impl Owner {
 
     /// Carries the next page forward; behind the last one, what came before the first is removed.
     pub(super) fn carried(&mut self, written: Result<Written, oneshot::error::RecvError>) {
-        let Some(Carrying { stage, .. }) = self.carrying.take() else { return };
+        let Some(Compaction { stage, .. }) = self.carrying.take() else { return };
         match (written, stage) {
             (Ok(Ok(())), Stage::Pages(after @ Some(_))) => self.carry_page(after),
             (Ok(Ok(())), Stage::Pages(None)) => {
-                self.carry(Stage::Trimming, |journal, done| journal.trim(done))
+                self.carry(Stage::Trimming, |journal, done| journal.trim(Timestamp::now(), done))
             }
             (Ok(Ok(())), Stage::Trimming) => {}
             (Ok(Err(_)) | Err(_), _) => self.journal_retry = Instant::now() + RETRY,
@@ -147,7 +172,7 @@ impl Owner {
         let (told, written) = oneshot::channel();
         // Nobody waits for it any more if the daemon stops meanwhile.
         order(&mut self.journal, Box::new(move |result| _ = told.send(result)));
-        self.carrying = Some(Carrying { written, stage });
+        self.carrying = Some(Compaction { written, stage });
     }
 }
 

@@ -12,7 +12,7 @@ use tracing::{error, info, warn};
 
 use super::error::DaemonError;
 use super::interfaces::Watched;
-use super::live::{self, Carrying};
+use super::live::{self, Compaction};
 use super::needs;
 use super::reload::{self, Loaded, Stamp};
 use super::shrink::Roominess;
@@ -41,7 +41,7 @@ pub struct Owner {
     pub(super) journal: Journal,
     /// Changes that the journal has not been told yet.
     pub(super) unsaved: Vec<Record>,
-    pub(super) carrying: Option<Carrying>,
+    pub(super) carrying: Option<Compaction>,
     /// When the journal may be tried again after the disk has failed.
     pub(super) journal_retry: Instant,
     /// List files as they were last read.
