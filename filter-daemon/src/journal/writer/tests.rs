@@ -75,7 +75,10 @@ fn is_behind_after(steps: &[Step]) -> bool {
                 let changes = vec![Record::ReleaseAll { list: "manual".into() }];
                 (Order::Write(changes, done), Some(succeeds))
             }
-            Marks => (Order::Mark, None),
+            Marks => {
+                drop(done);
+                (Order::Mark, None)
+            }
             Trim(succeeds) => (Order::Trim(NOW, done), Some(succeeds)),
         };
         orders.send(order).unwrap();
