@@ -209,7 +209,7 @@ fn mangled(bytes: &[u8]) -> Vec<Vec<u8>> {
         change(&mut mangled);
         mangled
     };
-    let interesting = (0..bytes.len()).filter(|at| bytes[*at] != 0).step_by(61);
+    let interesting = (0..bytes.len()).filter(|at| bytes[*at] != 0).step_by(97);
     let overwritten = interesting.map(|at| with(&|bytes| bytes[at] ^= 0x55));
     let sectors =
         (0..bytes.len() / 512).filter(|sector| bytes[sector * 512..][..512].iter().any(|byte| *byte != 0));
