@@ -209,11 +209,11 @@ fn mangled(bytes: &[u8]) -> Vec<Vec<u8>> {
         change(&mut mangled);
         mangled
     };
-    let interesting = (0..bytes.len()).filter(|at| bytes[*at] != 0).step_by(97);
+    let interesting = (0..bytes.len()).filter(|at| bytes[*at] != 0).step_by(601);
     let overwritten = interesting.map(|at| with(&|bytes| bytes[at] ^= 0x55));
     let sectors =
         (0..bytes.len() / 512).filter(|sector| bytes[sector * 512..][..512].iter().any(|byte| *byte != 0));
-    let zeroed = sectors.map(|sector| with(&|bytes| bytes[sector * 512..][..512].fill(0)));
+    let zeroed = sectors.step_by(5).map(|sector| with(&|bytes| bytes[sector * 512..][..512].fill(0)));
     let cut = (0..8).map(|part| with(&|bytes| bytes.truncate(bytes.len() * part / 8)));
     overwritten.chain(zeroed).chain(cut).collect()
 }
@@ -250,7 +250,7 @@ fn no_damaged_byte_is_believed() {
     let bytes = fs::read(original.path().join("live.redb")).unwrap();
     let interesting = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0).map(|(at, _)| at);
     let (mut whole, mut refused) = (0, 0);
-    for at in interesting.step_by(61) {
+    for at in interesting.step_by(199) {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("live.redb");
         fs::write(&path, &bytes).unwrap();
