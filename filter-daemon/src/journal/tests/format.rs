@@ -2,8 +2,8 @@
 
 use redb::{Database, ReadableDatabase};
 
+use super::super::store::{ABOUT, FORMAT};
 use super::*;
-use crate::journal::store::{ABOUT, FORMAT};
 
 /// What commit aabf86b wrote: tests/fixtures/journal-1.sh tells how it came about.
 const OF_FORMAT_1: &[u8] = include_bytes!("../../../../tests/fixtures/journal-1.redb");
@@ -111,7 +111,7 @@ fn what_is_not_known_is_skipped_and_told() {
     row[..4].copy_from_slice(&sum.to_le_bytes());
     let database = Database::open(directory.path().join("live.redb")).unwrap();
     let transaction = database.begin_write().unwrap();
-    transaction.open_table(crate::journal::store::ROWS).unwrap().insert(2, &*row).unwrap();
+    transaction.open_table(super::super::store::ROWS).unwrap().insert(2, &*row).unwrap();
     transaction.commit().unwrap();
     drop(database);
     let (mut journal, changes, found) = open(&directory);

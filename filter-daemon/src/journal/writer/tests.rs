@@ -6,8 +6,8 @@ use std::sync::mpsc;
 
 use tempfile::TempDir;
 
+use super::super::recover;
 use super::*;
-use crate::journal::recover;
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 
