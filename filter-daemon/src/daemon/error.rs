@@ -66,14 +66,14 @@ impl Explain for DaemonError {
             Self::Config(error) => error.remedy(),
             Self::Socket(error) => error.remedy(),
             Self::Kernel(error) | Self::NotDone(NotDone::Kernel(error)) => error.remedy(),
+            Self::Journal(error) => error.remedy(),
             Self::NoInterface => Some(
                 "name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration".to_owned(),
             ),
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
             }
-            Self::Journal(_)
-            | Self::NotDone(NotDone::Refused(_))
+            Self::NotDone(NotDone::Refused(_))
             | Self::User { .. }
             | Self::TooManyLists
             | Self::System(_) => None,

@@ -4,16 +4,17 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use crate::cli::Detach;
+use crate::command::render::console::laid_out;
 use crate::exit::Exit;
 use crate::kernel::leftovers;
+use crate::text::{Explain, Explanation};
 
 /// Removes everything, and tells what it was.
 pub fn detach(detach: &Detach) -> ExitCode {
     if UnixStream::connect(&detach.socket).is_ok() {
-        eprintln!(
-            "filterd: filterd is running, and would be left without its filter\n         stop it: that detaches too, unless \
-             its configuration says `on_exit: keep`"
-        );
+        let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
+        let told = Explanation::new("filterd is running, and would be left without its filter", remedy);
+        eprintln!("{}", laid_out(&told));
         return Exit::Refused.into();
     }
     match leftovers::remove(&detach.pin_dir) {
@@ -22,7 +23,7 @@ pub fn detach(detach: &Detach) -> ExitCode {
             Exit::Done.into()
         }
         Err(error) => {
-            eprintln!("filterd: {error}");
+            eprintln!("{}", laid_out(&error.explain()));
             Exit::Kernel.into()
         }
     }

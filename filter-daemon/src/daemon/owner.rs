@@ -147,13 +147,15 @@ impl Owner {
                 Event::Page => self.turn_page().await,
                 Event::Loaded(loaded) => self.begin_reload(loaded),
                 Event::GraceIsOver(result) => self.capacity.end_grace(result),
-                Event::Compacted(written) => self.persistence.compact(self.protection.blocklist(), written),
+                Event::Compacted(written) => {
+                    self.persistence.compact(self.protection.blocklist(), Timestamp::now(), written);
+                }
                 Event::InterfaceChanged => _ = self.look_again().await,
                 Event::Deadline => self.mind_deadlines().await,
             }
             self.persistence.write_soon(self.protection.take_records());
             self.capacity.settle(&mut self.protection);
-            self.persistence.keep_up(self.protection.blocklist());
+            self.persistence.keep_up(self.protection.blocklist(), Timestamp::now());
             self.capacity.shrink_in_time(&mut self.protection);
         }
     }

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use filter_common::target::Target;
 use tokio::sync::oneshot;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::error::DaemonError;
 use crate::blocklist::{Blocklist, DEFAULT_LIST, Record, Timestamp};
 use crate::config::{Config, ListName};
-use crate::journal::{Done, Found, Journal, NotWritten};
+use crate::journal::{Damage, Done, Found, Instead, Journal, NotWritten};
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
@@ -56,7 +56,7 @@ pub struct Outcome {
 pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
     let now = Timestamp::now();
-    let (journal, found, refused) = Journal::open(directory, &mut |record| {
+    let (journal, found, refused) = Journal::open(directory, now, &mut |record| {
         if outcome.is_ok() {
             outcome = blocklist.replay(record, now);
         }
@@ -76,21 +76,45 @@ pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blockl
             "what was added live before is not blocked, and what is added now would not survive a restart"
         );
     }
-    tell(&found, &blocklist);
+    tell(&found, &blocklist, now);
     Ok((persistence, blocklist))
 }
 
-fn tell(found: &Found, blocklist: &Blocklist) {
-    if let Some((aside, reason)) = &found.set_aside {
-        error!("the journal of live entries is damaged: {reason}");
-        error!("it was set aside as {}; what was added live before is not blocked", aside.display());
+fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
+    if let Some(damage) = &found.damage {
+        tell_damage(damage, now);
     }
     if found.damaged_rows > 0 {
         error!("{} rows of the journal are damaged: some live entries are not blocked", found.damaged_rows);
     }
+    if found.skipped > 0 {
+        let skipped = found.skipped;
+        warn!(
+            "{skipped} records of the journal are skipped: a newer filterd wrote them, this one does not know their kind"
+        );
+    }
     let live = live_entries(blocklist);
     if live > 0 {
         info!("{live} live entries are back");
+    }
+}
+
+fn tell_damage(damage: &Damage, now: Timestamp) {
+    error!("the journal of live entries is damaged: {}", damage.reason);
+    if let Some(aside) = &damage.set_aside {
+        error!("it was set aside as {}", aside.display());
+    }
+    match &damage.instead {
+        Instead::Copy { made } => {
+            let age = now.secs().saturating_sub(made.secs());
+            error!(
+                "its copy, {age} s old, is read instead: what was added since is not blocked, what was removed since is again"
+            );
+        }
+        Instead::DamagedCopy { reason } => {
+            error!("its copy is damaged, too: {reason}; what was added live before is not blocked");
+        }
+        Instead::Nothing => error!("there is no copy of it; what was added live before is not blocked"),
     }
 }
 
@@ -122,8 +146,9 @@ impl Persistence {
     }
 
     /// Begins to write anew what is wanted, if the journal has become long, or has lost something.
-    pub fn keep_up(&mut self, blocklist: &Blocklist) {
+    pub fn keep_up(&mut self, blocklist: &Blocklist, now: Timestamp) {
         self.journal.keep_up();
+        self.journal.keep_copy(now);
         let is_due = self.journal.is_long(live_entries(blocklist))
             || self.journal.is_behind() && self.retry <= Instant::now();
         if is_due && self.compaction.is_none() {
@@ -141,11 +166,18 @@ impl Persistence {
     }
 
     /// Writes the next page; behind the last one, what came before the first is removed.
-    pub fn compact(&mut self, blocklist: &Blocklist, written: Result<Written, oneshot::error::RecvError>) {
+    pub fn compact(
+        &mut self,
+        blocklist: &Blocklist,
+        now: Timestamp,
+        written: Result<Written, oneshot::error::RecvError>,
+    ) {
         let Some(Compaction { stage, .. }) = self.compaction.take() else { return };
         match (written, stage) {
             (Ok(Ok(())), Stage::Pages(after @ Some(_))) => self.write_page(blocklist, after),
-            (Ok(Ok(())), Stage::Pages(None)) => self.order(Stage::Trimming, Journal::trim),
+            (Ok(Ok(())), Stage::Pages(None)) => {
+                self.order(Stage::Trimming, |journal, done| journal.trim(now, done))
+            }
             (Ok(Ok(())), Stage::Trimming) => {}
             (Ok(Err(_)) | Err(_), _) => self.retry = Instant::now() + RETRY,
         }

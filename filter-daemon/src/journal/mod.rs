@@ -1,25 +1,30 @@
 //! The journal: what was added and removed live, on disk before anybody is told that it was done.
 //!
 //! A file of rows, each a few changes in the order in which they were made; reading them all again makes the live lists
-//! what they were. It is cleaned by carrying forward: what is wanted now is written once more at the end, page by page
-//! between other changes, and then all rows before are removed. Changes say what is, not by how much it differs, so it
-//! does no harm that some of them are read twice.
+//! what they were. It is cleaned by compaction: what is wanted now is written once more at the end, page by page between
+//! other changes, and then all rows before are removed. Changes say what is, not by how much it differs, so it does no
+//! harm that some of them are read twice.
+//!
+//! A second, older copy is kept beside it, and read where the file cannot be.
 
+mod copy;
+mod error;
+mod found;
 mod record;
+mod recover;
 mod store;
 mod writer;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use thiserror::Error;
-
-use crate::blocklist::Record;
+use crate::blocklist::{Record, Timestamp};
+pub use error::{JournalError, NotWritten};
+pub use found::{Damage, Found, Instead};
 use store::Store;
 use writer::{Order, Writer};
 
@@ -30,6 +35,10 @@ pub type Done = Box<dyn FnOnce(Result<(), NotWritten>) + Send>;
 /// them.
 const SOON: Duration = Duration::from_millis(2);
 
+/// How old the copy may become while there is something new, in seconds: once an hour it costs next to nothing, and no
+/// more than this is lost with the file.
+const COPY_AGE: u64 = 60 * 60;
+
 /// The journal, as its one writer sees it.
 pub struct Journal {
     orders: Option<Sender<Order>>,
@@ -38,90 +47,43 @@ pub struct Journal {
     soon: Vec<Record>,
     due: Option<Instant>,
     is_behind: Arc<AtomicBool>,
+    /// Targets named since the last compaction began.
     written: u64,
-}
-
-/// What the journal held.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// How many targets its changes name.
-    pub targets: u64,
-    /// Rows that were not what was written.
-    pub damaged_rows: u64,
-    /// Where a file went that could not be read, and why it could not.
-    pub set_aside: Option<(PathBuf, String)>,
-    format: u64,
-}
-
-/// Why there is no journal.
-#[derive(Debug, Error)]
-pub enum JournalError {
-    /// Another daemon writes to it.
-    #[error("{} is in use by another filterd\n         give this one a place of its own with --state-dir", path.display())]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It was written by a newer filterd.
-    #[error(
-        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one\n         start that one, \
-         or move the file away and lose what was added live", path.display()
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u64,
-        /// Ours.
-        known: u64,
-    },
-    /// The system does not let us.
-    #[error("cannot open {}: {source}", path.display())]
-    Directory {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
-/// Something is not on disk.
-#[derive(Clone, Debug, Error)]
-#[error("cannot write to {}: {reason}", path.display())]
-pub struct NotWritten {
-    path: Arc<Path>,
-    reason: Arc<str>,
-}
-
-impl NotWritten {
-    fn new(path: &Path, reason: &dyn std::error::Error) -> Self {
-        Self { path: path.into(), reason: reason.to_string().into() }
-    }
+    /// When the last copy was begun, if there is one.
+    copied: Option<Timestamp>,
+    /// Has anything been written since?
+    is_newer: bool,
+    /// Does it hold every row that was written to it? Else a copy would take the place of one that may.
+    is_whole: bool,
 }
 
 impl Journal {
-    /// Opens the journal in `directory`, and hands `take` every change in it. Where the disk refuses, it goes on without:
-    /// then nothing that is written to it succeeds.
+    /// Opens the journal in `directory`, and hands `take` every change in it, under the names they were written with. Where
+    /// the disk refuses, it goes on without: then nothing that is written to it succeeds.
     pub fn open(
         directory: &Path,
+        now: Timestamp,
         take: &mut dyn FnMut(Record),
     ) -> Result<(Self, Found, Option<JournalError>), JournalError> {
-        match Store::open(directory, take) {
+        match recover::open(directory, now, take) {
             Ok((store, found)) => {
-                let journal = Self::start(Ok(store), found.targets, directory)?;
-                // What was still legible is in no file now.
-                journal.is_behind.store(found.set_aside.is_some(), Ordering::Relaxed);
+                let mut journal = Self::start(Ok(store), directory)?;
+                journal.written = found.targets;
+                journal.is_whole = found.damaged_rows == 0;
+                if found.targets > 0 && journal.is_whole {
+                    journal.copy(now);
+                }
                 Ok((journal, found, None))
             }
             Err(error @ JournalError::Directory { .. }) => {
                 let store = Err(NotWritten::new(directory, &error));
-                Ok((Self::start(store, 0, directory)?, Found::default(), Some(error)))
+                Ok((Self::start(store, directory)?, Found::default(), Some(error)))
             }
             Err(error @ (JournalError::InUse { .. } | JournalError::Newer { .. })) => Err(error),
         }
     }
 
-    fn start(store: Result<Store, NotWritten>, written: u64, directory: &Path) -> Result<Self, JournalError> {
+    fn start(store: Result<Store, NotWritten>, directory: &Path) -> Result<Self, JournalError> {
         let (orders, received) = mpsc::channel();
         let is_behind = Arc::new(AtomicBool::new(false));
         let writer = Writer::new(store, received, Arc::clone(&is_behind));
@@ -134,7 +96,10 @@ impl Journal {
             soon: Vec::new(),
             due: None,
             is_behind,
-            written,
+            written: 0,
+            copied: None,
+            is_newer: false,
+            is_whole: true,
         })
     }
 
@@ -163,30 +128,50 @@ impl Journal {
         }
     }
 
-    /// What is written from here on makes all before it superfluous.
+    /// Begins a compaction: what is written from here on makes all before it superfluous.
     pub fn mark(&mut self) {
         self.written = 0;
         self.order(Order::Mark);
     }
 
-    /// Removes what was written before the mark, and then tells `done`.
-    pub fn trim(&mut self, done: Done) {
-        self.order(Order::Trim(done));
+    /// Ends a compaction: removes what was written before the mark, and then tells `done`.
+    pub fn trim(&mut self, now: Timestamp, done: Done) {
+        self.order(Order::Trim(now, done));
+        self.is_whole = true;
+        self.has_copied(now);
     }
 
-    /// Should what is wanted be carried forward, now that there are so many live targets? Then as much is removed as is
-    /// written.
+    /// Makes a new copy, if there is something new and the last one has become old.
+    pub fn keep_copy(&mut self, now: Timestamp) {
+        let is_old = self.copied.is_none_or(|copied| copied.secs().abs_diff(now.secs()) >= COPY_AGE);
+        if self.is_newer && self.is_whole && is_old {
+            self.copy(now);
+        }
+    }
+
+    fn copy(&mut self, now: Timestamp) {
+        self.order(Order::Copy(now));
+        self.has_copied(now);
+    }
+
+    fn has_copied(&mut self, now: Timestamp) {
+        self.copied = Some(now);
+        self.is_newer = false;
+    }
+
+    /// Is a compaction due, now that there are so many live targets? Then as much is removed as is written.
     pub fn is_long(&self, live: u64) -> bool {
         const ALWAYS_FINE: u64 = 100_000;
         self.written > 2 * live + ALWAYS_FINE
     }
 
-    /// Is something missing from it because the disk failed? Carrying forward makes up for it.
+    /// Is something missing from it because the disk failed? A compaction makes up for it.
     pub fn is_behind(&self) -> bool {
         self.is_behind.load(Ordering::Relaxed)
     }
 
     fn count(&mut self, changes: &[Record]) {
+        self.is_newer = true;
         self.written += changes.iter().map(|change| change.len().max(1) as u64).sum::<u64>();
     }
 

@@ -1,4 +1,8 @@
-//! Changes as bytes. A row of the journal is a checksum, and behind it changes one after another.
+//! Changes as bytes. A row of the journal is a checksum, and behind it records one after another.
+//!
+//! A record is its kind, the length of what follows in four bytes, and its fields. A reader skips a kind that it does not
+//! know, and fields behind those that it knows: so both may be added. The first filterd wrote kinds below
+//! [`FIRST_WITH_LENGTH`], which have no length; they are read for ever.
 //!
 //! Numbers are little endian. A text is its length in two bytes and then itself; targets are the number of single IPv4
 //! addresses and these, then the number of the others, each as family, length and address.
@@ -9,40 +13,78 @@ use filter_common::target::{Prefix, Target};
 
 use crate::blocklist::{Record, Targets, Timestamp};
 
-const WANT: u8 = 1;
-const RELEASE: u8 = 2;
-const RELEASE_ALL: u8 = 3;
+/// Kinds without a length, as format 1 has them.
+mod bare {
+    pub const WANT: u8 = 1;
+    pub const RELEASE: u8 = 2;
+    pub const RELEASE_ALL: u8 = 3;
+}
+
+/// From this kind on, a length follows.
+const FIRST_WITH_LENGTH: u8 = 16;
+
+const WANT: u8 = 16;
+const RELEASE: u8 = 17;
+const RELEASE_ALL: u8 = 18;
 
 /// A row is not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
+/// What a row says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Its changes, in the order in which they were made.
+    pub changes: Vec<Record>,
+    /// How many of its records are of a kind that a newer filterd has added.
+    pub skipped: u64,
+}
+
 /// The row of these changes.
 pub fn encode(changes: &[Record]) -> Vec<u8> {
     let mut row = vec![0; 4];
-    changes.iter().for_each(|change| put_change(&mut row, change));
-    let sum = crc32fast::hash(&row[4..]);
-    row[..4].copy_from_slice(&sum.to_le_bytes());
+    changes.iter().for_each(|change| put_record(&mut row, change));
+    seal(&mut row);
     row
 }
 
-/// The changes of this row.
-pub fn decode(row: &[u8]) -> Result<Vec<Record>, Damaged> {
+/// What this row says.
+pub fn decode(row: &[u8]) -> Result<Row, Damaged> {
     let (sum, mut rest) = row.split_first_chunk::<4>().ok_or(Damaged)?;
     if crc32fast::hash(rest) != u32::from_le_bytes(*sum) {
         return Err(Damaged);
     }
-    let mut changes = Vec::new();
+    let mut row = Row::default();
     while !rest.is_empty() {
-        changes.push(change(&mut rest).ok_or(Damaged)?);
+        match record(&mut rest).ok_or(Damaged)? {
+            Some(change) => row.changes.push(change),
+            None => row.skipped += 1,
+        }
     }
-    Ok(changes)
+    Ok(row)
 }
 
-fn put_change(row: &mut Vec<u8>, change: &Record) {
+fn seal(row: &mut [u8]) {
+    let sum = crc32fast::hash(&row[4..]);
+    row[..4].copy_from_slice(&sum.to_le_bytes());
+}
+
+fn put_record(row: &mut Vec<u8>, change: &Record) {
+    row.push(match change {
+        Record::Want { .. } => WANT,
+        Record::Release { .. } => RELEASE,
+        Record::ReleaseAll { .. } => RELEASE_ALL,
+    });
+    let length_at = row.len();
+    put_number(row, 0);
+    put_fields(row, change);
+    let length = u32::try_from(row.len() - length_at - 4).expect("no request has gigabytes of targets");
+    row[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+fn put_fields(row: &mut Vec<u8>, change: &Record) {
     match change {
         Record::Want { list, since, until, note, targets } => {
-            row.push(WANT);
             put_text(row, list);
             put_number(row, since.secs() as u32);
             put_number(row, until.map_or(0, |until| until.secs() as u32));
@@ -50,14 +92,10 @@ fn put_change(row: &mut Vec<u8>, change: &Record) {
             put_targets(row, targets);
         }
         Record::Release { list, targets } => {
-            row.push(RELEASE);
             put_text(row, list);
             put_targets(row, targets);
         }
-        Record::ReleaseAll { list } => {
-            row.push(RELEASE_ALL);
-            put_text(row, list);
-        }
+        Record::ReleaseAll { list } => put_text(row, list),
     }
 }
 
@@ -89,20 +127,46 @@ fn put_targets(row: &mut Vec<u8>, targets: &Targets) {
     }
 }
 
-fn change(rest: &mut &[u8]) -> Option<Record> {
+/// The next record; `Some(None)` if it is of a kind that is not known here.
+fn record(rest: &mut &[u8]) -> Option<Option<Record>> {
     let [kind] = take(rest)?;
-    let list: Arc<str> = text(rest)?.into();
-    Some(match kind {
-        WANT => {
-            let since = Timestamp::from_secs(number(rest)?);
-            let until = Some(number(rest)?).filter(|until| *until != 0).map(Timestamp::from_secs);
-            let note = Some(text(rest)?).filter(|note| !note.is_empty()).map(Arc::from);
-            Record::Want { list, since, until, note, targets: targets(rest)? }
-        }
-        RELEASE => Record::Release { list, targets: targets(rest)? },
-        RELEASE_ALL => Record::ReleaseAll { list },
-        _ => return None,
-    })
+    if kind < FIRST_WITH_LENGTH {
+        return bare_record(kind, rest).map(Some);
+    }
+    let length = number(rest)? as usize;
+    let (mut fields, behind) = rest.split_at_checked(length)?;
+    *rest = behind;
+    match kind {
+        WANT => want(&mut fields).map(Some),
+        RELEASE => release(&mut fields).map(Some),
+        RELEASE_ALL => release_all(&mut fields).map(Some),
+        _ => Some(None),
+    }
+}
+
+fn bare_record(kind: u8, rest: &mut &[u8]) -> Option<Record> {
+    match kind {
+        bare::WANT => want(rest),
+        bare::RELEASE => release(rest),
+        bare::RELEASE_ALL => release_all(rest),
+        _ => None,
+    }
+}
+
+fn want(rest: &mut &[u8]) -> Option<Record> {
+    let list = text(rest)?.into();
+    let since = Timestamp::from_secs(number(rest)?);
+    let until = Some(number(rest)?).filter(|until| *until != 0).map(Timestamp::from_secs);
+    let note = Some(text(rest)?).filter(|note| !note.is_empty()).map(Arc::from);
+    Some(Record::Want { list, since, until, note, targets: targets(rest)? })
+}
+
+fn release(rest: &mut &[u8]) -> Option<Record> {
+    Some(Record::Release { list: text(rest)?.into(), targets: targets(rest)? })
+}
+
+fn release_all(rest: &mut &[u8]) -> Option<Record> {
+    Some(Record::ReleaseAll { list: text(rest)?.into() })
 }
 
 fn take<const COUNT: usize>(rest: &mut &[u8]) -> Option<[u8; COUNT]> {
@@ -142,54 +206,4 @@ fn target(rest: &mut &[u8]) -> Option<Target> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn any_targets() -> impl Strategy<Value = Targets> {
-        let four = (any::<u32>(), 0..=32u8)
-            .prop_map(|(address, length)| Target::V4(Prefix::covering(address, length)));
-        let six = (any::<u128>(), 0..=128u8)
-            .prop_map(|(address, length)| Target::V6(Prefix::covering(address, length)));
-        prop::collection::vec(prop_oneof![four, six], 0..20).prop_map(|targets| targets.into_iter().collect())
-    }
-
-    fn any_change() -> impl Strategy<Value = Record> {
-        let list = || "[a-z]{1,32}".prop_map(Arc::from);
-        let moment = || (1..=u32::MAX).prop_map(Timestamp::from_secs);
-        let note = prop::option::of("\\PC{1,80}".prop_map(Arc::from));
-        let want = (list(), moment(), prop::option::of(moment()), note, any_targets()).prop_map(
-            |(list, since, until, note, targets)| Record::Want { list, since, until, note, targets },
-        );
-        prop_oneof![
-            want,
-            (list(), any_targets()).prop_map(|(list, targets)| Record::Release { list, targets }),
-            list().prop_map(|list| Record::ReleaseAll { list }),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_written_is_read(changes in prop::collection::vec(any_change(), 0..5)) {
-            prop_assert_eq!(decode(&encode(&changes)), Ok(changes));
-        }
-
-        #[test]
-        fn a_flipped_bit_is_noticed(changes in prop::collection::vec(any_change(), 1..4), at in any::<prop::sample::Index>()) {
-            let mut row = encode(&changes);
-            let bit = at.index(row.len() * 8);
-            row[bit / 8] ^= 1 << (bit % 8);
-            prop_assert_eq!(decode(&row), Err(Damaged));
-        }
-
-        #[test]
-        fn no_bytes_make_it_panic(mut row in prop::collection::vec(any::<u8>(), 0..200)) {
-            _ = decode(&row);
-            // The same behind a checksum that fits.
-            let sum = crc32fast::hash(&row).to_le_bytes();
-            row.splice(0..0, sum);
-            _ = decode(&row);
-        }
-    }
-}
+mod tests;

@@ -1,26 +1,35 @@
 //! The journal's file: rows in a redb database, each written as a whole or not at all.
 
-use std::fs::{self, DirBuilder};
+use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::panic::{self, AssertUnwindSafe};
+use std::os::unix::fs::OpenOptionsExt;
+use std::panic;
 use std::path::{Path, PathBuf};
 
 use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
+    TableError, WriteTransaction,
 };
 
 use super::record;
-use super::{Found, JournalError, NotWritten};
-use crate::blocklist::Record;
+use super::writer::Rows;
+use super::{JournalError, NotWritten};
+use crate::blocklist::{Record, Timestamp};
 
-const FILE: &str = "live.redb";
+/// What the numbers and bytes in the tables mean. It rises only when a program that knows the format before would do
+/// harm by skipping what it does not know: what may be skipped is a new kind of record, or fields behind a record's own.
+/// Rows of format 1 have kinds without lengths, so whoever knows only these would take the others for damaged.
+///
+/// It is written together with the first row that needs it, so that an upgrade that fails before can be taken back.
+pub const FORMAT: u64 = 2;
 
-/// What the numbers and bytes in the tables mean.
-const FORMAT: u64 = 1;
+/// What a file without a format has: the first one.
+const FIRST_FORMAT: u64 = 1;
 
-const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("about");
-const ROWS: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");
+/// Facts about the file: `format`, and in a copy `copied`, the second at which it was begun.
+pub const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("about");
+/// Rows in the order in which they were written.
+pub const ROWS: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");
 
 /// Rows are written once and read once, so little is gained by remembering them.
 const CACHE: usize = 4 << 20;
@@ -29,142 +38,169 @@ const CACHE: usize = 4 << 20;
 pub struct Store {
     path: PathBuf,
     database: Option<Database>,
+    format: u64,
     next: u64,
 }
 
+/// What is in a file.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// All changes, in the order in which they were made.
+    pub changes: Vec<Record>,
+    /// Rows that were not what was written.
+    pub damaged_rows: u64,
+    /// Records of kinds that are not known here.
+    pub skipped: u64,
+    /// When the file was made, if it is or was a copy.
+    pub copied: Option<Timestamp>,
+}
+
+/// Why a file cannot be read.
+#[derive(Debug)]
+pub enum Unusable {
+    /// It is not what was written.
+    Damaged(String),
+    /// Anything else.
+    Other(JournalError),
+}
+
 impl Store {
-    /// Opens the file in `directory`, made if it is not there, and hands every change in it to `take` in the order in
-    /// which they were made. A damaged file is set aside, and a new one takes its place.
-    pub fn open(directory: &Path, take: &mut dyn FnMut(Record)) -> Result<(Self, Found), JournalError> {
-        let failed = |source| JournalError::Directory { path: directory.to_owned(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
-        let path = directory.join(FILE);
-        let mut store = Self { path, database: None, next: 0 };
-        match store.read(take) {
-            Ok(found) => Ok((store, found)),
-            Err(Unusable::Other(error)) => Err(error),
-            Err(Unusable::Damaged(reason)) => {
-                let aside = store.set_aside()?;
-                store.read(&mut |_| {}).map_err(|unusable| unusable.into_error(&store.path))?;
-                Ok((store, Found { set_aside: Some((aside, reason)), ..Found::default() }))
+    /// Opens this file, made if it is not there, and reads everything. redb means to tell of damage, but panics at some of
+    /// it.
+    pub fn read(path: &Path) -> Result<(Self, Contents), Unusable> {
+        let read = panic::catch_unwind(|| Self::read_unguarded(path));
+        read.unwrap_or_else(|_| Err(Unusable::Damaged("its pages contradict each other".to_owned())))
+    }
+
+    fn read_unguarded(path: &Path) -> Result<(Self, Contents), Unusable> {
+        let mut database = open(path).map_err(|error| Unusable::new(path, error))?;
+        // Unless it says so itself, a page that is not what was written would be found in the middle of a change.
+        database.check_integrity().map_err(|error| Unusable::new(path, error))?;
+        let mut store = Self { path: path.to_owned(), database: None, format: FIRST_FORMAT, next: 0 };
+        let contents = store.read_tables(&database).map_err(|error| Unusable::Damaged(error.to_string()))?;
+        if store.format > FORMAT {
+            let (path, found) = (path.to_owned(), store.format);
+            return Err(Unusable::Other(JournalError::Newer { path, found, known: FORMAT }));
+        }
+        store.database = Some(database);
+        Ok((store, contents))
+    }
+
+    /// What one row says is lost with it, not with its neighbours.
+    fn read_tables(&mut self, database: &Database) -> Result<Contents, redb::Error> {
+        let mut contents = Contents::default();
+        self.format = about(database, "format")?.unwrap_or(FIRST_FORMAT);
+        contents.copied = about(database, "copied")?
+            .map(|secs| Timestamp::from_secs(u32::try_from(secs).unwrap_or(u32::MAX)));
+        let Some(rows) = there(database.begin_read()?.open_table(ROWS))? else { return Ok(contents) };
+        if self.format > FORMAT {
+            return Ok(contents);
+        }
+        for row in rows.iter()? {
+            let (number, row) = row?;
+            self.next = number.value() + 1;
+            match record::decode(row.value()) {
+                Ok(row) => {
+                    contents.changes.extend(row.changes);
+                    contents.skipped += row.skipped;
+                }
+                Err(record::Damaged) => contents.damaged_rows += 1,
             }
         }
+        Ok(contents)
     }
 
-    /// Writes one row; it is on the disk when this returns.
-    pub fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten> {
-        let (row, number) = (record::encode(changes), self.next);
-        self.write(|rows| rows.insert(number, &*row).map(drop))?;
-        self.next += 1;
-        Ok(())
+    /// The same file, which now lies there.
+    pub fn moved_to(self, path: PathBuf) -> Self {
+        Self { path, ..self }
     }
 
-    /// The number of the row that will be written next.
-    pub fn next(&self) -> u64 {
-        self.next
+    /// Where the file lies.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// Removes the rows before that number.
-    pub fn trim(&mut self, before: u64) -> Result<(), NotWritten> {
-        self.write(|rows| rows.retain_in(..before, |_, _| false))
+    /// The database, unless it has failed and was not opened again yet.
+    pub fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
     }
 
     /// After a failure redb wants to be opened again.
     fn write(
         &mut self,
-        change: impl FnOnce(&mut redb::Table<u64, &[u8]>) -> Result<(), StorageError>,
+        change: impl FnOnce(&WriteTransaction, u64) -> Result<(), redb::Error>,
     ) -> Result<(), NotWritten> {
-        if self.database.is_none() {
-            self.database = Some(open(&self.path).map_err(|error| NotWritten::new(&self.path, &error))?);
-        }
-        let database = self.database.as_ref().expect("it was just opened");
-        let written = (|| {
+        let written = self.reopen().and_then(|()| {
+            let database = self.database.as_ref().expect("it was just opened");
             let transaction = database.begin_write()?;
-            change(&mut transaction.open_table(ROWS)?)?;
-            transaction.commit()?;
-            Ok(())
-        })();
-        written.map_err(|error: redb::Error| {
+            change(&transaction, self.format)?;
+            Ok(transaction.commit()?)
+        });
+        written.map_err(|error| {
             self.database = None;
             NotWritten::new(&self.path, &error)
         })
     }
 
-    /// Reads everything. redb means to tell of damage, but panics at some of it.
-    fn read(&mut self, take: &mut dyn FnMut(Record)) -> Result<Found, Unusable> {
-        let read = panic::catch_unwind(AssertUnwindSafe(|| self.read_unguarded(take)));
-        read.unwrap_or_else(|_| Err(Unusable::Damaged("its pages contradict each other".to_owned())))
-    }
-
-    /// What one row says is lost with it, not with its neighbours.
-    fn read_unguarded(&mut self, take: &mut dyn FnMut(Record)) -> Result<Found, Unusable> {
-        let mut database = open(&self.path).map_err(|error| Unusable::new(&self.path, error))?;
-        // Unless it says so itself, a page that is not what was written would be found in the middle of a change.
-        database.check_integrity().map_err(|error| Unusable::new(&self.path, error))?;
-        let mut found = Found::default();
-        self.read_rows(&database, &mut found, take).map_err(|error| Unusable::Damaged(error.to_string()))?;
-        if found.format > FORMAT {
-            return Err(Unusable::Other(JournalError::Newer {
-                path: self.path.clone(),
-                found: found.format,
-                known: FORMAT,
-            }));
-        }
-        self.database = Some(database);
-        Ok(found)
-    }
-
-    fn read_rows(
-        &mut self,
-        database: &Database,
-        found: &mut Found,
-        take: &mut dyn FnMut(Record),
-    ) -> Result<(), redb::Error> {
-        let transaction = database.begin_write()?;
-        {
-            let mut about = transaction.open_table(ABOUT)?;
-            found.format = about.get("format")?.map_or(FORMAT, |format| format.value());
-            about.insert("format", found.format)?;
-            transaction.open_table(ROWS)?;
-        }
-        transaction.commit()?;
-        if found.format > FORMAT {
-            return Ok(());
-        }
-        let rows = database.begin_read()?.open_table(ROWS)?;
-        for row in rows.iter()? {
-            let (number, row) = row?;
-            self.next = number.value() + 1;
-            match record::decode(row.value()) {
-                Ok(changes) => changes.into_iter().for_each(|change| {
-                    found.targets += change.len() as u64;
-                    take(change);
-                }),
-                Err(record::Damaged) => found.damaged_rows += 1,
-            }
+    fn reopen(&mut self) -> Result<(), redb::Error> {
+        if self.database.is_none() {
+            let database = open(&self.path)?;
+            self.format = about(&database, "format")?.unwrap_or(FIRST_FORMAT);
+            self.database = Some(database);
         }
         Ok(())
     }
+}
 
-    fn set_aside(&self) -> Result<PathBuf, JournalError> {
-        let now = crate::blocklist::Timestamp::now().secs();
-        let aside = self.path.with_file_name(format!("{FILE}.damaged-{now}"));
-        let moved = fs::rename(&self.path, &aside);
-        moved.map_err(|source| JournalError::Directory { path: self.path.clone(), source })?;
-        Ok(aside)
+impl Rows for Store {
+    fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten> {
+        let (row, number) = (record::encode(changes), self.next);
+        self.write(|transaction, format| {
+            if format < FORMAT {
+                transaction.open_table(ABOUT)?.insert("format", FORMAT)?;
+            }
+            transaction.open_table(ROWS)?.insert(number, &*row)?;
+            Ok(())
+        })?;
+        self.format = FORMAT;
+        self.next += 1;
+        Ok(())
+    }
+
+    fn next(&self) -> u64 {
+        self.next
+    }
+
+    fn trim(&mut self, before: u64) -> Result<(), NotWritten> {
+        self.write(|transaction, _| Ok(transaction.open_table(ROWS)?.retain_in(..before, |_, _| false)?))
+    }
+
+    fn store(&self) -> &Store {
+        self
     }
 }
 
-fn open(path: &Path) -> Result<Database, DatabaseError> {
-    Builder::new().set_cache_size(CACHE).create(path)
+/// Opens this file; one that is made is for us alone.
+pub fn open(path: &Path) -> Result<Database, DatabaseError> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(DatabaseError::Storage(StorageError::Io(error)))
+        }
+        Ok(_) | Err(_) => Builder::new().set_cache_size(CACHE).create(path),
+    }
 }
 
-/// Why the file cannot be read.
-enum Unusable {
-    /// It is not what was written.
-    Damaged(String),
-    /// Anything else.
-    Other(JournalError),
+fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {
+    let Some(about) = there(database.begin_read()?.open_table(ABOUT))? else { return Ok(None) };
+    Ok(about.get(fact)?.map(|value| value.value()))
+}
+
+/// A new file has no tables.
+fn there<T>(opened: Result<T, TableError>) -> Result<Option<T>, TableError> {
+    match opened {
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        opened => opened.map(Some),
+    }
 }
 
 impl Unusable {
@@ -183,7 +219,8 @@ impl Unusable {
         Self::Damaged(error.to_string())
     }
 
-    fn into_error(self, path: &Path) -> JournalError {
+    /// This file was to be made anew: it has nothing that could be damaged.
+    pub fn of_new(self, path: &Path) -> JournalError {
         match self {
             Self::Other(error) => error,
             Self::Damaged(reason) => {

@@ -6,9 +6,10 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 
 use tracing::{error, info};
 
+use super::copy::Copier;
 use super::store::Store;
 use super::{Done, NotWritten};
-use crate::blocklist::Record;
+use crate::blocklist::{Record, Timestamp};
 
 /// Targets in one row; more go into the next.
 const MOST_TARGETS: usize = 1 << 18;
@@ -19,26 +20,47 @@ pub enum Order {
     Write(Vec<Record>, Done),
     /// What is written from here on makes all rows before it superfluous.
     Mark,
-    /// Remove the rows before the mark, and then tell.
-    Trim(Done),
+    /// Remove the rows before the mark, begin a copy of what is left, and tell.
+    Trim(Timestamp, Done),
+    /// Begin a copy of what is there.
+    Copy(Timestamp),
+}
+
+/// Where rows are written.
+pub trait Rows {
+    /// Writes one row; it is on the disk when this returns.
+    fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten>;
+    /// The number of the row that will be written next.
+    fn next(&self) -> u64;
+    /// Removes the rows before that number.
+    fn trim(&mut self, before: u64) -> Result<(), NotWritten>;
+    /// What a copy is made of.
+    fn store(&self) -> &Store;
 }
 
 /// Does what it is told until nobody is left to tell it anything.
-pub struct Writer {
-    store: Result<Store, NotWritten>,
+pub struct Writer<R> {
+    rows: Result<R, NotWritten>,
     orders: Receiver<Order>,
     is_behind: Arc<AtomicBool>,
-    mark: u64,
+    /// How often something was lost that was to be written.
+    losses: u64,
+    mark: Mark,
+    copier: Copier,
 }
 
-impl Writer {
-    /// Writes to `store`, or tells everybody why there is none.
-    pub fn new(
-        store: Result<Store, NotWritten>,
-        orders: Receiver<Order>,
-        is_behind: Arc<AtomicBool>,
-    ) -> Self {
-        Self { store, orders, is_behind, mark: 0 }
+/// Where a compaction began.
+#[derive(Default)]
+struct Mark {
+    row: u64,
+    /// What was lost before it, the compaction makes up for.
+    losses: u64,
+}
+
+impl<R: Rows> Writer<R> {
+    /// Writes to `rows`, or tells everybody why there are none.
+    pub fn new(rows: Result<R, NotWritten>, orders: Receiver<Order>, is_behind: Arc<AtomicBool>) -> Self {
+        Self { rows, orders, is_behind, losses: 0, mark: Mark::default(), copier: Copier::default() }
     }
 
     /// Works until the other end is dropped, and everything that was ordered is done.
@@ -47,10 +69,15 @@ impl Writer {
         while let Some(order) = ahead.take().or_else(|| self.orders.recv().ok()) {
             match order {
                 Order::Write(changes, done) => ahead = self.write(changes, done),
-                Order::Mark => self.mark = self.store.as_ref().map_or(0, Store::next),
-                Order::Trim(done) => self.trim(done),
+                Order::Mark => {
+                    let row = self.rows.as_ref().map_or(0, Rows::next);
+                    self.mark = Mark { row, losses: self.losses };
+                }
+                Order::Trim(now, done) => self.trim(now, done),
+                Order::Copy(now) => self.copy(now),
             }
         }
+        self.copier.stop();
     }
 
     /// Writes these changes and all that wait behind them. Returns the order that ended the group, if one did.
@@ -65,7 +92,7 @@ impl Writer {
                     changes.extend(more);
                     told.push(done);
                 }
-                Ok(other @ (Order::Mark | Order::Trim(_))) => {
+                Ok(other @ (Order::Mark | Order::Trim(..) | Order::Copy(_))) => {
                     ahead = Some(other);
                     break;
                 }
@@ -73,26 +100,44 @@ impl Writer {
             }
         }
         let written =
-            self.store.as_mut().map_err(|error| error.clone()).and_then(|store| store.append(&changes));
+            self.rows.as_mut().map_err(|error| error.clone()).and_then(|rows| rows.append(&changes));
         self.note(&written);
         told.into_iter().for_each(|done| done(written.clone()));
         ahead
     }
 
-    fn trim(&mut self, done: Done) {
-        let mark = self.mark;
-        let trimmed = self.store.as_mut().map_err(|error| error.clone()).and_then(|store| store.trim(mark));
-        if trimmed.is_ok() && self.is_behind.swap(false, Ordering::Relaxed) {
+    /// A compaction says what was wanted when it came to it, so it makes up for what was lost before its mark, and not for
+    /// what was lost behind it.
+    fn trim(&mut self, now: Timestamp, done: Done) {
+        let before = self.mark.row;
+        let trimmed = self.rows.as_mut().map_err(|error| error.clone()).and_then(|rows| rows.trim(before));
+        let is_whole = trimmed.is_ok() && self.losses == self.mark.losses;
+        if is_whole && self.is_behind.swap(false, Ordering::Relaxed) {
             info!("live entries are on disk again, all of them");
+        }
+        match &trimmed {
+            Ok(()) => self.copy(now),
+            Err(_) => self.copier.stop(),
         }
         done(trimmed);
     }
 
-    fn note(&self, written: &Result<(), NotWritten>) {
-        if let Err(failure) = written
-            && !self.is_behind.swap(true, Ordering::Relaxed)
-        {
+    fn copy(&mut self, now: Timestamp) {
+        if let Ok(rows) = &self.rows {
+            self.copier.begin(rows.store(), now);
+        }
+    }
+
+    fn note(&mut self, written: &Result<(), NotWritten>) {
+        let Err(failure) = written else { return };
+        self.losses += 1;
+        // It reads from a database that has to be opened again, and may be what fills the disk.
+        self.copier.stop();
+        if !self.is_behind.swap(true, Ordering::Relaxed) {
             error!("{failure}: what is added or removed now works, but would not survive a restart");
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

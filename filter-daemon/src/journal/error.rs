@@ -1,0 +1,66 @@
+//! What can go wrong with the journal.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::text::Explain;
+
+/// Why there is no journal.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// Another daemon writes to it.
+    #[error("{} is in use by another filterd", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It was written by a newer filterd.
+    #[error(
+        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one", path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+        /// Ours.
+        known: u64,
+    },
+    /// The system does not let us.
+    #[error("cannot open {}: {source}", path.display())]
+    Directory {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Explain for JournalError {
+    fn remedy(&self) -> Option<String> {
+        match self {
+            Self::InUse { .. } => Some("give this one a place of its own with --state-dir".to_owned()),
+            Self::Newer { .. } => Some(
+                "start that one, or move it and live.redb.old away and lose what was added live".to_owned(),
+            ),
+            Self::Directory { .. } => None,
+        }
+    }
+}
+
+/// Something is not on disk.
+#[derive(Clone, Debug, Error)]
+#[error("cannot write to {}: {reason}", path.display())]
+pub struct NotWritten {
+    path: Arc<Path>,
+    reason: Arc<str>,
+}
+
+impl NotWritten {
+    pub(super) fn new(path: &Path, reason: &dyn std::error::Error) -> Self {
+        Self { path: path.into(), reason: reason.to_string().into() }
+    }
+}

@@ -1,0 +1,142 @@
+//! Rows of both formats, and of formats to come.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The row of these changes as commit aabf86b wrote it.
+fn encode_format_1(changes: &[Record]) -> Vec<u8> {
+    let mut row = vec![0; 4];
+    for change in changes {
+        row.push(match change {
+            Record::Want { .. } => bare::WANT,
+            Record::Release { .. } => bare::RELEASE,
+            Record::ReleaseAll { .. } => bare::RELEASE_ALL,
+        });
+        put_fields(&mut row, change);
+    }
+    seal(&mut row);
+    row
+}
+
+/// The row of these records, each a kind and its fields.
+fn row_of(records: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let mut row = vec![0; 4];
+    for (kind, fields) in records {
+        row.push(*kind);
+        put_number(&mut row, fields.len() as u32);
+        row.extend(fields);
+    }
+    seal(&mut row);
+    row
+}
+
+fn fields_of(change: &Record) -> (u8, Vec<u8>) {
+    let row = encode(std::slice::from_ref(change));
+    (row[4], row[9..].to_vec())
+}
+
+fn all(changes: Vec<Record>) -> Result<Row, Damaged> {
+    Ok(Row { changes, skipped: 0 })
+}
+
+fn any_targets() -> impl Strategy<Value = Targets> {
+    let four =
+        (any::<u32>(), 0..=32u8).prop_map(|(address, length)| Target::V4(Prefix::covering(address, length)));
+    let six = (any::<u128>(), 0..=128u8)
+        .prop_map(|(address, length)| Target::V6(Prefix::covering(address, length)));
+    prop::collection::vec(prop_oneof![four, six], 0..20).prop_map(|targets| targets.into_iter().collect())
+}
+
+fn any_change() -> impl Strategy<Value = Record> {
+    let list = || "[a-z]{1,32}".prop_map(Arc::from);
+    let moment = || (1..=u32::MAX).prop_map(Timestamp::from_secs);
+    let note = prop::option::of("\\PC{1,80}".prop_map(Arc::from));
+    let want = (list(), moment(), prop::option::of(moment()), note, any_targets())
+        .prop_map(|(list, since, until, note, targets)| Record::Want { list, since, until, note, targets });
+    prop_oneof![
+        want,
+        (list(), any_targets()).prop_map(|(list, targets)| Record::Release { list, targets }),
+        list().prop_map(|list| Record::ReleaseAll { list }),
+    ]
+}
+
+fn any_changes() -> impl Strategy<Value = Vec<Record>> {
+    prop::collection::vec(any_change(), 1..5)
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(changes in any_changes()) {
+        prop_assert_eq!(decode(&encode(&changes)), all(changes));
+    }
+
+    #[test]
+    fn what_format_1_wrote_is_read(changes in any_changes()) {
+        prop_assert_eq!(decode(&encode_format_1(&changes)), all(changes));
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_is_skipped(
+        changes in any_changes(),
+        kind in RELEASE_ALL + 1..,
+        fields in prop::collection::vec(any::<u8>(), 0..50),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut records: Vec<_> = changes.iter().map(fields_of).collect();
+        records.insert(at.index(changes.len() + 1), (kind, fields));
+        prop_assert_eq!(decode(&row_of(&records)), Ok(Row { changes, skipped: 1 }));
+    }
+
+    #[test]
+    fn fields_that_are_not_known_are_ignored(changes in any_changes(), more in prop::collection::vec(any::<u8>(), 1..50)) {
+        let longer = |change| {
+            let (kind, fields) = fields_of(change);
+            (kind, [fields, more.clone()].concat())
+        };
+        let records: Vec<_> = changes.iter().map(longer).collect();
+        prop_assert_eq!(decode(&row_of(&records)), all(changes));
+    }
+
+    #[test]
+    fn fields_that_are_missing_are_damage(change in any_change(), cut in any::<prop::sample::Index>()) {
+        let (kind, mut fields) = fields_of(&change);
+        fields.truncate(cut.index(fields.len()));
+        prop_assert_eq!(decode(&row_of(&[(kind, fields)])), Err(Damaged));
+    }
+
+    #[test]
+    fn a_flipped_bit_is_noticed(changes in any_changes(), at in any::<prop::sample::Index>()) {
+        for mut row in [encode(&changes), encode_format_1(&changes)] {
+            let bit = at.index(row.len() * 8);
+            row[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(decode(&row), Err(Damaged));
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(rest in prop::collection::vec(any::<u8>(), 0..200)) {
+        _ = decode(&rest);
+        // The same behind a checksum that fits.
+        let mut row = [vec![0; 4], rest].concat();
+        seal(&mut row);
+        _ = decode(&row);
+    }
+
+    #[test]
+    fn no_overwritten_byte_makes_it_panic(changes in any_changes(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        for mut row in [encode(&changes), encode_format_1(&changes)] {
+            let at = 4 + at.index(row.len() - 4);
+            row[at] = byte;
+            seal(&mut row);
+            _ = decode(&row);
+        }
+    }
+}
+
+#[test]
+fn a_kind_without_length_that_nobody_wrote_is_damage() {
+    for kind in [0, 4, FIRST_WITH_LENGTH - 1] {
+        assert_eq!(decode(&row_of(&[(kind, Vec::new())])), Err(Damaged), "kind {kind}");
+    }
+}

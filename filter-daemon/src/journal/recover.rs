@@ -1,0 +1,111 @@
+//! Opening the journal, whatever has become of its file: where it cannot be read, its copy is.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use super::copy;
+use super::store::{Contents, Store, Unusable};
+use super::{Damage, Found, Instead, JournalError};
+use crate::blocklist::{Record, Timestamp};
+
+const FILE: &str = "live.redb";
+
+/// Opens the file in `directory`, made if it is not there, and hands every change in it to `take` in the order in which
+/// they were made. A damaged file is set aside, and its copy takes its place, or else a new one.
+pub fn open(
+    directory: &Path,
+    now: Timestamp,
+    take: &mut dyn FnMut(Record),
+) -> Result<(Store, Found), JournalError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(|source| refused(directory, source))?;
+    let path = directory.join(FILE);
+    let read = match what_is_lost(&path) {
+        Some(reason) => Err(Unusable::Damaged(reason.to_owned())),
+        None => Store::read(&path),
+    };
+    let (store, contents, damage) = match read {
+        Ok((store, contents)) => (store, contents, None),
+        Err(Unusable::Other(error)) => return Err(error),
+        Err(Unusable::Damaged(reason)) => recover(&path, reason, now)?,
+    };
+    let Contents { changes, damaged_rows, skipped, .. } = contents;
+    let targets = changes.iter().map(|change| change.len() as u64).sum();
+    // Only now, so that nothing is taken from a file that turns out to be damaged further on.
+    changes.into_iter().for_each(take);
+    Ok((store, Found { targets, damaged_rows, skipped, damage }))
+}
+
+/// A journal that has a copy has not always been empty.
+fn what_is_lost(path: &Path) -> Option<&'static str> {
+    if !copy::path_of(path).exists() {
+        return None;
+    }
+    match fs::metadata(path) {
+        Ok(file) if file.len() == 0 => Some("it is empty"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some("it is gone"),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// Everything that is moved is moved only once it is known what will take its place.
+fn recover(
+    path: &Path,
+    reason: String,
+    now: Timestamp,
+) -> Result<(Store, Contents, Option<Damage>), JournalError> {
+    let copy = copy::path_of(path);
+    let read = if copy.exists() { Some(Store::read(&copy)) } else { None };
+    let (kept, instead) = match read {
+        Some(Ok((store, contents))) => {
+            let made = contents.copied.unwrap_or_default();
+            (Some((store, contents)), Instead::Copy { made })
+        }
+        Some(Err(Unusable::Other(error))) => return Err(error),
+        Some(Err(Unusable::Damaged(reason))) => {
+            set_aside(&copy, now)?;
+            (None, Instead::DamagedCopy { reason })
+        }
+        None => (None, Instead::Nothing),
+    };
+    let set_aside = set_aside(path, now)?;
+    let damage = Some(Damage { reason, set_aside, instead });
+    if let Some((store, contents)) = kept {
+        fs::rename(&copy, path).map_err(|source| refused(&copy, source))?;
+        return Ok((store.moved_to(path.to_owned()), contents, damage));
+    }
+    // A link to the damaged one is still here, and it is to be a new one.
+    remove(path).map_err(|source| refused(path, source))?;
+    let (store, contents) = Store::read(path).map_err(|unusable| unusable.of_new(path))?;
+    Ok((store, contents, damage))
+}
+
+/// Gives the file a second name where file systems can, so that at no moment there is none to read. Nothing is left of an
+/// empty one that would be worth it.
+fn set_aside(path: &Path, now: Timestamp) -> Result<Option<PathBuf>, JournalError> {
+    if fs::metadata(path).map_or(true, |file| file.len() == 0) {
+        return Ok(None);
+    }
+    let name = path.file_name().expect("it is a file in the state directory").to_string_lossy();
+    let aside = path.with_file_name(format!("{name}.damaged-{}", now.secs()));
+    fs::hard_link(path, &aside)
+        .or_else(|_| fs::rename(path, &aside))
+        .map_err(|source| refused(path, source))?;
+    Ok(Some(aside))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn refused(path: &Path, source: io::Error) -> JournalError {
+    JournalError::Directory { path: path.to_owned(), source }
+}

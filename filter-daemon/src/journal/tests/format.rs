@@ -1,0 +1,136 @@
+//! Files of every format that there has been, and of those to come.
+
+use redb::{Database, ReadableDatabase};
+
+use super::super::store::{ABOUT, FORMAT};
+use super::*;
+
+/// What commit aabf86b wrote: tests/fixtures/journal-1.sh tells how it came about.
+const OF_FORMAT_1: &[u8] = include_bytes!("../../../../tests/fixtures/journal-1.redb");
+const SINCE: u64 = 1_795_310_746;
+
+fn format_of(directory: &TempDir) -> Option<u64> {
+    let database = Database::open(directory.path().join("live.redb")).unwrap();
+    let about = database.begin_read().unwrap().open_table(ABOUT).ok()?;
+    about.get("format").unwrap().map(|format| format.value())
+}
+
+/// Entries as lists want them once all changes were made: list, target, seconds since `SINCE` when it ends, note.
+fn entries(changes: &[Record]) -> Vec<(String, String, Option<u64>, String)> {
+    let mut entries = std::collections::BTreeMap::new();
+    for change in changes {
+        match change {
+            Record::Want { list, since, until, note, targets } => {
+                assert!((SINCE..SINCE + 10).contains(&since.secs()), "{since:?}");
+                let until = until.map(|until| until.secs() - SINCE);
+                let note = note.as_deref().unwrap_or_default().to_owned();
+                for target in targets.iter() {
+                    entries.insert((list.to_string(), target.to_string()), (until, note.clone()));
+                }
+            }
+            Record::Release { list, targets } => {
+                targets.iter().for_each(|target| _ = entries.remove(&(list.to_string(), target.to_string())));
+            }
+            Record::ReleaseAll { list } => entries.retain(|(of, _), _| **of != **list),
+        }
+    }
+    entries.into_iter().map(|((list, target), (until, note))| (list, target, until, note)).collect()
+}
+
+fn assert_is_the_fixture(changes: &[Record]) {
+    let (many, others): (Vec<_>, Vec<_>) =
+        entries(changes).into_iter().partition(|(list, ..)| list == "many");
+    let hosts = (0..100).chain(200..300).map(|host: u32| format!("10.77.{}.{}", host >> 8, host & 255));
+    let mut hosts: Vec<String> = hosts.collect();
+    hosts.sort();
+    assert_eq!(many.into_iter().map(|(_, target, ..)| target).collect::<Vec<_>>(), hosts);
+    let ten_years = Some(314_496_001);
+    let expected = [
+        ("both", "192.0.2.1", None, "also here"),
+        ("brief", "198.51.100.9", Some(2), ""),
+        ("busy", "2001:db8:200::/56", None, ""),
+        ("flushed", "192.0.2.61", ten_years, "came back"),
+        ("manual", "192.0.2.1", None, ""),
+        ("manual", "198.51.100.0/24", None, ""),
+        ("manual", "2001:db8:1:2::/64", None, ""),
+        ("manual", "2001:db8::7", None, ""),
+        ("manual", "2001:db8:bad::/48", None, ""),
+        ("short", "192.0.2.50", None, ""),
+        ("short", "192.0.2.52", None, ""),
+        ("ssh", "10.1.0.0/25", None, ""),
+        ("ssh", "2001:db8::23", ten_years, "23 doors: ünïcode"),
+        ("ssh", "203.0.113.7", ten_years, "23 doors: ünïcode"),
+        ("ssh", "203.0.113.8", Some(302_400_001), ""),
+    ];
+    let others: Vec<_> = others
+        .iter()
+        .map(|(list, target, until, note)| (list.as_str(), target.as_str(), *until, note.as_str()))
+        .collect();
+    assert_eq!(others, expected);
+}
+
+#[test]
+fn what_format_1_wrote_goes_on() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("live.redb"), OF_FORMAT_1).unwrap();
+    let (journal, changes, found) = open(&directory);
+    assert_is_the_fixture(&changes);
+    assert_eq!((found.damaged_rows, found.skipped), (0, 0));
+    assert!(found.damage.is_none());
+    drop(journal);
+    assert_eq!(format_of(&directory), Some(1), "an upgrade that is taken back has changed nothing");
+
+    let (mut journal, again, _) = open(&directory);
+    assert_eq!(again, changes);
+    let more = vec![want("later", &["192.0.2.9", "2001:db8::9"]), release("later")];
+    write(&mut journal, more.clone());
+    drop(journal);
+    assert_eq!(format_of(&directory), Some(FORMAT));
+    assert_eq!(open(&directory).1, [changes, more].concat());
+}
+
+#[test]
+fn the_format_is_that_of_the_first_row() {
+    let directory = TempDir::new().unwrap();
+    drop(open(&directory));
+    assert_eq!(format_of(&directory), None);
+    write(&mut open(&directory).0, vec![release("manual")]);
+    assert_eq!(format_of(&directory), Some(FORMAT));
+}
+
+#[test]
+fn what_is_not_known_is_skipped_and_told() {
+    let directory = TempDir::new().unwrap();
+    let known = [want("manual", &["192.0.2.1"]), release("manual")];
+    let mut journal = open(&directory).0;
+    known.iter().for_each(|change| write(&mut journal, vec![change.clone()]));
+    drop(journal);
+    let mut row = vec![0; 4];
+    row.extend([200, 3, 0, 0, 0, b'n', b'e', b'w']);
+    let sum = crc32fast::hash(&row[4..]);
+    row[..4].copy_from_slice(&sum.to_le_bytes());
+    let database = Database::open(directory.path().join("live.redb")).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(super::super::store::ROWS).unwrap().insert(2, &*row).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let (mut journal, changes, found) = open(&directory);
+    assert_eq!(changes, known);
+    assert_eq!((found.skipped, found.damaged_rows), (1, 0));
+    write(&mut journal, vec![release("behind")]);
+    drop(journal);
+    assert_eq!(open(&directory).1.last(), Some(&release("behind")));
+}
+
+#[test]
+fn a_file_of_a_newer_format_is_left_alone() {
+    let directory = TempDir::new().unwrap();
+    drop(open(&directory));
+    let database = Database::open(directory.path().join("live.redb")).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(ABOUT).unwrap().insert("format", FORMAT + 1).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let opened = Journal::open(directory.path(), NOW, &mut |_| {});
+    assert!(matches!(opened, Err(JournalError::Newer { found: 3, known: 2, .. })));
+}

@@ -1,0 +1,110 @@
+//! Disks that fail at the wrong moment.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::sync::mpsc;
+
+use tempfile::TempDir;
+
+use super::super::recover;
+use super::*;
+
+const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
+
+/// A store of which the next writes fail, where that is said.
+struct Flaky {
+    store: Store,
+    fails: VecDeque<bool>,
+}
+
+impl Flaky {
+    fn refuses(&mut self) -> Result<(), NotWritten> {
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        if self.fails.pop_front().unwrap_or(false) {
+            return Err(NotWritten::new(self.store.path(), &full));
+        }
+        Ok(())
+    }
+}
+
+impl Rows for Flaky {
+    fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten> {
+        self.refuses()?;
+        self.store.append(changes)
+    }
+
+    fn next(&self) -> u64 {
+        self.store.next()
+    }
+
+    fn trim(&mut self, before: u64) -> Result<(), NotWritten> {
+        self.refuses()?;
+        self.store.trim(before)
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Write(bool),
+    Mark,
+    Trim(bool),
+}
+use Step::{Mark as Marks, Trim, Write};
+
+/// Is the journal behind after these steps, of which those with `false` fail?
+fn is_behind_after(steps: &[Step]) -> bool {
+    let directory = TempDir::new().unwrap();
+    let (store, _) = recover::open(directory.path(), NOW, &mut drop).unwrap();
+    let fails = steps.iter().filter_map(|step| match step {
+        Write(succeeds) | Trim(succeeds) => Some(!succeeds),
+        Marks => None,
+    });
+    let is_behind = Arc::new(AtomicBool::new(false));
+    let (orders, received) = mpsc::channel();
+    let writer = Writer::new(Ok(Flaky { store, fails: fails.collect() }), received, Arc::clone(&is_behind));
+    let thread = std::thread::spawn(|| writer.work());
+    for step in steps {
+        let (told, is_done) = mpsc::channel();
+        let done: Done = Box::new(move |result| told.send(result.is_ok()).unwrap());
+        let (order, expected) = match *step {
+            Write(succeeds) => {
+                let changes = vec![Record::ReleaseAll { list: "manual".into() }];
+                (Order::Write(changes, done), Some(succeeds))
+            }
+            Marks => {
+                drop(done);
+                (Order::Mark, None)
+            }
+            Trim(succeeds) => (Order::Trim(NOW, done), Some(succeeds)),
+        };
+        orders.send(order).unwrap();
+        assert_eq!(is_done.recv().ok(), expected);
+    }
+    drop(orders);
+    thread.join().unwrap();
+    assert!(fs::exists(directory.path().join("live.redb")).unwrap());
+    is_behind.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_compaction_makes_up_for_what_was_lost_before_it() {
+    assert!(is_behind_after(&[Write(false), Marks, Write(true)]));
+    assert!(!is_behind_after(&[Write(false), Marks, Write(true), Trim(true)]));
+}
+
+#[test]
+fn a_compaction_does_not_make_up_for_what_was_lost_meanwhile() {
+    assert!(is_behind_after(&[Write(false), Marks, Write(true), Write(false), Write(true), Trim(true)]));
+    assert!(is_behind_after(&[Marks, Write(false), Write(true), Trim(true)]));
+    let the_next_one_does = [Marks, Write(false), Trim(true), Marks, Write(true), Trim(true)];
+    assert!(!is_behind_after(&the_next_one_does));
+}
+
+#[test]
+fn a_compaction_that_fails_makes_up_for_nothing() {
+    assert!(is_behind_after(&[Write(false), Marks, Write(true), Trim(false)]));
+}
