@@ -15,14 +15,14 @@ pub struct House {
 }
 
 /// A row: a file or directory of sources, and what its files may name.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
     /// From the top of the work tree, without `.rs`.
     pub path: String,
     pub may: May,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum May {
     /// Crates, and rooms of its own crate, as paths.
     Only(Vec<String>),

@@ -22,14 +22,35 @@ pub fn complaints(files: &[File], house: &House) -> Result<Vec<String>> {
     let homeless = homeless.map(|file| format!("{}: lies in no room of the table", file.path));
     let against = imports.iter().filter_map(|import| import.complaint(house));
     let idle = house.rooms.iter().flat_map(|room| idle(room, house, &imports));
-    Ok(homeless.chain(against).chain(idle).collect())
+    let empty = house.rooms.iter().filter(|room| !room.is_inhabited(files));
+    let empty = empty.map(|room| format!("ARCHITECTURE.md: no file lies in `{}`", room.path));
+    Ok(homeless.chain(against).chain(idle).chain(empty).collect())
 }
 
 /// The table as it would have to be for the code as it is.
 pub fn table(files: &[File], house: &House) -> Result<String> {
     let imports = imports(files)?;
-    let rows = house.rooms.iter().map(|room| row(room, house, &imports));
+    let rooms = with_new_rooms(files, house);
+    let inhabited = rooms.rooms.iter().filter(|room| room.is_inhabited(files));
+    let rows = inhabited.map(|room| row(room, &rooms, &imports));
     Ok(["| room | may import |\n|---|---|\n".to_owned()].into_iter().chain(rows).collect())
+}
+
+/// The rooms that the table has, and those that it lacks.
+fn with_new_rooms(files: &[File], house: &House) -> House {
+    let homeless = files.iter().filter(|file| is_guarded(&file.path) && house.room_of(&file.path).is_none());
+    let new: BTreeSet<_> = homeless.map(|file| outermost(&file.path)).collect();
+    let new = new.into_iter().map(|path| Room { path, may: May::Only(Vec::new()) });
+    let mut rooms: Vec<_> = house.rooms.iter().cloned().chain(new).collect();
+    rooms.sort_by(|one, other| one.path.cmp(&other.path));
+    House { rooms, circles: Vec::new() }
+}
+
+/// The file or directory beside the root of the crate.
+fn outermost(file: &str) -> String {
+    let inside = file.split_once("/src/").map_or(file.len(), |(package, _)| package.len() + "/src/".len());
+    let end = file[inside..].find('/').map_or(file.len(), |end| inside + end);
+    file[..end].trim_end_matches(".rs").to_owned()
 }
 
 /// A path that leads out of the crate, or through it from its root.
@@ -87,6 +108,10 @@ impl Import<'_> {
 }
 
 impl Room {
+    fn is_inhabited(&self, files: &[File]) -> bool {
+        files.iter().any(|file| self.holds(&file.path))
+    }
+
     fn is_own(&self, path: &str) -> bool {
         begins_with(path, &self.module())
     }
@@ -175,6 +200,17 @@ mod tests {
         let complaints = against("filter-daemon/src/blocklist/mod.rs", "\nuse crate::kernel::Mode;");
         let expected = "filter-daemon/src/blocklist/mod.rs:2: `filter-daemon/src/blocklist` may not import crate::kernel::Mode";
         assert_eq!(complaints, [expected]);
+    }
+
+    #[test]
+    fn a_new_room_gets_a_row() {
+        let files =
+            ["filter-daemon/src/text/lines.rs", "filter-daemon/src/clock.rs", "filter-common/src/hash.rs"];
+        let files = files.map(|path| source::parse(path.to_owned(), "").unwrap());
+        let house = with_new_rooms(&files, &House::read(DOCUMENT));
+        let inhabited = house.rooms.iter().filter(|room| room.is_inhabited(&files));
+        let paths: Vec<_> = inhabited.map(|room| room.path.as_str()).collect();
+        assert_eq!(paths, ["filter-common/src", "filter-daemon/src/clock", "filter-daemon/src/text"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod package;
 mod place;
+mod unpacked;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -124,6 +125,7 @@ impl Tool {
     /// What is in the cache may be of another machine, or of the same one before it was upgraded: then it goes.
     fn unpacked(&self, cache: &Path) -> Result<Place> {
         let root = cache.join(self.package);
+        let _alone = package::lock(&root)?;
         if let Some(place) = self.working_in(&root) {
             return Ok(place);
         }
@@ -134,7 +136,7 @@ impl Tool {
 
     /// With this machine's libraries if they do, else with those that came along.
     fn working_in(&self, root: &Path) -> Option<Place> {
-        let places = place::in_package(root, self.program);
+        let places = unpacked::in_package(root, self.program);
         places.into_iter().map(Place::Unpacked).find(|place| self.works(place))
     }
 

@@ -1,10 +1,10 @@
 //! A package of Debian's with everything that it depends on: fetched and unpacked into a directory, not installed.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use bpf_build::{debian, process};
 
 /// Unpacks it to `root`, in the place of what is there.
@@ -18,6 +18,15 @@ pub fn unpack(package: &str, root: &Path) -> Result<()> {
     let unpacked = unpack_to(package, &part).and_then(|()| replace(root, &part));
     let _ = fs::remove_dir_all(&part);
     unpacked.with_context(|| format!("cannot fetch the package {package}"))
+}
+
+/// Nobody else unpacks to `root` while this lives.
+pub fn lock(root: &Path) -> Result<File> {
+    let path = root.with_extension("lock");
+    let cache = root.parent().context("a package lies in the cache")?;
+    let file = fs::create_dir_all(cache).and_then(|()| File::create(&path));
+    let file = file.and_then(|file| file.lock().map(|()| file));
+    file.with_context(|| format!("cannot lock {}", path.display()))
 }
 
 fn unpack_to(package: &str, part: &Path) -> Result<()> {
@@ -64,11 +73,7 @@ fn replace(root: &Path, part: &Path) -> Result<()> {
     if root.exists() {
         fs::remove_dir_all(root).with_context(|| format!("cannot remove {}", root.display()))?;
     }
-    match fs::rename(part.join("root"), root) {
-        Err(error) if !root.exists() => bail!("cannot make {}: {error}", root.display()),
-        // It is there: ours, or that of somebody who was faster.
-        _ => Ok(()),
-    }
+    fs::rename(part.join("root"), root).with_context(|| format!("cannot make {}", root.display()))
 }
 
 #[cfg(test)]
