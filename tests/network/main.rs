@@ -12,6 +12,7 @@ mod flush;
 mod frames;
 mod hostile_clients;
 mod interfaces;
+mod life;
 mod list_and_status;
 mod list_files;
 mod prefixes;
