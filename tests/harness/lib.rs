@@ -17,6 +17,7 @@ mod net;
 mod random;
 mod refusal;
 mod reply;
+mod talk;
 pub mod traffic;
 mod wire;
 
@@ -31,6 +32,7 @@ pub use net::Net;
 pub use random::Random;
 pub use refusal::{Refusal, keeper_of};
 pub use reply::Reply;
+pub use talk::{Talk, is_error};
 pub use traffic::{Fate, Traffic};
 pub use wire::Wire;
 

@@ -17,11 +17,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The targets, one a line.
-    pub fn text(&self) -> String {
-        self.lines.iter().fold(String::new(), |text, line| text + line + "\n")
-    }
-
     /// These targets, a line each.
     pub fn of(targets: Vec<Prefix>, words: &str) -> Self {
         let lines = targets.iter().map(Prefix::to_string).collect();

@@ -94,6 +94,8 @@ impl Default for Plan {
 #[derive(Debug)]
 pub struct Alter<'a> {
     pub plan: &'a mut Plan,
+    /// The one in force.
+    pub applied: &'a Plan,
     pub world: &'a mut World,
     pub random: &'a mut Random,
     pub home: &'a Home,
@@ -163,7 +165,7 @@ impl Alter<'_> {
     fn make_list(&mut self, size: usize) -> String {
         let name = NAMES[self.random.below(NAMES.len())];
         let file = FILES[self.random.below(FILES.len())].to_owned();
-        if self.plan.has(name) {
+        if self.plan.has(name) || self.is_spoken_for(&file) {
             return self.edit(size);
         }
         let said = if matches!(self.plan.files.get(&file), Some(Some(_))) {
@@ -241,7 +243,8 @@ impl Alter<'_> {
 
     fn move_path(&mut self) -> String {
         let file = FILES[self.random.below(FILES.len())];
-        let Some(place) = self.any() else { return "nothing".to_owned() };
+        let free = !self.is_spoken_for(file);
+        let Some(place) = self.any().filter(|_| free) else { return "nothing".to_owned() };
         file.clone_into(&mut self.plan.lists[place].1);
         format!("list {} is {file} now", self.plan.lists[place].0)
     }
@@ -250,6 +253,12 @@ impl Alter<'_> {
         let Some(place) = self.any() else { return "nothing".to_owned() };
         let (name, _) = self.plan.lists.remove(place);
         format!("list {name} is gone from the configuration")
+    }
+
+    /// May no other list have this file?
+    fn is_spoken_for(&self, file: &str) -> bool {
+        let mut lists = self.plan.lists.iter().chain(&self.applied.lists);
+        self.left_out.has("share") && lists.any(|(_, other)| other == file)
     }
 
     fn any(&mut self) -> Option<usize> {

@@ -32,9 +32,9 @@ impl Life {
     /// Changes what is meant; tells how.
     pub(super) fn alter(&mut self) -> String {
         let size = self.size();
-        let Self { plan, world, random, net, left_out, .. } = self;
+        let Self { plan, applied, world, random, net, left_out, .. } = self;
         let home = net.home();
-        Alter { plan, world, random, home, left_out }.several(size)
+        Alter { plan, applied, world, random, home, left_out }.several(size)
     }
 
     pub(super) fn reload_as_planned(&mut self) -> Vec<Prefix> {
