@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use harness::{ATTACKER, BYSTANDER, Net, Random, Reply, Talk, is_error};
+use harness::{ATTACKER, BYSTANDER, Net, Random, Talk, is_error};
+use serde_json::{Value, json};
 
 /// So many others must be served meanwhile, at least. There are hundreds of pages.
 const SERVED: usize = 20;
@@ -59,7 +60,7 @@ fn others_are_served_while_a_flush_releases_half_a_million() {
     let addresses = Random(32).addresses(500_000);
     let text = addresses.iter().fold(String::new(), |text, address| text + &address.to_string() + "\n");
     net.filterd_reading(["add", "-", "--list", "crowd"], &text).succeeds();
-    let served = served_while(&net, &["flush", "--list", "crowd"], || true);
+    let served = served_while(&net, ("Flush", json!({ "list": "crowd" })), || true);
     assert!(served >= SERVED, "{served} were served while half a million were released");
     assert_eq!(net.send_from(&addresses[..2000]).len(), 2000, "none is dropped");
 }
@@ -67,16 +68,17 @@ fn others_are_served_while_a_flush_releases_half_a_million() {
 #[test]
 fn others_are_served_while_a_large_ipv6_table_grows() {
     let net = Net::with_filterd("durable: false");
-    // 500,593 fit into 2^19 slots of a word; some hundreds more make the table grow.
-    let net64 = |number: u32| format!("2001:{:x}:{:x}:1::/64\n", 0x1000 + (number >> 16), number & 0xffff);
-    let text: String = (0..500_000).map(net64).collect();
+    let net64 = |number: u32| format!("2001:{:x}:{:x}:1::/64", 0x1000 + (number >> 16), number & 0xffff);
+    let text: String = (0..500_000).map(|number| net64(number) + "\n").collect();
     net.filterd_reading(["add", "-", "--list", "crowd"], &text).succeeds();
-    let before = bytes(&net);
-    let words: Vec<_> = (600_000..601_000).map(net64).collect();
-    let words: Vec<_> =
-        ["add", "--list", "crowd"].into_iter().chain(words.iter().map(|word| word.trim())).collect();
-    let served = served_while(&net, &words, || true);
-    assert!(bytes(&net) > before, "the table grew");
+    // As many more as fit, so that the next few make the table grow, and nothing else is waited for.
+    let room = table(&net, "capacity") - table(&net, "entries");
+    let text: String = (500_000..500_000 + room as u32 - 5).map(|number| net64(number) + "\n").collect();
+    net.filterd_reading(["add", "-", "--list", "crowd"], &text).succeeds();
+    let before = table(&net, "bytes");
+    let more: Vec<_> = (1_500_000..1_500_050).map(net64).collect();
+    let served = served_while(&net, ("Add", json!({ "targets": more, "list": "crowd" })), || true);
+    assert!(table(&net, "bytes") > before, "the table grew");
     assert!(served >= SERVED, "{served} were served while the table grew");
     net.expect_each(["2001:1000:0:1::9", "2001:1009:27c0:1::9"]).dropped();
 }
@@ -88,7 +90,7 @@ fn served_while_reloading(net: &Net, file: Option<&Path>) -> usize {
         files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|target| target == path))
     };
     let mut was_open = file.is_none();
-    served_while(net, &["reload"], || {
+    served_while(net, ("Reload", json!({})), || {
         let Some(path) = file else { return true };
         let is_open = is_open(path);
         was_open |= is_open;
@@ -96,26 +98,28 @@ fn served_while_reloading(net: &Net, file: Option<&Path>) -> usize {
     })
 }
 
-/// Counts the additions that were asked for and answered while this was done, from when `has_begun` says so.
-fn served_while(net: &Net, words: &[&str], mut has_begun: impl FnMut() -> bool) -> usize {
-    let home = net.home();
-    let mut client = Talk::to(&home.socket());
+/// Counts how often another client got a target in and out again while this was done, from when `has_begun` says so.
+fn served_while(net: &Net, request: (&str, Value), mut has_begun: impl FnMut() -> bool) -> usize {
+    let socket = net.home().socket();
+    let (mut one, mut other) = (Talk::to(&socket), Talk::to(&socket));
+    let (method, parameters) = request;
     thread::scope(|scope| {
-        let doing = scope.spawn(|| -> Reply { home.filterd(words) });
+        let doing = scope.spawn(move || one.ask(method, &parameters));
         let mut served = 0;
         while !doing.is_finished() {
             let counts = has_begun();
-            let added = client.add(BYSTANDER, "others");
-            let removed = client.remove(BYSTANDER);
-            assert!(!is_error(&added) && !is_error(&removed), "{added} {removed}");
-            served += if counts && !doing.is_finished() { 2 } else { 0 };
+            let answers = [other.add(BYSTANDER, "others"), other.remove(BYSTANDER)];
+            assert!(!answers.iter().any(is_error), "{answers:?}");
+            served += usize::from(counts && !doing.is_finished());
         }
-        doing.join().expect("clients do not panic").succeeds();
+        let done = doing.join().expect("clients do not panic");
+        assert!(!is_error(&done), "{done}");
         served
     })
 }
 
-fn bytes(net: &Net) -> u64 {
+/// A number of the table of IPv6.
+fn table(net: &Net, number: &str) -> u64 {
     let status = net.filterd(["status", "--json"]).succeeds().json();
-    status["tables"][2]["bytes"].as_u64().expect("a number")
+    status["tables"][2][number].as_u64().expect("a number")
 }

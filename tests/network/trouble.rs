@@ -33,8 +33,9 @@ fn a_reload_that_failed_works_when_the_kernel_is_well_again() {
     let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
     net.filterd(["reload"]).exits(8);
     net.expect(ATTACKER).passes();
-    says_what_it_does(&net, false);
+    net.filterd(["test", ATTACKER]).exits(1);
     refusal.end();
+    says_what_it_does(&net, false);
     net.filterd(["reload"]).succeeds();
     net.expect_each([ATTACKER, "10.0.0.9"]).dropped();
     says_what_it_does(&net, true);
@@ -47,11 +48,57 @@ fn a_setting_that_is_refused_alone_stays_as_it_was() {
     let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
     net.filterd(["reload"]).exits(8);
     net.expect(ATTACKER).dropped();
-    says_what_it_does(&net, true);
+    net.filterd(["test", ATTACKER]).exits(0);
     refusal.end();
+    says_what_it_does(&net, true);
     net.filterd(["add", "198.18.0.0/16"]).succeeds();
     net.expect_each([ATTACKER, "198.18.1.1"]).dropped();
     says_what_it_does(&net, true);
+}
+
+#[test]
+fn what_is_removed_or_ends_while_a_setting_is_refused_passes() {
+    let net = Net::with_filterd("block: [192.0.2.77]");
+    net.filterd(["add", ATTACKER, "--ttl", "3s"]).succeeds();
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.configure("enforce: false\nblock: [192.0.2.77]");
+    let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
+    net.filterd(["reload"]).exits(8);
+    net.filterd(["remove", BYSTANDER]).succeeds();
+    net.expect(BYSTANDER).passes();
+    net.expect(ATTACKER).then_within(SOON).passes();
+    refusal.end();
+    net.filterd(["add", "198.18.0.0/16"]).succeeds();
+    net.expect_each(["192.0.2.77", "198.18.1.1"]).dropped();
+    net.expect_each([ATTACKER, BYSTANDER]).passes();
+}
+
+#[test]
+fn whichever_call_the_kernel_refuses_a_reload_is_done_as_a_whole_or_not_at_all() {
+    let before = "block: [203.0.113.7, 10.0.1.0/24]";
+    let after = "enforce: true\nblock: [198.51.100.7, \"2001:db8:bad::/48\", 10.0.0.0/20]";
+    let net = Net::with_filterd(before);
+    for call in 1..=8 {
+        net.configure(after);
+        let refusal = Refusal::of(keeper_of(net.daemon().id()), &format!("{NO_MEMORY}:when={call}"));
+        let reply = net.filterd(["reload"]);
+        if reply.is_success() {
+            net.expect_each([BYSTANDER, ATTACKER6, "10.0.1.9", "10.0.2.9"]).dropped();
+            net.expect(ATTACKER).passes();
+        } else {
+            reply.exits(8);
+            net.expect_each([ATTACKER, "10.0.1.9"]).dropped();
+            net.expect_each([BYSTANDER, ATTACKER6, "10.0.2.9"]).passes();
+        }
+        refusal.end();
+        net.filterd(["reload"]).succeeds();
+        net.expect_each([BYSTANDER, ATTACKER6, "10.0.1.9", "10.0.2.9"]).dropped();
+        net.expect(ATTACKER).passes();
+        net.configure(before);
+        net.filterd(["reload"]).succeeds();
+        net.expect_each([ATTACKER, "10.0.1.9"]).dropped();
+        net.expect_each([BYSTANDER, ATTACKER6, "10.0.2.9"]).passes();
+    }
 }
 
 #[test]
