@@ -1,6 +1,7 @@
 //! The kernel refuses memory in the middle of a change: it happens as a whole or not at all, and nothing of the trouble stays.
 
 use super::Life;
+use super::batch::Batch;
 use super::changes::ask_add;
 use super::prefix::Prefix;
 use super::reference::During;
@@ -19,7 +20,7 @@ impl Life {
         let size = self.size().min(ONE_REQUEST);
         let mut batch = self.world.batch(&mut self.random, size);
         batch.targets.truncate(ONE_REQUEST);
-        let batch = super::batch::Batch::of(batch.targets, "targets");
+        let batch = Batch::of(batch.targets, "targets");
         self.note(format!("the kernel refuses memory; add to ssh: {}", batch.words));
         let refusal = Refusal::of(keeper_of(self.net.daemon().id()), "bpf:error=ENOMEM");
         let begun = self.now();
@@ -57,6 +58,21 @@ impl Life {
         self.judge(&touched);
         refusal.end();
         self.judge(&touched);
-        self.reload_as_planned()
+        if self.random.below(2) == 0 {
+            return self.reload_as_planned();
+        }
+        self.leave_it();
+        touched
+    }
+
+    /// The operator takes back what was refused. What is published next is as if it had never been asked for.
+    fn leave_it(&mut self) {
+        self.think_again();
+        let kinds = [(false, 0xc612_0000, 19), (true, 0x2001_0db8 << 96, 33), (true, 0x2001_0db8 << 96, 64)];
+        let (is_six, address, length) = kinds[self.random.below(kinds.len())];
+        let length = length + self.random.below(5) as u8;
+        let first_of_its_kind = Batch::of(vec![Prefix::around(is_six, address, length)], "target");
+        self.add_batch("ssh", &first_of_its_kind, None);
+        self.judge(&first_of_its_kind.targets);
     }
 }
