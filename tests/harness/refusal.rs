@@ -24,6 +24,11 @@ impl Refusal {
         Self(strace.expect("strace can be run"))
     }
 
+    /// It is not refused but takes this long to come back, so that what is done meanwhile can be seen.
+    pub fn delay(process: u32, call: &str, time: Duration) -> Self {
+        Self::of(process, &format!("{call}:delay_exit={}", time.as_micros()))
+    }
+
     /// The kernel is well again.
     pub fn end(mut self) {
         let id = i32::try_from(self.0.id()).expect("process ids are small");

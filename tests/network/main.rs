@@ -13,6 +13,7 @@ mod flush;
 mod frames;
 mod growth;
 mod hostile_clients;
+mod in_between;
 mod interfaces;
 mod life;
 mod list_and_status;

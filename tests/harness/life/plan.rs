@@ -124,6 +124,11 @@ impl Alter<'_> {
     /// A few changes of the configuration and its files; tells which.
     pub fn several(&mut self, size: usize) -> String {
         let mut done = Vec::new();
+        // While nothing is dropped, the wire tells little.
+        if !self.plan.enforce && self.random.below(2) == 0 {
+            self.plan.enforce = true;
+            done.push("enforce: true".to_owned());
+        }
         for _ in 0..=self.random.below(3) {
             done.push(self.once(size));
             // Whatever came on top of swapped names could be meant in two ways.
@@ -145,9 +150,9 @@ impl Alter<'_> {
             9 | 10 if !self.left_out.has("rename") => self.rename(),
             11 if !self.left_out.has("rename") => self.swap(),
             12 | 13 => self.move_path(),
-            14 | 15 => self.drop_list(),
-            16 if !self.left_out.has("enforce") => {
-                self.plan.enforce = !self.plan.enforce || self.random.below(3) > 0;
+            14 => self.drop_list(),
+            15 | 16 if !self.left_out.has("enforce") => {
+                self.plan.enforce = !self.plan.enforce;
                 format!("enforce: {}", self.plan.enforce)
             }
             17 => {
@@ -155,7 +160,6 @@ impl Alter<'_> {
                 format!("on_exit is switched, keep: {}", self.plan.keep)
             }
             _ => {
-                self.plan.enforce = true;
                 self.plan.block = self.world.batch(self.random, size.min(20)).targets;
                 format!("block: {} targets", self.plan.block.len())
             }
