@@ -14,7 +14,7 @@ fn six_reloads_between_a_prefix_and_its_addresses_leave_each_address_once() {
         net.filterd(["reload"]).succeeds();
         assert_eq!(entries(&net), 128);
     }
-    net.expect_each(&addresses.iter().map(String::as_str).collect::<Vec<_>>()).dropped();
+    net.expect_each(addresses.iter().map(String::as_str)).dropped();
     net.configure("block: []");
     net.filterd(["reload"]).succeeds();
     assert_eq!(entries(&net), 0);

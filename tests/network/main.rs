@@ -5,6 +5,7 @@ mod attach;
 mod bad_input;
 mod bulk;
 mod config;
+mod consecutive;
 mod counted_once;
 mod crash;
 mod durable;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::Life;
-use super::changes::ask_add;
+use super::asking::ask_add;
 use super::prefix::Prefix;
 use super::reference::{During, Lease};
 

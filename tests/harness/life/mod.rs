@@ -3,24 +3,29 @@
 //! What is done is decided by a seed alone, so a seed repeats its life. What comes of it is compared with a model that
 //! knows lists, targets and times and nothing else. `FILTERD_LIFE_SKIP` leaves kinds of steps and checks out.
 
+mod alter;
+mod asking;
 mod batch;
 mod changes;
 mod deaths;
 mod judge;
+mod left_out;
 mod plan;
 mod prefix;
 mod reference;
 mod reloads;
 mod trouble;
+mod world;
 
 use std::collections::VecDeque;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use batch::World;
-use plan::{LeftOut, Plan};
+use left_out::LeftOut;
+use plan::Plan;
 use prefix::Prefix;
 use reference::{Reference, Time};
+use world::World;
 
 use crate::{Net, Random};
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use super::Life;
-use super::changes::{Between, ask_add, ask_remove, ttl_words};
-use super::plan::Alter;
+use super::alter::Alter;
+use super::asking::{Between, ask_add, ask_remove, ttl_words};
 use super::prefix::Prefix;
 use super::reference::{During, Reference, Wanted};
 use crate::Reply;

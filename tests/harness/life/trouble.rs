@@ -1,8 +1,8 @@
 //! The kernel refuses memory in the middle of a change: it happens as a whole or not at all, and nothing of the trouble stays.
 
 use super::Life;
+use super::asking::ask_add;
 use super::batch::Batch;
-use super::changes::ask_add;
 use super::prefix::Prefix;
 use super::reference::During;
 use crate::{Refusal, keeper_of};
