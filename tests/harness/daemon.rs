@@ -96,6 +96,15 @@ impl Daemon {
         panic!("it does not end; its log:\n{}", self.log());
     }
 
+    /// Waits until that is so, alive or not.
+    #[track_caller]
+    pub fn wait_for_silence(&mut self, otherwise: &str, is_so: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < PATIENCE, "{otherwise}; its log:\n{}", self.log());
+        }
+    }
+
     /// Waits until `look` finds what it looks for.
     #[track_caller]
     pub fn wait_for<T>(&mut self, otherwise: &str, look: impl Fn() -> Option<T>) -> T {

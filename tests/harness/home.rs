@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -74,8 +75,12 @@ impl Home {
 
     /// Runs a verb with this on its standard input.
     pub fn filterd_reading(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>, input: &str) -> Reply {
-        let input = self.write("standard-input", input);
-        let input = fs::File::open(input).expect("it was just written");
+        // A file for each: several clients may ask at once.
+        static ASKED: AtomicU32 = AtomicU32::new(0);
+        let name = format!("standard-input-{}", ASKED.fetch_add(1, Ordering::Relaxed));
+        let path = self.write(&name, input);
+        let input = fs::File::open(&path).expect("it was just written");
+        fs::remove_file(path).expect("it was just written");
         self.run(&mut Command::new(binary()), words, Stdio::from(input))
     }
 

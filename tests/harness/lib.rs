@@ -11,10 +11,13 @@ mod frame;
 pub mod home;
 mod ip;
 mod leftovers;
+pub mod life;
 mod namespace;
 mod net;
 mod random;
+mod refusal;
 mod reply;
+mod talk;
 pub mod traffic;
 mod wire;
 
@@ -27,7 +30,9 @@ pub use leftovers::{remove as remove_leftovers, unique_name};
 pub use namespace::Namespace;
 pub use net::Net;
 pub use random::Random;
+pub use refusal::{Refusal, keeper_of};
 pub use reply::Reply;
+pub use talk::{Talk, is_error};
 pub use traffic::{Fate, Traffic};
 pub use wire::Wire;
 

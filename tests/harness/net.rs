@@ -58,6 +58,12 @@ impl Net {
         net
     }
 
+    /// Takes hold of links that were made anew.
+    pub fn with_a_new_wire(mut self) -> Self {
+        self.wire = Wire::new(&self.host, &self.peer, 1);
+        self
+    }
+
     /// Frames of so many bytes fit through `eth0`.
     pub fn mtu(self, bytes: usize) -> Self {
         self.host.ip(&format!("link set eth0 mtu {bytes}"));
@@ -143,6 +149,17 @@ impl Net {
     #[track_caller]
     pub fn stop(&mut self) -> ExitStatus {
         self.end(Signal::SIGTERM)
+    }
+
+    /// Asks filterd to end, and starts the next one in the moment in which its socket is gone.
+    #[track_caller]
+    pub fn stop_and_start_at_once(&mut self, config: &str) {
+        let mut before = self.daemon.take().expect("a filterd is running");
+        before.signal(Signal::SIGTERM);
+        let socket = self.home.socket();
+        before.wait_for_silence("it still listens", || !socket.exists());
+        self.start(config);
+        assert!(before.wait().success(), "the one before ends well");
     }
 
     /// Ends filterd with this signal, and waits for its end.

@@ -37,6 +37,11 @@ impl Reply {
         self
     }
 
+    /// The exit code; none if a signal ended it.
+    pub fn code(&self) -> Option<i32> {
+        self.code
+    }
+
     /// Does it do what was asked?
     pub fn is_success(&self) -> bool {
         self.code == Some(0)

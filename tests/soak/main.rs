@@ -9,6 +9,7 @@ mod day;
 mod exact;
 mod filter;
 mod kill;
+mod life;
 mod mangled;
 mod moves;
 mod population;

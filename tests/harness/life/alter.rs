@@ -1,0 +1,192 @@
+//! What operators do to a configuration and its files between two reloads.
+
+use std::fs;
+
+use super::batch::Batch;
+use super::left_out::LeftOut;
+use super::plan::Plan;
+use super::prefix::Prefix;
+use super::world::World;
+use crate::{Home, Random};
+
+const NAMES: [&str; 6] = ["drop", "spam", "tor", "geo", "ban", "scan"];
+const FILES: [&str; 6] = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt"];
+
+/// How a plan changes.
+#[derive(Debug)]
+pub struct Alter<'a> {
+    pub plan: &'a mut Plan,
+    /// The one in force.
+    pub applied: &'a Plan,
+    pub world: &'a mut World,
+    pub random: &'a mut Random,
+    pub home: &'a Home,
+    /// Kinds of changes that are left out.
+    pub left_out: &'a LeftOut,
+}
+
+impl Alter<'_> {
+    /// A few changes of the configuration and its files; tells which.
+    pub fn several(&mut self, size: usize) -> String {
+        let mut done = Vec::new();
+        // While nothing is dropped, the wire tells little.
+        if !self.plan.enforce && self.random.below(2) == 0 {
+            self.plan.enforce = true;
+            done.push("enforce: true".to_owned());
+        }
+        for _ in 0..=self.random.below(3) {
+            done.push(self.once(size));
+            // Whatever came on top of swapped names could be meant in two ways.
+            if done.last().is_some_and(|words| words.contains("swap")) {
+                break;
+            }
+        }
+        done.join("; ")
+    }
+
+    /// One change of the configuration or of a file; tells which.
+    fn once(&mut self, size: usize) -> String {
+        let choice = self.random.below(20);
+        match choice {
+            0..3 => self.make_list(size),
+            3..7 => self.edit(size),
+            7 => self.empty(),
+            8 if !self.left_out.has("missing") => self.delete_file(),
+            9 | 10 if !self.left_out.has("rename") => self.rename(),
+            11 if !self.left_out.has("rename") => self.swap(),
+            12 | 13 => self.move_path(),
+            14 => self.drop_list(),
+            15 | 16 if !self.left_out.has("enforce") => {
+                self.plan.enforce = !self.plan.enforce;
+                format!("enforce: {}", self.plan.enforce)
+            }
+            17 => {
+                self.plan.keep = !self.plan.keep;
+                format!("on_exit is switched, keep: {}", self.plan.keep)
+            }
+            _ => {
+                self.plan.block = self.world.batch(self.random, size.min(20)).targets;
+                format!("block: {} targets", self.plan.block.len())
+            }
+        }
+    }
+
+    fn make_list(&mut self, size: usize) -> String {
+        let name = NAMES[self.random.below(NAMES.len())];
+        let file = FILES[self.random.below(FILES.len())].to_owned();
+        if self.plan.has(name) || self.is_spoken_for(&file) {
+            return self.edit(size);
+        }
+        let said = if matches!(self.plan.files.get(&file), Some(Some(_))) {
+            String::new()
+        } else {
+            self.write(&file, size)
+        };
+        self.plan.lists.push((name.to_owned(), file.clone()));
+        format!("list {name} of {file} is new; {said}")
+    }
+
+    fn write(&mut self, file: &str, size: usize) -> String {
+        let mut batch = self.world.batch(self.random, size);
+        // Part of what was there stays.
+        if let Some(Some(before)) = self.plan.files.get(file) {
+            let stays = self.random.below(3);
+            let stay =
+                before.iter().enumerate().filter(|(place, _)| place % 3 < stays).map(|(_, target)| *target);
+            let stay: Vec<_> = stay.collect();
+            batch.lines.extend(stay.iter().map(Prefix::to_string));
+            batch.targets.extend(stay);
+        }
+        let said =
+            format!("{file} is written: {} and what stays, {} in all", batch.words, batch.targets.len());
+        self.home.write(file, &messy(&batch, self.random));
+        self.plan.files.insert(file.to_owned(), Some(batch.targets));
+        said
+    }
+
+    fn edit(&mut self, size: usize) -> String {
+        match self.any() {
+            Some(place) => {
+                let file = self.plan.lists[place].1.clone();
+                self.write(&file, size)
+            }
+            None => self.make_list(size),
+        }
+    }
+
+    fn empty(&mut self) -> String {
+        let Some(place) = self.any() else { return "nothing".to_owned() };
+        let file = self.plan.lists[place].1.clone();
+        self.home.write(&file, "# nobody\n");
+        self.plan.files.insert(file.clone(), Some(Vec::new()));
+        format!("{file} is emptied")
+    }
+
+    fn delete_file(&mut self) -> String {
+        let Some(place) = self.any() else { return "nothing".to_owned() };
+        let file = self.plan.lists[place].1.clone();
+        // It may be gone already.
+        let _ = fs::remove_file(self.home.path(&file));
+        self.plan.files.insert(file.clone(), None);
+        format!("{file} is deleted")
+    }
+
+    fn rename(&mut self) -> String {
+        let name = NAMES[self.random.below(NAMES.len())];
+        let Some(place) = self.any().filter(|_| !self.plan.has(name)) else { return "nothing".to_owned() };
+        let before = std::mem::replace(&mut self.plan.lists[place].0, name.to_owned());
+        format!("list {before} is called {name} now")
+    }
+
+    /// Only where both can be read: else it is anybody's guess what is meant.
+    fn swap(&mut self) -> String {
+        let (Some(one), Some(other)) = (self.any(), self.any()) else { return "nothing".to_owned() };
+        if one == other || self.plan.is_incomplete() {
+            return "nothing".to_owned();
+        }
+        let [first, second] = [one, other].map(|place| self.plan.lists[place].0.clone());
+        self.plan.lists[one].0.clone_from(&second);
+        self.plan.lists[other].0.clone_from(&first);
+        format!("lists {first} and {second} swap their names")
+    }
+
+    fn move_path(&mut self) -> String {
+        let file = FILES[self.random.below(FILES.len())];
+        let free = !self.is_spoken_for(file);
+        let Some(place) = self.any().filter(|_| free) else { return "nothing".to_owned() };
+        file.clone_into(&mut self.plan.lists[place].1);
+        format!("list {} is {file} now", self.plan.lists[place].0)
+    }
+
+    fn drop_list(&mut self) -> String {
+        let Some(place) = self.any() else { return "nothing".to_owned() };
+        let (name, _) = self.plan.lists.remove(place);
+        format!("list {name} is gone from the configuration")
+    }
+
+    /// May no other list have this file?
+    fn is_spoken_for(&self, file: &str) -> bool {
+        let mut lists = self.plan.lists.iter().chain(&self.applied.lists);
+        self.left_out.has("share") && lists.any(|(_, other)| other == file)
+    }
+
+    fn any(&mut self) -> Option<usize> {
+        let lists = self.plan.lists.len();
+        (lists > 0).then(|| self.random.below(lists))
+    }
+}
+
+/// As people write it: comments, blank lines, lines that mean nothing, things said twice.
+fn messy(batch: &Batch, random: &mut Random) -> String {
+    let mut text = String::from("# a list\n\n");
+    for line in &batch.lines {
+        text += line;
+        text += match random.below(40) {
+            0 => " ; as seen yesterday\n",
+            1 => "\nthis is no target\n",
+            2 => "\r\n\n",
+            _ => "\n",
+        };
+    }
+    text + batch.lines.first().map_or("", |line| line)
+}

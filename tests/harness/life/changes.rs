@@ -1,0 +1,216 @@
+//! `add`, `remove` and `flush`, and what their replies count.
+
+use std::time::Duration;
+
+use super::Life;
+use super::asking::{Between, MOST_WORDS, ask_add, ask_remove, of, ttl_words};
+use super::batch::Batch;
+use super::prefix::Prefix;
+use super::reference::{During, Lease};
+use crate::Reply;
+
+/// Names of live lists that no configuration ever takes.
+const OWN: [&str; 4] = ["manual", "manual", "ssh", "web"];
+/// Names that the configuration may take.
+const SHARED: [&str; 3] = ["drop", "spam", "tor"];
+
+impl Life {
+    pub(super) fn add(&mut self) -> Vec<Prefix> {
+        let size = self.size();
+        let batch = match self.world.earlier(&mut self.random) {
+            earlier if self.random.below(6) == 0 && !earlier.is_empty() => {
+                Batch::of(earlier, "targets of an earlier batch once more")
+            }
+            _ => self.world.batch(&mut self.random, size),
+        };
+        let list = self.live_name();
+        let ttl = self.ttl(&list);
+        self.add_batch(&list, &batch, ttl);
+        batch.targets
+    }
+
+    /// Adds these, and counts what the reply should count.
+    pub(super) fn add_batch(&mut self, list: &str, batch: &Batch, ttl: Option<Duration>) {
+        self.note(format!("add to {list}{}: {}", ttl_words(ttl), batch.words));
+        let begun = self.now();
+        let reply = ask_add(self.net.home(), list, batch, ttl).succeeds();
+        let during = During(begun, self.now());
+        let (changed, entered) = self.believe_added(list, &batch.targets, ttl, during);
+        let named = batch.targets.len();
+        self.counts(&reply, [("named", Between(named, named)), ("changed", changed), ("entered", entered)]);
+    }
+
+    /// The reference adds them, too. How many changed anything, and how many entered the filter?
+    pub(super) fn believe_added(
+        &mut self,
+        list: &str,
+        targets: &[Prefix],
+        ttl: Option<Duration>,
+        during: During,
+    ) -> (Between, Between) {
+        let (mut changed, mut entered) = (Between::default(), Between::default());
+        let lease = Lease::of(during, ttl);
+        for target in targets {
+            entered.count(self.reference.wants(*target, during).map(|wanted| !wanted));
+            let before = self.reference.live_mut(list).add(*target, lease);
+            changed.count(before.map_or(Some(true), |before| before.is_changed_by(lease, during)));
+        }
+        (changed, entered)
+    }
+
+    pub(super) fn remove(&mut self) -> Vec<Prefix> {
+        let size = self.size().min(20_000);
+        let mut targets = self.world.known(&mut self.random, size.min(3000));
+        if self.random.below(4) == 0 {
+            targets.extend(self.world.earlier(&mut self.random));
+        }
+        if self.random.below(4) == 0 {
+            targets.extend(self.world.batch(&mut self.random, 5).targets);
+        }
+        targets.sort();
+        targets.dedup();
+        let list = (self.random.below(3) == 0).then(|| self.live_name());
+        if targets.is_empty() {
+            return targets;
+        }
+        self.note(format!(
+            "remove{}: {} targets, the first of them {}",
+            of(list.as_deref()),
+            targets.len(),
+            targets[0]
+        ));
+        self.remove_targets(&targets, list.as_deref());
+        targets
+    }
+
+    fn remove_targets(&mut self, targets: &[Prefix], list: Option<&str>) {
+        let begun = self.now();
+        let reply = ask_remove(self.net.home(), targets, list);
+        let during = During(begun, self.now());
+        let is_there = list.is_none_or(|list| self.reference.live_mut(list).count(during).0 > 0);
+        let (changed, left) = self.believe_removed(targets, list, during);
+        if !is_there && reply.code() == Some(2) {
+            return;
+        }
+        let reply = self.exit_of_remove(reply, targets, list, during);
+        let named = targets.len();
+        self.counts(&reply, [("named", Between(named, named)), ("changed", changed), ("left", left)]);
+    }
+
+    /// 1 where one of a few is still blocked as a whole; of many, or of one that is blocked in parts, either will do.
+    fn exit_of_remove(&self, reply: Reply, targets: &[Prefix], list: Option<&str>, during: During) -> Reply {
+        let still: Vec<_> = targets.iter().map(|target| self.reference.covers(*target, during)).collect();
+        if still.iter().all(|still| *still == Some(false)) && targets.iter().all(|target| target.is_host()) {
+            return reply.succeeds();
+        }
+        let is_plain = targets.len() <= MOST_WORDS && list.is_none() && !self.left_out.has("held");
+        if is_plain && still.contains(&Some(true)) {
+            return reply.exits(1);
+        }
+        assert!(matches!(reply.code(), Some(0 | 1)), "should exit with 0 or 1, but {reply}");
+        reply
+    }
+
+    /// The reference removes them, too. How many were in a live list, and how many left the filter?
+    pub(super) fn believe_removed(
+        &mut self,
+        targets: &[Prefix],
+        list: Option<&str>,
+        during: During,
+    ) -> (Between, Between) {
+        let (mut changed, mut left) = (Between::default(), Between::default());
+        for target in targets {
+            let was_wanted = self.reference.wants(*target, during);
+            let those =
+                self.reference.live.iter_mut().filter(|(name, _)| list.is_none_or(|list| list == *name));
+            let leases: Vec<_> = those.filter_map(|(_, wanted)| wanted.remove(*target)).collect();
+            let held = leases.iter().map(|lease| lease.holds(during));
+            let were: Vec<_> = held.collect();
+            let was_there = if were.contains(&Some(true)) {
+                Some(true)
+            } else if were.contains(&None) {
+                None
+            } else {
+                Some(false)
+            };
+            changed.count(was_there);
+            let is_wanted = self.reference.wants(*target, during);
+            left.count(match (was_wanted, is_wanted) {
+                (Some(true), Some(false)) => Some(true),
+                (Some(false), _) | (_, Some(true)) => Some(false),
+                (None, _) | (_, None) => None,
+            });
+        }
+        (changed, left)
+    }
+
+    pub(super) fn flush(&mut self) -> Vec<Prefix> {
+        let list = (self.random.below(3) > 0).then(|| self.live_name());
+        self.note(format!("flush{}", of(list.as_deref())));
+        let begun = self.now();
+        let mut words = vec!["flush", "--json"];
+        list.iter().for_each(|list| words.extend(["--list", list]));
+        let reply = self.net.filterd(&words);
+        let during = During(begun, self.now());
+        let those =
+            self.reference.live.iter_mut().filter(|(name, _)| list.as_ref().is_none_or(|list| list == *name));
+        let (mut touched, mut held) = (Vec::new(), Between::default());
+        for (_, wanted) in those {
+            let (least, most) = wanted.count(during);
+            held = Between(held.0 + least, held.1 + most);
+            touched.extend(std::mem::take(wanted).iter().map(|(target, _)| target));
+        }
+        if held.0 == 0 && list.is_some() && reply.code() == Some(2) {
+            return touched;
+        }
+        self.counts(&reply.succeeds(), [("changed", held)]);
+        // The same order in every life of this seed, whatever the order of a hash table.
+        touched.sort();
+        touched
+    }
+
+    pub(super) fn add_to_a_list_of_the_configuration(&mut self) -> Vec<Prefix> {
+        let names: Vec<_> = self.applied.lists.iter().map(|(name, _)| name.clone()).collect();
+        if names.is_empty() {
+            return self.add();
+        }
+        let name = &names[self.random.below(names.len())];
+        let batch = self.world.batch(&mut self.random, 5);
+        self.note(format!("add to {name}, a list of the configuration: {}", batch.words));
+        ask_add(self.net.home(), name, &batch, None).exits(5);
+        batch.targets
+    }
+
+    /// The name of a live list, as far as the configuration leaves it.
+    pub(super) fn live_name(&mut self) -> String {
+        let shared = SHARED[self.random.below(SHARED.len())];
+        let may = !self.left_out.has("taken") && !self.applied.has(shared) && !self.plan.has(shared);
+        if self.random.below(8) == 0 && may {
+            return shared.to_owned();
+        }
+        OWN[self.random.below(OWN.len())].to_owned()
+    }
+
+    /// A short one, a long one or none; none where the end would decide whether a reload is refused.
+    pub(super) fn ttl(&mut self, list: &str) -> Option<Duration> {
+        let seconds = match self.random.below(10) {
+            0..3 => 2 + self.random.below(7),
+            3 => 3600,
+            _ => return None,
+        };
+        (!SHARED.contains(&list)).then(|| Duration::from_secs(seconds as u64))
+    }
+
+    /// The reply counts what the reference counts.
+    #[track_caller]
+    pub(super) fn counts<const N: usize>(&self, reply: &Reply, counts: [(&str, Between); N]) {
+        if self.left_out.has("counts") {
+            return;
+        }
+        let told = reply.json();
+        for (name, Between(least, most)) in counts {
+            let count = told[name].as_u64().unwrap_or_else(|| panic!("no {name}: {reply}")) as usize;
+            assert!((least..=most).contains(&count), "{name} should be {least} to {most}, but {reply}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The ends of filterd: killed, stopped or succeeded, and what the next one makes of it.
+
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use super::Life;
+use super::asking::ask_add;
+use super::prefix::Prefix;
+use super::reference::{During, Lease};
+
+impl Life {
+    /// SIGKILL: the filter stays as it was, and the next filterd reads everything anew.
+    pub(super) fn kill_and_start(&mut self) -> Vec<Prefix> {
+        self.note("kill -9".to_owned());
+        self.frozen = Some(self.now());
+        self.net.end(Signal::SIGKILL);
+        self.judge(&[]);
+        self.start_anew()
+    }
+
+    /// SIGTERM: it takes its filter with it, or leaves it, as the configuration says.
+    pub(super) fn stop_and_start(&mut self) -> Vec<Prefix> {
+        self.note(format!("stop; on_exit: {}", if self.applied.keep { "keep" } else { "detach" }));
+        self.frozen = Some(self.now());
+        self.is_detached = !self.applied.keep;
+        assert!(self.net.stop().success(), "it ends well");
+        self.judge(&[]);
+        self.start_anew()
+    }
+
+    /// Another filterd takes over.
+    pub(super) fn take_over(&mut self) -> Vec<Prefix> {
+        let words = self.change_while_away();
+        self.note(format!("take over; {words}"));
+        let config = self.plan.text();
+        self.net.succeed(&config);
+        self.begin()
+    }
+
+    /// SIGKILL while a client adds: what was not answered may be there or not, until it is said again.
+    pub(super) fn kill_while_adding(&mut self) -> Vec<Prefix> {
+        let size = 2000 + self.random.below(20_000).min(self.largest);
+        let batch = self.world.batch(&mut self.random, size);
+        let wait = Duration::from_millis(self.random.below(60) as u64);
+        self.note(format!("kill -9 after {} ms of an add to web: {}", wait.as_millis(), batch.words));
+        let home = self.net.home();
+        let reply = thread::scope(|scope| {
+            let adding = scope.spawn(|| ask_add(home, "web", &batch, None));
+            thread::sleep(wait);
+            self.net.daemon().signal(Signal::SIGKILL);
+            adding.join().expect("clients do not panic")
+        });
+        self.frozen = Some(self.now());
+        self.net.end(Signal::SIGKILL);
+        let lease = if reply.is_success() { Lease::PERMANENT } else { Lease::UNKNOWN };
+        for target in &batch.targets {
+            self.reference.live_mut("web").add(*target, lease);
+        }
+        self.judge(&batch.targets);
+        let touched = self.start_anew();
+        self.judge(&touched);
+        self.add_batch("web", &batch, None);
+        batch.targets
+    }
+
+    /// Starts the next one, with what the operator did meanwhile.
+    fn start_anew(&mut self) -> Vec<Prefix> {
+        let words = self.change_while_away();
+        self.note(format!("start; {words}"));
+        let config = self.plan.text();
+        self.net.start(&config);
+        (self.frozen, self.is_detached) = (None, false);
+        self.begin()
+    }
+
+    fn change_while_away(&mut self) -> String {
+        if self.random.below(2) == 0 { "nothing changed meanwhile".to_owned() } else { self.alter() }
+    }
+
+    /// A new filterd knows its configuration, its files and its journal, and nothing else.
+    fn begin(&mut self) -> Vec<Prefix> {
+        let configured = self.plan.read(None);
+        let before = self.in_force(configured);
+        self.reference.make_way();
+        self.applied = self.plan.clone();
+        let now = During(self.now(), self.now());
+        let all = before.lists().chain(self.reference.lists()).flat_map(|(_, wanted)| wanted.iter());
+        let all = all.map(|(target, _)| target);
+        let moved = |target: &Prefix| before.wants(*target, now) != self.reference.wants(*target, now);
+        let mut touched: Vec<_> = all.filter(moved).collect();
+        touched.sort();
+        touched.dedup();
+        touched
+    }
+}

@@ -1,0 +1,193 @@
+//! A random life of one filterd, every step of it judged on the wire by a plain reference.
+//!
+//! What is done is decided by a seed alone, so a seed repeats its life. What comes of it is compared with a model that
+//! knows lists, targets and times and nothing else. `FILTERD_LIFE_SKIP` leaves kinds of steps and checks out.
+
+mod alter;
+mod asking;
+mod batch;
+mod changes;
+mod deaths;
+mod judge;
+mod left_out;
+mod plan;
+mod prefix;
+mod reference;
+mod reloads;
+mod trouble;
+mod world;
+
+use std::collections::VecDeque;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use left_out::LeftOut;
+use plan::Plan;
+use prefix::Prefix;
+use reference::{Reference, Time};
+use world::World;
+
+use crate::{Net, Random};
+
+/// How much of the past is told when something went wrong.
+const TOLD: usize = 10;
+
+/// One life.
+#[derive(Debug)]
+pub struct Life {
+    net: Net,
+    seed: u64,
+    step: usize,
+    random: Random,
+    world: World,
+    /// What the configuration is meant to be; the one in force is `applied`.
+    plan: Plan,
+    applied: Plan,
+    reference: Reference,
+    born: Instant,
+    /// When filterd died, if it is dead: its filter stays as it was then.
+    frozen: Option<Time>,
+    /// It took its filter with it.
+    is_detached: bool,
+    left_out: LeftOut,
+    /// The most targets in one batch.
+    largest: usize,
+    frames: usize,
+    diary: VecDeque<String>,
+}
+
+/// What there was in a life.
+#[derive(Clone, Copy, Debug)]
+pub struct Lived {
+    /// The seed that repeats it.
+    pub seed: u64,
+    /// Steps.
+    pub steps: usize,
+    /// Packets judged.
+    pub frames: usize,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Lives the life of this seed: so many steps, or as many as can be begun in that time. No batch is larger than this.
+pub fn live(seed: u64, steps: usize, time: Duration, largest: usize) -> Lived {
+    let mut life = Life::new(seed, largest);
+    while life.step < steps && life.born.elapsed() < time {
+        life.one_step();
+    }
+    Lived { seed, steps: life.step, frames: life.frames, took: life.born.elapsed() }
+}
+
+impl Life {
+    fn new(seed: u64, largest: usize) -> Self {
+        let (mut random, plan, left_out) = (Random(seed), Plan::new(), LeftOut::told());
+        let mut world = World::new(&mut random);
+        if left_out.has("bulk6") {
+            world.most6 = 60;
+        }
+        let mut reference = Reference::new();
+        reference.configured = plan.read(None);
+        let net = Net::with_filterd(&plan.text());
+        let applied = plan.clone();
+        Self {
+            net,
+            seed,
+            step: 0,
+            random,
+            world,
+            plan,
+            applied,
+            reference,
+            born: Instant::now(),
+            frozen: None,
+            is_detached: false,
+            left_out,
+            largest,
+            frames: 0,
+            diary: VecDeque::new(),
+        }
+    }
+
+    /// One thing happens, and what it touched is judged.
+    fn one_step(&mut self) {
+        self.step += 1;
+        let touched = self.something();
+        self.judge(&touched);
+    }
+
+    /// Whatever the dice say; tells which targets may have changed.
+    fn something(&mut self) -> Vec<Prefix> {
+        match self.random.below(100) {
+            0..30 => self.add(),
+            30..48 => self.remove(),
+            48..51 => self.flush(),
+            51..70 => self.reload(),
+            70..74 => self.unless_left_out("failing", Self::failing_reload),
+            74..76 => self.unless_left_out("taken", Self::add_to_a_list_of_the_configuration),
+            76..79 => self.unless_left_out("taken", Self::configure_the_name_of_a_live_list),
+            79..82 => self.unless_left_out("refuse", Self::refused_memory),
+            82..86 => self.unless_left_out("kill", Self::kill_and_start),
+            86..88 => self.unless_left_out("midkill", Self::kill_while_adding),
+            88..90 => self.unless_left_out("stop", Self::stop_and_start),
+            90..92 => self.unless_left_out("takeover", Self::take_over),
+            92..97 => self.unless_left_out("parallel", Self::all_at_once),
+            _ => self.wait(),
+        }
+    }
+
+    fn unless_left_out(&mut self, kind: &str, step: impl Fn(&mut Self) -> Vec<Prefix>) -> Vec<Prefix> {
+        if self.left_out.has(kind) { self.add() } else { step(self) }
+    }
+
+    /// Time goes by, and bans end.
+    fn wait(&mut self) -> Vec<Prefix> {
+        let time = Duration::from_millis(500 + self.random.below(2000) as u64);
+        self.note(format!("{} ms go by", time.as_millis()));
+        thread::sleep(time);
+        Vec::new()
+    }
+
+    fn now(&self) -> Time {
+        self.born.elapsed().as_secs_f64()
+    }
+
+    /// Writes into the diary what is about to happen.
+    fn note(&mut self, words: String) {
+        let line = format!("{:>5} at {:7.1} s: {words}", self.step, self.now());
+        if std::env::var_os("FILTERD_LIFE_TELL").is_some() {
+            eprintln!("{line}");
+        }
+        self.diary.push_back(line);
+        if self.diary.len() > TOLD {
+            self.diary.pop_front();
+        }
+    }
+
+    /// How many at once this time: mostly few.
+    fn size(&mut self) -> usize {
+        let most = match self.random.below(100) {
+            0..60 => 12,
+            60..82 => 300,
+            82..95 => 5_000,
+            _ => 100_000,
+        };
+        1 + self.random.below(most.min(self.largest))
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let diary: Vec<_> = self.diary.iter().map(String::as_str).collect();
+            eprintln!(
+                "-- seed {}, step {}; repeat it as `soak life` with FILTERD_SEED={} FILTERD_STEPS={} FILTERD_LARGEST={}. The last of it:\n{}",
+                self.seed,
+                self.step,
+                self.seed,
+                self.step,
+                self.largest,
+                diary.join("\n")
+            );
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The plain reference: every list as a table of targets, each with the time at which it ends. No cleverness.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::prefix::{Prefix, number};
+
+/// An end may be told so much later than it is due: filterd may be busy with something else.
+const LATE: f64 = 5.0;
+
+/// Seconds since the life began.
+pub type Time = f64;
+
+/// The time from which something is asked to the time at which it is answered.
+#[derive(Clone, Copy, Debug)]
+pub struct During(pub Time, pub Time);
+
+/// How long a target is wanted: surely until one time, perhaps until another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lease {
+    surely: Time,
+    perhaps: Time,
+}
+
+impl Lease {
+    /// It ends when somebody says so.
+    pub const PERMANENT: Self = Self { surely: f64::INFINITY, perhaps: f64::INFINITY };
+    /// Nobody knows whether it is wanted at all.
+    pub const UNKNOWN: Self = Self { surely: f64::NEG_INFINITY, perhaps: f64::INFINITY };
+
+    /// What was asked for in this time and lives so long. Ends are full seconds, rounded up.
+    pub fn of(asked: During, ttl: Option<Duration>) -> Self {
+        ttl.map_or(Self::PERMANENT, |ttl| Self {
+            surely: asked.0 + ttl.as_secs_f64(),
+            perhaps: asked.1 + ttl.as_secs_f64() + 1.0,
+        })
+    }
+
+    fn extended_by(self, other: Self) -> Self {
+        Self { surely: self.surely.max(other.surely), perhaps: self.perhaps.max(other.perhaps) }
+    }
+
+    /// Is it held all that time? Nobody knows around its end.
+    pub fn holds(self, during: During) -> Option<bool> {
+        if during.1 < self.surely {
+            return Some(true);
+        }
+        (during.0 > self.perhaps + LATE).then_some(false)
+    }
+
+    /// What is known of a change from one to the other: did it change anything at all?
+    pub fn is_changed_by(self, newer: Self, during: During) -> Option<bool> {
+        match self.holds(during) {
+            Some(false) => Some(true),
+            None => None,
+            Some(true) if newer.surely > self.perhaps => Some(true),
+            Some(true) if self.surely >= newer.perhaps => Some(false),
+            Some(true) => None,
+        }
+    }
+}
+
+/// What one list wants.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted(BTreeMap<(bool, u8), HashMap<u128, Lease>>);
+
+impl Wanted {
+    /// All these, until somebody says otherwise.
+    pub fn all(targets: &[Prefix]) -> Self {
+        let mut wanted = Self::default();
+        targets.iter().for_each(|target| _ = wanted.add(*target, Lease::PERMANENT));
+        wanted
+    }
+
+    /// One more, or one for longer. Tells what was there before.
+    pub fn add(&mut self, target: Prefix, lease: Lease) -> Option<Lease> {
+        let those = self.0.entry((target.is_six, target.length)).or_default();
+        let before = those.get(&target.first).copied();
+        those.insert(target.first, before.map_or(lease, |before| before.extended_by(lease)));
+        before
+    }
+
+    /// One less.
+    pub fn remove(&mut self, target: Prefix) -> Option<Lease> {
+        self.0.get_mut(&(target.is_six, target.length))?.remove(&target.first)
+    }
+
+    /// How long this one is wanted.
+    pub fn lease(&self, target: Prefix) -> Option<Lease> {
+        self.0.get(&(target.is_six, target.length))?.get(&target.first).copied()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (Prefix, Lease)> + '_ {
+        self.0.iter().flat_map(|((is_six, length), those)| {
+            let target = |first: &u128| Prefix { is_six: *is_six, first: *first, length: *length };
+            those.iter().map(move |(first, lease)| (target(first), *lease))
+        })
+    }
+
+    /// How many there are: at least, and at most.
+    pub fn count(&self, during: During) -> (usize, usize) {
+        self.iter().fold((0, 0), |(least, most), (_, lease)| match lease.holds(during) {
+            Some(true) => (least + 1, most + 1),
+            Some(false) => (least, most),
+            None => (least, most + 1),
+        })
+    }
+
+    fn covering(&self, address: IpAddr) -> impl Iterator<Item = (Prefix, Lease)> + '_ {
+        let (six, address) = number(address);
+        self.0.iter().filter(move |((is_six, _), _)| *is_six == six).filter_map(
+            move |((_, length), those)| {
+                let around = Prefix::around(six, address, *length);
+                those.get(&around.first).map(|lease| (around, *lease))
+            },
+        )
+    }
+}
+
+/// All lists, and what becomes of what they want.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The lists of the configuration, its own `block` among them.
+    pub configured: BTreeMap<String, Wanted>,
+    /// What was added live.
+    pub live: BTreeMap<String, Wanted>,
+    /// Is anybody dropped, or only counted?
+    pub enforce: bool,
+}
+
+impl Reference {
+    /// Nothing is wanted.
+    pub fn new() -> Self {
+        Self { configured: BTreeMap::new(), live: BTreeMap::new(), enforce: true }
+    }
+
+    /// Are packets from there dropped all that time? None if nobody can know.
+    pub fn drops(&self, source: IpAddr, during: During) -> Option<bool> {
+        if !self.enforce {
+            return Some(false);
+        }
+        any(self.lists().flat_map(|(_, wanted)| wanted.covering(source)).map(|(_, lease)| lease), during)
+    }
+
+    /// Is this very target wanted by any list all that time?
+    pub fn wants(&self, target: Prefix, during: During) -> Option<bool> {
+        any(self.lists().filter_map(|(_, wanted)| wanted.lease(target)), during)
+    }
+
+    /// Is all of this target wanted, as itself or as part of a wider one?
+    pub fn covers(&self, target: Prefix, during: During) -> Option<bool> {
+        let first = super::prefix::ip(target.is_six, target.first);
+        let wide = self.lists().flat_map(|(_, wanted)| wanted.covering(first));
+        any(wide.filter(|(found, _)| found.covers(target)).map(|(_, lease)| lease), during)
+    }
+
+    /// Who wants packets from there dropped, in words.
+    pub fn reasons(&self, source: IpAddr) -> String {
+        let those = self.lists().flat_map(|(name, wanted)| {
+            wanted.covering(source).map(move |(target, lease)| {
+                format!("{target} of list {name} ({:.1} to {:.1} s)", lease.surely, lease.perhaps)
+            })
+        });
+        let those: Vec<_> = those.collect();
+        if those.is_empty() { "nobody".to_owned() } else { those.join(", ") }
+    }
+
+    /// Every list, with its name.
+    pub fn lists(&self) -> impl Iterator<Item = (&String, &Wanted)> + '_ {
+        self.configured.iter().chain(&self.live)
+    }
+
+    /// A live list, as it is or empty.
+    pub fn live_mut(&mut self, name: &str) -> &mut Wanted {
+        self.live.entry(name.to_owned()).or_default()
+    }
+
+    /// Live lists whose names the configuration has taken go on in `manual`, when filterd starts.
+    pub fn make_way(&mut self) {
+        let taken: Vec<_> =
+            self.live.keys().filter(|name| self.configured.contains_key(*name)).cloned().collect();
+        for name in taken {
+            let moved = self.live.remove(&name).unwrap_or_default();
+            moved.iter().for_each(|(target, lease)| _ = self.live_mut("manual").add(target, lease));
+        }
+    }
+}
+
+impl Default for Reference {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// True if one of them holds, false if none does, nothing if it depends on one of which nobody knows.
+fn any(leases: impl Iterator<Item = Lease>, during: During) -> Option<bool> {
+    let mut unknown = false;
+    for lease in leases {
+        match lease.holds(during) {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => unknown = true,
+        }
+    }
+    if unknown { None } else { Some(false) }
+}

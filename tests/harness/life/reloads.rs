@@ -1,0 +1,221 @@
+//! Reloads: of changed configurations and files, of such as must be refused, and while others add and remove.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+
+use super::Life;
+use super::alter::Alter;
+use super::asking::{Between, ask_add, ask_remove, ttl_words};
+use super::prefix::Prefix;
+use super::reference::{During, Reference, Wanted};
+use crate::Reply;
+
+/// What a reload enters and lets go of is counted, where there are no more targets than this.
+const COUNTED: usize = 20_000;
+
+const MISTAKES: [&str; 4] = [
+    "enforce: false\nblock: [203.0.113.300]\n",
+    "enforec: true\n",
+    "enforce: false\nlists: [{name: drop}]\n",
+    "block: [10.0.0.1/8]\nenforce: false\n",
+];
+
+impl Life {
+    /// The configuration and its files are changed, and filterd hears of it.
+    pub(super) fn reload(&mut self) -> Vec<Prefix> {
+        let words = self.alter();
+        self.note(format!("reload: {words}"));
+        self.net.configure(&self.plan.text());
+        self.reload_as_planned()
+    }
+
+    /// Changes what is meant; tells how.
+    pub(super) fn alter(&mut self) -> String {
+        let size = self.size();
+        let Self { plan, applied, world, random, net, left_out, .. } = self;
+        let home = net.home();
+        Alter { plan, applied, world, random, home, left_out }.several(size)
+    }
+
+    pub(super) fn reload_as_planned(&mut self) -> Vec<Prefix> {
+        let begun = self.now();
+        let reply = self.net.filterd(["reload", "--json"]);
+        let during = During(begun, self.now());
+        match (self.is_refused(during), reply.code()) {
+            (Some(true), _) | (None, Some(3)) => {
+                reply.exits(3).complains("flush --list");
+                self.think_again();
+                Vec::new()
+            }
+            (Some(false) | None, _) => self.believe_reloaded(&self.must_reload(reply), during),
+        }
+    }
+
+    fn must_reload(&self, reply: Reply) -> Reply {
+        if self.plan.is_incomplete() && reply.code() == Some(7) { reply } else { reply.succeeds() }
+    }
+
+    /// The reference reads it, too. Tells which targets that changed for any list.
+    pub(super) fn believe_reloaded(&mut self, reply: &Reply, during: During) -> Vec<Prefix> {
+        let after = self.plan.read(Some((&self.applied, &self.reference)));
+        let touched = difference(&self.reference.configured, &after);
+        let before = self.in_force(after);
+        self.applied = self.plan.clone();
+        if touched.len() < COUNTED {
+            let moved = |from: &Reference, to: &Reference| {
+                let mut moved = Between::default();
+                for target in &touched {
+                    let (was, is) = (from.wants(*target, during), to.wants(*target, during));
+                    moved.count(was.zip(is).map(|(was, is)| !was && is));
+                }
+                moved
+            };
+            let (entered, left) = (moved(&before, &self.reference), moved(&self.reference, &before));
+            self.counts(reply, [("entered", entered), ("left", left)]);
+        }
+        touched
+    }
+
+    /// From now on this is configured. Tells what was.
+    pub(super) fn in_force(&mut self, configured: BTreeMap<String, Wanted>) -> Reference {
+        let after = Reference { configured, live: self.reference.live.clone(), enforce: self.plan.enforce };
+        std::mem::replace(&mut self.reference, after)
+    }
+
+    /// Do live entries hold a name that is wanted for a list of the configuration?
+    fn is_refused(&self, during: During) -> Option<bool> {
+        let held = self.plan.lists.iter().filter_map(|(name, _)| self.reference.live.get(name));
+        let (least, most) = held.fold((0, 0), |(least, most), wanted| {
+            let (some, more) = wanted.count(during);
+            (least + some, most + more)
+        });
+        if least > 0 { Some(true) } else { (most == 0).then_some(false) }
+    }
+
+    /// What was refused is no longer meant; the files are as they are.
+    pub(super) fn think_again(&mut self) {
+        let files = std::mem::take(&mut self.plan.files);
+        self.plan = self.applied.clone();
+        self.plan.files = files;
+        self.net.configure(&self.plan.text());
+    }
+
+    /// A configuration with a mistake in it changes nothing, its good half included.
+    pub(super) fn failing_reload(&mut self) -> Vec<Prefix> {
+        let mistake = MISTAKES[self.random.below(MISTAKES.len())];
+        self.note(format!("reload of a configuration with a mistake: {mistake:?}"));
+        self.net.configure(mistake);
+        self.net.filterd(["reload"]).exits(3);
+        self.net.configure(&self.plan.text());
+        self.plan.block.clone()
+    }
+
+    /// A list of the configuration that is called as a live one that holds entries: refused, and nothing changes.
+    pub(super) fn configure_the_name_of_a_live_list(&mut self) -> Vec<Prefix> {
+        let free = |name: &&str| !self.plan.has(name) && !self.applied.has(name);
+        let Some(name) = ["drop", "spam", "tor"].into_iter().find(free) else { return self.reload() };
+        let batch = self.world.batch(&mut self.random, 20);
+        if batch.targets.is_empty() {
+            return self.reload();
+        }
+        self.add_batch(name, &batch, None);
+        self.plan.lists.push((name.to_owned(), "a.txt".to_owned()));
+        self.plan.enforce = true;
+        self.note(format!("reload: list {name} of a.txt is new, a name that live entries hold"));
+        self.net.configure(&self.plan.text());
+        self.reload_as_planned();
+        batch.targets
+    }
+
+    /// Several clients: one reloads, one adds to a list of its own, one removes from another. At every moment meanwhile
+    /// what is blocked in all states between is dropped, and what is blocked in none passes.
+    pub(super) fn all_at_once(&mut self) -> Vec<Prefix> {
+        let words = self.alter();
+        if self.is_refused(During(self.now(), self.now())) != Some(false) {
+            self.think_again();
+        }
+        let size = self.size();
+        let added = self.world.batch(&mut self.random, size);
+        let ttl = self.ttl("ssh");
+        let removed = self.world.known(&mut self.random, size.min(2000));
+        self.note(format!(
+            "at once: reload ({words}), add to ssh{}: {}, remove of web: {} targets seen before",
+            ttl_words(ttl),
+            added.words,
+            removed.len()
+        ));
+        self.net.configure(&self.plan.text());
+        let begun = self.now();
+        let soon = During(begun, begun + 60.0);
+        let after = self.plan.read(Some((&self.applied, &self.reference)));
+        let mut touched = difference(&self.reference.configured, &after);
+        touched.extend(added.targets.iter().chain(&removed));
+        let steady = self.steady_between(&after, &added.targets, &removed, &touched, soon);
+
+        let home = self.net.home();
+        let (replies, frames) = thread::scope(|scope| {
+            let clients = [
+                scope.spawn(|| home.filterd(["reload", "--json"])),
+                scope.spawn(|| ask_add(home, "ssh", &added, ttl)),
+                scope.spawn(|| ask_remove(home, &removed, Some("web"))),
+            ];
+            let mut frames = 0;
+            while !clients.iter().all(|client| client.is_finished()) {
+                frames += self.hold(&steady);
+            }
+            (clients.map(|client| client.join().expect("clients do not panic")), frames)
+        });
+        self.frames += frames;
+        let during = During(begun, self.now());
+        let [reload, add, remove] = replies;
+        self.must_reload(reload);
+        add.succeeds();
+        assert!(matches!(remove.code(), Some(0..=2)), "{remove}");
+        self.in_force(after);
+        self.applied = self.plan.clone();
+        self.believe_added("ssh", &added.targets, ttl, during);
+        self.believe_removed(&removed, Some("web"), during);
+        touched.sort();
+        touched
+    }
+
+    /// Sources that no state between can change: with everything removed and nothing added they are dropped, or with
+    /// everything added and nothing removed they pass, in the old configuration and in the new one.
+    fn steady_between(
+        &mut self,
+        after: &BTreeMap<String, Wanted>,
+        added: &[Prefix],
+        removed: &[Prefix],
+        touched: &[Prefix],
+        soon: During,
+    ) -> Vec<(std::net::IpAddr, bool)> {
+        let now = self.reference.clone();
+        let least = {
+            self.believe_removed(removed, Some("web"), soon);
+            std::mem::replace(&mut self.reference, now.clone())
+        };
+        let most = {
+            self.believe_added("ssh", added, None, soon);
+            std::mem::replace(&mut self.reference, now)
+        };
+        let later = |state: &Reference| Reference {
+            configured: after.clone(),
+            live: state.live.clone(),
+            enforce: self.plan.enforce,
+        };
+        let states = [later(&least), least, later(&most), most];
+        self.steady(touched, &states, soon)
+    }
+}
+
+/// The targets that one side wants and the other does not, list by list.
+fn difference(before: &BTreeMap<String, Wanted>, after: &BTreeMap<String, Wanted>) -> Vec<Prefix> {
+    let only_in = |one: &BTreeMap<String, Wanted>, other: &BTreeMap<String, Wanted>| -> BTreeSet<Prefix> {
+        let lists =
+            one.iter().flat_map(|(name, wanted)| wanted.iter().map(move |(target, _)| (name, target)));
+        let missing = lists
+            .filter(|(name, target)| other.get(*name).and_then(|wanted| wanted.lease(*target)).is_none());
+        missing.map(|(_, target)| target).collect()
+    };
+    only_in(before, after).union(&only_in(after, before)).copied().collect()
+}

@@ -1,0 +1,66 @@
+//! A process of which the kernel refuses a call: strace says it in the kernel's place.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// It refuses until it is ended or dropped.
+#[derive(Debug)]
+pub struct Refusal(Child);
+
+impl Refusal {
+    /// Of this process, in strace's words: `bpf:error=ENOMEM`.
+    pub fn of(process: u32, injection: &str) -> Self {
+        let call = injection.split(':').next().expect("it begins with a call");
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-qqq", "-o", "/dev/null", "-e", &format!("trace={call}")]);
+        strace.args(["-e", &format!("inject={injection}"), "-p", &process.to_string()]);
+        let strace = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        wait_until("strace takes hold", || tracer_of(process) != "0");
+        Self(strace.expect("strace can be run"))
+    }
+
+    /// It is not refused but takes this long to come back, so that what is done meanwhile can be seen.
+    pub fn delay(process: u32, call: &str, time: Duration) -> Self {
+        Self::of(process, &format!("{call}:delay_exit={}", time.as_micros()))
+    }
+
+    /// The kernel is well again.
+    pub fn end(mut self) {
+        let id = i32::try_from(self.0.id()).expect("process ids are small");
+        kill(Pid::from_raw(id), Signal::SIGINT).expect("it is our child");
+        self.0.wait().expect("it is our child");
+    }
+}
+
+impl Drop for Refusal {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The privileged process of this daemon: its only child.
+pub fn keeper_of(daemon: u32) -> u32 {
+    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
+    children.trim().parse().expect("it has one child")
+}
+
+fn tracer_of(process: u32) -> String {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.expect("it is told").trim().to_owned()
+}
+
+#[track_caller]
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{what}: not within 30 s");
+        sleep(Duration::from_millis(2));
+    }
+}

@@ -1,0 +1,33 @@
+//! Addresses in a row find their places as well as any others, whatever key a table gets.
+
+use std::fmt::Write;
+
+use harness::{BYSTANDER6, Net};
+use nix::sys::signal::Signal;
+
+/// Just as many as a table of this size may hold, and starts enough to meet the keys that refused some of them.
+const CROWD: u32 = 125_000;
+const STARTS: usize = 20;
+
+#[test]
+fn ipv6_addresses_in_a_row_take_no_more_room_than_others() {
+    let mut net = Net::new();
+    let mut text = String::new();
+    for number in 0..CROWD {
+        writeln!(text, "2001:db8:bad::{:x}:{:x}", number >> 16, number & 0xffff).expect("it can be written");
+    }
+    net.file("row.txt", &text);
+    let config = "lists: [{name: row, path: $HOME/row.txt}]";
+    net.start(config);
+    for start in 0..STARTS {
+        let status = net.filterd(["status", "--json"]).succeeds().json();
+        let table = &status["tables"][2];
+        assert_eq!(table["entries"], CROWD, "{table}");
+        let bytes = table["bytes"].as_u64().expect("a number");
+        assert!(bytes < 12 * u64::from(CROWD), "start {start}: {table}");
+        net.expect_each(["2001:db8:bad::", "2001:db8:bad::1:e847"]).dropped();
+        net.expect_each(["2001:db8:bad::1:e848", "2001:db8:bad::2:0", BYSTANDER6]).passes();
+        net.end(Signal::SIGKILL);
+        net.start(config);
+    }
+}

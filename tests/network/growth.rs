@@ -1,0 +1,81 @@
+//! A table grows while the first of another kind comes: the growth goes on, and everything can still leave.
+
+use std::fmt::Write;
+use std::thread;
+use std::time::Duration;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net};
+
+const SOON: Duration = Duration::from_secs(30);
+
+/// So many addresses that a few more make the table grow, and that filling the larger one takes a while.
+const CROWD: u32 = 1_001_300;
+
+#[test]
+fn the_first_ipv6_prefix_while_a_table_grows() {
+    while_growing(&[&["add", "2001:db8:bad::/48"]]);
+}
+
+#[test]
+fn the_first_ipv4_prefix_while_a_table_grows() {
+    while_growing(&[&["add", "198.18.0.0/16"]]);
+}
+
+#[test]
+fn several_kinds_one_after_the_other_while_a_table_grows() {
+    while_growing(&[
+        &["add", "2001:db8:bad:1::/64"],
+        &["add", "198.18.0.0/16"],
+        &["add", "2001:db8:bad::/48"],
+        &["add", "2001:db8:bad::/56"],
+    ]);
+}
+
+/// The verbs are asked while the larger table is filled; afterwards all that came can be removed, or ends by itself.
+fn while_growing(verbs: &[&[&str]]) {
+    let mut net = Net::new();
+    net.file("crowd.txt", &crowd());
+    net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt}]");
+    net.filterd(["add", ATTACKER, "--ttl", "10s"]).succeeds();
+    let more: String = (0..2000).map(|host: u32| format!("172.16.{}.{}\n", host >> 8, host & 255)).collect();
+    let home = net.home();
+    thread::scope(|scope| {
+        let growing = scope.spawn(|| home.filterd_reading(["add", "-", "--list", "more"], &more).succeeds());
+        thread::sleep(Duration::from_millis(5));
+        for verb in verbs {
+            home.filterd(*verb).succeeds();
+        }
+        growing.join().expect("it is answered");
+    });
+    for verb in verbs {
+        net.filterd(["test", inside(verb[1])]).exits(0);
+        net.expect(inside(verb[1])).dropped();
+    }
+    net.expect_each(["10.0.0.9", "10.7.0.0", "172.16.7.207"]).dropped();
+    for verb in verbs.iter().rev() {
+        net.filterd(["remove", verb[1]]).succeeds();
+    }
+    net.filterd(["remove", "172.16.0.9"]).succeeds();
+    net.expect_each(verbs.iter().map(|verb| inside(verb[1]))).passes();
+    net.expect_each(["172.16.0.9", BYSTANDER, BYSTANDER6, "198.18.1.1", ATTACKER6]).passes();
+    net.expect(ATTACKER).then_within(SOON).passes();
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.expect(BYSTANDER).dropped();
+}
+
+fn inside(prefix: &str) -> &str {
+    match prefix {
+        "198.18.0.0/16" => "198.18.1.1",
+        "2001:db8:bad:1::/64" => "2001:db8:bad:1::9",
+        _ => "2001:db8:bad::9",
+    }
+}
+
+fn crowd() -> String {
+    let mut text = String::with_capacity(16 << 20);
+    for host in 0..CROWD {
+        writeln!(text, "10.{}.{}.{}", host >> 16, host >> 8 & 255, host & 255)
+            .expect("a string can be written");
+    }
+    text
+}

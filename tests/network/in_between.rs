@@ -1,0 +1,73 @@
+//! What is true of two configurations is true of every moment between them.
+
+use std::thread;
+use std::time::Duration;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net, Random, Refusal};
+
+/// As long as a grace period is made to take here.
+const GRACE: Duration = Duration::from_millis(500);
+
+#[test]
+fn what_leaves_stays_until_no_packet_can_have_missed_what_came() {
+    for (before, after) in [
+        ("block: [203.0.113.7]", "block: [198.51.100.0/24]"),
+        ("block: [203.0.113.0/24]", "block: [198.51.100.7]"),
+        ("block: [\"2001:db8:bad::/48\"]", "block: [\"2001:db8:900d::/56\"]"),
+        ("block: [\"2001:db8:bad::7\"]", "block: [\"2001:db8:900d::/64\"]"),
+    ] {
+        let net = Net::with_filterd(before);
+        let is_six = before.contains(':') && before.contains("2001");
+        let [leaves, comes] = if is_six { [ATTACKER6, BYSTANDER6] } else { [ATTACKER, BYSTANDER] };
+        net.expect(leaves).dropped();
+        let slow = Refusal::delay(net.daemon().id(), "membarrier", GRACE);
+        net.configure(after);
+        let home = net.home();
+        let overlapped = thread::scope(|scope| {
+            let reloading = scope.spawn(|| home.filterd(["reload"]).succeeds());
+            let mut overlapped = 0;
+            while !reloading.is_finished() {
+                let arrived = net.arrivals(0, &[comes.into(), leaves.into()]);
+                assert_ne!(arrived, [true, true], "{before}: both passed");
+                overlapped += usize::from(arrived == [false, false]);
+            }
+            overlapped
+        });
+        slow.end();
+        assert!(overlapped > 0, "{before} and {after}: no packet met both");
+        net.expect(comes).dropped();
+        net.expect(leaves).passes();
+    }
+}
+
+#[test]
+fn whom_both_configurations_let_pass_is_dropped_at_no_moment() {
+    let mut net = Net::new();
+    let mut random = Random(41);
+    let mut crowd = |also: &str| {
+        let addresses = random.addresses(30_000);
+        let begin = format!("{also}\n");
+        addresses.iter().fold(begin, |text, address| text + &address.to_string() + "\n")
+    };
+    net.file("counted.txt", &crowd("198.51.100.0/24\n2001:db8:900d::/48\n"));
+    net.file("dropped.txt", &crowd("203.0.113.0/24\n2001:db8:bad::/48\n"));
+    // One lists the bystanders and drops nobody; the other drops, and does not list them.
+    let configs = [
+        "enforce: false\nlists: [{name: drop, path: $HOME/counted.txt}]",
+        "enforce: true\nlists: [{name: drop, path: $HOME/dropped.txt}]",
+    ];
+    net.start(configs[0]);
+    let home = net.home();
+    thread::scope(|scope| {
+        let reloading = scope.spawn(|| {
+            for config in configs.iter().cycle().skip(1).take(21) {
+                home.write("filterd.yaml", config);
+                home.filterd(["reload"]).succeeds();
+            }
+        });
+        while !reloading.is_finished() {
+            net.expect_each((0..50).flat_map(|_| [BYSTANDER, BYSTANDER6])).passes();
+        }
+    });
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+}

@@ -1,0 +1,192 @@
+//! Lists that are renamed, moved, emptied, dropped and added again: what the operator means, in one reload.
+
+use std::fs;
+use std::thread;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net};
+
+const DROP: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
+const SPAMHAUS: &str = "lists: [{name: spamhaus, path: $HOME/drop.txt}]";
+
+#[test]
+fn a_renamed_list_stays_blocked() {
+    let net = with_drop();
+    becomes(&net, SPAMHAUS);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.filterd(["test", ATTACKER]).exits(0).says("spamhaus").is_silent_about("`drop`");
+    net.filterd(["list", "--list", "spamhaus"]).succeeds().says(ATTACKER);
+    assert_eq!(names(&net), ["config", "spamhaus"]);
+}
+
+#[test]
+fn a_renamed_list_is_dropped_all_the_time() {
+    let net = with_drop();
+    let home = net.home();
+    thread::scope(|scope| {
+        let renaming = scope.spawn(|| {
+            for config in [SPAMHAUS, DROP].iter().cycle().take(20) {
+                home.write("filterd.yaml", config);
+                home.filterd(["reload"]).succeeds();
+            }
+        });
+        while !renaming.is_finished() {
+            net.expect_each((0..20).flat_map(|_| [ATTACKER, ATTACKER6])).dropped();
+            net.expect_each([BYSTANDER, BYSTANDER6]).passes();
+        }
+    });
+}
+
+#[test]
+fn a_list_renamed_and_edited_in_one_reload_is_as_its_file_says() {
+    let net = with_drop();
+    net.file("drop.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
+    becomes(&net, SPAMHAUS);
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.expect(ATTACKER6).passes();
+}
+
+#[test]
+fn lists_that_swap_their_names_stay_blocked() {
+    let mut net = Net::new();
+    net.file("one.txt", &format!("{ATTACKER}\n"));
+    net.file("two.txt", &format!("{BYSTANDER}\n"));
+    net.start("lists: [{name: one, path: $HOME/one.txt}, {name: two, path: $HOME/two.txt}]");
+    becomes(&net, "lists: [{name: two, path: $HOME/one.txt}, {name: one, path: $HOME/two.txt}]");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["test", ATTACKER]).exits(0).says("two");
+    net.filterd(["test", BYSTANDER]).exits(0).says("one");
+    net.file("one.txt", "");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).dropped();
+}
+
+#[test]
+fn a_list_that_moves_to_another_path_is_what_stands_there() {
+    let net = with_drop();
+    net.file("new.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
+    becomes(&net, "lists: [{name: drop, path: $HOME/new.txt}]");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.expect(ATTACKER6).passes();
+    becomes(&net, DROP);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn a_list_that_moves_to_a_file_of_another_list_is_what_stands_there() {
+    let mut net = Net::new();
+    net.file("one.txt", &format!("{ATTACKER}\n"));
+    net.file("two.txt", &format!("{BYSTANDER}\n"));
+    net.start("lists: [{name: one, path: $HOME/one.txt}, {name: two, path: $HOME/two.txt}]");
+    becomes(&net, "lists: [{name: two, path: $HOME/one.txt}, {name: one, path: $HOME/one.txt}]");
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    becomes(&net, "lists: [{name: two, path: $HOME/one.txt}]");
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn a_second_list_of_the_same_file_holds_it_too() {
+    let net = with_drop();
+    becomes(&net, "lists: [{name: drop, path: $HOME/drop.txt}, {name: again, path: $HOME/drop.txt}]");
+    assert_eq!(targets_of(&net, "again"), 2);
+    becomes(&net, "lists: [{name: again, path: $HOME/drop.txt}]");
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+}
+
+#[test]
+fn a_list_renamed_while_its_file_is_missing_keeps_what_it_had() {
+    let net = with_drop();
+    fs::remove_file(net.home().path("drop.txt")).expect("it was there");
+    net.configure(SPAMHAUS);
+    let told = net.filterd(["reload", "--json"]);
+    assert!(told.output.contains("drop.txt"), "it is told: {told}");
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.expect(ATTACKER6).passes();
+}
+
+#[test]
+fn an_emptied_list_lets_go_and_a_filled_one_blocks_again() {
+    let net = with_drop();
+    net.file("drop.txt", "# nobody\n");
+    net.filterd(["reload"]);
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    net.file("drop.txt", &format!("{ATTACKER6}\n"));
+    becomes(&net, SPAMHAUS);
+    net.expect(ATTACKER6).dropped();
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn a_list_taken_out_and_put_back_blocks_again() {
+    let net = with_drop();
+    becomes(&net, "lists: []");
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    assert_eq!(names(&net), ["config"]);
+    becomes(&net, DROP);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    becomes(&net, "lists: []");
+    becomes(&net, SPAMHAUS);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+}
+
+#[test]
+fn the_name_of_a_dropped_list_may_be_taken_live_and_then_is() {
+    let net = with_drop();
+    becomes(&net, "lists: []");
+    net.filterd(["add", BYSTANDER, "--list", "drop"]).succeeds();
+    net.configure(DROP);
+    net.filterd(["reload"]).exits(3).complains("filterd flush --list drop");
+    net.expect(BYSTANDER).dropped();
+    net.expect(ATTACKER).passes();
+    net.filterd(["flush", "--list", "drop"]).succeeds();
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.filterd(["add", BYSTANDER, "--list", "drop"]).exits(5);
+}
+
+#[test]
+fn a_list_renamed_to_a_name_that_live_entries_hold_is_refused_and_stays() {
+    let net = with_drop();
+    net.filterd(["add", BYSTANDER, "--list", "spamhaus"]).succeeds();
+    net.configure(&format!("enforce: false\n{SPAMHAUS}"));
+    net.filterd(["reload"]).exits(3).complains("filterd flush --list spamhaus");
+    net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
+    net.filterd(["test", ATTACKER]).exits(0).says("drop");
+}
+
+fn with_drop() -> Net {
+    let mut net = Net::new();
+    net.file("drop.txt", &format!("{ATTACKER}\n{ATTACKER6}\n"));
+    net.start(DROP);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net
+}
+
+#[track_caller]
+fn becomes(net: &Net, config: &str) {
+    net.configure(config);
+    net.filterd(["reload"]).succeeds();
+}
+
+fn names(net: &Net) -> Vec<String> {
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    let lists = status["lists"].as_array().expect("status has lists");
+    let mut names: Vec<_> =
+        lists.iter().map(|list| list["name"].as_str().expect("a name").to_owned()).collect();
+    names.retain(|name| name != "manual");
+    names.sort();
+    names
+}
+
+fn targets_of(net: &Net, name: &str) -> u64 {
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    let lists = status["lists"].as_array().expect("status has lists");
+    let row = lists.iter().find(|list| list["name"] == name).expect("there is such a list");
+    row["targets"].as_u64().expect("a count")
+}

@@ -1,0 +1,37 @@
+//! One filterd after the other, again and again: none of them finds the place still taken, and none leaves nobody behind.
+
+use harness::{ATTACKER, BYSTANDER, Net};
+
+const TIMES: usize = 30;
+
+#[test]
+fn one_that_is_attached_to_nothing_can_be_taken_over_every_time() {
+    let mut net = Net::new();
+    net.start("interfaces: [eth9]\nblock: [203.0.113.7]");
+    for _ in 0..TIMES {
+        net.succeed("interfaces: [eth9]\nblock: [203.0.113.7]");
+    }
+    net.filterd(["status"]).succeeds().says("NOTHING IS DROPPED");
+    net.succeed("interfaces: [eth0]\nblock: [203.0.113.7]");
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn one_that_is_stopped_can_be_followed_at_once_every_time() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    for _ in 0..TIMES {
+        net.stop_and_start_at_once("block: [203.0.113.7]");
+        net.expect(ATTACKER).dropped();
+    }
+    net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn one_that_keeps_its_filter_can_be_followed_at_once_every_time() {
+    let keeping = "block: [203.0.113.7]\non_exit: keep";
+    let mut net = Net::with_filterd(keeping);
+    for _ in 0..TIMES {
+        net.stop_and_start_at_once(keeping);
+        net.expect(ATTACKER).dropped();
+    }
+}

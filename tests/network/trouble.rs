@@ -1,0 +1,160 @@
+//! What the kernel refuses happens not at all, and once it is well again nothing of the trouble is left.
+
+use std::time::Duration;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, keeper_of};
+
+const SOON: Duration = Duration::from_secs(30);
+
+/// No memory for maps and programs.
+const NO_MEMORY: &str = "bpf:error=ENOMEM";
+
+#[test]
+fn a_reload_that_fails_does_not_switch_the_filter_off() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.file("large.txt", &many());
+    net.configure("enforce: false\nblock: [203.0.113.7]\nlists: [{name: large, path: $HOME/large.txt}]");
+    let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
+    net.filterd(["reload"]).exits(8);
+    net.expect(ATTACKER).dropped();
+    refusal.end();
+    // What is published next carries the settings that are in force, and not those that were refused.
+    net.filterd(["add", "198.18.0.0/16", "2001:db8:bad::/48"]).succeeds();
+    net.expect_each([ATTACKER, "198.18.1.1", ATTACKER6]).dropped();
+    net.expect(BYSTANDER).passes();
+    says_what_it_does(&net, true);
+}
+
+#[test]
+fn a_reload_that_failed_works_when_the_kernel_is_well_again() {
+    let net = Net::with_filterd("enforce: false\nblock: [203.0.113.7]");
+    net.file("large.txt", &many());
+    net.configure("block: [203.0.113.7]\nlists: [{name: large, path: $HOME/large.txt}]");
+    let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
+    net.filterd(["reload"]).exits(8);
+    net.expect(ATTACKER).passes();
+    net.filterd(["test", ATTACKER]).exits(1);
+    refusal.end();
+    says_what_it_does(&net, false);
+    net.filterd(["reload"]).succeeds();
+    net.expect_each([ATTACKER, "10.0.0.9"]).dropped();
+    says_what_it_does(&net, true);
+}
+
+#[test]
+fn a_setting_that_is_refused_alone_stays_as_it_was() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.configure("enforce: false\nblock: [203.0.113.7]");
+    let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
+    net.filterd(["reload"]).exits(8);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["test", ATTACKER]).exits(0);
+    refusal.end();
+    says_what_it_does(&net, true);
+    net.filterd(["add", "198.18.0.0/16"]).succeeds();
+    net.expect_each([ATTACKER, "198.18.1.1"]).dropped();
+    says_what_it_does(&net, true);
+}
+
+#[test]
+fn what_is_removed_or_ends_while_a_setting_is_refused_passes() {
+    let net = Net::with_filterd("block: [192.0.2.77]");
+    net.filterd(["add", ATTACKER, "--ttl", "3s"]).succeeds();
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.configure("enforce: false\nblock: [192.0.2.77]");
+    let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
+    net.filterd(["reload"]).exits(8);
+    net.filterd(["remove", BYSTANDER]).succeeds();
+    net.expect(BYSTANDER).passes();
+    net.expect(ATTACKER).then_within(SOON).passes();
+    refusal.end();
+    net.filterd(["add", "198.18.0.0/16"]).succeeds();
+    net.expect_each(["192.0.2.77", "198.18.1.1"]).dropped();
+    net.expect_each([ATTACKER, BYSTANDER]).passes();
+}
+
+#[test]
+fn whichever_call_the_kernel_refuses_a_reload_is_done_as_a_whole_or_not_at_all() {
+    let before = "block: [203.0.113.7, 10.0.1.0/24]";
+    let after = "enforce: true\nblock: [198.51.100.7, \"2001:db8:bad::/48\", 10.0.0.0/20]";
+    let net = Net::with_filterd(before);
+    for call in 1..=8 {
+        net.configure(after);
+        let refusal = Refusal::of(keeper_of(net.daemon().id()), &format!("{NO_MEMORY}:when={call}"));
+        let reply = net.filterd(["reload"]);
+        if reply.is_success() {
+            net.expect_each([BYSTANDER, ATTACKER6, "10.0.1.9", "10.0.2.9"]).dropped();
+            net.expect(ATTACKER).passes();
+        } else {
+            reply.exits(8);
+            net.expect_each([ATTACKER, "10.0.1.9"]).dropped();
+            net.expect_each([BYSTANDER, ATTACKER6, "10.0.2.9"]).passes();
+        }
+        refusal.end();
+        net.filterd(["reload"]).succeeds();
+        net.expect_each([BYSTANDER, ATTACKER6, "10.0.1.9", "10.0.2.9"]).dropped();
+        net.expect(ATTACKER).passes();
+        net.configure(before);
+        net.filterd(["reload"]).succeeds();
+        net.expect_each([ATTACKER, "10.0.1.9"]).dropped();
+        net.expect_each([BYSTANDER, ATTACKER6, "10.0.2.9"]).passes();
+    }
+}
+
+#[test]
+fn after_a_refused_addition_what_is_removed_or_ends_passes() {
+    for first in ["198.18.0.0/16", "2001:db8:bad::/48", "2001:db8:bad:1::/64"] {
+        let net = Net::with_filterd("");
+        net.filterd(["add", ATTACKER, "--ttl", "3s"]).succeeds();
+        net.filterd(["add", BYSTANDER]).succeeds();
+        let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
+        net.filterd(["add", first]).exits(8);
+        net.filterd(["remove", BYSTANDER]).succeeds();
+        net.expect(BYSTANDER).passes();
+        net.expect(ATTACKER).then_within(SOON).passes();
+        refusal.end();
+        net.expect_each([ATTACKER, BYSTANDER, "198.18.1.1", ATTACKER6]).passes();
+        assert!(net.filterd(["list"]).succeeds().says_nothing().is_success());
+        net.filterd(["add", first, ATTACKER, ATTACKER6]).succeeds();
+        net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    }
+}
+
+#[test]
+fn a_refused_list_leaves_every_old_one_as_it_was() {
+    let mut net = Net::new();
+    net.file("drop.txt", "203.0.113.7\n2001:db8:bad::7\n");
+    net.start("block: [198.51.100.7]\nlists: [{name: drop, path: $HOME/drop.txt}]");
+    net.file("drop.txt", &many());
+    net.configure("lists: [{name: drop, path: $HOME/drop.txt}]");
+    let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
+    net.filterd(["reload"]).exits(8);
+    net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
+    net.expect("10.0.0.9").passes();
+    net.filterd(["test", BYSTANDER]).exits(0).says("config");
+    refusal.end();
+    net.filterd(["reload"]).succeeds();
+    net.expect("10.0.0.9").dropped();
+    net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).passes();
+}
+
+/// More than the smallest tables hold.
+fn many() -> String {
+    (0..8000).map(|host: u32| format!("10.0.{}.{}\n", host >> 8, host & 255)).collect()
+}
+
+/// `test`, `stats` and `status` agree with the wire.
+#[track_caller]
+fn says_what_it_does(net: &Net, drops: bool) {
+    let exit = i32::from(!drops);
+    net.filterd(["test", ATTACKER]).exits(exit);
+    for verb in ["stats", "status"] {
+        assert_eq!(net.filterd([verb, "--json"]).succeeds().json()["enforce"], drops, "{verb}");
+    }
+    let attacker = net.expect(ATTACKER);
+    if drops {
+        attacker.dropped()
+    } else {
+        attacker.passes()
+    };
+}
