@@ -1,0 +1,147 @@
+//! The real filter and the real blocklist over a kernel in memory, which refuses any one request, or all of them for a
+//! while. After each step every packet meets what it ought to, every entry stands once, and once the kernel is well again
+//! nothing of the trouble is left.
+//!
+//! `FILTERD_STORIES` says how many stories are told, `FILTERD_SEED` which is the first.
+
+mod random;
+mod reference;
+mod step;
+mod universe;
+mod world;
+
+use std::env;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use filter_common::target::Target;
+use filterd::blocklist::Blocklist;
+
+use random::Random;
+use step::{Step, steps};
+use world::World;
+
+/// As many as take some seconds.
+const STORIES: u64 = 200;
+
+#[test]
+fn whatever_the_kernel_refuses_packets_meet_what_is_blocked() {
+    let (first, count) = (number("FILTERD_SEED", 0), number("FILTERD_STORIES", STORIES));
+    let next = AtomicU64::new(first);
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let told = thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..workers).map(|_| scope.spawn(|| tell_until(first + count, &next))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("its panic says which story")).fold(
+            Told::default(),
+            |one, other| Told {
+                stories: one.stories + other.stories,
+                requests: one.requests + other.requests,
+                refused: one.refused + other.refused,
+                grown: one.grown + other.grown,
+            },
+        )
+    });
+    println!("{told:?}");
+    let little = told.refused < told.stories / 2 || told.grown < told.stories / 4;
+    assert!(count < STORIES || !little, "little of what can happen did: {told:?}");
+}
+
+/// Tells stories until there are no more: each as it goes by itself, and again with each of its requests refused.
+fn tell_until(end: u64, next: &AtomicU64) -> Told {
+    let mut blocklist = Some(Blocklist::default());
+    let mut told = Told::default();
+    loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if seed >= end {
+            return told;
+        }
+        let mut random = Random(seed.wrapping_mul(7919) + 13);
+        let graceless = random.below(8) == 0;
+        let steps = steps(&mut random);
+        let mut story = Story { seed, steps, graceless, refuses: 0..0 };
+        let requests = story.tell(&mut blocklist, &mut told);
+        for request in 1..requests {
+            let long = if random.below(4) == 0 { 1 + random.below(12) } else { 1 };
+            story.refuses = request..request + long;
+            story.tell(&mut blocklist, &mut told);
+        }
+    }
+}
+
+/// What was told.
+#[derive(Debug, Default)]
+struct Told {
+    stories: u64,
+    requests: u64,
+    /// Steps that were refused.
+    refused: u64,
+    /// Steps beside a table in the making.
+    grown: u64,
+}
+
+struct Story {
+    seed: u64,
+    steps: Vec<Step>,
+    graceless: bool,
+    refuses: Range<u64>,
+}
+
+impl Story {
+    /// Tells it to its end. Says how many requests that took.
+    fn tell(&self, blocklist: &mut Option<Blocklist>, told: &mut Told) -> u64 {
+        let empty = blocklist.take().expect("the story before gave it back");
+        let mut world = World::new(self.graceless, empty);
+        world.kernel.refuse(self.refuses.clone());
+        for (number, step) in self.steps.iter().enumerate() {
+            let taken = world.take(step);
+            told.refused += u64::from(taken.is_err());
+            told.grown += u64::from(world.filter.is_growing());
+            // Until something is refused it is the story that was told already.
+            if world.kernel.requests() > self.refuses.start {
+                self.no(world.trouble(), number, &taken);
+            }
+        }
+        world.kernel.refuse(0..0);
+        world.come_to_rest();
+        let (requests, last) = (world.kernel.requests(), self.steps.len() - 1);
+        self.no(world.trouble().or_else(|| world.leak()), last, &"then it was well again");
+        let ends: [fn(&World) -> Step; 3] =
+            [|_| Step::Add(extra()), |world| Step::Remove(world.everything()), |_| Step::Tidy];
+        for end in ends {
+            let end = end(&world);
+            let taken = world.take(&end);
+            world.come_to_rest();
+            let refused = taken.as_ref().err().map(ToString::to_string);
+            self.no(refused.or_else(|| world.trouble()).or_else(|| world.leak()), last, &end);
+        }
+        told.stories += 1;
+        told.requests += requests;
+        *blocklist = Some(world.end());
+        requests
+    }
+
+    /// Nothing may be wrong.
+    fn no(&self, trouble: Option<String>, number: usize, then: &impl std::fmt::Debug) {
+        let Some(trouble) = trouble else { return };
+        let steps = self.steps[number.saturating_sub(5)..=number].iter().map(|step| {
+            let mut step = format!("{step:?}");
+            step.truncate(100);
+            format!("\n    {step}")
+        });
+        let (steps, Self { seed, refuses, .. }) = (steps.collect::<String>(), self);
+        panic!("{trouble}: story {seed}, refusing {refuses:?}, after step {number}:{steps}\n    {then:?}");
+    }
+}
+
+/// Something of each kind.
+fn extra() -> Vec<Target> {
+    ["10.0.3.254", "10.0.1.0/29", "10.0.2.0/24", "2001:db8::/64", "2001:db8::63", "2001:db8:2::/47"]
+        .map(|word| word.parse().expect("it is a target"))
+        .to_vec()
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    env::var(name).map_or(otherwise, |word| word.parse().expect("it is a number"))
+}

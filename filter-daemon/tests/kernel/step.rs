@@ -1,0 +1,83 @@
+//! What happens in a story: drawn beforehand, so that the same can be told again with another refusal.
+
+use filter_common::target::Target;
+
+use crate::random::Random;
+use crate::universe;
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Add(Vec<Target>),
+    /// The same by somebody who does not wait for a larger table.
+    AddAtOnce(Vec<Target>),
+    Remove(Vec<Target>),
+    /// Everything is replaced, and packets are judged so from then on.
+    Reload(Vec<Target>, How),
+    Enforce(bool),
+    Settle,
+    /// A larger table is begun.
+    Grow {
+        six: bool,
+    },
+    GraceIsOver,
+    /// Room for many is asked for, of whom none comes.
+    Inflate,
+    Shrink,
+    Tidy,
+}
+
+/// How a reload becomes visible.
+#[derive(Clone, Copy, Debug)]
+pub enum How {
+    /// What is new, a grace period, what is gone.
+    InTwo,
+    /// All at once, with these settings.
+    InOne(bool),
+    /// All in tables of its own, with these settings.
+    Anew(bool),
+}
+
+/// The steps of a story.
+pub fn steps(random: &mut Random) -> Vec<Step> {
+    let count = 6 + random.below(9);
+    let volume = 1 + random.below(4);
+    (0..count).map(|_| step(random, volume)).collect()
+}
+
+fn step(random: &mut Random, volume: u64) -> Step {
+    match random.below(24) {
+        0..=7 => Step::Add(targets(random, volume)),
+        8 | 9 => Step::AddAtOnce(targets(random, volume)),
+        10..=13 => Step::Remove(targets(random, volume)),
+        14 | 15 => {
+            let count = random.below(150 * volume);
+            let how = match random.below(4) {
+                0 | 1 => How::InTwo,
+                2 => How::InOne(random.below(3) > 0),
+                _ => How::Anew(random.below(3) > 0),
+            };
+            Step::Reload(some(random, count), how)
+        }
+        16 => Step::Enforce(random.below(2) == 0),
+        17 => Step::Settle,
+        18 => Step::Grow { six: random.below(2) == 0 },
+        19 | 20 => Step::GraceIsOver,
+        21 if random.below(4) == 0 => Step::Inflate,
+        21 | 22 => Step::Shrink,
+        _ => Step::Tidy,
+    }
+}
+
+fn targets(random: &mut Random, volume: u64) -> Vec<Target> {
+    let count = match random.below(5) {
+        0 | 1 => 120 * volume,
+        2 => 20,
+        _ => 1 + random.below(3),
+    };
+    some(random, count)
+}
+
+fn some(random: &mut Random, count: u64) -> Vec<Target> {
+    (0..count).map(|_| universe::target(random)).collect()
+}
