@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::blocklist::Targets;
 use crate::config::{self, Config, ConfigError};
 use crate::source::{ListFile, list};
+use crate::text::Explain;
 
 /// What identifies the contents of a file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +90,6 @@ fn find(path: &Path, known: &HashMap<PathBuf, Stamp>) -> Found {
     }
     match list::read(path) {
         Ok(file) => Found::Read(file, stamp),
-        Err(error) => Found::Unusable(error.to_string()),
+        Err(error) => Found::Unusable(error.explain().to_string()),
     }
 }

@@ -13,7 +13,7 @@ use super::owner::Owner;
 use crate::blocklist::{Claim, Effects, Kind, List, ListId, Record, Targets, Timestamp, Wish};
 use crate::config::ListName;
 use crate::control::wire::list::{self, Family};
-use crate::control::wire::remove::{self, Held};
+use crate::control::wire::remove::{self, Held, HeldBy};
 use crate::control::wire::{self, Asked, Call, Changed, Entry, Failure, add, flush, ping, test};
 use crate::kernel::KernelError;
 use crate::text::Explanation;
@@ -152,22 +152,22 @@ impl Owner {
         Ok(list::Reply { entries: self.blocklist.page(after, most, keep).into_iter().map(entry).collect() })
     }
 
-    /// Who still wants `target`, or the prefix around it if it is one address.
+    /// The entries that still block all of `target`.
     fn held(&self, target: Target) -> Option<Held> {
-        let mut lists: Vec<String> = match single(target) {
-            Some(address) => {
-                self.blocklist.covering(address).iter().map(|wish| wish.list.to_string()).collect()
-            }
-            None => self
-                .blocklist
-                .holders(target)
-                .into_iter()
-                .map(|list| self.blocklist.lists().get(list).name.to_string())
-                .collect(),
-        };
+        let (first, length) = beginning(target);
+        let around =
+            self.blocklist.covering(first).into_iter().filter(|wish| beginning(wish.target).1 <= length);
+        let by: Vec<_> = around.map(|wish| self.held_by(&wish)).collect();
+        let mut lists: Vec<_> = by.iter().map(|by| by.list.clone()).collect();
         lists.sort();
         lists.dedup();
-        (!lists.is_empty()).then(|| Held { target: target.to_string(), lists, by: Vec::new() })
+        (!by.is_empty()).then(|| Held { target: target.to_string(), lists, by })
+    }
+
+    fn held_by(&self, wish: &Wish) -> HeldBy {
+        let list = self.blocklist.lists().find(&wish.list).map(|list| self.blocklist.lists().get(list));
+        let origin = list.map(|list| list.kind.name().to_owned()).unwrap_or_default();
+        HeldBy { target: wish.target.to_string(), list: wish.list.to_string(), origin }
     }
 
     fn let_go_of(&mut self, targets: &Targets, list: ListId) {
@@ -229,11 +229,11 @@ fn is_of(target: Target, family: Option<Family>) -> bool {
     }
 }
 
-fn single(target: Target) -> Option<IpAddr> {
+/// Its first address, and how long a prefix it is.
+fn beginning(target: Target) -> (IpAddr, u8) {
     match target {
-        Target::V4(prefix) if prefix.is_host() => Some(IpAddr::V4(prefix.address().into())),
-        Target::V6(prefix) if prefix.is_host() => Some(IpAddr::V6(prefix.address().into())),
-        Target::V4(_) | Target::V6(_) => None,
+        Target::V4(prefix) => (IpAddr::V4(prefix.address().into()), prefix.length()),
+        Target::V6(prefix) => (IpAddr::V6(prefix.address().into()), prefix.length()),
     }
 }
 

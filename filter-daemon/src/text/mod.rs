@@ -1,6 +1,7 @@
 //! Text, as it comes from people and files and goes back to them. Imports nothing of this crate.
 
 pub mod explanation;
+pub mod lines;
 pub mod printable;
 
 pub use explanation::{Explain, Explanation};

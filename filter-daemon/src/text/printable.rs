@@ -21,6 +21,11 @@ pub fn is_unseen(character: char) -> bool {
         )
 }
 
+/// The character, or a dot in its place: for lines that something stands below.
+pub fn narrow(character: char) -> char {
+    if is_unseen(character) { '·' } else { character }
+}
+
 /// The word between backquotes.
 pub fn word(text: &str) -> String {
     format!("`{}`", excerpt(text))
