@@ -6,7 +6,8 @@ use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::target::{Span, Target};
 use filter_common::verdict::{Reason, Verdict};
-use filterd::blocklist::{Blocklist, Claim, Effects, Kind, Targets, Timestamp};
+use filterd::blocklist::{Blocklist, Claim, Effects, Kind, Targets};
+use filterd::clock;
 use filterd::kernel::{Filter, Needs};
 use harness::{Frame, Home};
 
@@ -51,7 +52,7 @@ impl Judges {
         let list = blocklist.lists_mut().get_or_make("blocked", Kind::Live).expect("it is the first list");
         filter.reserve(&needs(&targets), &blocklist).expect("there is room");
         let mut effects = Effects::default();
-        let claim = Claim { list, since: Timestamp::now(), until: None, note: None };
+        let claim = Claim { list, since: clock::now(), until: None, note: None };
         blocklist.extend(&targets, &claim, &mut effects);
         filter.apply(&effects, &blocklist).expect("there is room");
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);

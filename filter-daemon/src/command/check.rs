@@ -55,7 +55,7 @@ struct CheckedList {
 }
 
 impl Check {
-    pub fn execute(&self, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, _: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
         let checked = Checked::new(&self.file, &config);
         console.answer(&checked, render)?;

@@ -7,7 +7,8 @@ use tracing::info;
 use super::error::DaemonError;
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
-use crate::blocklist::{Claim, Effects, Kind, ListId, Targets, Timestamp};
+use crate::blocklist::{Claim, Effects, Kind, ListId, Targets};
+use crate::clock;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::source::ListFile;
 
@@ -24,7 +25,7 @@ impl Owner {
         self.reserve(loaded.block.iter().chain(loaded.files().flat_map(|file| file.targets.iter())))?;
         let gone = self.lists_gone(&loaded.lists);
         let read = self.lists_read(&loaded)?;
-        let now = Timestamp::now();
+        let now = clock::now();
         for (list, targets) in &read {
             let claim = Claim { list: *list, since: now, until: None, note: None };
             self.blocklist.add_all(targets, &claim, &mut effects);

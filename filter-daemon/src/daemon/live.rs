@@ -10,7 +10,8 @@ use tracing::{error, info, warn};
 use super::error::DaemonError;
 use super::owner::{Answer, Owner};
 use super::serve::DEFAULT_LIST;
-use crate::blocklist::{Blocklist, Kind, Record, Timestamp};
+use crate::blocklist::{Blocklist, Kind, Record};
+use crate::clock;
 use crate::config::Config;
 use crate::control::wire::{Changed, Failure};
 use crate::journal::{Found, Journal, NotWritten};
@@ -51,7 +52,7 @@ pub fn restore(
         }
     })?;
     outcome.map_err(|_| DaemonError::TooManyLists)?;
-    blocklist.expire(Timestamp::now());
+    blocklist.expire(clock::now());
     if let Some(refused) = refused {
         error!("{refused}");
         error!(

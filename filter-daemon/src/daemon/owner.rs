@@ -18,6 +18,7 @@ use super::reload::{self, Loaded, Stamp};
 use super::shrink::Roominess;
 use crate::blocklist::{Blocklist, Effects, Record, Timestamp};
 use crate::cli::Run;
+use crate::clock;
 use crate::config::{Config, ConfigError, OnExit};
 use crate::control::wire::{self, add, reload as reloading};
 use crate::control::{Asked, Call};
@@ -112,7 +113,7 @@ impl Owner {
         let restored = blocklist.everything();
         let mut owner = Self {
             run: run.clone(),
-            started: Timestamp::now(),
+            started: clock::now(),
             config: Config::default(),
             blocklist,
             filter: Filter::through(broker),
@@ -241,14 +242,14 @@ impl Owner {
     /// A clock that is set while we wait is noticed within a minute.
     fn until_deadline(&self) -> Duration {
         const LONGEST_SLEEP: Duration = Duration::from_secs(60);
-        let deadline = self.blocklist.next_deadline().map(Timestamp::from_now);
+        let deadline = self.blocklist.next_deadline().map(clock::until);
         let growing = self.filter.is_growing().then_some(GROWTH_POLL);
         let due = [deadline, self.until_journal(), self.until_retry(), growing];
         due.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min)
     }
 
     fn expire(&mut self) {
-        let effects = self.blocklist.expire(Timestamp::now());
+        let effects = self.blocklist.expire(clock::now());
         if !effects.is_empty() {
             info!("{} expired", effects.block.left.len());
         }

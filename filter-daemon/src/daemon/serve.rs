@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::owner::Owner;
 use crate::blocklist::{Claim, Effects, Kind, List, ListId, Record, Targets, Timestamp, Wish};
+use crate::clock;
 use crate::config::ListName;
 use crate::control::wire::list::{self, Family};
 use crate::control::wire::remove::{self, Held, HeldBy};
@@ -61,12 +62,8 @@ impl Owner {
         self.must_be_live(list)?;
         let targets: Targets = targets.iter().copied().collect();
         self.reserve(targets.iter()).map_err(kernel_failed)?;
-        let claim = Claim {
-            list,
-            since: Timestamp::now(),
-            until: ttl.map(Timestamp::in_time),
-            note: note.map(Arc::from),
-        };
+        let claim =
+            Claim { list, since: clock::now(), until: ttl.map(clock::after), note: note.map(Arc::from) };
         let mut effects = Effects::default();
         let changed = self.blocklist.extend(&targets, &claim, &mut effects);
         if let Err(error) = self.filter.apply(&effects, &self.blocklist) {

@@ -147,7 +147,7 @@ impl Store {
     }
 
     fn set_aside(&self) -> Result<PathBuf, JournalError> {
-        let now = crate::blocklist::Timestamp::now().secs();
+        let now = crate::clock::now().secs();
         let aside = self.path.with_file_name(format!("{FILE}.damaged-{now}"));
         let moved = fs::rename(&self.path, &aside);
         moved.map_err(|source| JournalError::Directory { path: self.path.clone(), source })?;

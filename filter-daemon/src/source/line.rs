@@ -1,4 +1,4 @@
-//! A line of a list, wherever it comes from: a target, or why it is none.
+//! A line of a list, wherever it comes from: a target, or what is wrong with it.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -2,6 +2,8 @@
 
 pub mod explanation;
 pub mod lines;
+pub mod log;
 pub mod printable;
+pub mod quantity;
 
 pub use explanation::{Explain, Explanation};
