@@ -66,7 +66,7 @@ pub fn read(path: &Path) -> Result<ListFile, ListError> {
 fn parse(path: &Path, input: impl Read) -> Result<ListFile, ListError> {
     let mut list = Reading { path: path.into(), list: ListFile::default(), beginning: Vec::new() };
     let mut lines = Lines::new(input);
-    while let Some(line) = lines.next().map_err(|error| FileError::new(path, error))? {
+    while let Some(line) = lines.read().map_err(|error| FileError::new(path, error))? {
         let targets = &mut list.list.targets;
         if let Some(address) = quad::parse(line.bytes) {
             targets.addresses.push(address);

@@ -64,7 +64,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// The next line, if there is one.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub fn read(&mut self) -> io::Result<Option<Line<'_>>> {
         if self.in_long_line {
             self.skip_line()?;
         }
@@ -157,7 +157,7 @@ mod tests {
     fn read(input: impl Read) -> Vec<(u64, Vec<u8>, bool)> {
         let mut lines = Lines::new(input);
         let mut read = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.read().unwrap() {
             read.push((line.number, line.bytes.to_vec(), line.whole));
         }
         read

@@ -35,7 +35,7 @@ impl<R: Read> Input<R> {
 
     /// The next line that says something.
     pub fn next(&mut self) -> io::Result<Option<Line>> {
-        while let Some(next) = self.lines.next()? {
+        while let Some(next) = self.lines.read()? {
             match line::read(&next) {
                 None => {}
                 Some(Ok(span)) => return Ok(Some(Line::Span(span))),
