@@ -10,7 +10,7 @@ use crate::control::wire::Failure;
 pub enum Exit {
     /// Done, or yes.
     Done = 0,
-    /// No: the address is not dropped.
+    /// No: the address is not dropped, or after a remove still blocked.
     No = 1,
     /// The command line or a target was not understood.
     Usage = 2,

@@ -65,7 +65,7 @@ fn a_target_on_two_lists_leaves_with_the_second() {
 #[test]
 fn what_a_file_wants_is_not_removed_by_the_command_line() {
     let net = with_list("203.0.113.7\n");
-    let told = net.filterd(["remove", ATTACKER, "--json"]).succeeds().json();
+    let told = net.filterd(["remove", ATTACKER, "--json"]).exits(1).json();
     assert_eq!(told["held"][0]["lists"][0], "drop");
     net.expect(ATTACKER).dropped();
 }

@@ -92,6 +92,26 @@ fn the_same_holds_for_overlapping_ipv6_prefixes() {
 }
 
 #[test]
+fn what_a_wider_prefix_still_blocks_is_told_with_the_command_that_unblocks_it() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", "198.51.100.0/24"]).succeeds();
+    for held in ["198.51.100.77", "198.51.100.64/26"] {
+        let told = net.filterd(["remove", held]).exits(1);
+        told.complains("198.51.100.0/24 of list `manual`").complains("`filterd remove 198.51.100.0/24`");
+    }
+    net.filterd(["remove", "198.51.100.0/24"]).succeeds();
+    net.expect("198.51.100.77").passes();
+}
+
+#[test]
+fn a_prefix_within_that_of_another_list_is_not_said_to_be_unblocked() {
+    let net = Net::with_filterd("block: [203.0.112.0/23]");
+    net.filterd(["add", "203.0.113.0/24"]).succeeds();
+    net.filterd(["remove", "203.0.113.0/24"]).exits(1).says("203.0.112.0/23 of list `config`").says("reload");
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
 fn a_longer_prefix_inside_a_shorter_one_leaves_no_trace() {
     let net = Net::with_filterd("");
     net.filterd(["add", "203.0.113.0/24", "203.0.112.0/23"]).succeeds();
@@ -123,11 +143,13 @@ fn a_range_blocks_from_its_first_to_its_last_address() {
 fn remove_in_both_orders(nested: &[&str; 5], inside_all: &str) {
     let net = Net::with_filterd("");
     let mut order = *nested;
-    for _ in ["the widest first", "the narrowest first"] {
+    for widest_first in [true, false] {
         net.filterd(["add"].iter().chain(nested)).succeeds();
         for (removed, target) in order.iter().enumerate() {
             net.expect(inside_all).dropped();
-            net.filterd(["remove", target]).succeeds();
+            // What a wider one still blocks is a no.
+            let still_blocked = !widest_first && removed < 4;
+            net.filterd(["remove", target]).exits(i32::from(still_blocked));
             assert_eq!(net.filterd(["list", "--json"]).succeeds().json_lines().len(), 4 - removed);
         }
         net.expect(inside_all).passes();

@@ -67,7 +67,7 @@ fn a_target_of_config_and_command_line_leaves_when_both_let_go() {
 fn the_command_line_lets_go_first_and_the_config_still_holds() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["add", ATTACKER]).succeeds();
-    let told = net.filterd(["remove", ATTACKER, "--json"]).succeeds().json();
+    let told = net.filterd(["remove", ATTACKER, "--json"]).exits(1).json();
     assert_eq!(told["held"][0]["target"], ATTACKER);
     net.expect(ATTACKER).dropped();
     net.configure("block: []");

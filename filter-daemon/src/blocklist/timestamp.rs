@@ -1,30 +1,25 @@
 //! A point in time, to the second.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Seconds since 1970. Good until 2106.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u32);
 
 impl Timestamp {
-    /// This very second.
-    pub fn now() -> Self {
-        Self::of(SystemTime::now(), Duration::as_secs)
+    /// The second that has begun so long after 1970 did.
+    pub fn begun(since_1970: Duration) -> Self {
+        Self::of(since_1970.as_secs())
     }
 
-    /// The first full second at which `ttl` is over for something that begins now.
-    pub fn in_time(ttl: Duration) -> Self {
-        Self::of(SystemTime::now() + ttl, |since| since.as_secs() + u64::from(since.subsec_nanos() > 0))
+    /// The first second that has not begun before so long after 1970 did.
+    pub fn complete(since_1970: Duration) -> Self {
+        Self::of(since_1970.as_secs() + u64::from(since_1970.subsec_nanos() > 0))
     }
 
-    /// The moment so many seconds after 1970 began.
+    /// So many seconds after 1970 began.
     pub const fn from_secs(secs: u32) -> Self {
         Self(secs)
-    }
-
-    /// How long it is until then; nothing if it is over.
-    pub fn from_now(self) -> Duration {
-        (UNIX_EPOCH + Duration::from_secs(self.secs())).duration_since(SystemTime::now()).unwrap_or_default()
     }
 
     /// Seconds since 1970.
@@ -32,9 +27,21 @@ impl Timestamp {
         self.0 as u64
     }
 
-    /// A clock that is off the scale is taken for the nearest end of it.
-    fn of(time: SystemTime, seconds: impl Fn(&Duration) -> u64) -> Self {
-        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self(u32::try_from(seconds(&since)).unwrap_or(u32::MAX))
+    /// What is beyond the scale is taken for its end.
+    fn of(seconds: u64) -> Self {
+        Self(u32::try_from(seconds).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_has_begun_before_it_is_complete() {
+        let (whole, part) = (Duration::from_secs(7), Duration::from_millis(7001));
+        assert_eq!((Timestamp::begun(whole).secs(), Timestamp::complete(whole).secs()), (7, 7));
+        assert_eq!((Timestamp::begun(part).secs(), Timestamp::complete(part).secs()), (7, 8));
+        assert_eq!(Timestamp::complete(Duration::MAX - Duration::from_secs(1)).secs(), u64::from(u32::MAX));
     }
 }

@@ -3,6 +3,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::text::printable;
+
 /// The control socket.
 pub const SOCKET: &str = "/run/filterd/control.sock";
 
@@ -25,7 +27,7 @@ pub fn check_socket(path: &Path) -> Result<(), String> {
         bytes if bytes.len() > LONGEST_SOCKET => Err(format!(
             "the path of the control socket has {} bytes, but Unix sockets have at most {LONGEST_SOCKET}: {}",
             bytes.len(),
-            path.display()
+            printable::path(path)
         )),
         bytes if bytes.contains(&0) => Err("the path of the control socket has a zero byte".to_owned()),
         _ => Ok(()),

@@ -13,7 +13,7 @@ use crate::config::{self, Config, Mode};
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::source::list;
-use crate::text::{Explain, Explanation};
+use crate::text::{Explain, Explanation, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -55,7 +55,7 @@ struct CheckedList {
 }
 
 impl Check {
-    pub fn execute(&self, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, _: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
         let checked = Checked::new(&self.file, &config);
         console.answer(&checked, render)?;
@@ -108,9 +108,14 @@ impl CheckedList {
                     told,
                 }
             }
-            Err(error) => {
-                Self { name, path, targets: 0, rejected: 0, error: Some(error.to_string()), told: Vec::new() }
-            }
+            Err(error) => Self {
+                name,
+                path,
+                targets: 0,
+                rejected: 0,
+                error: Some(error.explain().to_string()),
+                told: Vec::new(),
+            },
         }
     }
 }
@@ -124,7 +129,7 @@ fn render(checked: &Checked) -> String {
     let verdict = if checked.valid { "valid" } else { "NOT VALID" };
     let mut text = format!(
         "{} is {verdict}: {interfaces}, mode {}{drops}, {} blocked, {}\n",
-        checked.file.display(),
+        printable::path(&checked.file),
         checked.mode,
         counted(checked.block as u64, "target"),
         counted(checked.lists.len() as u64, "list"),
@@ -139,7 +144,7 @@ fn render(checked: &Checked) -> String {
                 counted(lines, "line")
             ),
         };
-        text.push_str(&format!("  {}: {found} ({})\n", list.name, list.path.display()));
+        text.push_str(&format!("  {}: {found} ({})\n", list.name, printable::path(&list.path)));
     }
     text
 }
@@ -151,6 +156,6 @@ fn warn(list: &CheckedList, console: &mut Console) {
     }
     let untold = list.rejected.saturating_sub(list.told.len() as u64);
     if untold > 0 {
-        console.note(&format!("{}: and {} more", list.path.display(), count(untold)));
+        console.note(&format!("{}: and {} more", printable::path(&list.path), count(untold)));
     }
 }

@@ -1,4 +1,5 @@
-//! The commands, one file each: its arguments, what it asks the daemon, and what it prints.
+//! The commands, one file each: its arguments, what it asks the daemon, and what it prints. Their list is here: [`Verb`],
+//! and `whichever!` beside it. `ask` is what goes to the daemon, `render` how answers look.
 
 mod add;
 mod ask;
@@ -69,21 +70,28 @@ pub enum Verb {
     Ping(With<ping::Ping>),
 }
 
+/// The same for whichever verb it is.
+macro_rules! whichever {
+    ($verb:expr, $with:pat => $what:expr) => {
+        match $verb {
+            Verb::Add($with) => $what,
+            Verb::Remove($with) => $what,
+            Verb::Test($with) => $what,
+            Verb::List($with) => $what,
+            Verb::Flush($with) => $what,
+            Verb::Status($with) => $what,
+            Verb::Stats($with) => $what,
+            Verb::Reload($with) => $what,
+            Verb::Check($with) => $what,
+            Verb::Ping($with) => $what,
+        }
+    };
+}
+
 impl Verb {
     /// The flags for every command that stand behind its name.
     pub fn everywhere(&self) -> &Everywhere {
-        match self {
-            Self::Add(With { everywhere, .. })
-            | Self::Remove(With { everywhere, .. })
-            | Self::Test(With { everywhere, .. })
-            | Self::List(With { everywhere, .. })
-            | Self::Flush(With { everywhere, .. })
-            | Self::Status(With { everywhere, .. })
-            | Self::Stats(With { everywhere, .. })
-            | Self::Reload(With { everywhere, .. })
-            | Self::Check(With { everywhere, .. })
-            | Self::Ping(With { everywhere, .. }) => everywhere,
-        }
+        whichever!(self, With { everywhere, .. } => everywhere)
     }
 }
 
@@ -105,18 +113,7 @@ pub fn execute(client: Client) -> ExitCode {
 }
 
 fn apply(verb: &Verb, socket: &Path, console: &mut Console) -> Exit {
-    let ended = match verb {
-        Verb::Add(add) => add.own.execute(socket, console),
-        Verb::Remove(remove) => remove.own.execute(socket, console),
-        Verb::Test(test) => test.own.execute(socket, console),
-        Verb::List(list) => list.own.execute(socket, console),
-        Verb::Flush(flush) => flush.own.execute(socket, console),
-        Verb::Status(status) => status.own.execute(socket, console),
-        Verb::Stats(stats) => stats.own.execute(socket, console),
-        Verb::Reload(reload) => reload.own.execute(socket, console),
-        Verb::Check(check) => check.own.execute(console),
-        Verb::Ping(ping) => ping.own.execute(socket, console),
-    };
+    let ended = whichever!(verb, With { own, .. } => own.execute(socket, console));
     let ended = ended.and_then(|exit| Ok(console.flush().map(|()| exit)?));
     ended.unwrap_or_else(|trouble| trouble.tell(console))
 }

@@ -1,7 +1,7 @@
 //! `filterd ping`: does the daemon answer?
 
+use crate::clock;
 use std::path::Path;
-use std::time::Instant;
 
 use clap::Args;
 
@@ -16,7 +16,7 @@ pub struct Ping {}
 
 impl Ping {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
-        let asked = Instant::now();
+        let asked = clock::instant();
         let pong = Client::connect(socket)?.call(&wire::Ping {})?;
         let took = asked.elapsed().as_secs_f64() * 1000.0;
         console.answer(&pong, |pong| format!("filterd answers: pid {}, {took:.1} ms", pong.pid))?;

@@ -50,10 +50,8 @@ impl Remove {
     fn exit(&self, outcome: &Outcome) -> Exit {
         let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
         let still_blocked = outcome.changed.held.iter().any(|held| held.lists.iter().any(|list| asked(list)));
-        match outcome.exit(self.strict) {
-            Exit::Done if still_blocked => Exit::No,
-            exit => exit,
-        }
+        let exit = outcome.exit(self.strict);
+        if exit == Exit::Done && still_blocked { Exit::No } else { exit }
     }
 
     fn request(&self, targets: Strings) -> wire::Remove {
@@ -88,14 +86,16 @@ impl Remove {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::wire::remove::Held;
+    use crate::control::wire::remove::{Held, HeldBy};
 
     fn told(words: &[&str], list: Option<&str>, [named, changed, left]: [u64; 3], by: &[&str]) -> String {
         let targets = words.iter().map(ToString::to_string).collect();
         let remove = Remove { targets, list: list.map(|name| name.parse().unwrap()), strict: false };
-        let lists: Vec<_> = by.iter().map(ToString::to_string).collect();
-        let held =
-            if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists, by: vec![] }] };
+        let entry =
+            |list: &&str| HeldBy { target: "192.0.2.1".into(), list: (*list).into(), origin: "file".into() };
+        let by: Vec<_> = by.iter().map(entry).collect();
+        let lists = by.iter().map(|by| by.list.clone()).collect();
+        let held = if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists, by }] };
         remove.render(&Outcome { changed: Changed { named, changed, left, held, entered: 0 }, rejected: 0 })
     }
 

@@ -152,7 +152,8 @@ fn one_bad_target_sends_nothing_and_every_bad_one_is_told() {
 fn a_removed_target_that_stays_blocked_is_told() {
     let held = |changed: u64| {
         move |_: &Message| {
-            let held = json!([{"target": "203.0.113.7", "lists": ["drop"]}]);
+            let by = json!([{"target": "203.0.113.7", "list": "drop", "origin": "file"}]);
+            let held = json!([{"target": "203.0.113.7", "lists": ["drop"], "by": by}]);
             json!({"parameters": {"named": 1, "changed": changed, "entered": 0, "left": 0, "held": held}})
         }
     };

@@ -9,7 +9,7 @@ use super::nearest::nearest;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
 use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
-use crate::source::excerpt;
+use crate::text::printable::excerpt;
 
 const KEYS: [Key<Config>; 7] = [
     Key { name: "interfaces", take: interfaces },

@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::source::file::FileError;
-use crate::source::printable;
-use crate::text::Explain;
+use crate::text::{Explain, printable};
 
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +13,7 @@ pub enum ConfigError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The file is too large to be one.
-    #[error("{}: a configuration has at most 256 KiB: put long lists into list files", path.display())]
+    #[error("{}: a configuration has at most 256 KiB", printable::path(path))]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -24,8 +23,16 @@ pub enum ConfigError {
     Invalid(#[from] Invalid),
 }
 
-/// What to do about each error stands beside it.
-impl Explain for ConfigError {}
+impl Explain for ConfigError {
+    fn remedy(&self) -> Option<String> {
+        match self {
+            Self::File(error) => error.remedy(),
+            Self::TooLarge { .. } => Some("put long lists into list files".to_owned()),
+            // What to do about each error stands beside it.
+            Self::Invalid(_) => None,
+        }
+    }
+}
 
 /// All that is wrong in a configuration.
 #[derive(Debug)]
@@ -91,21 +98,17 @@ impl Invalid {
         let width = self.text[problem.at..].char_indices().take_while(|(at, _)| *at < problem.width).count();
         let excerpt = Excerpt::new(line.trim_start_matches('\u{feff}'), column, width);
 
-        let (path, message) = (self.path.display(), clean(&problem.message));
+        let (path, message) = (printable::path(&self.path), printable::line(&problem.message));
         writeln!(f, "{path}:{number}:{}: error: {message}", column + 1)?;
         writeln!(f, "{number:>5} | {}", excerpt.line)?;
         writeln!(f, "      | {:indent$}{}", "", "^".repeat(excerpt.carets), indent = excerpt.indent)?;
-        write!(f, "help: {}", clean(&problem.help))
+        write!(f, "help: {}", printable::line(&problem.help))
     }
 }
 
 /// The line of a byte, counted from one.
 pub fn line_number(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
-}
-
-fn clean(text: &str) -> String {
-    text.chars().map(printable).collect()
 }
 
 /// As much of a line as fits on a screen.
@@ -137,5 +140,5 @@ impl Excerpt {
 
 /// A tab takes one column, so that the caret stands where it should.
 fn flat(character: char) -> char {
-    if character == '\t' { ' ' } else { printable(character) }
+    if character == '\t' { ' ' } else { printable::narrow(character) }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::nearest::nearest;
 use super::raw::{Node, Value};
-use crate::source::excerpt;
+use crate::text::printable::excerpt;
 
 /// Something wrong with a value.
 pub struct Fault {

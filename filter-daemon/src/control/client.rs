@@ -6,12 +6,13 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use thiserror::Error;
 
 use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method};
+use crate::clock;
 use crate::text::{Explain, printable};
 
 /// How long a busy daemon may take to accept a connection.
@@ -156,9 +157,9 @@ fn connected(path: &Path) -> nix::Result<UnixStream> {
     let address = UnixAddr::new(path)?;
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
-    let given_up = Instant::now() + ACCEPT_WITHIN;
+    let given_up = clock::instant() + ACCEPT_WITHIN;
     while let Err(error) = connect(socket.as_raw_fd(), &address) {
-        if error != nix::Error::EAGAIN || Instant::now() > given_up {
+        if error != nix::Error::EAGAIN || clock::instant() > given_up {
             return Err(error);
         }
         sleep(Duration::from_millis(20));

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::clock;
+
 /// At most one line is written in this time; what came in between is counted in the next.
 const PAUSE: Duration = Duration::from_secs(10);
 
@@ -23,7 +25,7 @@ impl Complaints {
     /// An empty book.
     pub fn new() -> Self {
         let book =
-            Book { opened: Instant::now(), quiet_until: AtomicU64::new(0), unwritten: AtomicU64::new(0) };
+            Book { opened: clock::instant(), quiet_until: AtomicU64::new(0), unwritten: AtomicU64::new(0) };
         Self(Arc::new(book))
     }
 

@@ -1,4 +1,4 @@
-//! From a line of the socket to a message, or to the reason why it is none.
+//! From a line of the socket to a message, or to what is wrong with it.
 
 use super::wire::{Failure, Message};
 use crate::text::printable;

@@ -151,7 +151,7 @@ fn open_to_group(path: &Path) -> io::Result<()> {
 fn give_to(path: &Path, group: Gid) -> io::Result<()> {
     match chown(path, None, Some(group.as_raw())) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            tracing::warn!("cannot give {} to the group {GROUP}: {error}", path.display());
+            tracing::warn!("cannot give {} to the group {GROUP}: {error}", printable::path(path));
             Ok(())
         }
         result => result,

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use super::commit::{NotDone, Protection};
 use super::pages::{Parts, Turn, Work};
 use super::persistence::Outcome;
-use crate::blocklist::{Applied, Change, PAGE, Targets, Timestamp, Undo};
+use crate::blocklist::{Applied, Change, PAGE, Targets, Undo};
+use crate::clock;
 
 /// What a request has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl Request {
     }
 
     fn do_page(&mut self, page: Change, parts: &mut Parts<'_>) {
-        match parts.protection.commit(&page, Timestamp::now()) {
+        match parts.protection.commit(&page, clock::now()) {
             Ok(applied) => {
                 self.done.add(&applied);
                 self.undo.push(applied.undo);
@@ -90,7 +91,7 @@ impl Request {
     /// What is undone was not there a moment ago, so that this needs no room; if it should be refused all the same, truth
     /// and kernel still agree.
     fn undo_page(&mut self, undo: Undo, protection: &mut Protection) {
-        if let Err(error) = protection.commit(&Change::Undo(undo), Timestamp::now()) {
+        if let Err(error) = protection.commit(&Change::Undo(undo), clock::now()) {
             tracing::error!("a part of what was refused cannot be undone: {error}");
         }
     }

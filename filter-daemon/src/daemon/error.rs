@@ -73,10 +73,9 @@ impl Explain for DaemonError {
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
             }
-            Self::NotDone(NotDone::Refused(_))
-            | Self::User { .. }
-            | Self::TooManyLists
-            | Self::System(_) => None,
+            Self::NotDone(NotDone::Refused(_)) | Self::User { .. } | Self::TooManyLists | Self::System(_) => {
+                None
+            }
         }
     }
 }

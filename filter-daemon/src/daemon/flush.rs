@@ -7,7 +7,8 @@ use super::change::Done;
 use super::commit::NotDone;
 use super::pages::{Parts, Turn, Work};
 use super::persistence::Outcome;
-use crate::blocklist::{Change, From, ListId, Timestamp};
+use crate::blocklist::{Change, From, ListId};
+use crate::clock;
 
 /// Told at the end: what was done, and why not more.
 pub type Answered = Box<dyn FnOnce(Done, Option<NotDone>, &mut Parts<'_>, Outcome) + Send>;
@@ -48,7 +49,7 @@ impl Work for Flush {
         let name = blocklist.lists().get(list).name.clone();
         let (targets, next) = blocklist.to_release(list, self.after, |_| true);
         let page = Change::Release { from: From::List(name), targets };
-        match parts.protection.commit(&page, Timestamp::now()) {
+        match parts.protection.commit(&page, clock::now()) {
             Ok(applied) => self.done.add(&applied),
             Err(error) => return self.end(Some(error), parts),
         }

@@ -18,6 +18,7 @@ use super::reload::{Loaded, Reload};
 use super::serve::Answer;
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
+use crate::clock;
 use crate::config::{Config, ConfigError, OnExit};
 use crate::control::Call;
 use crate::control::wire::reload::Reply as Reloaded;
@@ -82,7 +83,7 @@ impl Owner {
         warnings.iter().for_each(|warning| warn!("{warning}"));
         Ok(Self {
             run: run.clone(),
-            started: Timestamp::now(),
+            started: clock::now(),
             config,
             protection: Protection::begin(blocklist, Filter::through(broker))?,
             capacity: Capacity::begin(),
@@ -148,14 +149,14 @@ impl Owner {
                 Event::Loaded(loaded) => self.begin_reload(loaded),
                 Event::GraceIsOver(result) => self.capacity.end_grace(result),
                 Event::Compacted(written) => {
-                    self.persistence.compact(self.protection.blocklist(), Timestamp::now(), written);
+                    self.persistence.compact(self.protection.blocklist(), clock::now(), written);
                 }
                 Event::InterfaceChanged => _ = self.look_again().await,
                 Event::Deadline => self.mind_deadlines().await,
             }
             self.persistence.write_soon(self.protection.take_records());
             self.capacity.settle(&mut self.protection);
-            self.persistence.keep_up(self.protection.blocklist(), Timestamp::now());
+            self.persistence.keep_up(self.protection.blocklist(), clock::now());
             self.capacity.shrink_in_time(&mut self.protection);
         }
     }
@@ -178,7 +179,7 @@ impl Owner {
     }
 
     fn until_deadline(&self) -> Duration {
-        let expiry = self.protection.blocklist().next_deadline().map(Timestamp::from_now);
+        let expiry = self.protection.blocklist().next_deadline().map(clock::until);
         let capacity = Capacity::until_due(&self.protection);
         let due = [
             expiry,
@@ -192,7 +193,7 @@ impl Owner {
 
     async fn mind_deadlines(&mut self) {
         let expiring = Change::Expire { most: EXPIRING };
-        match self.protection.commit(&expiring, Timestamp::now()) {
+        match self.protection.commit(&expiring, clock::now()) {
             Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),
             Ok(_) => {}
             Err(error) => error!("{error}"),

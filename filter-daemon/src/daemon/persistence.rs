@@ -11,6 +11,7 @@ use tracing::{error, info, warn};
 
 use super::error::DaemonError;
 use crate::blocklist::{Blocklist, DEFAULT_LIST, Record, Timestamp};
+use crate::clock;
 use crate::config::{Config, ListName};
 use crate::journal::{Damage, Done, Found, Instead, Journal, NotWritten};
 
@@ -55,7 +56,7 @@ pub struct Outcome {
 /// default one.
 pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
-    let now = Timestamp::now();
+    let now = clock::now();
     let (journal, found, refused) = Journal::open(directory, now, &mut |record| {
         if outcome.is_ok() {
             outcome = blocklist.replay(record, now);

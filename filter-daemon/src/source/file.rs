@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
+use crate::text::{Explain, printable};
+
 /// Opens a plain file for reading.
 ///
 /// # Errors
@@ -44,19 +46,19 @@ fn kind(file_type: FileType) -> &'static str {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// Nothing is there.
-    #[error("{}: there is no such file", path.display())]
+    #[error("{}: there is no such file", printable::path(path))]
     Missing {
         /// Where it should be.
         path: PathBuf,
     },
     /// It may not be read.
-    #[error("{}: permission denied: run as root, or let the user who runs filterd read it", path.display())]
+    #[error("{}: permission denied", printable::path(path))]
     Denied {
         /// Where it is.
         path: PathBuf,
     },
     /// It is something else.
-    #[error("{}: this is {kind}, not a plain file", path.display())]
+    #[error("{}: this is {kind}, not a plain file", printable::path(path))]
     NotPlain {
         /// Where it is.
         path: PathBuf,
@@ -64,13 +66,20 @@ pub enum FileError {
         kind: &'static str,
     },
     /// The system's own words.
-    #[error("{}: cannot be read: {source}", path.display())]
+    #[error("{}: cannot be read: {source}", printable::path(path))]
     Unreadable {
         /// Where it is.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl Explain for FileError {
+    fn remedy(&self) -> Option<String> {
+        let denied = matches!(self, Self::Denied { .. });
+        denied.then(|| "run as root, or let the user who runs filterd read it".to_owned())
+    }
 }
 
 impl FileError {
@@ -116,7 +125,14 @@ mod tests {
     #[test]
     fn a_file_that_may_not_be_read_is_told_with_the_remedy() {
         let error = FileError::new(Path::new("drop.txt"), io::ErrorKind::PermissionDenied.into());
-        assert!(error.to_string().starts_with("drop.txt: permission denied: run as root"));
+        assert_eq!(error.to_string(), "drop.txt: permission denied");
+        assert!(error.remedy().is_some_and(|remedy| remedy.starts_with("run as root")));
+    }
+
+    #[test]
+    fn what_is_in_a_path_does_nothing_to_a_terminal() {
+        let told = told(Path::new("/no\x1b[2J\n\u{202e}where"));
+        assert_eq!(told, "/no\\u{1b}[2J\\n\\u{202e}where: there is no such file");
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use filter_common::target::Span;
-
 use super::file::{self, FileError};
-use super::lines::{Line, Lines};
-use super::rejected::{Reason, Rejected, excerpt};
+use super::line::{self, Unread};
+use super::rejected::Rejected;
 use super::{Targets, net64, quad};
+use crate::text::lines::{Line, Lines};
+use crate::text::{Explain, printable};
 
 /// How many of the lines that were not understood are kept, to be shown to somebody.
 const KEPT: usize = 100;
@@ -32,7 +32,7 @@ pub enum ListError {
     #[error(transparent)]
     File(#[from] FileError),
     /// It has lines, but not one target.
-    #[error("{}: not one of its {lines} lines is an address, prefix or range{looks}", path.display())]
+    #[error("{}: not one of its {lines} lines is an address, prefix or range{looks}", printable::path(path))]
     NoTargets {
         /// The file.
         path: PathBuf,
@@ -41,6 +41,15 @@ pub enum ListError {
         /// What it seems to be, to follow the rest of the sentence.
         looks: &'static str,
     },
+}
+
+impl Explain for ListError {
+    fn remedy(&self) -> Option<String> {
+        match self {
+            Self::File(error) => error.remedy(),
+            Self::NoTargets { .. } => None,
+        }
+    }
 }
 
 /// Reads a list file.
@@ -57,7 +66,7 @@ pub fn read(path: &Path) -> Result<ListFile, ListError> {
 fn parse(path: &Path, input: impl Read) -> Result<ListFile, ListError> {
     let mut list = Reading { path: path.into(), list: ListFile::default(), beginning: Vec::new() };
     let mut lines = Lines::new(input);
-    while let Some(line) = lines.next().map_err(|error| FileError::new(path, error))? {
+    while let Some(line) = lines.read().map_err(|error| FileError::new(path, error))? {
         let targets = &mut list.list.targets;
         if let Some(address) = quad::parse(line.bytes) {
             targets.addresses.push(address);
@@ -79,27 +88,20 @@ struct Reading {
 
 impl Reading {
     fn take(&mut self, line: &Line<'_>) {
-        let bytes = without_byte_order_mark(line);
-        let comment = bytes.iter().position(|byte| matches!(byte, b'#' | b';'));
-        let content = bytes[..comment.unwrap_or(bytes.len())].trim_ascii();
-        if !line.whole && comment.is_none() {
-            self.reject(line, content, Reason::TooLong);
-        } else if !content.is_empty() {
-            match target(&String::from_utf8_lossy(content)) {
-                Ok(span) => span.into_iter().for_each(|target| self.list.targets.push(target)),
-                Err(reason) => self.reject(line, content, reason),
-            }
+        match line::read(line) {
+            None => {}
+            Some(Ok(span)) => span.into_iter().for_each(|target| self.list.targets.push(target)),
+            Some(Err(unread)) => self.reject(&unread),
         }
     }
 
-    fn reject(&mut self, line: &Line<'_>, content: &[u8], reason: Reason) {
+    fn reject(&mut self, unread: &Unread<'_>) {
         if self.list.rejected_count == 0 {
-            self.beginning = content.iter().copied().take(16).collect();
+            self.beginning = unread.content.iter().copied().take(16).collect();
         }
         self.list.rejected_count += 1;
         if self.list.rejected.len() < KEPT {
-            let text = excerpt(&String::from_utf8_lossy(content));
-            self.list.rejected.push(Rejected { path: self.path.clone(), line: line.number, text, reason });
+            self.list.rejected.push(unread.of(&self.path));
         }
     }
 
@@ -116,19 +118,6 @@ impl Reading {
         list.targets.sort();
         Ok(list)
     }
-}
-
-fn without_byte_order_mark<'a>(line: &Line<'a>) -> &'a [u8] {
-    let first = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
-    first.unwrap_or(line.bytes)
-}
-
-fn target(content: &str) -> Result<Span, Reason> {
-    content.parse().map_err(|error| {
-        let word = content.split([' ', '\t', ',']).next().unwrap_or(content);
-        let more = word != content && word.parse::<Span>().is_ok();
-        if more { Reason::More } else { Reason::NoTarget(error) }
-    })
 }
 
 /// What a file is that begins like this and holds no target.

@@ -1,7 +1,7 @@
 //! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
 
 pub mod file;
-mod lines;
+pub mod line;
 pub mod list;
 mod net64;
 mod quad;
@@ -10,4 +10,3 @@ mod rejected;
 pub use crate::blocklist::Targets;
 pub use list::{ListError, ListFile};
 pub use rejected::{Reason, Rejected};
-pub(crate) use rejected::{excerpt, printable};

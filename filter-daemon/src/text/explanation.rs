@@ -4,6 +4,8 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
+use super::printable;
+
 /// A fault as people are told it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
@@ -42,11 +44,8 @@ impl Explanation {
 /// On one line, as a log needs it.
 impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, line) in self.lines().enumerate() {
-            let between = if index == 0 { "" } else { "; " };
-            write!(f, "{between}{line}")?;
-        }
-        Ok(())
+        let lines: Vec<_> = self.lines().map(printable::on_one_line).collect();
+        f.write_str(&lines.join("; "))
     }
 }
 

@@ -21,6 +21,11 @@ pub fn is_unseen(character: char) -> bool {
         )
 }
 
+/// The character, or a dot in its place: for lines that something stands below.
+pub fn narrow(character: char) -> char {
+    if is_unseen(character) { '·' } else { character }
+}
+
 /// The word between backquotes.
 pub fn word(text: &str) -> String {
     format!("`{}`", excerpt(text))
@@ -44,11 +49,24 @@ pub fn sentence(text: &str) -> String {
 
 /// All of a text, whatever it is; nothing is copied where nothing has to be changed.
 pub fn line(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.into();
+    }
     if text.chars().any(is_unseen) {
         text.chars().flat_map(shown).collect::<String>().into()
     } else {
         text.into()
     }
+}
+
+/// The same for a text whose line ends are meant.
+pub fn lines(text: &str) -> String {
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// All of a text on one line, as a log needs it, whatever line ends and indents it has.
+pub fn on_one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(line).collect::<Vec<_>>().join("; ")
 }
 
 /// A path, which may hold any byte but zero.
@@ -97,6 +115,12 @@ mod tests {
         assert_eq!(bytes(b"\xff\xfe{"), "`\u{fffd}\u{fffd}{`");
         assert_eq!(line("a\u{2066}b\u{85}"), "a\\u{2066}b\\u{85}");
         assert_eq!(path(Path::new("/a\n\x07b")).to_string(), "/a\\n\\u{7}b");
+    }
+
+    #[test]
+    fn line_ends_stay_or_become_semicolons() {
+        assert_eq!(lines("a\x07\n  b\n"), "a\\u{7}\n  b\n");
+        assert_eq!(on_one_line("a\n    b\x1b\n\nc\n"), "a; b\\u{1b}; c");
     }
 
     #[test]

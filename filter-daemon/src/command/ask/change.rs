@@ -138,11 +138,11 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
                     self.batches.push(span)?;
                     self.progress.show(self.read, &input);
                 }
-                Line::Bad(error) => {
+                Line::Rejected(rejected) => {
                     self.rejected += 1;
                     if self.rejected <= MOST_TOLD {
                         // Told at once: the next line may take its time.
-                        self.progress.above(|| drop(writeln!(err, "{error}")));
+                        self.progress.above(|| drop(writeln!(err, "{rejected}")));
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! Where a command reads and speaks, and to whom: people, programs or nobody.
+//! Where a command reads and speaks, and to whom: people, programs or nobody. Whatever people are shown passes here,
+//! and so nothing foreign does anything to their terminal.
 
 use std::fs::File;
 use std::io::{self, Read, Stdin, Write};
@@ -6,7 +7,7 @@ use std::os::fd::AsFd;
 
 use serde::Serialize;
 
-use crate::text::Explanation;
+use crate::text::{Explanation, printable};
 
 /// The terminal or the pipes of a command.
 pub struct Console<'a> {
@@ -42,7 +43,7 @@ impl Console<'_> {
             return writeln!(self.out);
         }
         let text = text(reply);
-        if text.is_empty() { Ok(()) } else { writeln!(self.out, "{}", text.trim_end()) }
+        if text.is_empty() { Ok(()) } else { writeln!(self.out, "{}", printable::lines(text.trim_end())) }
     }
 
     /// What people should know beside the answer.
@@ -64,13 +65,13 @@ impl Console<'_> {
 
     fn tell(&mut self, text: &str) {
         // If even standard error is gone, the exit code is all that is left.
-        let _ = writeln!(self.err, "{}", text.trim_end());
+        let _ = writeln!(self.err, "{}", printable::lines(text.trim_end()));
     }
 }
 
 /// A fault as people read it: behind the program's name, every further line and the remedy below the first.
 pub fn laid_out(fault: &Explanation) -> String {
-    format!("filterd: {}", fault.lines().collect::<Vec<_>>().join(INDENT))
+    format!("filterd: {}", fault.lines().map(printable::line).collect::<Vec<_>>().join(INDENT))
 }
 
 /// How long standard input is, if it is a file.

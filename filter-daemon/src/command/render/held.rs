@@ -38,11 +38,8 @@ fn one(Held { target, lists, by }: &Held) -> String {
 pub fn remedies(all: &[Held]) -> String {
     let live: BTreeSet<_> =
         entries(all).filter(|by| by.origin == LIVE).map(|by| by.target.as_str()).collect();
-    let mut configured: BTreeSet<_> =
+    let configured: BTreeSet<_> =
         entries(all).filter(|by| by.origin != LIVE).map(|by| by.list.as_str()).collect();
-    configured.extend(
-        all.iter().filter(|held| held.by.is_empty()).flat_map(|held| held.lists.iter().map(String::as_str)),
-    );
     let mut lines = Vec::new();
     if !live.is_empty() {
         let all_named = live.len() <= MOST_IN_A_COMMAND;
@@ -58,6 +55,9 @@ pub fn remedies(all: &[Held]) -> String {
             names.join(", ")
         ));
     }
+    // An older daemon tells only the names of the lists.
+    let untold = all.iter().find(|held| held.by.is_empty());
+    lines.extend(untold.map(|held| format!("`filterd test {}` names the entries", held.target)));
     lines.join("\n")
 }
 
@@ -101,8 +101,7 @@ mod tests {
     fn a_daemon_that_knows_only_the_lists_is_understood() {
         let all = [Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![] }];
         assert_eq!(held(&all), "192.0.2.1 is still blocked: held by list `drop`");
-        let remedy = "list `drop` comes from the configuration: change it there, then `filterd reload`";
-        assert_eq!(remedies(&all), remedy);
+        assert_eq!(remedies(&all), "`filterd test 192.0.2.1` names the entries");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::{env, fs};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::clock;
+
 /// Now and here.
 pub struct Clock {
     now: u64,
@@ -22,7 +24,7 @@ const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s
 impl Clock {
     /// The system's clock and time zone.
     pub fn system() -> Self {
-        Self { now: Timestamp::now().as_second().max(0) as u64, zone: OnceCell::new() }
+        Self { now: clock::now().secs(), zone: OnceCell::new() }
     }
 
     /// `since 2 h ago`.
@@ -93,6 +95,7 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::quantity;
 
     /// 2026-11-21 21:28:00 UTC.
     const NOW: u64 = 1_795_296_480;
@@ -113,6 +116,9 @@ mod tests {
         ];
         for (seconds, text) in lengths {
             assert_eq!(length(seconds), text);
+            // What is written here is understood where a time is asked for, to the unit.
+            let back = quantity::duration(text).unwrap().as_secs();
+            assert!(back <= seconds && length(back) == text, "{text}");
         }
     }
 

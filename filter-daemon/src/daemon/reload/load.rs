@@ -9,6 +9,7 @@ use super::matching;
 use crate::blocklist::{ListId, Reading, Stamp, Targets};
 use crate::config::{self, Config, ConfigError};
 use crate::source::{ListFile, list};
+use crate::text::Explain;
 
 /// A list of the configuration in force, whose file has been read before.
 #[derive(Clone, Debug)]
@@ -79,7 +80,7 @@ fn find(path: &Path, before: Option<&Reading>) -> Found {
     }
     match list::read(path) {
         Ok(file) => Found::Read(file, stamp),
-        Err(error) => Found::Unusable(error.to_string()),
+        Err(error) => Found::Unusable(error.explain().to_string()),
     }
 }
 

@@ -22,7 +22,8 @@ use super::commit::{NotDone, Protection};
 use super::error::DaemonError;
 use super::needs;
 use super::pages::{Parts, Pause, Turn};
-use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Settings, Targets, Timestamp, Undo};
+use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Settings, Targets, Undo};
+use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
@@ -176,7 +177,7 @@ impl Reload {
         let [before, after] = self.settings;
         let loosens = before.enforce && !after.enforce;
         let settings = if loosens { after } else { before };
-        match parts.protection.commit(&Change::Settings(settings), Timestamp::now()) {
+        match parts.protection.commit(&Change::Settings(settings), clock::now()) {
             Err(error) => (Stage::Ended(Err(error)), Turn::Done),
             Ok(_) if loosens => {
                 self.applied.push(Step::Settings);
@@ -243,14 +244,14 @@ impl Reload {
 
     fn tighten(&mut self, protection: &mut Protection) -> (Stage, Turn) {
         let change = Change::Settings(self.settings[1]);
-        match protection.commit(&change, Timestamp::now()) {
+        match protection.commit(&change, clock::now()) {
             Ok(_) => (Stage::Ended(Ok(())), Turn::Done),
             Err(error) => (self.undo(error), Turn::More),
         }
     }
 
     fn commit(&mut self, change: Change, next: Stage, protection: &mut Protection) -> Stage {
-        match protection.commit(&change, Timestamp::now()) {
+        match protection.commit(&change, clock::now()) {
             Ok(applied) => {
                 self.done.add(&applied);
                 let entered = !applied.effects.block.entered.is_empty();
@@ -279,7 +280,7 @@ impl Reload {
             let from = From::List(blocklist.lists().get(id).name.clone());
             changes.push(Change::Release { from, targets: over });
         }
-        let done = protection.replace(&changes, Timestamp::now())?;
+        let done = protection.replace(&changes, clock::now())?;
         done.iter().for_each(|applied| self.done.add(applied));
         Ok(())
     }
@@ -317,7 +318,7 @@ pub fn begin_with(
     blocklist: &mut Blocklist,
 ) -> Result<(Config, Vec<String>), DaemonError> {
     let rows = Rows::take(&mut loaded, blocklist)?;
-    let now = Timestamp::now();
+    let now = clock::now();
     let enforce = Settings { enforce: loaded.config.enforce };
     blocklist.apply(&Change::Settings(enforce), now)?;
     for (id, targets) in &rows.contents {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::load::{Found, Loaded, LoadedList};
 use crate::blocklist::{Blocklist, CONFIG_LIST, ListId, Origin, Targets, Timestamp};
+use crate::clock;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::daemon::error::DaemonError;
 use crate::source::ListFile;
@@ -93,7 +94,7 @@ impl Rows {
         for id in self.gone {
             blocklist.lists_mut().forget(id);
         }
-        let now = Timestamp::now();
+        let now = clock::now();
         for FoundList { id, path, found } in self.found {
             note(blocklist, id, path, found, now, reloaded);
         }

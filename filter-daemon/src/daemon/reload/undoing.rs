@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use tracing::error;
 
 use super::Step;
-use crate::blocklist::{Change, Settings, Timestamp};
+use crate::blocklist::{Change, Settings};
+use crate::clock;
 use crate::daemon::commit::NotDone;
 use crate::daemon::pages::{Parts, Pause, Turn};
 
@@ -50,7 +51,7 @@ impl Undoing {
         if pause.is_some_and(|pause| !pause.is_over(parts.capacity)) {
             return Turn::Wait;
         }
-        match parts.protection.commit(&change, Timestamp::now()) {
+        match parts.protection.commit(&change, clock::now()) {
             Ok(applied) => {
                 self.steps.pop();
                 self.retry = None;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::failure::{belongs_elsewhere, no_list, not_done, not_durable, partly_flushed};
 use super::question::held;
 use super::{Answer, answer};
-use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets, Timestamp};
+use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
+use crate::clock;
 use crate::config::ListName;
 use crate::control::wire::{Changed, Failure, add, flush, remove};
 use crate::daemon::change::{self, Done};
@@ -23,7 +24,7 @@ impl Owner {
         if let Err(failure) = self.must_be_live(&list) {
             return answer(reply, Err(failure));
         }
-        let (until, note) = (ttl.map(Timestamp::in_time), note.map(Arc::from));
+        let (until, note) = (ttl.map(clock::after), note.map(Arc::from));
         let page = |targets| {
             let (list, note) = (list.clone(), note.clone());
             Change::Want { list, origin: Origin::Live, until, note, targets }

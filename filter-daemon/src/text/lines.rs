@@ -1,4 +1,4 @@
-//! The lines of a file of any size through one buffer of fixed size.
+//! The lines of a file or stream of any size, through one buffer of fixed size, and what of a line is a comment.
 
 use std::io::{self, Read};
 
@@ -18,6 +18,31 @@ pub struct Line<'a> {
     pub whole: bool,
 }
 
+/// What a line says, without its comment and without blanks around it.
+#[derive(Debug, PartialEq)]
+pub enum Content<'a> {
+    /// It is blank, or a comment.
+    Nothing,
+    /// This, which may be no text.
+    Says(&'a [u8]),
+    /// It goes on beyond what is looked at, and this is its beginning.
+    TooLong(&'a [u8]),
+}
+
+impl<'a> Line<'a> {
+    /// `#` and `;` begin comments. Some editors put a mark before the first line.
+    pub fn content(&self) -> Content<'a> {
+        let mark = if self.number == 1 { self.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
+        let bytes = mark.unwrap_or(self.bytes);
+        let comment = bytes.iter().position(|byte| matches!(byte, b'#' | b';'));
+        match bytes[..comment.unwrap_or(bytes.len())].trim_ascii() {
+            content if !self.whole && comment.is_none() => Content::TooLong(content),
+            [] => Content::Nothing,
+            content => Content::Says(content),
+        }
+    }
+}
+
 /// Reads lines one by one. What is beyond the first bytes of a long line is read over and never kept.
 pub struct Lines<R> {
     input: R,
@@ -27,16 +52,19 @@ pub struct Lines<R> {
     end: usize,
     number: u64,
     in_long_line: bool,
+    // How much has been read into the buffer in all.
+    read: u64,
 }
 
 impl<R: Read> Lines<R> {
+    /// The lines of `input`.
     pub fn new(input: R) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Self { input, buffer, start: 0, end: 0, number: 0, in_long_line: false }
+        Self { input, buffer, start: 0, end: 0, number: 0, in_long_line: false, read: 0 }
     }
 
     /// The next line, if there is one.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub fn read(&mut self) -> io::Result<Option<Line<'_>>> {
         if self.in_long_line {
             self.skip_line()?;
         }
@@ -53,6 +81,16 @@ impl<R: Read> Lines<R> {
                 return Ok((ahead > 0).then(|| self.give(ahead, ahead)));
             }
         }
+    }
+
+    /// May the next line have to be waited for?
+    pub fn may_block(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// How many bytes of the input have been read, lines not given out yet included.
+    pub fn position(&self) -> u64 {
+        self.read
     }
 
     fn give(&mut self, length: usize, taken: usize) -> Line<'_> {
@@ -88,6 +126,7 @@ impl<R: Read> Lines<R> {
             match self.input.read(&mut self.buffer[self.end..]) {
                 Ok(read) => {
                     self.end += read;
+                    self.read += read as u64;
                     return Ok(read > 0);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -118,7 +157,7 @@ mod tests {
     fn read(input: impl Read) -> Vec<(u64, Vec<u8>, bool)> {
         let mut lines = Lines::new(input);
         let mut read = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.read().unwrap() {
             read.push((line.number, line.bytes.to_vec(), line.whole));
         }
         read
@@ -147,6 +186,25 @@ mod tests {
             let lines = read(Trickle(text.as_bytes(), LONGEST));
             assert_eq!(lines, [(1, vec![b'y'; LONGEST], whole), (2, b"next".into(), true)]);
         }
+    }
+
+    #[test]
+    fn what_is_said_stands_before_a_comment() {
+        let content = |number, text: &'static str, whole| {
+            let line = Line { number, bytes: text.as_bytes(), whole };
+            match line.content() {
+                Content::Nothing => "nothing",
+                Content::Says(content) => std::str::from_utf8(content).unwrap(),
+                Content::TooLong(_) => "too long",
+            }
+        };
+        assert_eq!(content(1, "\u{feff} a b\t;c", true), "a b");
+        assert_eq!(content(2, "\u{feff}a", true), "\u{feff}a");
+        assert_eq!(content(1, "a#", true), "a");
+        assert_eq!(content(1, " \r", true), "nothing");
+        assert_eq!(content(1, "#a", false), "nothing");
+        assert_eq!(content(1, "a # b", false), "a");
+        assert_eq!(content(1, "a", false), "too long");
     }
 
     fn lengths() -> impl Strategy<Value = Vec<usize>> {
