@@ -30,6 +30,8 @@ pub struct Filter {
     published: Option<JudgeSpec>,
     /// The judge that is loaded, and not published yet.
     ready: Option<JudgeSpec>,
+    /// Why a larger table that had been made aside could not be published.
+    in_vain: Option<KernelError>,
 }
 
 impl Filter {
@@ -47,6 +49,7 @@ impl Filter {
             settings: Settings::default(),
             published: None,
             ready: None,
+            in_vain: None,
         }
     }
 

@@ -36,6 +36,7 @@ struct State {
     published: Option<Published>,
     requests: u64,
     refuses: Range<u64>,
+    refuses_judges: bool,
 }
 
 struct Published {
@@ -52,6 +53,11 @@ impl Memory {
     /// Refuses the requests of these numbers, counted from the beginning.
     pub fn refuse(&self, requests: Range<u64>) {
         self.state().refuses = requests;
+    }
+
+    /// Makes maps, but loads no judges.
+    pub fn refuse_judges(&self, refuses: bool) {
+        self.state().refuses_judges = refuses;
     }
 
     /// How many requests there were.
@@ -112,7 +118,8 @@ impl State {
     fn serve(&mut self, request: Request) -> Answered {
         let number = self.requests;
         self.requests += 1;
-        if self.refuses.contains(&number) {
+        let is_judge = matches!(request, Request::Prepare(_));
+        if self.refuses.contains(&number) || is_judge && self.refuses_judges {
             return Err(refusal(&request));
         }
         match request {

@@ -4,6 +4,7 @@
 //!
 //! `FILTERD_STORIES` says how many stories are told, `FILTERD_SEED` which is the first.
 
+mod growth;
 mod random;
 mod reference;
 mod step;
@@ -97,6 +98,10 @@ impl Story {
         for (number, step) in self.steps.iter().enumerate() {
             let taken = world.take(step);
             told.refused += u64::from(taken.is_err());
+            if self.refuses.is_empty() {
+                let refused = taken.as_ref().err().or(world.refused.first());
+                self.no(refused.map(ToString::to_string), number, &"though the kernel is well");
+            }
             told.grown += u64::from(world.filter.is_growing());
             // Until something is refused it is the story that was told already.
             if world.kernel.requests() > self.refuses.start {

@@ -28,6 +28,8 @@ pub struct World {
     graceless: bool,
     /// A grace period is awaited.
     grace: bool,
+    /// Why larger tables were not made, or entries on the move not settled.
+    pub refused: Vec<KernelError>,
     /// For so many steps a larger table in the making does not get on.
     dawdles: u32,
     sources: Vec<Target>,
@@ -50,6 +52,7 @@ impl World {
             enforce: true,
             graceless,
             grace: false,
+            refused: Vec::new(),
             dawdles: 0,
             sources,
         }
@@ -231,10 +234,16 @@ impl World {
             // Long enough for the thread to be done nearly always: stories are told twice alike.
             thread::sleep(Duration::from_micros(100));
         }
-        if self.graceless {
-            _ = self.filter.settle_anew(&self.blocklist);
+        let settled = if self.graceless {
+            self.filter.settle_anew(&self.blocklist).map(|()| false)
         } else if !self.grace {
-            self.grace = self.filter.settle(&self.blocklist).unwrap_or(false);
+            self.filter.settle(&self.blocklist)
+        } else {
+            return;
+        };
+        match settled {
+            Ok(due) => self.grace = due,
+            Err(error) => self.refused.push(error),
         }
     }
 

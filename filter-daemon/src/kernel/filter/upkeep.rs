@@ -34,8 +34,10 @@ impl Filter {
 
     /// Begins to make tables with room for `needs` aside, for each family that has one which is too small. Tells which of
     /// those that are too small are being made then, and so are worth waiting for; the others [`reserve`](Self::reserve)
-    /// makes at once. `settle` does the next steps.
+    /// makes at once. `settle` does the next steps. Fails, too, if the table made last could not be published: else those
+    /// who wait would wait as long as the kernel refuses.
     pub fn grow_aside(&mut self, needs: &Needs, _wanted: &impl Wanted) -> Result<Growing, KernelError> {
+        self.in_vain.take().map_or(Ok(()), Err)?;
         self.block.grow_aside(needs, &mut self.maps)
     }
 
@@ -73,11 +75,16 @@ impl Filter {
 
     fn settle_plan(&mut self, wanted: &impl Wanted, anew: bool) -> Result<(), KernelError> {
         self.maps.forget_unwanted();
+        let was_growing = self.is_growing();
         let mut planned = self.block.step(&mut self.maps, wanted);
+        let is_made = was_growing && !self.is_growing();
         if anew {
             planned = planned.and_then(|()| self.block.settle_anew(&mut self.maps, wanted));
         }
         let published = planned.and_then(|()| self.publish());
+        if is_made {
+            self.in_vain = published.as_ref().err().cloned();
+        }
         self.or_discard(published)
     }
 }

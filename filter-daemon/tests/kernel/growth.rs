@@ -1,0 +1,172 @@
+//! Larger tables made aside: of both families at once, page by page, and in vain.
+
+use std::thread;
+use std::time::Duration;
+
+use filter_common::packet::Source;
+use filter_common::target::{Prefix, Target};
+use filter_common::verdict::Verdict;
+use filterd::blocklist::{Blocklist, Claim, Effects, Kind, ListId, Targets, Timestamp};
+use filterd::daemon::needs;
+use filterd::kernel::memory::Memory;
+use filterd::kernel::{Filter, Growing, KernelError};
+
+struct Owner {
+    kernel: Memory,
+    filter: Filter,
+    blocklist: Blocklist,
+    list: ListId,
+}
+
+impl Owner {
+    fn new() -> Self {
+        let (kernel, mut blocklist) = (Memory::default(), Blocklist::default());
+        let list = blocklist.lists_mut().get_or_make("manual", Kind::Live).expect("it is the first");
+        let mut filter = Filter::through(kernel.broker());
+        filter.apply(&Effects::default(), &blocklist).expect("the kernel is well");
+        Self { kernel, filter, blocklist, list }
+    }
+
+    fn add(&mut self, targets: impl Iterator<Item = Target>) -> Result<(), KernelError> {
+        let targets: Targets = targets.collect();
+        self.filter.reserve(&needs::with(&self.blocklist, targets.iter()), &self.blocklist)?;
+        let mut effects = Effects::default();
+        let claim = Claim { list: self.list, since: Timestamp::from_secs(1), until: None, note: None };
+        self.blocklist.add_all(&targets, &claim, &mut effects);
+        self.filter.apply(&effects, &self.blocklist)
+    }
+
+    fn remove(&mut self, targets: impl Iterator<Item = Target>) {
+        let mut effects = Effects::default();
+        for target in targets {
+            self.blocklist.remove(target, self.list, &mut effects);
+        }
+        self.filter.apply(&effects, &self.blocklist).expect("who leaves is not refused");
+    }
+
+    /// Begins to grow until there is room for these, too. Does not wait.
+    fn grow_for(&mut self, more: impl Iterator<Item = Target>) -> Result<Growing, KernelError> {
+        let more: Targets = more.collect();
+        self.filter.grow_aside(&needs::with(&self.blocklist, more.iter()), &self.blocklist)
+    }
+
+    /// So many steps of the loop.
+    fn settle(&mut self, steps: u32) {
+        for _ in 0..steps {
+            _ = self.filter.settle(&self.blocklist);
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn drops(&self, target: Target) -> bool {
+        let source = match target {
+            Target::V4(prefix) => Source::V4(prefix.address()),
+            Target::V6(prefix) => Source::V6(prefix.address().into()),
+        };
+        matches!(self.kernel.judge(source), Verdict::Drop(_))
+    }
+}
+
+fn six(number: u32) -> Target {
+    Target::V6(Prefix::host(0x2001_0db8 << 96 | u128::from(number)))
+}
+
+fn four(number: u32) -> Target {
+    Target::V4(Prefix::host(0x0A00_0000 + number))
+}
+
+/// FAULTS P1: with a full table of each family, whoever waits for both gets both.
+#[test]
+fn tables_of_both_families_grow_at_once_and_once() {
+    let mut owner = Owner::new();
+    owner.add((0..400).map(four)).expect("the kernel is well");
+    owner.add((0..480).map(six)).expect("the kernel is well");
+    let more = || (400..2000).map(four).chain((480..2000).map(six));
+    assert_eq!(owner.grow_for(more()).expect("there is memory"), Growing { addresses: true, six: true });
+    while owner.filter.is_growing() {
+        owner.settle(1);
+    }
+    assert_eq!(owner.grow_for(more()).expect("there is memory"), Growing::default(), "there is room now");
+    let before = owner.kernel.requests();
+    owner.add(more()).expect("there is room");
+    assert_eq!(owner.kernel.requests(), before, "nothing was made or loaded for it");
+    assert!((0..2000).all(|number| owner.drops(four(number)) && owner.drops(six(number))));
+}
+
+#[test]
+fn where_only_one_family_lacks_room_the_other_is_left_alone() {
+    let mut owner = Owner::new();
+    owner.add((0..400).map(four)).expect("the kernel is well");
+    let growing = owner.grow_for((0..100).map(six)).expect("nothing is asked for");
+    assert_eq!(growing, Growing::default(), "there is no table that could be waited for");
+    owner.add((0..480).map(six)).expect("the kernel is well");
+    let growing = owner.grow_for((480..600).map(six)).expect("there is memory");
+    assert_eq!(growing, Growing { addresses: false, six: true });
+}
+
+/// FAULTS K1: what is published beside a table in the making does not take its map away.
+#[test]
+fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
+    let mut owner = Owner::new();
+    owner.add((0..409).map(four)).expect("the kernel is well");
+    assert!(owner.grow_for((409..500).map(four)).expect("there is memory").addresses);
+    for word in ["2001:db8:1::/48", "192.0.2.0/24", "2001:db8:2::/64", "2001:db8:3::7"] {
+        owner.add([word.parse().expect("it is a target")].into_iter()).expect("the kernel is well");
+    }
+    owner.remove((0..10).map(four));
+    owner.settle(20);
+    assert!(!owner.filter.is_growing() && owner.filter.addresses().capacity > 409);
+    assert!((0..10).all(|number| !owner.drops(four(number))), "who was removed passes");
+    assert!((10..409).all(|number| owner.drops(four(number))));
+    owner.add((409..800).map(four)).expect("there is room");
+}
+
+/// Far more than a page: what comes, goes and comes again before and behind the page that is read is as it ought to be.
+#[test]
+fn a_larger_ipv6_table_is_gathered_page_by_page() {
+    const COUNT: u32 = 30_000;
+    const STEPS: u32 = 60;
+    let mut owner = Owner::new();
+    owner.add((0..COUNT).map(six)).expect("the kernel is well");
+    assert!(owner.grow_for((COUNT..3 * COUNT).map(six)).expect("there is memory").six);
+    for step in 0..STEPS {
+        let (early, late) = (step * 7, COUNT - 1 - step * 7);
+        owner.remove([six(early), six(late), six(early + 1), six(late - 1)].into_iter());
+        owner.add([six(early + 1), six(late - 1), six(COUNT + step)].into_iter()).expect("there is a margin");
+        assert!(step > 1 || owner.filter.is_growing(), "it takes a step a page");
+        owner.settle(1);
+    }
+    while owner.filter.is_growing() {
+        owner.settle(1);
+    }
+    for number in 0..COUNT + STEPS {
+        let gone = (0..STEPS).any(|step| number == step * 7 || number == COUNT - 1 - step * 7);
+        assert_eq!(owner.drops(six(number)), !gone, "number {number}");
+    }
+    assert_eq!(owner.filter.six().entries, u64::from(COUNT - STEPS));
+}
+
+#[test]
+fn who_waits_for_a_table_that_cannot_be_published_is_told() {
+    let mut owner = Owner::new();
+    owner.add((0..400).map(four)).expect("the kernel is well");
+    owner.kernel.refuse_judges(true);
+    let mut told = None;
+    for _ in 0..100 {
+        match owner.grow_for((400..900).map(four)) {
+            Ok(_) => owner.settle(1),
+            Err(error) => {
+                told = Some(error);
+                break;
+            }
+        }
+    }
+    assert!(told.is_some(), "he waits for ever");
+    assert!(owner.add((400..900).map(four)).is_err(), "and is told so himself");
+    assert!((0..400).all(|number| owner.drops(four(number))) && !owner.drops(four(400)));
+    owner.kernel.refuse_judges(false);
+    owner.add((400..900).map(four)).expect("the kernel is well again");
+    assert!((0..900).all(|number| owner.drops(four(number))));
+    let (pinned, used) = owner.kernel.pins();
+    assert_eq!(pinned.len(), used.len(), "nothing of the trouble is left");
+}
