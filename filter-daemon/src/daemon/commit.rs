@@ -100,6 +100,12 @@ impl Protection {
         (&mut self.filter, &self.blocklist)
     }
 
+    /// Ends the broker, and waits until it is gone. Gives back the truth.
+    pub fn end(self) -> Blocklist {
+        self.filter.end();
+        self.blocklist
+    }
+
     /// What the journal has not been told yet.
     pub fn take_records(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.records)

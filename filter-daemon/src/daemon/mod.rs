@@ -5,7 +5,7 @@
 
 mod capacity;
 mod change;
-mod commit;
+pub mod commit;
 mod error;
 mod flush;
 mod interfaces;

@@ -4,56 +4,53 @@ use std::thread;
 use std::time::Duration;
 
 use filter_common::packet::Source;
+use filter_common::reason::Verdict;
 use filter_common::target::{Prefix, Target};
-use filter_common::verdict::Verdict;
-use filterd::blocklist::{Blocklist, Claim, Effects, Kind, ListId, Targets, Timestamp};
-use filterd::daemon::needs;
+use filterd::blocklist::{Blocklist, Targets};
+use filterd::daemon::commit::{NotDone, Protection};
 use filterd::kernel::memory::Memory;
 use filterd::kernel::{Filter, Growing, KernelError};
 
+use crate::world::{at, release, want};
+
 struct Owner {
     kernel: Memory,
-    filter: Filter,
-    blocklist: Blocklist,
-    list: ListId,
+    protection: Protection,
 }
 
 impl Owner {
     fn new() -> Self {
-        let (kernel, mut blocklist) = (Memory::default(), Blocklist::default());
-        let list = blocklist.lists_mut().get_or_make("manual", Kind::Live).expect("it is the first");
-        let mut filter = Filter::through(kernel.broker());
-        filter.apply(&Effects::default(), &blocklist).expect("the kernel is well");
-        Self { kernel, filter, blocklist, list }
+        let kernel = Memory::default();
+        let filter = Filter::through(kernel.broker());
+        let protection = Protection::begin(Blocklist::default(), filter).expect("the kernel is well");
+        Self { kernel, protection }
     }
 
-    fn add(&mut self, targets: impl Iterator<Item = Target>) -> Result<(), KernelError> {
-        let targets: Targets = targets.collect();
-        self.filter.reserve(&needs::with(&self.blocklist, targets.iter()), &self.blocklist)?;
-        let mut effects = Effects::default();
-        let claim = Claim { list: self.list, since: Timestamp::from_secs(1), until: None, note: None };
-        self.blocklist.add_all(&targets, &claim, &mut effects);
-        self.filter.apply(&effects, &self.blocklist)
+    fn filter(&self) -> &Filter {
+        self.protection.filter()
+    }
+
+    fn add(&mut self, targets: impl Iterator<Item = Target>) -> Result<(), NotDone> {
+        self.protection.commit(&want(targets.collect()), at(1)).map(drop)
     }
 
     fn remove(&mut self, targets: impl Iterator<Item = Target>) {
-        let mut effects = Effects::default();
-        for target in targets {
-            self.blocklist.remove(target, self.list, &mut effects);
-        }
-        self.filter.apply(&effects, &self.blocklist).expect("who leaves is not refused");
+        self.protection.commit(&release(targets.collect()), at(1)).expect("who leaves is not refused");
     }
 
     /// Begins to grow until there is room for these, too. Does not wait.
     fn grow_for(&mut self, more: impl Iterator<Item = Target>) -> Result<Growing, KernelError> {
         let more: Targets = more.collect();
-        self.filter.grow_aside(&needs::with(&self.blocklist, more.iter()), &self.blocklist)
+        let needs = self.protection.needs_with(&more);
+        let (filter, blocklist) = self.protection.parts();
+        filter.grow_aside(&needs, blocklist)
     }
 
     /// So many steps of the loop.
     fn settle(&mut self, steps: u32) {
         for _ in 0..steps {
-            _ = self.filter.settle(&self.blocklist);
+            let (filter, blocklist) = self.protection.parts();
+            _ = filter.settle(blocklist);
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -83,7 +80,7 @@ fn tables_of_both_families_grow_at_once_and_once() {
     owner.add((0..480).map(six)).expect("the kernel is well");
     let more = || (400..2000).map(four).chain((480..2000).map(six));
     assert_eq!(owner.grow_for(more()).expect("there is memory"), Growing { addresses: true, six: true });
-    while owner.filter.is_growing() {
+    while owner.filter().is_growing() {
         owner.settle(1);
     }
     assert_eq!(owner.grow_for(more()).expect("there is memory"), Growing::default(), "there is room now");
@@ -115,7 +112,7 @@ fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
     }
     owner.remove((0..10).map(four));
     owner.settle(20);
-    assert!(!owner.filter.is_growing() && owner.filter.addresses().capacity > 409);
+    assert!(!owner.filter().is_growing() && owner.filter().addresses().capacity > 409);
     assert!((0..10).all(|number| !owner.drops(four(number))), "who was removed passes");
     assert!((10..409).all(|number| owner.drops(four(number))));
     owner.add((409..800).map(four)).expect("there is room");
@@ -133,17 +130,17 @@ fn a_larger_ipv6_table_is_gathered_page_by_page() {
         let (early, late) = (step * 7, COUNT - 1 - step * 7);
         owner.remove([six(early), six(late), six(early + 1), six(late - 1)].into_iter());
         owner.add([six(early + 1), six(late - 1), six(COUNT + step)].into_iter()).expect("there is a margin");
-        assert!(step > 1 || owner.filter.is_growing(), "it takes a step a page");
+        assert!(step > 1 || owner.filter().is_growing(), "it takes a step a page");
         owner.settle(1);
     }
-    while owner.filter.is_growing() {
+    while owner.filter().is_growing() {
         owner.settle(1);
     }
     for number in 0..COUNT + STEPS {
         let gone = (0..STEPS).any(|step| number == step * 7 || number == COUNT - 1 - step * 7);
         assert_eq!(owner.drops(six(number)), !gone, "number {number}");
     }
-    assert_eq!(owner.filter.six().entries, u64::from(COUNT - STEPS));
+    assert_eq!(owner.filter().six().entries, u64::from(COUNT - STEPS));
 }
 
 #[test]

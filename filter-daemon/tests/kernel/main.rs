@@ -99,10 +99,11 @@ impl Story {
             let taken = world.take(step);
             told.refused += u64::from(taken.is_err());
             if self.refuses.is_empty() {
-                let refused = taken.as_ref().err().or(world.refused.first());
-                self.no(refused.map(ToString::to_string), number, &"though the kernel is well");
+                let refused = taken.as_ref().err().map(ToString::to_string);
+                let refused = refused.or_else(|| world.refused.first().map(ToString::to_string));
+                self.no(refused, number, &"though the kernel is well");
             }
-            told.grown += u64::from(world.filter.is_growing());
+            told.grown += u64::from(world.filter().is_growing());
             // Until something is refused it is the story that was told already.
             if world.kernel.requests() > self.refuses.start {
                 self.no(world.trouble(), number, &taken);

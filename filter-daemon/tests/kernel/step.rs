@@ -32,10 +32,8 @@ pub enum Step {
 pub enum How {
     /// What is new, a grace period, what is gone.
     InTwo,
-    /// All at once, with these settings.
-    InOne(bool),
-    /// All in tables of its own, with these settings.
-    Anew(bool),
+    /// All by one store, with these settings.
+    AtOnce(bool),
 }
 
 /// The steps of a story.
@@ -54,8 +52,7 @@ fn step(random: &mut Random, volume: u64) -> Step {
             let count = random.below(150 * volume);
             let how = match random.below(4) {
                 0 | 1 => How::InTwo,
-                2 => How::InOne(random.below(3) > 0),
-                _ => How::Anew(random.below(3) > 0),
+                _ => How::AtOnce(random.below(3) > 0),
             };
             Step::Reload(some(random, count), how)
         }

@@ -4,10 +4,10 @@
 use std::thread;
 use std::time::Duration;
 
-use filter_common::settings::ENFORCE;
+use filter_common::reason::Verdict;
 use filter_common::target::Target;
-use filter_common::verdict::Verdict;
-use filterd::blocklist::{Blocklist, Claim, Effects, Kind, ListId, Settings, Targets, Timestamp};
+use filterd::blocklist::{Applied, Blocklist, Change, From, Origin, Settings, Targets, Timestamp};
+use filterd::daemon::commit::{NotDone, Protection};
 use filterd::daemon::needs;
 use filterd::kernel::memory::Memory;
 use filterd::kernel::{Filter, KernelError, Needs};
@@ -19,9 +19,7 @@ use crate::universe;
 /// The truth, the filter, the kernel behind it, and what ought to be.
 pub struct World {
     pub kernel: Memory,
-    pub filter: Filter,
-    blocklist: Blocklist,
-    list: ListId,
+    protection: Protection,
     reference: Reference,
     enforce: bool,
     /// The kernel has no grace periods.
@@ -37,19 +35,18 @@ pub struct World {
 
 impl World {
     /// Nothing is blocked, and that is published. `blocklist` is empty; to make another one takes its time.
-    pub fn new(graceless: bool, mut blocklist: Blocklist) -> Self {
+    pub fn new(graceless: bool, blocklist: Blocklist) -> Self {
         let kernel = Memory::default();
-        let list = blocklist.lists_mut().get_or_make("manual", Kind::Live).expect("it is the first");
-        let mut filter = Filter::through(kernel.broker());
-        filter.apply(&Effects::default(), &blocklist).expect("the kernel is well");
+        let filter = Filter::through(kernel.broker());
+        let protection = Protection::begin(blocklist, filter).expect("the kernel is well");
+        // The story before may have left it so.
+        let enforce = protection.blocklist().settings().enforce;
         let sources = universe::sources();
         Self {
             kernel,
-            filter,
-            blocklist,
-            list,
+            protection,
             reference: Reference::new(),
-            enforce: true,
+            enforce,
             graceless,
             grace: false,
             refused: Vec::new(),
@@ -61,11 +58,15 @@ impl World {
     /// The blocklist, which is empty again.
     pub fn end(self) -> Blocklist {
         assert_eq!(self.reference.targets().next(), None);
-        self.blocklist
+        self.protection.end()
+    }
+
+    pub fn filter(&self) -> &Filter {
+        self.protection.filter()
     }
 
     /// Takes one step; what the kernel refuses has not happened.
-    pub fn take(&mut self, step: &Step) -> Result<(), KernelError> {
+    pub fn take(&mut self, step: &Step) -> Result<(), NotDone> {
         let taken = match step {
             Step::Add(targets) => self.add(targets, true),
             Step::AddAtOnce(targets) => self.add(targets, false),
@@ -75,13 +76,11 @@ impl World {
             Step::Settle => Ok(()),
             Step::Grow { six } => {
                 self.dawdles = 3;
-                let (addresses, six) = if *six {
-                    (0, self.filter.six().capacity + 1)
-                } else {
-                    (self.filter.addresses().capacity + 1, 0)
-                };
+                let (filter, blocklist) = self.protection.parts();
+                let (addresses, six) =
+                    if *six { (0, filter.six().capacity + 1) } else { (filter.addresses().capacity + 1, 0) };
                 let needs = Needs { addresses, six, ..Needs::default() };
-                self.filter.grow_aside(&needs, &self.blocklist).map(drop)
+                filter.grow_aside(&needs, blocklist).map(drop).map_err(NotDone::from)
             }
             Step::GraceIsOver => {
                 self.grace = false;
@@ -89,10 +88,18 @@ impl World {
             }
             Step::Inflate => {
                 let needs = Needs { addresses: 20_000, six: 20_000, ..self.needs() };
-                self.filter.reserve(&needs, &self.blocklist)
+                let (filter, blocklist) = self.protection.parts();
+                filter.reserve(&needs, blocklist).map_err(NotDone::from)
             }
-            Step::Shrink => self.filter.shrink_to(&self.needs(), &self.blocklist),
-            Step::Tidy => self.filter.tidy(&self.needs()),
+            Step::Shrink => {
+                let needs = self.needs();
+                let (filter, blocklist) = self.protection.parts();
+                filter.shrink_to(&needs, blocklist).map_err(NotDone::from)
+            }
+            Step::Tidy => {
+                let needs = self.needs();
+                self.protection.filter_mut().tidy(&needs).map_err(NotDone::from)
+            }
         };
         self.settle();
         taken
@@ -104,7 +111,7 @@ impl World {
         for _ in 0..1000 {
             self.grace = false;
             self.settle();
-            if !self.filter.is_growing() && !self.grace {
+            if !self.filter().is_growing() && !self.grace {
                 return;
             }
         }
@@ -121,16 +128,17 @@ impl World {
                 return Some(format!("{host} is {}", if dropped { "dropped" } else { "let through" }));
             }
         }
-        let held = (self.filter.addresses().entries, self.filter.six().entries);
+        let held = (self.filter().addresses().entries, self.filter().six().entries);
         if held != self.reference.entries() {
             return Some(format!("{held:?} entries, but {:?} are wanted", self.reference.entries()));
         }
-        let told = (self.kernel.setting(ENFORCE), self.filter.settings().enforce);
+        let published = self.kernel.settings().map(|settings| settings.enforce);
+        let told = (published, self.filter().settings().enforce);
         if told != (Some(self.enforce.into()), self.enforce) {
             return Some(format!("enforcing is {told:?}, but {} was chosen", self.enforce));
         }
         let one = universe::source(self.sources[self.reference.entries().0 as usize % self.sources.len()]);
-        (self.filter.judge(one) != self.kernel.judge(one)).then(|| "test and packets disagree".to_owned())
+        (self.filter().judge(one) != self.kernel.judge(one)).then(|| "test and packets disagree".to_owned())
     }
 
     /// Once nothing is in the making: pins that nobody needs.
@@ -146,87 +154,72 @@ impl World {
         self.reference.targets().collect()
     }
 
-    fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), KernelError> {
+    fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), NotDone> {
         let targets: Targets = targets.iter().copied().collect();
-        let needs = needs::with(&self.blocklist, targets.iter());
+        let needs = self.protection.needs_with(&targets);
         let is_small = targets.len() < 4;
-        if waits && !is_small && !self.filter.has_room(&needs) {
+        if waits && !is_small && !self.filter().has_room(&needs) {
             // As somebody who waits for his turn; where nothing can be made aside, the addition itself is told.
             let mut rounds = 0;
-            while self.filter.grow_aside(&needs, &self.blocklist).is_ok_and(|growing| growing.any()) {
+            while self.grows_for(&needs) {
                 (self.grace, self.dawdles) = (false, 0);
                 self.settle();
                 rounds += 1;
                 assert!(rounds < 1000, "who waits for {needs:?} waits for ever");
             }
         }
-        self.filter.reserve(&needs, &self.blocklist)?;
-        let mut effects = Effects::default();
-        self.blocklist.add_all(&targets, &self.claim(), &mut effects);
-        self.commit(effects, Filter::apply)
+        self.commit(&want(targets))
     }
 
-    fn remove(&mut self, targets: &[Target]) -> Result<(), KernelError> {
-        let mut effects = Effects::default();
-        for target in targets {
-            self.blocklist.remove(*target, self.list, &mut effects);
-        }
-        let removed = self.commit(effects, Filter::apply);
+    fn grows_for(&mut self, needs: &Needs) -> bool {
+        let (filter, blocklist) = self.protection.parts();
+        filter.grow_aside(needs, blocklist).is_ok_and(|growing| growing.any())
+    }
+
+    fn remove(&mut self, targets: &[Target]) -> Result<(), NotDone> {
+        let removed = self.commit(&release(targets.iter().copied().collect()));
         assert!(removed.is_ok(), "who leaves is not refused: {removed:?}");
         removed
     }
 
-    fn switch(&mut self, enforce: bool) -> Result<(), KernelError> {
-        self.commit(Effects { settings: Some(Settings { enforce }), ..Effects::default() }, Filter::apply)
+    fn switch(&mut self, enforce: bool) -> Result<(), NotDone> {
+        self.commit(&Change::Settings(Settings { enforce }))
     }
 
-    fn reload(&mut self, targets: &[Target], how: How) -> Result<(), KernelError> {
+    fn reload(&mut self, targets: &[Target], how: How) -> Result<(), NotDone> {
         let targets: Targets = targets.iter().copied().collect();
-        self.filter.reserve(&needs::with(&self.blocklist, targets.iter()), &self.blocklist)?;
-        let mut effects = Effects::default();
-        self.blocklist.add_all(&targets, &self.claim(), &mut effects);
-        if let How::InTwo = how {
-            self.commit(std::mem::take(&mut effects), Filter::apply)?;
-            self.settle();
-        }
-        self.blocklist.retain(self.list, &targets, &mut effects);
+        let over = self.reference.targets().filter(|target| !targets.contains(*target)).collect();
+        let (want, release) = (want(targets), release(over));
         match how {
-            How::InTwo => self.commit(effects, Filter::apply),
-            How::InOne(enforce) => {
-                effects.settings = Some(Settings { enforce });
-                self.commit(effects, Filter::apply)
+            How::InTwo => {
+                self.commit(&want)?;
+                self.settle();
+                self.commit(&release)
             }
-            How::Anew(enforce) => {
-                effects.settings = Some(Settings { enforce });
-                self.commit(effects, Filter::replace_all)
+            How::AtOnce(enforce) => {
+                let changes = [Change::Settings(Settings { enforce }), want, release];
+                let done = self.protection.replace(&changes, at(1))?;
+                done.iter().for_each(|applied| self.note(applied));
+                Ok(())
             }
         }
     }
 
-    /// Carries effects out that the truth knows already; undoes the truth, too, if the kernel refuses.
-    fn commit(
-        &mut self,
-        effects: Effects,
-        carry_out: fn(&mut Filter, &Effects, &Blocklist) -> Result<(), KernelError>,
-    ) -> Result<(), KernelError> {
-        if let Err(error) = carry_out(&mut self.filter, &effects, &self.blocklist) {
-            let mut undone = Effects::default();
-            for target in effects.block.entered.iter() {
-                self.blocklist.remove(target, self.list, &mut undone);
-            }
-            self.blocklist.add_all(&effects.block.left, &self.claim(), &mut undone);
-            self.filter.withdraw(&effects, &self.blocklist);
-            return Err(error);
-        }
-        effects.block.entered.iter().for_each(|target| self.reference.enter(target));
-        effects.block.left.iter().for_each(|target| self.reference.leave(target));
-        self.enforce = effects.settings.map_or(self.enforce, |settings| settings.enforce);
+    fn commit(&mut self, change: &Change) -> Result<(), NotDone> {
+        let applied = self.protection.commit(change, at(1))?;
+        self.note(&applied);
         Ok(())
+    }
+
+    fn note(&mut self, applied: &Applied) {
+        applied.effects.block.entered.iter().for_each(|target| self.reference.enter(target));
+        applied.effects.block.left.iter().for_each(|target| self.reference.leave(target));
+        self.enforce = applied.effects.settings.map_or(self.enforce, |settings| settings.enforce);
     }
 
     /// As the loop does after each event.
     fn settle(&mut self) {
-        if self.filter.is_growing() {
+        if self.filter().is_growing() {
             if self.dawdles > 0 {
                 self.dawdles -= 1;
                 return;
@@ -234,10 +227,11 @@ impl World {
             // Long enough for the thread to be done nearly always: stories are told twice alike.
             thread::sleep(Duration::from_micros(100));
         }
+        let (filter, blocklist) = self.protection.parts();
         let settled = if self.graceless {
-            self.filter.settle_anew(&self.blocklist).map(|()| false)
+            filter.settle_anew(blocklist).map(|()| false)
         } else if !self.grace {
-            self.filter.settle(&self.blocklist)
+            filter.settle(blocklist)
         } else {
             return;
         };
@@ -248,10 +242,18 @@ impl World {
     }
 
     fn needs(&self) -> Needs {
-        needs::at_most(&self.blocklist, std::iter::empty())
+        needs::of(self.protection.blocklist())
     }
+}
 
-    fn claim(&self) -> Claim {
-        Claim { list: self.list, since: Timestamp::from_secs(1), until: None, note: None }
-    }
+pub fn want(targets: Targets) -> Change {
+    Change::Want { list: "manual".into(), origin: Origin::Live, until: None, note: None, targets }
+}
+
+pub fn release(targets: Targets) -> Change {
+    Change::Release { from: From::EveryLiveList, targets }
+}
+
+pub fn at(seconds: u32) -> Timestamp {
+    Timestamp::from_secs(seconds)
 }
