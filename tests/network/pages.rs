@@ -71,12 +71,13 @@ fn others_are_served_while_a_large_ipv6_table_grows() {
     let net64 = |number: u32| format!("2001:{:x}:{:x}:1::/64", 0x1000 + (number >> 16), number & 0xffff);
     let text: String = (0..500_000).map(|number| net64(number) + "\n").collect();
     net.filterd_reading(["add", "-", "--list", "crowd"], &text).succeeds();
-    // As many more as fit, so that the next few make the table grow, and nothing else is waited for.
+    // As many more as fit, so that the next ones make the table grow, and nothing else is waited for. A few would not even
+    // wait for that.
     let room = table(&net, "capacity") - table(&net, "entries");
     let text: String = (500_000..500_000 + room as u32 - 5).map(|number| net64(number) + "\n").collect();
     net.filterd_reading(["add", "-", "--list", "crowd"], &text).succeeds();
     let before = table(&net, "bytes");
-    let more: Vec<_> = (1_500_000..1_500_050).map(net64).collect();
+    let more: Vec<_> = (1_500_000..1_500_500).map(net64).collect();
     let served = served_while(&net, ("Add", json!({ "targets": more, "list": "crowd" })), || true);
     assert!(table(&net, "bytes") > before, "the table grew");
     assert!(served >= SERVED, "{served} were served while the table grew");

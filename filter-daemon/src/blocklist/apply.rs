@@ -27,7 +27,7 @@ pub struct Applied {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// There are as many lists as there may be.
-    #[error("there are {} lists already", super::MOST_LISTS)]
+    #[error("there are as many lists as there may be (1,000)")]
     TooManyLists,
     /// Nobody has made a list of this name.
     #[error("no such list: {0}")]

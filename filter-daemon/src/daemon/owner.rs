@@ -121,6 +121,12 @@ impl Owner {
         Ok(())
     }
 
+    /// Waits until the journal is written and the broker is gone.
+    pub fn end(self) {
+        drop(self.persistence);
+        self.protection.end();
+    }
+
     /// What becomes of the filter when the daemon is stopped.
     pub fn on_exit(&self) -> OnExit {
         self.config.on_exit

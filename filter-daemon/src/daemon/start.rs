@@ -50,9 +50,19 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
         _ = terminate.recv() => Some("SIGTERM"),
         _ = interrupt.recv() => Some("SIGINT"),
     };
+    // Whoever asks from here on is told that filterd is stopping.
+    drop(signals);
+    let ended = end(owner, by);
+    tokio::task::yield_now().await;
+    // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
     serving.abort();
-    // The socket goes with the task.
     _ = serving.await;
+    ended
+}
+
+/// Leaves the kernel as it is to be left, and waits until everything is written and the broker is gone.
+fn end(mut owner: Owner, by: Option<&str>) -> Result<(), DaemonError> {
+    let mut left = Ok(());
     match (by, owner.on_exit()) {
         (None, _) => info!("another filterd takes over: the filter goes on"),
         (Some(signal), OnExit::Keep) => {
@@ -62,10 +72,11 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
         }
         (Some(signal), OnExit::Detach) => {
             info!("stopping on {signal}");
-            owner.detach()?;
+            left = owner.detach();
         }
     }
-    Ok(())
+    owner.end();
+    Ok(left?)
 }
 
 /// Listens at the socket; asks whoever listens there to make way, if that is wanted.

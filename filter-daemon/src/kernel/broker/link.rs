@@ -46,7 +46,8 @@ impl Links {
 
     /// Takes the filter off, or drops the link if its interface is gone.
     pub fn detach(&mut self, interface: &str, pins: &Pins) -> Result<(), KernelError> {
-        self.0.remove(interface);
+        // Dropped behind its pin: then it is taken off when this returns.
+        let _held = self.0.remove(interface);
         match fs::remove_file(pins.link(interface)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(KernelError::load("remove the pin of a link", error))

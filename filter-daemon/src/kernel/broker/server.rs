@@ -79,8 +79,10 @@ impl Server {
             Request::DropPrivileges => Answer::Done,
             Request::Rollback if self.found_at_work => Answer::Done,
             Request::Rollback | Request::Remove => {
+                let removed = self.pins.remove();
+                // The last to hold a link lets the kernel take it off at once; where that is a pin, it does so later.
                 self.links.forget();
-                self.pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;
+                removed.map_err(|error| KernelError::load("remove the pins", error))?;
                 Answer::Done
             }
         };
