@@ -123,7 +123,7 @@ impl<K: Kind> Family<K> {
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
         self.drop_growth(maps);
-        let mut tries = 0;
+        let mut tries = 0_u32;
         loop {
             let mut built = self.store.build(geometry, maps)?;
             if built.live.fill_all(built.kind.keys(self.store.newest_live(), wanted)).is_empty() {
@@ -132,7 +132,7 @@ impl<K: Kind> Family<K> {
             }
             self.store.forget(Some(built), maps);
             tries += 1;
-            if tries % KEYS == 0 {
+            if tries.is_multiple_of(KEYS) {
                 geometry = K::geometry_for(geometry.limit() + 1)?;
             }
         }
@@ -240,7 +240,7 @@ impl<K: Kind> Family<K> {
     /// The same again, under another key; when some have refused, or it is full, a larger one.
     fn after_refusal_of(&mut self, geometry: Geometry) -> Result<Geometry, KernelError> {
         self.refusals += 1;
-        if self.refusals % KEYS != 0 && self.store.entries() < geometry.limit() {
+        if !self.refusals.is_multiple_of(KEYS) && self.store.entries() < geometry.limit() {
             return Ok(geometry);
         }
         K::geometry_for(geometry.limit() + 1)

@@ -25,9 +25,16 @@ pub struct Growth<K: Kind> {
 }
 
 enum Stage<K: Kind> {
-    /// What is wanted is read up to this prefix.
-    Gathering(Option<Prefix6>, Vec<Key<K>>, Option<Live<K>>),
+    Gathering(Box<Gathering<K>>),
     Filling(JoinHandle<Result<Live<K>, Full>>),
+}
+
+/// What is wanted, read page by page.
+struct Gathering<K: Kind> {
+    after: Option<Prefix6>,
+    keys: Vec<Key<K>>,
+    /// The table that the keys are for, until all are there.
+    larger: Option<Live<K>>,
 }
 
 enum Change<K> {
@@ -41,7 +48,9 @@ impl<K: Kind> Growth<K> {
         let Built { kind, live: larger } = larger;
         let stage = match K::copied(live) {
             Some(keys) => fill(larger, keys),
-            None => Stage::Gathering(None, Vec::new(), Some(larger)),
+            None => {
+                Stage::Gathering(Box::new(Gathering { after: None, keys: Vec::new(), larger: Some(larger) }))
+            }
         };
         Self { kind, stage, since: Vec::new() }
     }
@@ -55,14 +64,14 @@ impl<K: Kind> Growth<K> {
     pub fn step(&mut self, wanted: &impl Wanted) -> bool {
         match &mut self.stage {
             Stage::Filling(thread) => thread.is_finished(),
-            Stage::Gathering(after, keys, larger) => {
-                let (page, last) = self.kind.page(wanted, *after, PAGE);
-                keys.extend(page);
-                *after = last;
+            Stage::Gathering(gathering) => {
+                let (page, last) = self.kind.page(wanted, gathering.after, PAGE);
+                gathering.keys.extend(page);
+                gathering.after = last;
                 if last.is_none()
-                    && let Some(larger) = larger.take()
+                    && let Some(larger) = gathering.larger.take()
                 {
-                    self.stage = fill(larger, Box::new(std::mem::take(keys).into_iter()));
+                    self.stage = fill(larger, std::mem::take(&mut gathering.keys).into_iter());
                 }
                 false
             }

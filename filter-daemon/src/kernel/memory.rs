@@ -16,13 +16,13 @@ use filter_common::settings::{self, Settings};
 use filter_common::{networks, stash};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use super::KernelError;
 use super::broker::Broker;
 use super::broker::client::{Answered, Place};
 use super::broker::kept::Kept;
 use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request};
 use super::seen::Seen;
 use super::window::Window;
+use super::{Attached, AttachedMode, KernelError};
 
 /// The kernel in memory. Clones are the same one.
 #[derive(Clone, Default)]
@@ -137,7 +137,13 @@ impl State {
                 self.ready = Some(blueprint);
             }
             Request::Publish => self.publish()?,
-            other => return Err(failed("do anything with interfaces", &format!("{other:?}"))),
+            Request::Attach { interface, .. } => {
+                let attached = Attached { index: interface.index, mode: AttachedMode::Native, program: 1 };
+                return Ok((Answer::Attached(attached), None));
+            }
+            Request::Whereabouts { .. } => return Ok((Answer::Whereabouts(None), None)),
+            Request::Count => return Ok((Answer::Counted(vec![0; Reason::ALL.len()]), None)),
+            Request::Detach { .. } | Request::DropPrivileges | Request::Rollback | Request::Remove => {}
         }
         Ok((Answer::Done, None))
     }
@@ -200,13 +206,13 @@ fn settings_of(words: &[u64]) -> Settings {
 }
 
 fn refusal(request: &Request) -> KernelError {
-    match request {
-        Request::Make { map, words, .. } => KernelError::NoMemory {
-            name: map.name().to_owned(),
-            bytes: u64::from(*words) * 8,
-            reason: "it was told to refuse".to_owned(),
-        },
-        _ => failed("do what was asked", "it was told to refuse"),
+    let Request::Make { map, words, .. } = request else {
+        return failed("do what was asked", "it was told to refuse");
+    };
+    KernelError::NoMemory {
+        name: map.name().to_owned(),
+        bytes: u64::from(*words) * 8,
+        reason: "it was told to refuse".to_owned(),
     }
 }
 
