@@ -35,3 +35,17 @@ fn one_that_keeps_its_filter_can_be_followed_at_once_every_time() {
         net.expect(ATTACKER).dropped();
     }
 }
+
+#[test]
+fn when_it_has_ended_its_filter_is_off_every_interface() {
+    let links = 8;
+    let mut net = Net::with_links(links);
+    let names: Vec<_> = (0..links).map(|link| format!("eth{link}")).collect();
+    let config = format!("interfaces: [{}]\nblock: [203.0.113.7]", names.join(", "));
+    for _ in 0..15 {
+        net.start(&config);
+        net.stop();
+        let passed: Vec<_> = (0..links).rev().map(|link| net.arrivals(link, &[ATTACKER.into()])[0]).collect();
+        assert_eq!(passed, vec![true; links], "by interface, the last one first");
+    }
+}

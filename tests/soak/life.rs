@@ -10,7 +10,7 @@ use crate::rounds;
 
 #[test]
 fn life() {
-    let steps = number("FILTERD_STEPS").unwrap_or(rounds(100, 10_000));
+    let steps = number("FILTERD_STEPS").unwrap_or(rounds(30, 10_000));
     let seed = number("FILTERD_SEED").unwrap_or_else(any_seed);
     let largest = number("FILTERD_LARGEST").unwrap_or(100_000);
     println!("the life of seed {seed}: {steps} steps");

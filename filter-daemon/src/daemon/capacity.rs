@@ -11,6 +11,7 @@ use super::commit::Protection;
 use super::needs;
 use crate::blocklist::Targets;
 use crate::kernel::grace;
+use crate::text::Explain;
 
 /// How often a larger table in the making is asked whether it is done.
 const GROWTH_POLL: Duration = Duration::from_millis(2);
@@ -87,7 +88,7 @@ impl Capacity {
             filter.settle(blocklist)
         };
         let is_due = due.unwrap_or_else(|error| {
-            error!("{error}");
+            error!("{}", error.explain());
             false
         });
         if is_due || self.wanted > self.begun && !self.graceless {
@@ -135,7 +136,7 @@ impl Capacity {
         let needs = needs::of(protection.blocklist());
         let (filter, blocklist) = protection.parts();
         if let Err(error) = filter.shrink_to(&needs, blocklist).and_then(|()| filter.tidy(&needs)) {
-            error!("cannot give memory back: {error}");
+            error!("cannot give memory back: {}", error.explain());
         }
     }
 

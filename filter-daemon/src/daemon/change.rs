@@ -9,6 +9,7 @@ use super::pages::{Parts, Turn, Work};
 use super::persistence::Outcome;
 use crate::blocklist::{Applied, Change, PAGE, Targets, Undo};
 use crate::clock;
+use crate::text::Explain;
 
 /// What a request has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Request {
     /// and kernel still agree.
     fn undo_page(&mut self, undo: Undo, protection: &mut Protection) {
         if let Err(error) = protection.commit(&Change::Undo(undo), clock::now()) {
-            tracing::error!("a part of what was refused cannot be undone: {error}");
+            tracing::error!("a part of what was refused cannot be undone: {}", error.explain());
         }
     }
 

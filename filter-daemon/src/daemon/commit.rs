@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::needs;
 use crate::blocklist::{Applied, Blocklist, Change, Effects, Record, Refusal, Settings, Targets, Timestamp};
 use crate::kernel::{Filter, KernelError, Needs};
+use crate::text::Explain;
 
 /// The truth and the kernel, kept in step, and what has truly changed since the journal was told.
 pub struct Protection {
@@ -25,6 +26,15 @@ pub enum NotDone {
     /// The kernel did not do it.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+}
+
+impl Explain for NotDone {
+    fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Kernel(error) => error.remedy(),
+            Self::Refused(_) => None,
+        }
+    }
 }
 
 impl Protection {

@@ -65,7 +65,8 @@ impl Explain for DaemonError {
         match self {
             Self::Config(error) => error.remedy(),
             Self::Socket(error) => error.remedy(),
-            Self::Kernel(error) | Self::NotDone(NotDone::Kernel(error)) => error.remedy(),
+            Self::Kernel(error) => error.remedy(),
+            Self::NotDone(error) => error.remedy(),
             Self::Journal(error) => error.remedy(),
             Self::NoInterface => Some(
                 "name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration".to_owned(),
@@ -73,9 +74,7 @@ impl Explain for DaemonError {
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
             }
-            Self::NotDone(NotDone::Refused(_)) | Self::User { .. } | Self::TooManyLists | Self::System(_) => {
-                None
-            }
+            Self::User { .. } | Self::TooManyLists | Self::System(_) => None,
         }
     }
 }

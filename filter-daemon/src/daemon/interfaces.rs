@@ -9,6 +9,7 @@ use super::error::DaemonError;
 use crate::config::Mode;
 use crate::control::wire::status;
 use crate::kernel::{Attached, Filter, Interface, KernelError, interface};
+use crate::text::Explain;
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
 const RETRY: Duration = Duration::from_secs(10);
@@ -137,7 +138,7 @@ impl Interfaces {
     /// Looks at all interfaces; where even that fails, it is tried again.
     pub async fn look_again(&mut self, mode: Mode, filter: &mut Filter) -> Vec<KernelError> {
         self.look(mode, filter).await.unwrap_or_else(|error| {
-            error!("{error}");
+            error!("{}", error.explain());
             vec![error]
         })
     }
@@ -206,7 +207,7 @@ impl Watched {
             error!("{name} is gone: it is attached to again when it comes back");
         }
         if let Err(error) = filter.detach(name) {
-            error!("{error}");
+            error!("{}", error.explain());
         }
         let why = format!("there is no interface {name}");
         self.state = State::Waiting { since: Instant::now(), why, is_there: false };
@@ -242,7 +243,7 @@ impl Watched {
             }
             Err(error) => {
                 *is_there = true;
-                let reason = error.to_string();
+                let reason = error.explain().to_string();
                 if *why != reason {
                     error!("{reason}");
                     *why = reason;

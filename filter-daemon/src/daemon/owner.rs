@@ -202,7 +202,7 @@ impl Owner {
         match self.protection.commit(&expiring, clock::now()) {
             Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),
             Ok(_) => {}
-            Err(error) => error!("{error}"),
+            Err(error) => error!("{}", error.explain()),
         }
         if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
             self.look_again().await;
@@ -266,8 +266,8 @@ impl Owner {
         }
         self.capacity.shrink(&mut self.protection);
         match self.interfaces.follow(self.interface_names(), self.protection.filter_mut()) {
-            Ok(()) => reloaded.warnings.extend(self.look_again().await.iter().map(ToString::to_string)),
-            Err(error) => reloaded.warnings.push(error.to_string()),
+            Ok(()) => reloaded.warnings.extend(told(self.look_again().await)),
+            Err(error) => reloaded.warnings.extend(told(vec![error])),
         }
         reloaded
     }
@@ -301,4 +301,8 @@ impl Owner {
         names.extend(more.cloned());
         names
     }
+}
+
+fn told(errors: Vec<KernelError>) -> impl Iterator<Item = String> {
+    errors.into_iter().map(|error| error.explain().to_string())
 }

@@ -14,6 +14,7 @@ use crate::blocklist::{Blocklist, DEFAULT_LIST, Record, Timestamp};
 use crate::clock;
 use crate::config::{Config, ListName};
 use crate::journal::{Damage, Done, Found, Instead, Journal, NotWritten};
+use crate::text::Explain;
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
@@ -72,7 +73,7 @@ pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blockl
     let moved = blocklist.move_out_of_the_way(is_taken, DEFAULT_LIST)?;
     persistence.write_soon(moved);
     if let Some(refused) = refused {
-        error!("{refused}");
+        error!("{}", refused.explain());
         error!(
             "what was added live before is not blocked, and what is added now would not survive a restart"
         );

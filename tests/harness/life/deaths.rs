@@ -1,7 +1,7 @@
 //! The ends of filterd: killed, stopped or succeeded, and what the next one makes of it.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
@@ -26,8 +26,20 @@ impl Life {
         self.frozen = Some(self.now());
         self.is_detached = !self.applied.keep;
         assert!(self.net.stop().success(), "it ends well");
+        if self.is_detached {
+            self.wait_until_nothing_is_attached();
+        }
         self.judge(&[]);
         self.start_anew()
+    }
+
+    /// The kernel frees a pinned link from a work queue, a moment after its file is gone.
+    fn wait_until_nothing_is_attached(&self) {
+        let begun = Instant::now();
+        while self.net.attached("eth0").is_some() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "the filter stays behind");
+            thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Another filterd takes over.

@@ -206,3 +206,50 @@ fn any(leases: impl Iterator<Item = Lease>, during: During) -> Option<bool> {
     }
     if unknown { None } else { Some(false) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: Prefix = Prefix { is_six: false, first: 0xcb00_7107, length: 32 };
+
+    #[test]
+    fn a_target_is_dropped_while_any_list_wants_it() {
+        let mut reference = Reference::new();
+        let (source, now) = (super::super::prefix::ip(false, SOURCE.first), During(1.0, 2.0));
+        assert_eq!(reference.drops(source, now), Some(false));
+        reference.live_mut("ssh").add(Prefix::around(false, SOURCE.first, 24), Lease::PERMANENT);
+        reference.configured.insert("drop".to_owned(), Wanted::all(&[SOURCE]));
+        assert_eq!((reference.drops(source, now), reference.covers(SOURCE, now)), (Some(true), Some(true)));
+        reference.configured.clear();
+        assert_eq!((reference.drops(source, now), reference.wants(SOURCE, now)), (Some(true), Some(false)));
+        reference.enforce = false;
+        assert_eq!(reference.drops(source, now), Some(false));
+    }
+
+    #[test]
+    fn a_ban_is_extended_and_never_shortened_and_nobody_is_sure_around_its_end() {
+        let mut wanted = Wanted::default();
+        let lease = |seconds| Lease::of(During(0.0, 0.5), Some(Duration::from_secs(seconds)));
+        wanted.add(SOURCE, lease(10));
+        wanted.add(SOURCE, lease(2));
+        let held = |during| wanted.lease(SOURCE).expect("it is there").holds(during);
+        assert_eq!(held(During(9.0, 9.9)), Some(true));
+        assert_eq!(held(During(9.9, 10.1)), None);
+        assert_eq!(held(During(11.6 + LATE, 20.0)), Some(false));
+        assert_eq!(lease(10).is_changed_by(lease(2), During(1.0, 1.0)), Some(false));
+        assert_eq!(lease(2).is_changed_by(lease(10), During(1.0, 1.0)), Some(true));
+        assert_eq!(lease(2).is_changed_by(lease(2), During(1.0, 1.0)), None);
+        assert_eq!(Lease::UNKNOWN.holds(During(1.0, 1.0)), None);
+    }
+
+    #[test]
+    fn entries_of_a_name_that_is_taken_go_on_as_manual() {
+        let mut reference = Reference::new();
+        reference.live_mut("drop").add(SOURCE, Lease::PERMANENT);
+        reference.configured.insert("drop".to_owned(), Wanted::default());
+        reference.make_way();
+        assert!(!reference.live.contains_key("drop"));
+        assert_eq!(reference.live_mut("manual").count(During(0.0, 0.0)), (1, 1));
+    }
+}

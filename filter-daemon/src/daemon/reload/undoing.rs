@@ -9,6 +9,7 @@ use crate::blocklist::{Change, Settings};
 use crate::clock;
 use crate::daemon::commit::NotDone;
 use crate::daemon::pages::{Parts, Pause, Turn};
+use crate::text::Explain;
 
 /// How long the kernel is left alone when it refuses even what puts everything back.
 const RETRY: Duration = Duration::from_secs(1);
@@ -27,7 +28,7 @@ pub struct Undoing {
 impl Undoing {
     /// Undoes these, and puts the settings back.
     pub fn new(steps: Vec<Step>, settings: Settings, cause: NotDone) -> Self {
-        error!("the reload was refused, and is rolled back: {cause}");
+        error!("the reload was refused, and is rolled back: {}", cause.explain());
         Self { steps, settings, cause, entered: None, left: None, retry: None }
     }
 
@@ -64,7 +65,7 @@ impl Undoing {
                 Turn::More
             }
             Err(error) => {
-                error!("a page cannot be rolled back, and is tried again in a second: {error}");
+                error!("a page cannot be rolled back, and is tried again in a second: {}", error.explain());
                 self.retry = Some(Instant::now() + RETRY);
                 Turn::Wait
             }
