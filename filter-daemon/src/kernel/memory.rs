@@ -37,6 +37,9 @@ struct State {
     requests: u64,
     refuses: Range<u64>,
     refuses_judges: bool,
+    watched: Vec<Source>,
+    /// What packets from there met when a judge was last published: just before, and just after.
+    met: Option<[Vec<Verdict>; 2]>,
 }
 
 struct Published {
@@ -58,6 +61,17 @@ impl Memory {
     /// Makes maps, but loads no judges.
     pub fn refuse_judges(&self, refuses: bool) {
         self.state().refuses_judges = refuses;
+    }
+
+    /// Notes from now on what packets from these sources meet just before and just after each publication.
+    pub fn watch(&self, sources: Vec<Source>) {
+        let mut state = self.state();
+        (state.watched, state.met) = (sources, None);
+    }
+
+    /// What they met around the last one, if there was any since.
+    pub fn met(&self) -> Option<[Vec<Verdict>; 2]> {
+        self.state().met.clone()
     }
 
     /// How many requests there were.
@@ -84,21 +98,7 @@ impl Memory {
 
     /// What packets from these sources meet.
     pub fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
-        let state = self.state();
-        let Some(published) = &state.published else {
-            return sources.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
-        };
-        let words = |part| {
-            let mut maps = published.maps.iter();
-            maps.find(|(map, _)| map.map.part == part).map(|(_, window)| window)
-        };
-        let seen = Seen::new(
-            *published.settings,
-            words(MapPart::Addresses),
-            words(MapPart::Networks),
-            words(MapPart::Six),
-        );
-        sources.into_iter().map(|source| judge_source(source, &seen)).collect()
+        self.state().judge_all(sources)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -115,6 +115,23 @@ impl Place for Memory {
 }
 
 impl State {
+    fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
+        let Some(published) = &self.published else {
+            return sources.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
+        };
+        let words = |part| {
+            let mut maps = published.maps.iter();
+            maps.find(|(map, _)| map.map.part == part).map(|(_, window)| window)
+        };
+        let seen = Seen::new(
+            *published.settings,
+            words(MapPart::Addresses),
+            words(MapPart::Networks),
+            words(MapPart::Six),
+        );
+        sources.into_iter().map(|source| judge_source(source, &seen)).collect()
+    }
+
     fn serve(&mut self, request: Request) -> Answered {
         let number = self.requests;
         self.requests += 1;
@@ -136,7 +153,11 @@ impl State {
                 self.check(&blueprint)?;
                 self.ready = Some(blueprint);
             }
-            Request::Publish => self.publish()?,
+            Request::Publish => {
+                let before = self.judge_all(self.watched.iter().copied());
+                self.publish()?;
+                self.met = Some([before, self.judge_all(self.watched.iter().copied())]);
+            }
             Request::Attach { interface, .. } => {
                 let attached = Attached { index: interface.index, mode: AttachedMode::Native, program: 1 };
                 return Ok((Answer::Attached(attached), None));

@@ -8,6 +8,7 @@ mod growth;
 mod random;
 mod reference;
 mod step;
+mod together;
 mod universe;
 mod world;
 

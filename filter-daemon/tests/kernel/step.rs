@@ -39,7 +39,7 @@ pub enum How {
 /// The steps of a story.
 pub fn steps(random: &mut Random) -> Vec<Step> {
     let count = 6 + random.below(9);
-    let volume = 1 + random.below(4);
+    let volume = 1 + random.below(3);
     (0..count).map(|_| step(random, volume)).collect()
 }
 

@@ -75,9 +75,10 @@ impl Filter {
 
     fn settle_plan(&mut self, wanted: &impl Wanted, anew: bool) -> Result<(), KernelError> {
         self.maps.forget_unwanted();
-        let was_growing = self.is_growing();
+        let before = self.growing();
         let mut planned = self.block.step(&mut self.maps, wanted);
-        let is_made = was_growing && !self.is_growing();
+        let after = self.growing();
+        let is_made = before.addresses && !after.addresses || before.six && !after.six;
         if anew {
             planned = planned.and_then(|()| self.block.settle_anew(&mut self.maps, wanted));
         }
