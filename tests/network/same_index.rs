@@ -30,7 +30,7 @@ fn the_only_device_made_again_drops_on_the_wire() {
     net.daemon().signal(Signal::SIGSTOP);
     net.host().ip("link del eth0");
     net.host().ip_all(&format!(
-        "link add eth0 index {index} numtxqueues 1 numrxqueues 1 type veth peer name eth0 netns {peer}\nlink set eth0 up\n"
+        "link add eth0 index {index} numtxqueues 1 numrxqueues 1 type veth peer name eth0 netns {peer} numtxqueues 1 numrxqueues 1\nlink set eth0 up\n"
     ));
     net.peer().ip("link set eth0 up");
     net.daemon().signal(Signal::SIGCONT);

@@ -26,24 +26,21 @@ const SMALL: usize = 64;
 #[derive(Default)]
 pub struct Capacity {
     grace: Option<JoinHandle<io::Result<()>>>,
-    /// Grace periods that have begun, and those that somebody waits for.
-    begun: u64,
-    wanted: u64,
+    /// The latest commit when it began: what was made until then will have been seen.
+    covers: u64,
+    /// What every packet in flight has seen.
+    seen: u64,
+    /// Somebody waits for a grace period that has not begun yet.
+    is_wanted: bool,
     /// The kernel has no grace periods for us: entries on the move get a table of their own instead.
     graceless: bool,
     roominess: Roominess,
 }
 
-/// A grace period that somebody waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grace(u64);
-
 impl Capacity {
     /// Finds out at once, away from everybody, whether the kernel has grace periods.
     pub fn begin() -> Self {
-        let mut capacity = Self::default();
-        capacity.start_grace();
-        capacity
+        Self { grace: Some(tokio::task::spawn_blocking(grace::wait)), ..Self::default() }
     }
 
     /// May these enter now? Not while many entries are on the move, or until a larger table is made. Few always may.
@@ -60,15 +57,11 @@ impl Capacity {
         filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any())
     }
 
-    /// A grace period that begins from now on.
-    pub fn ask_for_grace(&mut self) -> Grace {
-        self.wanted = self.begun + 1;
-        Grace(self.wanted)
-    }
-
-    /// Is it over?
-    pub fn is_over(&self, grace: Grace) -> bool {
-        self.graceless || self.begun > grace.0 || self.begun == grace.0 && self.grace.is_none()
+    /// Has every packet in flight seen this commit? If not, it will have when this is asked again and again.
+    pub fn has_been_seen(&mut self, commit: u64) -> bool {
+        let is_seen = self.graceless || self.seen >= commit;
+        self.is_wanted |= !is_seen && (self.grace.is_none() || self.covers < commit);
+        is_seen
     }
 
     /// Has the kernel no grace periods?
@@ -91,8 +84,10 @@ impl Capacity {
             error!("{}", error.explain());
             false
         });
-        if is_due || self.wanted > self.begun && !self.graceless {
-            self.start_grace();
+        if is_due || self.is_wanted && !self.graceless {
+            self.is_wanted = false;
+            self.covers = protection.latest().commit;
+            self.grace = Some(tokio::task::spawn_blocking(grace::wait));
         }
     }
 
@@ -107,11 +102,14 @@ impl Capacity {
     /// It is over, or refused.
     pub fn end_grace(&mut self, result: io::Result<()>) {
         self.grace = None;
-        if let Err(error) = result {
-            warn!(
-                "the kernel gives no grace periods ({error}): crowded tables are built anew instead, which is slower"
-            );
-            self.graceless = true;
+        match result {
+            Ok(()) => self.seen = self.covers,
+            Err(error) => {
+                warn!(
+                    "the kernel gives no grace periods ({error}): crowded tables are built anew instead, which is slower"
+                );
+                self.graceless = true;
+            }
         }
     }
 
@@ -138,11 +136,6 @@ impl Capacity {
         if let Err(error) = filter.shrink_to(&needs, blocklist).and_then(|()| filter.tidy(&needs)) {
             error!("cannot give memory back: {}", error.explain());
         }
-    }
-
-    fn start_grace(&mut self) {
-        self.begun += 1;
-        self.grace = Some(tokio::task::spawn_blocking(grace::wait));
     }
 }
 

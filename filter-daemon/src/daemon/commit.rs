@@ -15,6 +15,20 @@ pub struct Protection {
     blocklist: Blocklist,
     filter: Filter,
     records: Vec<Record>,
+    latest: Latest,
+}
+
+/// The numbers of the latest commits of each kind: what packets in flight may not have seen yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Latest {
+    /// Of all.
+    pub commit: u64,
+    /// By which something entered.
+    pub entered: u64,
+    /// By which something left.
+    pub left: u64,
+    /// By which packets came to be judged more mildly.
+    pub loosened: u64,
 }
 
 /// Why nothing was changed.
@@ -26,6 +40,19 @@ pub enum NotDone {
     /// The kernel did not do it.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+}
+
+impl Latest {
+    fn note(&mut self, effects: &Effects, before: Settings) {
+        self.commit += 1;
+        let loosens = effects.settings.is_some_and(|after| before.enforce && !after.enforce);
+        let kinds = [
+            (!effects.block.entered.is_empty(), &mut self.entered),
+            (!effects.block.left.is_empty(), &mut self.left),
+            (loosens, &mut self.loosened),
+        ];
+        kinds.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, latest)| *latest = self.commit);
+    }
 }
 
 impl Explain for NotDone {
@@ -42,7 +69,7 @@ impl Protection {
     pub fn begin(blocklist: Blocklist, mut filter: Filter) -> Result<Self, KernelError> {
         filter.reserve(&needs::of(&blocklist), &blocklist)?;
         filter.apply(&blocklist.everything(), &blocklist)?;
-        Ok(Self { blocklist, filter, records: Vec::new() })
+        Ok(Self { blocklist, filter, records: Vec::new(), latest: Latest::default() })
     }
 
     /// Makes a change, whole or not at all: room first, then the truth, then the kernel, and what truly changed is for the
@@ -57,8 +84,14 @@ impl Protection {
         }
         self.blocklist.forget_empty_lists(&applied);
         carried?;
+        self.latest.note(&applied.effects, settings);
         self.records.append(&mut applied.records);
         Ok(applied)
+    }
+
+    /// What packets in flight may not have seen yet.
+    pub fn latest(&self) -> Latest {
+        self.latest
     }
 
     /// Makes many changes that become visible together, by one store: where the kernel has no grace periods, this is how

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::capacity::{Capacity, Grace};
+use super::capacity::Capacity;
 use super::commit::Protection;
 use super::persistence::Persistence;
 use super::reload::Reload;
@@ -106,17 +106,5 @@ impl Pages {
             }
             Turn::Done => self.reload.take(),
         }
-    }
-}
-
-/// Waits for a grace period: the first time it is asked for, then until it is over.
-#[derive(Debug, Default)]
-pub struct Pause(Option<Grace>);
-
-impl Pause {
-    /// Is it over?
-    pub fn is_over(&mut self, capacity: &mut Capacity) -> bool {
-        let grace = *self.0.get_or_insert_with(|| capacity.ask_for_grace());
-        capacity.is_over(grace)
     }
 }

@@ -2,39 +2,31 @@
 //! half of what was replaced.
 
 use filter_common::packet::Source;
-use filter_common::settings::ENFORCE;
+use filter_common::reason::Verdict;
 use filter_common::target::Target;
-use filter_common::verdict::Verdict;
-use filterd::blocklist::{Blocklist, Claim, Effects, Kind, ListId, Settings, Timestamp};
-use filterd::daemon::needs;
+use filterd::blocklist::{Blocklist, Change, Settings, Targets};
+use filterd::daemon::commit::Protection;
+use filterd::kernel::Filter;
 use filterd::kernel::memory::Memory;
-use filterd::kernel::{Filter, KernelError};
+
+use crate::world::{at, release, want};
 
 const BEFORE: [&str; 6] =
     ["10.0.0.1", "10.0.1.0/24", "10.0.2.0/28", "2001:db8::1", "2001:db8:1::/64", "2001:db8:2::/48"];
 const AFTER: [&str; 6] =
     ["10.0.0.2", "10.0.3.0/24", "10.0.4.0/28", "2001:db8::2", "2001:db8:3::/64", "2001:db8:4::/48"];
 
-type CarryOut = fn(&mut Filter, &Effects, &Blocklist) -> Result<(), KernelError>;
-
 /// Replaces all targets, and chooses these settings with them.
-fn replaced(carry_out: CarryOut, from: bool, to: bool) {
-    let (kernel, mut blocklist) = (Memory::default(), Blocklist::default());
-    let list = blocklist.lists_mut().get_or_make("manual", Kind::Live).expect("it is the first");
-    let mut filter = Filter::through(kernel.broker());
-    let mut effects = Effects { settings: Some(Settings { enforce: from }), ..Effects::default() };
-    add(&mut blocklist, list, &BEFORE, &mut effects);
-    filter.apply(&effects, &blocklist).expect("the kernel is well");
-
-    let targets = || BEFORE.iter().chain(&AFTER).map(|word| target(word));
-    filter.reserve(&needs::with(&blocklist, targets()), &blocklist).expect("there is memory");
-    let mut effects = Effects { settings: Some(Settings { enforce: to }), ..Effects::default() };
-    add(&mut blocklist, list, &AFTER, &mut effects);
-    for word in BEFORE {
-        blocklist.remove(target(word), list, &mut effects);
+fn replaced(from: bool, to: bool) {
+    let kernel = Memory::default();
+    let mut protection =
+        Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).expect("it is well");
+    for change in [settings(from), want(targets(&BEFORE))] {
+        protection.commit(&change, at(1)).expect("the kernel is well");
     }
-    kernel.watch(targets().map(first_of).collect());
-    carry_out(&mut filter, &effects, &blocklist).expect("the kernel is well");
+    kernel.watch(BEFORE.iter().chain(&AFTER).map(|word| first_of(target(word))).collect());
+    let changes = [settings(to), want(targets(&AFTER)), release(targets(&BEFORE))];
+    protection.replace(&changes, at(1)).expect("the kernel is well");
 
     let drops = |verdicts: &[Verdict]| -> Vec<bool> {
         verdicts.iter().map(|verdict| matches!(verdict, Verdict::Drop(_))).collect()
@@ -42,23 +34,26 @@ fn replaced(carry_out: CarryOut, from: bool, to: bool) {
     let (old, new) = ([[true; 6], [false; 6]].concat(), [[false; 6], [true; 6]].concat());
     let [before, after] = kernel.met().expect("something was published");
     assert_eq!((drops(&before), drops(&after)), (old, new), "by one store, and nothing else");
-    assert_eq!(kernel.setting(ENFORCE), Some(to.into()));
+    assert_eq!(kernel.settings().map(|settings| settings.enforce), Some(to.into()));
 }
 
 #[test]
 fn tables_made_anew_change_everything_by_one_store() {
-    replaced(Filter::replace_all, true, true);
+    replaced(true, true);
 }
 
 #[test]
 fn settings_change_together_with_the_targets_they_are_for() {
-    replaced(Filter::apply, true, false);
-    replaced(Filter::apply, false, true);
+    replaced(true, false);
+    replaced(false, true);
 }
 
-fn add(blocklist: &mut Blocklist, list: ListId, words: &[&str], effects: &mut Effects) {
-    let claim = Claim { list, since: Timestamp::from_secs(1), until: None, note: None };
-    words.iter().for_each(|word| _ = blocklist.add(target(word), claim.clone(), effects));
+fn settings(enforce: bool) -> Change {
+    Change::Settings(Settings { enforce })
+}
+
+fn targets(words: &[&str]) -> Targets {
+    words.iter().map(|word| target(word)).collect()
 }
 
 fn target(word: &str) -> Target {

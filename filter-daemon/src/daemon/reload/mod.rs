@@ -21,7 +21,7 @@ use super::change::Done;
 use super::commit::{NotDone, Protection};
 use super::error::DaemonError;
 use super::needs;
-use super::pages::{Parts, Pause, Turn};
+use super::pages::{Parts, Turn};
 use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Settings, Targets, Undo};
 use crate::clock;
 use crate::config::Config;
@@ -56,16 +56,16 @@ enum Stage {
     Measure { list: usize, from: usize, needs: Needs },
     /// Make room for it.
     Room(Needs),
-    /// Let packets in flight leave the judge that dropped more.
-    Loosened(Pause),
+    /// Let packets in flight see the settings that drop less, of this commit.
+    Loosened(u64),
     /// Let in what is new: from this target of this list's on.
     Enter { list: usize, from: usize },
-    /// Let packets in flight see what has entered.
-    Entered(Pause),
+    /// Let packets in flight see what has entered until this commit.
+    Entered(u64),
     /// Release what is over: of this list, behind this target.
     Leave { list: usize, after: Option<Target> },
-    /// Let packets in flight forget what has left.
-    Left(Pause),
+    /// Let packets in flight see what has left until this commit, and what drops less.
+    Left(u64),
     /// The settings, if they drop more.
     Tighten,
     /// Undo everything.
@@ -107,15 +107,15 @@ impl Reload {
                 (self.measure(list, from, needs, parts.protection), Turn::More)
             }
             Stage::Room(needs) => self.make_room(needs, parts),
-            Stage::Loosened(pause) => {
-                wait(pause, parts.capacity, Stage::Loosened, || Stage::Enter { list: 0, from: 0 })
+            Stage::Loosened(commit) => {
+                wait(commit, parts.capacity, Stage::Loosened, || Stage::Enter { list: 0, from: 0 })
             }
             Stage::Enter { list, from } => self.enter(list, from, parts),
-            Stage::Entered(pause) => {
-                wait(pause, parts.capacity, Stage::Entered, || Stage::Leave { list: 0, after: None })
+            Stage::Entered(commit) => {
+                wait(commit, parts.capacity, Stage::Entered, || Stage::Leave { list: 0, after: None })
             }
             Stage::Leave { list, after } => (self.leave(list, after, parts.protection), Turn::More),
-            Stage::Left(pause) => wait(pause, parts.capacity, Stage::Left, || Stage::Tighten),
+            Stage::Left(commit) => wait(commit, parts.capacity, Stage::Left, || Stage::Tighten),
             Stage::Tighten => self.tighten(parts.protection),
             Stage::Undo(mut undoing) => match undoing.turn(parts) {
                 Turn::Done => (Stage::Ended(Err(undoing.into_cause())), Turn::Done),
@@ -179,17 +179,16 @@ impl Reload {
         let settings = if loosens { after } else { before };
         match parts.protection.commit(&Change::Settings(settings), clock::now()) {
             Err(error) => (Stage::Ended(Err(error)), Turn::Done),
-            Ok(_) if loosens => {
-                self.applied.push(Step::Settings);
-                (Stage::Loosened(Pause::default()), Turn::More)
+            Ok(_) => {
+                self.applied.extend(loosens.then_some(Step::Settings));
+                (Stage::Loosened(parts.protection.latest().loosened), Turn::More)
             }
-            Ok(_) => (Stage::Enter { list: 0, from: 0 }, Turn::More),
         }
     }
 
     fn enter(&mut self, list: usize, from: usize, parts: &mut Parts<'_>) -> (Stage, Turn) {
         let Some((id, targets)) = self.rows.contents.get(list) else {
-            return (self.after_entering(parts.protection.blocklist()), Turn::More);
+            return (self.after_entering(parts.protection), Turn::More);
         };
         let page = targets.page(from, PAGE);
         if page.is_empty() {
@@ -204,14 +203,16 @@ impl Reload {
     }
 
     /// Where nothing leaves, nobody needs to have seen what entered.
-    fn after_entering(&self, blocklist: &Blocklist) -> Stage {
+    fn after_entering(&self, protection: &Protection) -> Stage {
+        let blocklist = protection.blocklist();
         let shrinks =
             |(id, targets): &(ListId, Targets)| blocklist.lists().get(*id).entries > targets.len() as u64;
         let is_there = |id: &ListId| blocklist.lists().get(*id).entries > 0;
         let leaves = self.rows.contents.iter().any(shrinks) || self.rows.gone.iter().any(is_there);
-        match (self.done.entered > 0, leaves) {
-            (true, true) => Stage::Entered(Pause::default()),
-            _ => Stage::Leave { list: 0, after: None },
+        if leaves {
+            Stage::Entered(protection.latest().entered)
+        } else {
+            Stage::Leave { list: 0, after: None }
         }
     }
 
@@ -219,7 +220,7 @@ impl Reload {
         let (contents, nothing) = (&self.rows.contents, Targets::default());
         let gone = |list: usize| Some((*self.rows.gone.get(list - contents.len())?, &nothing));
         let kept = contents.get(list).map(|(id, targets)| (*id, targets)).or_else(|| gone(list));
-        let Some((id, targets)) = kept else { return self.after_leaving() };
+        let Some((id, targets)) = kept else { return self.after_leaving(protection) };
         let row = protection.blocklist().lists().get(id);
         if row.entries <= targets.len() as u64 {
             return Stage::Leave { list: list + 1, after: None };
@@ -236,10 +237,11 @@ impl Reload {
         self.commit(Change::Release { from: From::List(name), targets: over }, next, protection)
     }
 
-    fn after_leaving(&self) -> Stage {
+    fn after_leaving(&self, protection: &Protection) -> Stage {
         let [before, after] = self.settings;
         let tightens = !before.enforce && after.enforce;
-        if tightens && self.done.left > 0 { Stage::Left(Pause::default()) } else { Stage::Tighten }
+        let latest = protection.latest();
+        if tightens { Stage::Left(latest.left.max(latest.loosened)) } else { Stage::Tighten }
     }
 
     fn tighten(&mut self, protection: &mut Protection) -> (Stage, Turn) {
@@ -293,12 +295,12 @@ impl Reload {
 }
 
 fn wait(
-    mut pause: Pause,
+    commit: u64,
     capacity: &mut Capacity,
-    again: impl FnOnce(Pause) -> Stage,
+    again: impl FnOnce(u64) -> Stage,
     then: impl FnOnce() -> Stage,
 ) -> (Stage, Turn) {
-    if pause.is_over(capacity) { (then(), Turn::More) } else { (again(pause), Turn::Wait) }
+    if capacity.has_been_seen(commit) { (then(), Turn::More) } else { (again(commit), Turn::Wait) }
 }
 
 /// The lists whose files have been read before, for the next reading.

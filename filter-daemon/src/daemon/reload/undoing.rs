@@ -8,7 +8,7 @@ use super::Step;
 use crate::blocklist::{Change, Settings};
 use crate::clock;
 use crate::daemon::commit::NotDone;
-use crate::daemon::pages::{Parts, Pause, Turn};
+use crate::daemon::pages::{Parts, Turn};
 use crate::text::Explain;
 
 /// How long the kernel is left alone when it refuses even what puts everything back.
@@ -19,9 +19,10 @@ pub struct Undoing {
     steps: Vec<Step>,
     settings: Settings,
     cause: NotDone,
-    /// What has entered again must be seen by packets in flight before anything leaves.
-    entered: Option<Pause>,
-    left: Option<Pause>,
+    /// What has entered again, and what has left, until which commits: packets in flight must see it before anything leaves,
+    /// and before the settings are put back.
+    entered: u64,
+    left: u64,
     retry: Option<Instant>,
 }
 
@@ -29,7 +30,7 @@ impl Undoing {
     /// Undoes these, and puts the settings back.
     pub fn new(steps: Vec<Step>, settings: Settings, cause: NotDone) -> Self {
         error!("the reload was refused, and is rolled back: {}", cause.explain());
-        Self { steps, settings, cause, entered: None, left: None, retry: None }
+        Self { steps, settings, cause, entered: 0, left: 0, retry: None }
     }
 
     /// Why the reload was refused.
@@ -43,24 +44,25 @@ impl Undoing {
             return Turn::Wait;
         }
         let Some(step) = self.steps.last() else { return Turn::Done };
-        let (change, pause) = match step {
+        let (change, seen) = match step {
             Step::Page { undo, entered } => {
-                (Change::Undo(undo.clone()), self.entered.as_mut().filter(|_| *entered))
+                (Change::Undo(undo.clone()), if *entered { self.entered } else { 0 })
             }
-            Step::Settings => (Change::Settings(self.settings), self.left.as_mut()),
+            Step::Settings => (Change::Settings(self.settings), self.left),
         };
-        if pause.is_some_and(|pause| !pause.is_over(parts.capacity)) {
+        if !parts.capacity.has_been_seen(seen) {
             return Turn::Wait;
         }
         match parts.protection.commit(&change, clock::now()) {
             Ok(applied) => {
                 self.steps.pop();
                 self.retry = None;
+                let latest = parts.protection.latest();
                 if !applied.effects.block.entered.is_empty() {
-                    self.entered = Some(Pause::default());
+                    self.entered = latest.commit;
                 }
                 if !applied.effects.block.left.is_empty() {
-                    self.left = Some(Pause::default());
+                    self.left = latest.commit;
                 }
                 Turn::More
             }
