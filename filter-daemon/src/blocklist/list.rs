@@ -133,18 +133,18 @@ impl Lists {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn count_all(&self) -> usize {
         self.names.len()
     }
 
     /// A new list, on which nothing is. Nobody else has its name.
     pub fn make(&mut self, name: &str, origin: Origin) -> Result<ListId, TooManyLists> {
-        if self.len() >= MOST_LISTS { Err(TooManyLists) } else { self.make_anyway(name, origin) }
+        if self.count_all() >= MOST_LISTS { Err(TooManyLists) } else { self.make_anyway(name, origin) }
     }
 
     /// The same for one that was there before there was a limit, or that must be there.
     pub fn make_anyway(&mut self, name: &str, origin: Origin) -> Result<ListId, TooManyLists> {
-        if self.len() >= usize::from(u16::MAX) {
+        if self.count_all() >= usize::from(u16::MAX) {
             return Err(TooManyLists);
         }
         while self.has(ListId(self.next)) {
@@ -221,7 +221,7 @@ mod tests {
             let id = lists.make(&format!("list{number}"), Origin::Live).unwrap();
             lists.forget_empty([id]);
         }
-        assert_eq!(lists.len(), 0);
+        assert_eq!(lists.count_all(), 0);
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Remove {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::wire::remove::{Held, HeldBy};
+    use crate::control::wire::{Held, HeldBy};
 
     fn told(words: &[&str], list: Option<&str>, [named, changed, left]: [u64; 3], by: &[&str]) -> String {
         let targets = words.iter().map(ToString::to_string).collect();

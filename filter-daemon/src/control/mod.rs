@@ -23,3 +23,6 @@ pub use server::{Limits, Server};
 pub use session::Patience;
 pub use socket::SocketError;
 pub use wire::{Asked, Call};
+
+/// How a client learns what became of its request.
+pub type ReplyTo<R> = tokio::sync::oneshot::Sender<Result<R, wire::Failure>>;

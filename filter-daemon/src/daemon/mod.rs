@@ -18,6 +18,7 @@ mod persistence;
 mod privilege;
 mod reading;
 mod reload;
+mod reloading;
 mod report;
 mod serve;
 mod start;

@@ -1,7 +1,7 @@
 //! The one owner of state: a loop that serves requests, signals and time, one thing after another. Each part of the state
 //! belongs to a part of its own; the loop hands every part what it needs of the others.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, oneshot};
@@ -11,17 +11,15 @@ use super::capacity::Capacity;
 use super::commit::Protection;
 use super::error::DaemonError;
 use super::interfaces::Interfaces;
-use super::pages::{Pages, Parts};
+use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload};
-use super::serve::Answer;
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, ConfigError, OnExit};
 use crate::control::Call;
-use crate::control::wire::reload::Reply as Reloaded;
 use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
@@ -43,7 +41,8 @@ pub struct Owner {
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
     pub(super) pages: Pages,
-    readings: Readings,
+    pub(super) reload: Slot<Reload>,
+    pub(super) readings: Readings,
     /// The last thing that was done was a page: somebody else comes first, if there is anybody.
     was_page: bool,
 }
@@ -90,6 +89,7 @@ impl Owner {
             persistence,
             interfaces: Interfaces::new(),
             pages: Pages::default(),
+            reload: Slot::empty(),
             readings: Readings::default(),
             was_page: false,
         })
@@ -139,6 +139,7 @@ impl Owner {
             self.was_page = matches!(event, Event::Page);
             if !matches!(event, Event::Page | Event::Call(_)) {
                 self.pages.wake();
+                self.reload.wake();
             }
             match event {
                 Event::Call(call) => {
@@ -169,7 +170,8 @@ impl Owner {
 
     /// Between two pages somebody else is served, if anybody has come; between two others a page is done.
     async fn next_event(&mut self, signals: &mut Signals) -> Event {
-        let (sleep, has_page, was_page) = (self.until_deadline(), self.pages.are_due(), self.was_page);
+        let (sleep, has_page, was_page) =
+            (self.until_deadline(), self.pages.are_due() || self.reload.is_due(), self.was_page);
         tokio::select! {
             biased;
             () = std::future::ready(()), if has_page && !was_page => Event::Page,
@@ -187,14 +189,9 @@ impl Owner {
     fn until_deadline(&self) -> Duration {
         let expiry = self.protection.blocklist().next_deadline().map(clock::until);
         let capacity = Capacity::until_due(&self.protection);
-        let due = [
-            expiry,
-            self.persistence.until_due(),
-            self.interfaces.until_due(),
-            capacity,
-            self.pages.until_due(),
-        ];
-        due.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min)
+        let pages = [self.pages.until_due(), self.reload.until_due()];
+        let others = [expiry, capacity, self.persistence.until_due(), self.interfaces.until_due()];
+        pages.into_iter().chain(others).flatten().fold(LONGEST_SLEEP, Duration::min)
     }
 
     async fn mind_deadlines(&mut self) {
@@ -224,68 +221,17 @@ impl Owner {
             capacity: &mut self.capacity,
             persistence: &mut self.persistence,
         };
-        if let Some(reload) = self.pages.turn(&mut parts) {
+        if self.pages.are_due() {
+            self.pages.turn(&mut parts);
+        }
+        if let Some(reload) = self.reload.turn(&mut parts) {
             self.finish_reload(reload).await;
         }
         // Whoever has come meanwhile is heard now.
         tokio::task::yield_now().await;
     }
 
-    pub(super) fn read(&mut self, answer: Option<Answer<Reloaded>>) {
-        let known = super::reload::known(self.protection.blocklist());
-        self.readings.begin(self.run.config.as_deref(), known, answer);
-    }
-
-    fn begin_reload(&mut self, loaded: Result<Loaded, ConfigError>) {
-        let began = self.readings.began().unwrap_or_else(Instant::now);
-        let reload = loaded
-            .map_err(DaemonError::from)
-            .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
-        match reload {
-            Ok(reload) => self.pages.begin(reload),
-            Err(error) => self.end_reload(Err(error)),
-        }
-    }
-
-    async fn finish_reload(&mut self, reload: Reload) {
-        let finished = reload.finish(self.protection.blocklist_mut());
-        let reloaded = match finished {
-            Ok((config, reloaded)) => Ok(self.follow(config, reloaded).await),
-            Err(error) => Err(error.into()),
-        };
-        self.end_reload(reloaded);
-    }
-
-    /// What else a configuration says.
-    async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
-        let before = std::mem::replace(&mut self.config, config);
-        if self.config.mode != before.mode && self.run.mode.is_none() {
-            reloaded.warnings.push(
-                "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
-            );
-        }
-        self.capacity.shrink(&mut self.protection);
-        match self.interfaces.follow(self.interface_names(), self.protection.filter_mut()) {
-            Ok(()) => reloaded.warnings.extend(told(self.look_again().await)),
-            Err(error) => reloaded.warnings.extend(told(vec![error])),
-        }
-        reloaded
-    }
-
-    /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
-    fn end_reload(&mut self, reloaded: Result<Reloaded, DaemonError>) {
-        match &reloaded {
-            Ok(reloaded) => super::report::log_reload(reloaded),
-            Err(error) => error!("reload failed, everything stays as it was: {}", error.explain()),
-        }
-        let again = self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
-        if let Some(answers) = again {
-            let known = super::reload::known(self.protection.blocklist());
-            self.readings.begin_for(self.run.config.as_deref(), known, answers);
-        }
-    }
-
-    async fn look_again(&mut self) -> Vec<KernelError> {
+    pub(super) async fn look_again(&mut self) -> Vec<KernelError> {
         let mode = self.mode();
         self.interfaces.look_again(mode, self.protection.filter_mut()).await
     }
@@ -295,14 +241,10 @@ impl Owner {
     }
 
     /// What the command line and the configuration name.
-    fn interface_names(&self) -> Vec<String> {
+    pub(super) fn interface_names(&self) -> Vec<String> {
         let mut names = self.run.interfaces.clone();
         let more = self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name));
         names.extend(more.cloned());
         names
     }
-}
-
-fn told(errors: Vec<KernelError>) -> impl Iterator<Item = String> {
-    errors.into_iter().map(|error| error.explain().to_string())
 }

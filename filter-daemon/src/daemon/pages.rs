@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::persistence::Persistence;
-use super::reload::Reload;
 
 /// Whoever waits is asked again so soon, should nothing else happen.
 const POLL: Duration = Duration::from_millis(100);
@@ -35,14 +34,12 @@ pub trait Work: Send {
     fn turn(&mut self, parts: &mut Parts<'_>) -> Turn;
 }
 
-/// All that is under way, each in its turn.
+/// All requests that are under way, each in its turn.
 #[derive(Default)]
 pub struct Pages {
     works: VecDeque<Box<dyn Work>>,
     /// So many of them have said that they wait since anything else happened.
     waiting: usize,
-    reload: Option<Reload>,
-    reload_waits: bool,
 }
 
 impl Pages {
@@ -52,59 +49,79 @@ impl Pages {
         self.waiting = 0;
     }
 
-    /// A reload begins. There is one at a time.
-    pub fn begin(&mut self, reload: Reload) {
-        self.reload = Some(reload);
-        self.reload_waits = false;
-    }
-
-    /// The reload under way.
-    pub fn reload(&self) -> Option<&Reload> {
-        self.reload.as_ref()
-    }
-
     /// Is there a page to be done now?
     pub fn are_due(&self) -> bool {
-        self.waiting < self.works.len() || self.reload.is_some() && !self.reload_waits
-    }
-
-    /// How long until somebody who waits is to be asked again whether there is anything else to wait for.
-    pub fn until_due(&self) -> Option<Duration> {
-        let waits = self.waiting > 0 || self.reload_waits;
-        waits.then_some(POLL)
+        self.waiting < self.works.len()
     }
 
     /// Something has happened for which somebody may have waited.
     pub fn wake(&mut self) {
         self.waiting = 0;
-        self.reload_waits = false;
     }
 
-    /// Does a page of each that is due. Gives back the reload that has come to its end.
-    pub fn turn(&mut self, parts: &mut Parts<'_>) -> Option<Reload> {
-        if self.waiting < self.works.len()
-            && let Some(mut work) = self.works.pop_front()
-        {
-            match work.turn(parts) {
-                Turn::More => {
-                    self.works.push_back(work);
-                    self.waiting = 0;
-                }
-                Turn::Wait => {
-                    self.works.push_back(work);
-                    self.waiting += 1;
-                }
-                Turn::Done => self.waiting = 0,
-            }
+    /// How long until those who wait are to be asked again whether there is anything else to wait for.
+    pub fn until_due(&self) -> Option<Duration> {
+        (self.waiting > 0).then_some(POLL)
+    }
+
+    /// Does a page of the first that is due.
+    pub fn turn(&mut self, parts: &mut Parts<'_>) {
+        let Some(mut work) = self.works.pop_front() else { return };
+        let turn = work.turn(parts);
+        self.waiting = if turn == Turn::Wait { self.waiting + 1 } else { 0 };
+        if turn != Turn::Done {
+            self.works.push_back(work);
         }
-        let reload = self.reload.as_mut().filter(|_| !self.reload_waits)?;
-        match reload.turn(parts) {
+    }
+}
+
+/// One thing under way, whose maker wants it back when it is done.
+pub struct Slot<W> {
+    work: Option<W>,
+    waits: bool,
+}
+
+impl<W: Work> Slot<W> {
+    /// Nothing.
+    pub const fn empty() -> Self {
+        Self { work: None, waits: false }
+    }
+
+    /// Begins this.
+    pub fn begin(&mut self, work: W) {
+        *self = Self { work: Some(work), waits: false };
+    }
+
+    /// What is under way.
+    pub fn get(&self) -> Option<&W> {
+        self.work.as_ref()
+    }
+
+    /// Is there a page to be done now?
+    pub fn is_due(&self) -> bool {
+        self.work.is_some() && !self.waits
+    }
+
+    /// Something has happened for which it may have waited.
+    pub fn wake(&mut self) {
+        self.waits = false;
+    }
+
+    /// How long until it is to be asked again whether there is anything else to wait for.
+    pub fn until_due(&self) -> Option<Duration> {
+        self.waits.then_some(POLL)
+    }
+
+    /// Does a page, if one is due. Gives back what has come to its end.
+    pub fn turn(&mut self, parts: &mut Parts<'_>) -> Option<W> {
+        let work = self.work.as_mut().filter(|_| !self.waits)?;
+        match work.turn(parts) {
             Turn::More => None,
             Turn::Wait => {
-                self.reload_waits = true;
+                self.waits = true;
                 None
             }
-            Turn::Done => self.reload.take(),
+            Turn::Done => self.work.take(),
         }
     }
 }

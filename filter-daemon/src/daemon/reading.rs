@@ -7,8 +7,8 @@ use std::time::Instant;
 use tokio::task::JoinHandle;
 
 use super::reload::{Known, Loaded, load};
-use super::serve::Answer;
 use crate::config::ConfigError;
+use crate::control::ReplyTo;
 use crate::control::wire::Failure;
 use crate::control::wire::reload::Reply;
 
@@ -21,13 +21,13 @@ pub struct Readings {
 struct Reading {
     began: Instant,
     loading: Option<JoinHandle<Result<Loaded, ConfigError>>>,
-    waiting: Vec<Answer<Reply>>,
-    again: Option<Vec<Answer<Reply>>>,
+    waiting: Vec<ReplyTo<Reply>>,
+    again: Option<Vec<ReplyTo<Reply>>>,
 }
 
 impl Readings {
     /// Begins to read, or notes that it is to be read again.
-    pub fn begin(&mut self, path: Option<&Path>, known: Vec<Known>, answer: Option<Answer<Reply>>) {
+    pub fn begin(&mut self, path: Option<&Path>, known: Vec<Known>, answer: Option<ReplyTo<Reply>>) {
         match &mut self.now {
             Some(reading) => reading.again.get_or_insert_default().extend(answer),
             None => self.begin_for(path, known, answer.into_iter().collect()),
@@ -35,7 +35,7 @@ impl Readings {
     }
 
     /// Begins to read for all these.
-    pub fn begin_for(&mut self, path: Option<&Path>, known: Vec<Known>, waiting: Vec<Answer<Reply>>) {
+    pub fn begin_for(&mut self, path: Option<&Path>, known: Vec<Known>, waiting: Vec<ReplyTo<Reply>>) {
         let path = path.map(Path::to_owned);
         let loading = tokio::task::spawn_blocking(move || load(path.as_deref(), &known));
         self.now = Some(Reading { began: Instant::now(), loading: Some(loading), waiting, again: None });
@@ -59,7 +59,7 @@ impl Readings {
     }
 
     /// What was read is in force, or refused: tells all who wait. Gives back who waits for a further reading.
-    pub fn end(&mut self, result: Result<Reply, Failure>) -> Option<Vec<Answer<Reply>>> {
+    pub fn end(&mut self, result: Result<Reply, Failure>) -> Option<Vec<ReplyTo<Reply>>> {
         let reading = self.now.take()?;
         // A client that has gone meanwhile is told nothing.
         reading.waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));

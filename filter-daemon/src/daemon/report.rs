@@ -19,7 +19,7 @@ impl Owner {
             started: self.started.secs(),
             config: self.run.config.as_ref().map(|path| path.display().to_string()),
             enforce: self.protection.filter().settings().enforce,
-            reload: self.pages.reload().map(|reload| reload.what().to_owned()),
+            reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
             tables: self.tables(),
             lists: self

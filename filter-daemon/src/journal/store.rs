@@ -12,7 +12,6 @@ use redb::{
 };
 
 use super::record;
-use super::writer::Rows;
 use super::{JournalError, NotWritten};
 use crate::blocklist::{Record, Timestamp};
 
@@ -150,6 +149,18 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Where rows are written.
+pub trait Rows {
+    /// Writes one row; it is on the disk when this returns.
+    fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten>;
+    /// The number of the row that will be written next.
+    fn next(&self) -> u64;
+    /// Removes the rows before that number.
+    fn trim(&mut self, before: u64) -> Result<(), NotWritten>;
+    /// What a copy is made of.
+    fn store(&self) -> &Store;
 }
 
 impl Rows for Store {

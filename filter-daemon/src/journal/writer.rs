@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use tracing::{error, info};
 
 use super::copy::Copier;
-use super::store::Store;
+use super::store::Rows;
 use super::{Done, NotWritten};
 use crate::blocklist::{Record, Timestamp};
 
@@ -24,18 +24,6 @@ pub enum Order {
     Trim(Timestamp, Done),
     /// Begin a copy of what is there.
     Copy(Timestamp),
-}
-
-/// Where rows are written.
-pub trait Rows {
-    /// Writes one row; it is on the disk when this returns.
-    fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten>;
-    /// The number of the row that will be written next.
-    fn next(&self) -> u64;
-    /// Removes the rows before that number.
-    fn trim(&mut self, before: u64) -> Result<(), NotWritten>;
-    /// What a copy is made of.
-    fn store(&self) -> &Store;
 }
 
 /// Does what it is told until nobody is left to tell it anything.

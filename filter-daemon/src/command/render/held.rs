@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::control::wire::remove::{Held, HeldBy};
+use crate::control::wire::{Held, HeldBy};
 
 /// More targets that stay blocked than this are counted, not told.
 const MOST_TOLD: usize = 10;

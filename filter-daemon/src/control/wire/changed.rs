@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::remove::Held;
+use super::held::Held;
 
 /// Counts are of targets, after ranges became prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::list::Family;
-use super::remove::{Held, HeldBy};
 use super::words::{LONGEST_NOTE, LONGEST_TTL, address, list_name, note};
 use super::*;
+use super::{Held, HeldBy};
 use crate::text::Explanation;
 
 fn add(targets: &[&str]) -> Add {

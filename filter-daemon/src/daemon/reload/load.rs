@@ -5,22 +5,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::matching;
+use super::matching::{self, Known};
 use crate::blocklist::{ListId, Reading, Stamp, Targets};
 use crate::config::{self, Config, ConfigError};
 use crate::source::{ListFile, list};
 use crate::text::Explain;
-
-/// A list of the configuration in force, whose file has been read before.
-#[derive(Clone, Debug)]
-pub struct Known {
-    /// Its number.
-    pub id: ListId,
-    /// Its name.
-    pub name: Arc<str>,
-    /// How its file was found.
-    pub reading: Reading,
-}
 
 /// A configuration with everything it names.
 #[derive(Debug)]

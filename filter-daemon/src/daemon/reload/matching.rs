@@ -1,8 +1,21 @@
 //! Which list of a new configuration is which of the one in force: so that a list that was renamed, or whose file was
 //! moved, goes on as it was.
 
-use super::load::Known;
+use std::sync::Arc;
+
+use crate::blocklist::{ListId, Reading};
 use crate::config::List;
+
+/// A list of the configuration in force, whose file has been read before.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Its number.
+    pub id: ListId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// How its file was found.
+    pub reading: Reading,
+}
 
 /// For each of `lists`, the one of `known` that it continues, each at most once: first those that are called the same and
 /// read the same file, then those that read the same file, then those that are called the same.
@@ -25,7 +38,7 @@ pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocklist::{Lists, Origin, Reading};
+    use crate::blocklist::{Lists, Origin};
 
     fn known(lists: &[(&str, &str)]) -> Vec<Known> {
         let mut rows = Lists::default();

@@ -21,13 +21,14 @@ use super::change::Done;
 use super::commit::{NotDone, Protection};
 use super::error::DaemonError;
 use super::needs;
-use super::pages::{Parts, Turn};
+use super::pages::{Parts, Turn, Work};
 use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Settings, Targets, Undo};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
-pub use load::{Known, Loaded, load};
+pub use load::{Loaded, load};
+pub use matching::Known;
 pub use rows::Rows;
 use undoing::Undoing;
 
@@ -93,38 +94,7 @@ impl Reload {
 
     /// What it is doing, for people.
     pub fn what(&self) -> &'static str {
-        match self.stage {
-            Stage::Undo(_) => "rolling back",
-            _ => "reloading",
-        }
-    }
-
-    /// Does the next page.
-    pub fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
-        let stage = std::mem::replace(&mut self.stage, Stage::Ended(Ok(())));
-        let (stage, turn) = match stage {
-            Stage::Measure { list, from, needs } => {
-                (self.measure(list, from, needs, parts.protection), Turn::More)
-            }
-            Stage::Room(needs) => self.make_room(needs, parts),
-            Stage::Loosened(commit) => {
-                wait(commit, parts.capacity, Stage::Loosened, || Stage::Enter { list: 0, from: 0 })
-            }
-            Stage::Enter { list, from } => self.enter(list, from, parts),
-            Stage::Entered(commit) => {
-                wait(commit, parts.capacity, Stage::Entered, || Stage::Leave { list: 0, after: None })
-            }
-            Stage::Leave { list, after } => (self.leave(list, after, parts.protection), Turn::More),
-            Stage::Left(commit) => wait(commit, parts.capacity, Stage::Left, || Stage::Tighten),
-            Stage::Tighten => self.tighten(parts.protection),
-            Stage::Undo(mut undoing) => match undoing.turn(parts) {
-                Turn::Done => (Stage::Ended(Err(undoing.into_cause())), Turn::Done),
-                turn => (Stage::Undo(undoing), turn),
-            },
-            Stage::Ended(result) => (Stage::Ended(result), Turn::Done),
-        };
-        self.stage = stage;
-        turn
+        if let Stage::Undo(_) = self.stage { "rolling back" } else { "reloading" }
     }
 
     /// What became of it: the configuration now in force, and what the operator should know. To be asked at its end.
@@ -291,6 +261,35 @@ impl Reload {
         let list = blocklist.lists().get(id);
         let origin: Origin = list.origin;
         Change::Want { list: list.name.clone(), origin, until: None, note: None, targets }
+    }
+}
+
+impl Work for Reload {
+    fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
+        let stage = std::mem::replace(&mut self.stage, Stage::Ended(Ok(())));
+        let (stage, turn) = match stage {
+            Stage::Measure { list, from, needs } => {
+                (self.measure(list, from, needs, parts.protection), Turn::More)
+            }
+            Stage::Room(needs) => self.make_room(needs, parts),
+            Stage::Loosened(commit) => {
+                wait(commit, parts.capacity, Stage::Loosened, || Stage::Enter { list: 0, from: 0 })
+            }
+            Stage::Enter { list, from } => self.enter(list, from, parts),
+            Stage::Entered(commit) => {
+                wait(commit, parts.capacity, Stage::Entered, || Stage::Leave { list: 0, after: None })
+            }
+            Stage::Leave { list, after } => (self.leave(list, after, parts.protection), Turn::More),
+            Stage::Left(commit) => wait(commit, parts.capacity, Stage::Left, || Stage::Tighten),
+            Stage::Tighten => self.tighten(parts.protection),
+            Stage::Undo(mut undoing) => match undoing.turn(parts) {
+                Turn::Done => (Stage::Ended(Err(undoing.into_cause())), Turn::Done),
+                turn @ (Turn::More | Turn::Wait) => (Stage::Undo(undoing), turn),
+            },
+            Stage::Ended(result) => (Stage::Ended(result), Turn::Done),
+        };
+        self.stage = stage;
+        turn
     }
 }
 

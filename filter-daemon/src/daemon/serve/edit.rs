@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::answer;
 use super::failure::{belongs_elsewhere, no_list, not_done, not_durable, partly_flushed};
 use super::question::held;
-use super::{Answer, answer};
 use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
 use crate::clock;
 use crate::config::ListName;
+use crate::control::ReplyTo;
 use crate::control::wire::{Changed, Failure, add, flush, remove};
 use crate::daemon::change::{self, Done};
 use crate::daemon::commit::NotDone;
@@ -18,7 +19,7 @@ use crate::daemon::persistence::Outcome;
 use crate::journal::NotWritten;
 
 impl Owner {
-    pub(super) fn add(&mut self, request: add::Request, reply: Answer<Changed>) {
+    pub(super) fn add(&mut self, request: add::Request, reply: ReplyTo<Changed>) {
         let add::Request { targets, list, ttl, note } = request;
         let list: Arc<str> = list.as_ref().map_or(DEFAULT_LIST, ListName::as_str).into();
         if let Err(failure) = self.must_be_live(&list) {
@@ -34,7 +35,7 @@ impl Owner {
         self.carry_out(&targets, page, reply, move |done, _| changed(named, done));
     }
 
-    pub(super) fn remove(&mut self, request: remove::Request, reply: Answer<Changed>) {
+    pub(super) fn remove(&mut self, request: remove::Request, reply: ReplyTo<Changed>) {
         let remove::Request { targets, list } = request;
         if let Some(Err(failure)) = list.as_ref().map(|name| self.live_list(name.as_str())) {
             return answer(reply, Err(failure));
@@ -48,7 +49,7 @@ impl Owner {
         });
     }
 
-    pub(super) fn flush(&mut self, request: flush::Request, reply: Answer<Changed>) {
+    pub(super) fn flush(&mut self, request: flush::Request, reply: ReplyTo<Changed>) {
         let lists = match request.list.map(|name| self.live_list(name.as_str())) {
             Some(Ok(list)) => vec![list],
             Some(Err(failure)) => return answer(reply, Err(failure)),
@@ -70,7 +71,7 @@ impl Owner {
         &mut self,
         targets: &Targets,
         page: impl Fn(Targets) -> Change,
-        reply: Answer<Changed>,
+        reply: ReplyTo<Changed>,
         tell: impl FnOnce(Done, &Blocklist) -> Changed + Send + 'static,
     ) {
         let durable = self.config.durable;
@@ -102,7 +103,7 @@ impl Owner {
 /// Once what was changed is on disk, if that is what the configuration wants.
 fn answer_when_written(
     answered: Result<Changed, Failure>,
-    reply: Answer<Changed>,
+    reply: ReplyTo<Changed>,
     durable: bool,
     parts: &mut Parts<'_>,
     outcome: Outcome,

@@ -4,14 +4,10 @@ mod edit;
 pub mod failure;
 mod question;
 
-use tokio::sync::oneshot;
-
 use super::owner::Owner;
+use crate::control::ReplyTo;
 use crate::control::wire::{self, Asked, Call, Failure, ping, test};
 use failure::kernel_failed;
-
-/// How a client learns what became of its request.
-pub type Answer<R> = oneshot::Sender<Result<R, Failure>>;
 
 impl Owner {
     /// Carries a request out, or begins to, and sees to it that it is answered.
@@ -39,6 +35,6 @@ fn pong() -> ping::Reply {
 }
 
 /// A client that has gone meanwhile is told nothing.
-fn answer<T>(reply: Answer<T>, answered: Result<T, Failure>) {
+fn answer<T>(reply: ReplyTo<T>, answered: Result<T, Failure>) {
     _ = reply.send(answered);
 }

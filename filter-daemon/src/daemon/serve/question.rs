@@ -9,8 +9,7 @@ use filter_common::target::Target;
 use super::failure::no_list;
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
 use crate::control::wire::list::{self, Family};
-use crate::control::wire::remove::{Held, HeldBy};
-use crate::control::wire::{Entry, Failure, test};
+use crate::control::wire::{Entry, Failure, Held, HeldBy, test};
 use crate::daemon::owner::Owner;
 
 /// How many targets that stay blocked are told by name.

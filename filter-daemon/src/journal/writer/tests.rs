@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use tempfile::TempDir;
 
 use super::super::recover;
+use super::super::store::Store;
 use super::*;
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);

@@ -1,0 +1,76 @@
+//! A reload from its first word to its last: asked for, read, begun, and, when its pages are done, told.
+
+use tracing::error;
+
+use super::error::DaemonError;
+use super::owner::Owner;
+use super::reload::{Loaded, Reload};
+use crate::clock;
+use crate::config::{Config, ConfigError};
+use crate::control::ReplyTo;
+use crate::control::wire::reload::Reply as Reloaded;
+use crate::kernel::KernelError;
+use crate::text::Explain;
+
+impl Owner {
+    /// Has the configuration read, away from everybody.
+    pub(super) fn read(&mut self, answer: Option<ReplyTo<Reloaded>>) {
+        let known = super::reload::known(self.protection.blocklist());
+        self.readings.begin(self.run.config.as_deref(), known, answer);
+    }
+
+    /// What was read is to be made true, if it is valid.
+    pub(super) fn begin_reload(&mut self, loaded: Result<Loaded, ConfigError>) {
+        let began = self.readings.began().unwrap_or_else(clock::instant);
+        let reload = loaded
+            .map_err(DaemonError::from)
+            .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
+        match reload {
+            Ok(reload) => self.reload.begin(reload),
+            Err(error) => self.end_reload(Err(error)),
+        }
+    }
+
+    /// Its last page is done, or it was undone.
+    pub(super) async fn finish_reload(&mut self, reload: Reload) {
+        let finished = reload.finish(self.protection.blocklist_mut());
+        let reloaded = match finished {
+            Ok((config, reloaded)) => Ok(self.follow(config, reloaded).await),
+            Err(error) => Err(error.into()),
+        };
+        self.end_reload(reloaded);
+    }
+
+    /// What else a configuration says.
+    async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
+        let before = std::mem::replace(&mut self.config, config);
+        if self.config.mode != before.mode && self.run.mode.is_none() {
+            reloaded.warnings.push(
+                "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
+            );
+        }
+        self.capacity.shrink(&mut self.protection);
+        match self.interfaces.follow(self.interface_names(), self.protection.filter_mut()) {
+            Ok(()) => reloaded.warnings.extend(told(self.look_again().await)),
+            Err(error) => reloaded.warnings.extend(told(vec![error])),
+        }
+        reloaded
+    }
+
+    /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
+    fn end_reload(&mut self, reloaded: Result<Reloaded, DaemonError>) {
+        match &reloaded {
+            Ok(reloaded) => super::report::log_reload(reloaded),
+            Err(error) => error!("reload failed, everything stays as it was: {}", error.explain()),
+        }
+        let again = self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
+        if let Some(answers) = again {
+            let known = super::reload::known(self.protection.blocklist());
+            self.readings.begin_for(self.run.config.as_deref(), known, answers);
+        }
+    }
+}
+
+fn told(errors: Vec<KernelError>) -> impl Iterator<Item = String> {
+    errors.into_iter().map(|error| error.explain().to_string())
+}
