@@ -108,7 +108,7 @@ impl World {
     /// Waits until no larger table is in the making and nobody is on the move.
     pub fn come_to_rest(&mut self) {
         self.dawdles = 0;
-        for _ in 0..1000 {
+        for _ in 0..100_000 {
             self.grace = false;
             self.settle();
             if !self.filter().is_growing() && !self.grace {
@@ -165,7 +165,7 @@ impl World {
                 (self.grace, self.dawdles) = (false, 0);
                 self.settle();
                 rounds += 1;
-                assert!(rounds < 1000, "who waits for {needs:?} waits for ever");
+                assert!(rounds < 100_000, "who waits for {needs:?} waits for ever");
             }
         }
         self.commit(&want(targets))
