@@ -10,6 +10,7 @@ use tracing::{error, warn};
 use super::commit::Protection;
 use super::needs;
 use crate::blocklist::Targets;
+use crate::clock;
 use crate::kernel::grace;
 use crate::text::Explain;
 
@@ -123,7 +124,7 @@ impl Capacity {
         let needs = needs::of(protection.blocklist());
         let filter = protection.filter();
         let is_roomy = !filter.is_growing() && filter.is_roomy_for(&needs);
-        if self.roominess.is_long(is_roomy, Instant::now()) {
+        if self.roominess.is_long(is_roomy, clock::instant()) {
             self.shrink(protection);
         }
     }
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn only_what_was_empty_all_the_time_is_long_empty() {
-        let (mut roominess, begun) = (Roominess::default(), Instant::now());
+        let (mut roominess, begun) = (Roominess::default(), clock::instant());
         assert!(!roominess.is_long(true, begun));
         assert!(!roominess.is_long(true, begun + LONG / 2));
         assert!(roominess.is_long(true, begun + LONG));

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
 
 use super::error::DaemonError;
+use crate::clock;
 use crate::config::Mode;
 use crate::control::wire::status;
 use crate::kernel::{Attached, Filter, Interface, KernelError, interface};
@@ -39,7 +40,7 @@ enum Where {
 
 impl Watched {
     fn new(name: String) -> Self {
-        let state = State::Waiting { since: Instant::now(), why: String::new(), is_there: false };
+        let state = State::Waiting { since: clock::instant(), why: String::new(), is_there: false };
         Self { name, state, unprotected: Duration::ZERO, gaps: 0 }
     }
 
@@ -91,7 +92,7 @@ pub struct Interfaces {
 impl Interfaces {
     /// None yet.
     pub fn new() -> Self {
-        Self { watched: Vec::new(), looked: Instant::now() }
+        Self { watched: Vec::new(), looked: clock::instant() }
     }
 
     /// All of them.
@@ -123,7 +124,7 @@ impl Interfaces {
 
     /// Looks at all interfaces, and makes of them what they should be. Tells why some refuse.
     async fn look(&mut self, mode: Mode, filter: &mut Filter) -> Result<Vec<KernelError>, KernelError> {
-        self.looked = Instant::now();
+        self.looked = clock::instant();
         let there = interface::all().await?;
         let mut refused = Vec::new();
         for one in &mut self.watched {
@@ -210,7 +211,7 @@ impl Watched {
             error!("{}", error.explain());
         }
         let why = format!("there is no interface {name}");
-        self.state = State::Waiting { since: Instant::now(), why, is_there: false };
+        self.state = State::Waiting { since: clock::instant(), why, is_there: false };
         self.gaps += 1;
     }
 

@@ -63,7 +63,7 @@ pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blockl
             outcome = blocklist.replay(record, now);
         }
     })?;
-    let mut persistence = Persistence { journal, compaction: None, retry: Instant::now() };
+    let mut persistence = Persistence { journal, compaction: None, retry: clock::instant() };
     outcome?;
     blocklist.expire_all(now);
     blocklist.forget_all_empty_lists();
@@ -152,7 +152,7 @@ impl Persistence {
         self.journal.keep_up();
         self.journal.keep_copy(now);
         let is_due = self.journal.is_long(live_entries(blocklist))
-            || self.journal.is_behind() && self.retry <= Instant::now();
+            || self.journal.is_behind() && self.retry <= clock::instant();
         if is_due && self.compaction.is_none() {
             self.journal.mark();
             self.write_page(blocklist, None);
@@ -181,13 +181,13 @@ impl Persistence {
                 self.order(Stage::Trimming, |journal, done| journal.trim(now, done))
             }
             (Ok(Ok(())), Stage::Trimming) => {}
-            (Ok(Err(_)) | Err(_), _) => self.retry = Instant::now() + RETRY,
+            (Ok(Err(_)) | Err(_), _) => self.retry = clock::instant() + RETRY,
         }
     }
 
     /// How long until the journal is to be looked after.
     pub fn until_due(&self) -> Option<Duration> {
-        let retry = || self.retry.saturating_duration_since(Instant::now());
+        let retry = || self.retry.saturating_duration_since(clock::instant());
         self.journal.is_behind().then(retry).into_iter().chain(self.journal.until_due()).min()
     }
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use tokio::task::JoinHandle;
 
 use super::reload::{Known, Loaded, load};
+use crate::clock;
 use crate::config::ConfigError;
 use crate::control::ReplyTo;
 use crate::control::wire::Failure;
@@ -38,7 +39,7 @@ impl Readings {
     pub fn begin_for(&mut self, path: Option<&Path>, known: Vec<Known>, waiting: Vec<ReplyTo<Reply>>) {
         let path = path.map(Path::to_owned);
         let loading = tokio::task::spawn_blocking(move || load(path.as_deref(), &known));
-        self.now = Some(Reading { began: Instant::now(), loading: Some(loading), waiting, again: None });
+        self.now = Some(Reading { began: clock::instant(), loading: Some(loading), waiting, again: None });
     }
 
     /// Waits until everything is read, or for ever if nobody reads.

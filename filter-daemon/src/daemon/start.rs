@@ -5,7 +5,7 @@
 //! packet that meets the filter meets all of it.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -15,6 +15,7 @@ use super::error::DaemonError;
 use super::owner::{Owner, Signals};
 use super::{persistence, privilege, reload};
 use crate::cli::Run;
+use crate::clock;
 use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::wire::HandOver;
@@ -81,7 +82,7 @@ fn end(mut owner: Owner, by: Option<&str>) -> Result<(), DaemonError> {
 
 /// Listens at the socket; asks whoever listens there to make way, if that is wanted.
 async fn listen(run: &Run) -> Result<Server, DaemonError> {
-    let begun = Instant::now();
+    let begun = clock::instant();
     let mut is_asked = !run.take_over;
     loop {
         match Server::listen(&run.socket) {
@@ -104,7 +105,7 @@ fn ask_to_make_way(socket: &Path) -> bool {
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
     let loaded = reload::load(run.config.as_deref(), &[])?;
-    let begun = Instant::now();
+    let begun = clock::instant();
     loop {
         match persistence::restore(&run.state_dir, &loaded.config) {
             Err(DaemonError::Journal(JournalError::InUse { .. }))

@@ -40,7 +40,7 @@ impl Undoing {
 
     /// Undoes the next page.
     pub fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
-        if self.retry.is_some_and(|retry| Instant::now() < retry) {
+        if self.retry.is_some_and(|retry| clock::instant() < retry) {
             return Turn::Wait;
         }
         let Some(step) = self.steps.last() else { return Turn::Done };
@@ -68,7 +68,7 @@ impl Undoing {
             }
             Err(error) => {
                 error!("a page cannot be rolled back, and is tried again in a second: {}", error.explain());
-                self.retry = Some(Instant::now() + RETRY);
+                self.retry = Some(clock::instant() + RETRY);
                 Turn::Wait
             }
         }
