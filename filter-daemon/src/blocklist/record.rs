@@ -13,21 +13,21 @@ pub enum Record {
         list: Arc<str>,
         /// Since when.
         since: Timestamp,
-        /// Until when; for good if none.
+        /// Until when; permanent if none.
         until: Option<Timestamp>,
         /// Why.
         note: Option<Arc<str>>,
         /// Which.
         targets: Targets,
     },
-    /// The list lets go of these targets.
+    /// The list releases these targets.
     Release {
         /// Its name.
         list: Arc<str>,
         /// Which.
         targets: Targets,
     },
-    /// The list lets go of everything.
+    /// The list releases everything.
     ReleaseAll {
         /// Its name.
         list: Arc<str>,

@@ -12,7 +12,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new
 use super::error::DaemonError;
 use crate::accounts::{self, User};
 
-/// Becomes `user`, if one is named, to whom state and socket are given before; and gives up all capabilities, for good.
+/// Becomes `user`, if one is named, to whom state and socket are given before; and gives up all capabilities, and never has them again.
 /// Root without them may not read what is another's: what an earlier daemon wrote as another user is taken back first.
 /// Must be called before there are other threads, which would keep theirs.
 pub fn drop_privileges(user: Option<&User>, state: &Path, socket: &Path) -> Result<(), DaemonError> {

@@ -1,4 +1,4 @@
-//! Everything of ours in the kernel, as one thing: a change is planned, published by one store, and only then lets go.
+//! Everything of ours in the kernel, as one thing: a change is planned, published by one store, and what leaves is released last.
 //!
 //! *Plan*: what is too small is made anew beside what is in use, and the judge for it is loaded; no packet sees any of it.
 //! *Publish*: one store lets them meet the new judge, its tables and its settings. Then, a grace period after the last

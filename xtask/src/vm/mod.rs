@@ -56,6 +56,19 @@ const CHOICE: [&str; 13] = [
     "vlan::",
 ];
 
+/// Those that take long, and are about what filterd alone decides: told on this machine only.
+const HERE_ONLY: [&str; 9] = [
+    "consecutive::",
+    "growth::",
+    "in_between::",
+    "life::",
+    "list_names::",
+    "mixed::",
+    "pages::",
+    "succession::",
+    "trouble::",
+];
+
 /// What to boot, and what to do there.
 #[derive(Debug, Args)]
 pub struct Vm {
@@ -205,7 +218,8 @@ impl Vm {
     fn network(&self, series: &str) -> Vec<String> {
         let is_twin = series.strip_suffix("-generic").is_some_and(|other| self.series().contains(&other));
         let chosen = CHOICE.iter().filter(|_| self.short || is_twin).map(|word| (*word).to_owned());
-        chosen.chain(self.words()).collect()
+        let left_out = HERE_ONLY.iter().flat_map(|word| ["--skip".to_owned(), (*word).to_owned()]);
+        chosen.chain(self.words()).chain(left_out).collect()
     }
 
     fn words(&self) -> Vec<String> {
