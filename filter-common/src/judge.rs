@@ -61,7 +61,7 @@ mod tests {
         fn of(slash24s: [u32; 2]) -> Self {
             let networks = slash24s.map(|slash24| {
                 let words = vec![Cell::new(0); networks::WORDS as usize];
-                networks::set(&words[..], slash24, 1, |_| true);
+                networks::set(&words[..], slash24, 1, |_| u64::MAX);
                 words
             });
             Self { settings: [SetSettings { networks4: 1, ..SetSettings::OFF }; 2], networks }

@@ -10,8 +10,15 @@ use crate::{Words, WordsMut};
 pub const WORDS: u32 = SUMMARY_WORDS + (1 << 24) / 64;
 const SUMMARY_WORDS: u32 = (1 << 20) / 64;
 
+/// Bits in a word, and so /24s.
+const BITS: u32 = 64;
 /// /24s in a /20.
 const SLASH24S: u32 = 16;
+/// /20s in a word of /24s, and the bits of all of them.
+const SLASH20S: u32 = BITS / SLASH24S;
+const ALL_SLASH20S: u64 = 0xF;
+/// Words of /24s for which there is one of the summary.
+const ROW: u32 = BITS / SLASH20S;
 
 /// Is the /24 of `address` blocked?
 #[inline(always)]
@@ -19,49 +26,54 @@ pub fn covers(words: &(impl Words + ?Sized), address: u32) -> bool {
     bit(words, 0, address >> 12) && bit(words, SUMMARY_WORDS, address >> 8)
 }
 
-/// Blocks the `count` /24s from number `first` on, those for which `wanted` holds, and lets the others pass.
+/// Blocks the `count` /24s from number `first` on that are `wanted`, and lets the others pass. `wanted` tells them by the
+/// word: of word n those of the /24s from number 64 n on.
 ///
 /// Each word is replaced by a single store, so that a /24 that stays blocked is never let through in between.
 /// A /20 enters the summary before its /24s, and leaves it after them.
-pub fn set(words: &(impl WordsMut + ?Sized), first: u32, count: u32, wanted: impl Fn(u32) -> bool) {
+pub fn set(words: &(impl WordsMut + ?Sized), first: u32, count: u32, wanted: impl Fn(u32) -> u64) {
     let last = first + (count - 1);
-    for slash20 in first / SLASH24S..=last / SLASH24S {
-        let own = slash20 * SLASH24S;
-        let (from, to) = (first.max(own), last.min(own + (SLASH24S - 1)));
-        let is_wanted = (from..=to).any(&wanted);
-        if is_wanted {
-            set_bits(words, 0, slash20, slash20, |_| true);
-        }
-        set_bits(words, SUMMARY_WORDS, from, to, &wanted);
-        if !is_wanted && !(own..own + SLASH24S).any(|slash24| bit(words, SUMMARY_WORDS, slash24)) {
-            set_bits(words, 0, slash20, slash20, |_| false);
-        }
+    for word in first / BITS..=last / BITS {
+        let mask = bits_of(first, last, word);
+        set_word(words, word, mask, wanted(word) & mask);
     }
+}
+
+/// The word of this number, of which only the bits of `mask` change.
+fn set_word(words: &(impl WordsMut + ?Sized), word: u32, mask: u64, wanted: u64) {
+    let before = words.load(SUMMARY_WORDS + word);
+    let after = before & !mask | wanted;
+    let (at, shift) = (word / ROW, word % ROW * SLASH20S);
+    let own = slash20s(after) << shift;
+    let summary = words.load(at);
+    store(words, at, summary, summary | own);
+    store(words, SUMMARY_WORDS + word, before, after);
+    store(words, at, summary | own, summary & !(ALL_SLASH20S << shift) | own);
+}
+
+fn store(words: &(impl WordsMut + ?Sized), at: u32, before: u64, after: u64) {
+    if after != before {
+        words.store(at, after);
+    }
+}
+
+/// Which of its /20s have a /24 in this word?
+fn slash20s(word: u64) -> u64 {
+    (0..SLASH20S).fold(0, |bits, number| {
+        let has_any = word >> (number * SLASH24S) & 0xFFFF != 0;
+        bits | u64::from(has_any) << number
+    })
+}
+
+/// The bits of the /24s from number `first` to `last` in this word, in which there are some of them.
+pub fn bits_of(first: u32, last: u32, word: u32) -> u64 {
+    let (from, to) = (first.max(word * BITS) % BITS, last.min(word * BITS + (BITS - 1)) % BITS);
+    u64::MAX << from & u64::MAX >> (BITS - 1 - to)
 }
 
 #[inline(always)]
 fn bit(words: &(impl Words + ?Sized), base: u32, number: u32) -> bool {
     words.load(base + number / 64) >> (number % 64) & 1 != 0
-}
-
-fn set_bits(
-    words: &(impl WordsMut + ?Sized),
-    base: u32,
-    first: u32,
-    last: u32,
-    wanted: impl Fn(u32) -> bool,
-) {
-    for word in first / 64..=last / 64 {
-        let (from, to) = (first.max(word * 64), last.min(word * 64 + 63));
-        let before = words.load(base + word);
-        let after = (from..=to).fold(before, |bits, number| {
-            let bit = 1 << (number % 64);
-            if wanted(number) { bits | bit } else { bits & !bit }
-        });
-        if after != before {
-            words.store(base + word, after);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -77,7 +89,7 @@ mod tests {
     #[test]
     fn a_prefix_covers_its_own_addresses_and_no_others() {
         let words = empty();
-        set(&words[..], 0x0A_0100, 512, |_| true);
+        set(&words[..], 0x0A_0100, 512, |_| u64::MAX);
         assert!(!covers(&words[..], 0x0A00_FFFF));
         assert!(covers(&words[..], 0x0A01_0000));
         assert!(covers(&words[..], 0x0A02_FFFF));
@@ -87,18 +99,36 @@ mod tests {
     #[test]
     fn what_stays_wanted_stays_blocked_when_a_wider_prefix_leaves() {
         let words = empty();
-        set(&words[..], 0x0A_0000, 1 << 16, |_| true);
-        set(&words[..], 0x0A_0000, 1 << 16, |slash24| slash24 == 0x0A_0304);
+        set(&words[..], 0x0A_0000, 1 << 16, |_| u64::MAX);
+        set(
+            &words[..],
+            0x0A_0000,
+            1 << 16,
+            |word| if word == 0x0A_0304 / 64 { 1 << (0x0A_0304 % 64) } else { 0 },
+        );
         assert!(covers(&words[..], 0x0A03_0401));
         assert!(!covers(&words[..], 0x0A03_0501));
-        set(&words[..], 0x0A_0304, 1, |_| false);
+        set(&words[..], 0x0A_0304, 1, |_| 0);
         assert!(words.iter().all(|word| word.get() == 0), "an empty set leaves no bit behind");
+    }
+
+    #[test]
+    fn a_neighbour_in_the_same_word_is_left_alone() {
+        let words = empty();
+        for first in [0x0A_0000, 0x0A_0011, 0x0A_003F] {
+            set(&words[..], first, 1, |_| u64::MAX);
+        }
+        set(&words[..], 0x0A_0010, 16, |_| 0);
+        let blocked = |slash24: u32| covers(&words[..], slash24 << 8);
+        assert!(blocked(0x0A_0000) && blocked(0x0A_003F));
+        assert!((0x0A_0001..0x0A_003F).all(|slash24| !blocked(slash24)));
+        assert_eq!(words[0x0A_0000 / 16 / 64].get(), 0b1001, "a /20 with nothing in it is not asked for");
     }
 
     #[test]
     fn the_whole_internet_fits() {
         let words = empty();
-        set(&words[..], 0, 1 << 24, |_| true);
+        set(&words[..], 0, 1 << 24, |_| u64::MAX);
         assert!(covers(&words[..], 0) && covers(&words[..], u32::MAX));
         assert!(words.iter().all(|word| word.get() == u64::MAX));
     }

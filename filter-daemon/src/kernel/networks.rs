@@ -63,7 +63,7 @@ impl Networks {
 
     /// Blocks a prefix. There is a map for it.
     pub fn enter(&self, prefix: Prefix4) {
-        self.bits.newest().into_iter().for_each(|bits| bits.set(prefix, |_| true));
+        self.bits.newest().into_iter().for_each(|bits| bits.set(prefix, |_| u64::MAX));
     }
 
     /// Lets a prefix pass, as far as no other covers it.
@@ -114,7 +114,7 @@ impl Networks {
 }
 
 impl Bits {
-    fn set(&self, prefix: Prefix4, wanted: impl Fn(u32) -> bool) {
+    fn set(&self, prefix: Prefix4, wanted: impl Fn(u32) -> u64) {
         networks::set(&self.window, prefix.first() >> 8, slash24s(prefix), wanted);
     }
 }
@@ -128,13 +128,15 @@ fn clear<'a>(maps: impl Iterator<Item = &'a Bits>, prefix: Prefix4, wanted: &imp
     if wanted.is_within_wider(prefix) {
         return;
     }
-    let first = prefix.first() >> 8;
-    let mut stays = vec![false; slash24s(prefix) as usize];
+    let first = prefix.first() >> 14;
+    let mut stays = vec![0; ((prefix.last() >> 14) - first + 1) as usize];
     for within in wanted.networks_within(prefix) {
-        let at = ((within.first() >> 8) - first) as usize;
-        stays[at..at + slash24s(within) as usize].fill(true);
+        for word in within.first() >> 14..=within.last() >> 14 {
+            stays[(word - first) as usize] |=
+                networks::bits_of(within.first() >> 8, within.last() >> 8, word);
+        }
     }
-    maps.for_each(|bits| bits.set(prefix, |slash24| stays[(slash24 - first) as usize]));
+    maps.for_each(|bits| bits.set(prefix, |word| stays[(word - first) as usize]));
 }
 
 fn slash24s(prefix: Prefix4) -> u32 {
