@@ -54,13 +54,20 @@ impl Blocklist {
             .collect();
         let mut records = Vec::new();
         for (id, name) in taken {
-            let (claims, _) = self.as_records(None, usize::MAX, |list| list == id);
-            for mut record in claims {
-                if let Record::Want { list, .. } = &mut record {
-                    *list = into.into();
+            let mut after = None;
+            loop {
+                let (claims, next) = self.as_records(after, usize::MAX, |list| list == id);
+                for mut record in claims {
+                    if let Record::Want { list, .. } = &mut record {
+                        *list = into.into();
+                    }
+                    self.replay(record.clone(), Timestamp::from_secs(0))?;
+                    records.push(record);
                 }
-                self.replay(record.clone(), Timestamp::from_secs(0))?;
-                records.push(record);
+                after = next;
+                if after.is_none() {
+                    break;
+                }
             }
             let over = Record::ReleaseAll { list: name };
             self.replay(over.clone(), Timestamp::from_secs(0))?;

@@ -297,6 +297,17 @@ fn the_claims_of_a_million_addresses_are_kept_once() {
 }
 
 #[test]
+fn all_of_a_large_list_whose_name_is_taken_goes_on_in_another() {
+    let mut story = Story::new();
+    let many = Targets { addresses: (0..200_000).collect(), ..Targets::default() };
+    story.want_all(1, many, None);
+    story.want(0, &["192.0.2.1", "2001:db8::/64"], None);
+    story.blocklist.move_out_of_the_way(|name| name == "one", "two").unwrap();
+    assert!(["192.0.2.1", "2001:db8::/64"].iter().all(|word| story.blocklist.contains(target(word))));
+    assert_eq!(story.blocklist.lists().count_all(), 1);
+}
+
+#[test]
 fn a_list_is_released_in_pages_that_miss_nothing() {
     let mut story = Story::new();
     let many = Targets { addresses: (0..100_000).collect(), ..Targets::default() };

@@ -50,7 +50,8 @@ impl Request {
     /// The changes that `page` makes of each page of targets.
     pub fn new(targets: &Targets, page: impl Fn(Targets) -> Change, answer: Answered) -> Self {
         let pages: VecDeque<Change> = targets.pages(PAGE).map(page).collect();
-        let enters = matches!(pages.front(), Some(Change::Want { .. }));
+        // Of a single page it is the page that says it.
+        let enters = pages.len() > 1 && matches!(pages.front(), Some(Change::Want { .. }));
         Self {
             entering: enters.then(|| targets.clone()),
             pages,
@@ -78,12 +79,11 @@ impl Request {
         has_room
     }
 
-    fn do_page(&mut self, page: Change, parts: &mut Parts<'_>) {
-        match parts.protection.commit(&page, clock::now()) {
+    fn do_page(&mut self, page: &Change, parts: &mut Parts<'_>) {
+        match parts.protection.commit(page, clock::now()) {
             Ok(applied) => {
                 self.done.add(&applied);
                 self.undo.push(applied.undo);
-                self.pages.pop_front();
             }
             Err(error) => self.failed = Some(error),
         }
@@ -121,11 +121,12 @@ impl Work for Request {
             let Some(undo) = self.undo.pop() else { return self.end(parts) };
             self.undo_page(undo, parts.protection);
         } else {
-            let Some(page) = self.pages.front().cloned() else { return self.end(parts) };
+            let Some(page) = self.pages.pop_front() else { return self.end(parts) };
             if !self.has_room(&page, parts) {
+                self.pages.push_front(page);
                 return Turn::Wait;
             }
-            self.do_page(page, parts);
+            self.do_page(&page, parts);
         }
         if self.is_over() {
             return self.end(parts);

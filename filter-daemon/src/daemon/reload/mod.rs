@@ -22,7 +22,7 @@ use super::commit::{NotDone, Protection};
 use super::error::DaemonError;
 use super::needs;
 use super::pages::{Parts, Turn, Work};
-use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Settings, Targets, Undo};
+use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Record, Settings, Targets, Undo};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
@@ -318,17 +318,14 @@ pub fn begin_with(
     mut loaded: Loaded,
     blocklist: &mut Blocklist,
 ) -> Result<(Config, Vec<String>), DaemonError> {
-    let rows = Rows::take(&mut loaded, blocklist)?;
-    let now = clock::now();
+    let mut rows = Rows::take(&mut loaded, blocklist)?;
+    let since = clock::now();
     let enforce = Settings { enforce: loaded.config.enforce };
-    blocklist.apply(&Change::Settings(enforce), now)?;
-    for (id, targets) in &rows.contents {
-        let list = blocklist.lists().get(*id);
-        let (name, origin) = (list.name.clone(), list.origin);
-        for targets in targets.pages(PAGE) {
-            let list = name.clone();
-            blocklist.apply(&Change::Want { list, origin, until: None, note: None, targets }, now)?;
-        }
+    blocklist.apply(&Change::Settings(enforce), since)?;
+    for (id, targets) in std::mem::take(&mut rows.contents) {
+        let list = blocklist.lists().get(id).name.clone();
+        // As if it had been so before: nobody will want it undone.
+        blocklist.replay(Record::Want { list, since, until: None, note: None, targets }, since)?;
     }
     let mut reloaded = Reloaded::default();
     rows.settle(blocklist, &mut reloaded);
