@@ -43,8 +43,8 @@ pub struct Owner {
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) readings: Readings,
-    /// The last thing that was done was a page: somebody else comes first, if there is anybody.
-    was_page: bool,
+    /// The last thing that was done was a page, or a deadline's: somebody else comes first, if there is anybody.
+    was_bulk: bool,
 }
 
 /// What wakes the loop up from outside.
@@ -91,7 +91,7 @@ impl Owner {
             pages: Pages::default(),
             reload: Slot::empty(),
             readings: Readings::default(),
-            was_page: false,
+            was_bulk: false,
         })
     }
 
@@ -136,7 +136,7 @@ impl Owner {
     pub async fn work(&mut self, signals: &mut Signals) {
         loop {
             let event = self.next_event(signals).await;
-            self.was_page = matches!(event, Event::Page);
+            self.was_bulk = matches!(event, Event::Page | Event::Deadline);
             if !matches!(event, Event::Page | Event::Call(_)) {
                 self.pages.wake();
                 self.reload.wake();
@@ -168,21 +168,24 @@ impl Owner {
         }
     }
 
-    /// Between two pages somebody else is served, if anybody has come; between two others a page is done.
+    /// What happens seldom comes first. Then pages, deadlines and requests take turns: between two pages somebody else is
+    /// served, if anybody has come, and however many come, pages and deadlines are not forgotten.
     async fn next_event(&mut self, signals: &mut Signals) -> Event {
-        let (sleep, has_page, was_page) =
-            (self.until_deadline(), self.pages.are_due() || self.reload.is_due(), self.was_page);
+        let (sleep, bulk) = (self.until_deadline(), self.was_bulk);
+        let has_page = self.pages.are_due() || self.reload.is_due();
         tokio::select! {
             biased;
-            () = std::future::ready(()), if has_page && !was_page => Event::Page,
-            Some(call) = signals.calls.recv() => Event::Call(call),
             result = self.capacity.grace_period() => Event::GraceIsOver(result),
             loaded = self.readings.read() => Event::Loaded(loaded),
             written = self.persistence.compacted() => Event::Compacted(written),
             Some(()) = signals.hangup.recv() => Event::Hangup,
             Some(()) = signals.interfaces.recv() => Event::InterfaceChanged,
-            () = tokio::time::sleep(sleep) => Event::Deadline,
+            () = std::future::ready(()), if has_page && !bulk => Event::Page,
+            () = std::future::ready(()), if sleep.is_zero() && !bulk => Event::Deadline,
+            Some(call) = signals.calls.recv() => Event::Call(call),
+            () = std::future::ready(()), if sleep.is_zero() => Event::Deadline,
             () = std::future::ready(()), if has_page => Event::Page,
+            () = tokio::time::sleep(sleep) => Event::Deadline,
         }
     }
 
@@ -204,6 +207,7 @@ impl Owner {
         if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
             self.look_again().await;
         }
+        tokio::task::yield_now().await;
     }
 
     /// What a page may need.

@@ -188,7 +188,8 @@ impl Persistence {
     /// How long until the journal is to be looked after.
     pub fn until_due(&self) -> Option<Duration> {
         let retry = || self.retry.saturating_duration_since(clock::instant());
-        self.journal.is_behind().then(retry).into_iter().chain(self.journal.until_due()).min()
+        let is_waiting = self.journal.is_behind() && self.compaction.is_none();
+        is_waiting.then(retry).into_iter().chain(self.journal.until_due()).min()
     }
 
     fn write_page(&mut self, blocklist: &Blocklist, after: Option<Target>) {
