@@ -154,12 +154,13 @@ impl Net {
     /// Asks filterd to end, and starts the next one in the moment in which its socket is gone.
     #[track_caller]
     pub fn stop_and_start_at_once(&mut self, config: &str) {
-        let mut before = self.daemon.take().expect("a filterd is running");
+        let before = self.daemon.take().expect("a filterd is running");
         before.signal(Signal::SIGTERM);
-        let socket = self.home.socket();
-        before.wait_for_silence("it still listens", || !socket.exists());
-        self.start(config);
+        let mut after = Daemon::spawn(&mut self.command(config, &[]), &self.home);
+        after.forget_log();
         assert!(before.wait().success(), "the one before ends well");
+        after.wait_for_log("ready: ");
+        self.daemon = Some(after);
     }
 
     /// Ends filterd with this signal, and waits for its end.

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use filterd::blocklist::{Blocklist, Effects, Settings};
 use filterd::kernel::{Filter, KernelError};
+use filterd::text::Explain;
 use harness::Home;
 
 use combination::Combination;
@@ -52,7 +53,7 @@ fn accepts(combinations: &[Combination]) {
 fn refused(combination: &Combination) -> Option<String> {
     let objection = match load(combination) {
         Ok(Price { judge, .. }) => format!("{combination}: accepted, {judge} instructions verified"),
-        Err(error) if error.to_string().contains("CAP_PERFMON") => return None,
+        Err(error) if error.explain().to_string().contains("CAP_PERFMON") => return None,
         Err(error) => format!("{combination}: refused, but in other words: {}", end(&error)),
     };
     Some(told(objection))

@@ -37,7 +37,8 @@ pub enum Verb {
     /// Remove what was added
     ///
     /// Takes targets out of the live lists, those that `filterd add` fills. Exits with 1 if one of them is still
-    /// blocked, by another entry or by a list of the configuration: the answer names it and the command that helps.
+    /// blocked, by another entry or by a list of the configuration (with --list: by that very list): the answer names it
+    /// and the command that helps.
     #[command(visible_alias = "del")]
     Remove(With<remove::Remove>),
     /// Tell whether addresses are dropped, and why

@@ -72,11 +72,10 @@ impl Capacity {
 
     /// Lets entries on the move take their next step, and waits for a grace period if they, or anybody else, need one.
     pub fn settle(&mut self, protection: &mut Protection) {
-        if self.grace.is_some() {
-            return;
-        }
         let (filter, blocklist) = protection.parts();
-        let due = if self.graceless {
+        let due = if self.grace.is_some() {
+            if filter.is_growing() { filter.grow(blocklist).map(|()| false) } else { return }
+        } else if self.graceless {
             filter.settle_anew(blocklist).map(|()| false)
         } else {
             filter.settle(blocklist)
@@ -85,7 +84,7 @@ impl Capacity {
             error!("{}", error.explain());
             false
         });
-        if is_due || self.is_wanted && !self.graceless {
+        if self.grace.is_none() && (is_due || self.is_wanted && !self.graceless) {
             self.is_wanted = false;
             self.covers = protection.latest().commit;
             self.grace = Some(tokio::task::spawn_blocking(grace::wait));

@@ -123,7 +123,7 @@ impl Owner {
 
     /// Waits until the journal is written and the broker is gone.
     pub fn end(self) {
-        drop(self.persistence);
+        self.persistence.end(self.protection.blocklist(), clock::now());
         self.protection.end();
     }
 

@@ -20,7 +20,7 @@ use crate::text::Explain;
 const PAGE: usize = 8192;
 
 /// How long a disk that has failed is left alone.
-const RETRY: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_secs(1);
 
 type Written = Result<(), NotWritten>;
 
@@ -70,6 +70,13 @@ pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blockl
     let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
     let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
     let is_taken = |name: &str| name != DEFAULT_LIST && (is_reserved(name) || is_listed(name));
+    let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(&list.name));
+    for (_, list) in in_the_way {
+        let (name, entries) = (&list.name, list.entries);
+        warn!(
+            "list {name} belongs to the configuration now: its {entries} live entries go on in {DEFAULT_LIST}"
+        );
+    }
     let moved = blocklist.move_out_of_the_way(is_taken, DEFAULT_LIST)?;
     persistence.write_soon(moved);
     if let Some(refused) = refused {
@@ -190,6 +197,34 @@ impl Persistence {
         let retry = || self.retry.saturating_duration_since(clock::instant());
         let is_waiting = self.journal.is_behind() && self.compaction.is_none();
         is_waiting.then(retry).into_iter().chain(self.journal.until_due()).min()
+    }
+
+    /// Waits until everything is written. What the disk has refused before is tried once more.
+    pub fn end(mut self, blocklist: &Blocklist, now: Timestamp) {
+        if self.journal.is_behind() {
+            self.journal.mark();
+            if self.write_all(blocklist) {
+                self.journal.trim(now, Box::new(drop));
+            }
+        }
+    }
+
+    /// Writes anew what is wanted, and waits. True if all of it is on disk.
+    fn write_all(&mut self, blocklist: &Blocklist) -> bool {
+        let is_live = |list| blocklist.lists().get(list).origin.is_live();
+        let (tell, told) = std::sync::mpsc::channel();
+        let mut after = None;
+        loop {
+            let (records, next) = blocklist.as_records(after, PAGE, is_live);
+            let tell = tell.clone();
+            self.journal.write(records, Box::new(move |written| _ = tell.send(written.is_ok())));
+            if next.is_none() {
+                break;
+            }
+            after = next;
+        }
+        drop(tell);
+        told.iter().all(|is_written| is_written)
     }
 
     fn write_page(&mut self, blocklist: &Blocklist, after: Option<Target>) {

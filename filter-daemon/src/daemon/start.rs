@@ -5,7 +5,7 @@
 //! packet that meets the filter meets all of it.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -18,7 +18,8 @@ use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
 use crate::control::client::Client;
-use crate::control::wire::HandOver;
+use crate::control::client::ClientError;
+use crate::control::wire::{HandOver, Ping};
 use crate::control::{Call, Server, SocketError};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
@@ -26,6 +27,9 @@ use crate::kernel::interface;
 
 /// Requests that wait for the owner; beyond these, clients wait to be read.
 const MOST_WAITING: usize = 64;
+
+/// How long a signal may be on its way to the one before.
+const AT_ONCE: Duration = Duration::from_millis(300);
 
 /// How long a filterd that was asked to make way may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -92,9 +96,20 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
                 }
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
+            // One that has just been told to stop is waited for.
+            Err(SocketError::Taken(_)) if begun.elapsed() < AT_ONCE || is_stopping(&run.socket, begun) => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
             listening => return Ok(listening?),
         }
     }
+}
+
+/// Does whoever listens there answer no more requests, or is gone already? One that says nothing at all is not known to be
+/// stopping.
+fn is_stopping(socket: &Path, begun: Instant) -> bool {
+    let asked = || Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
+    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent))
 }
 
 /// It may be gone already, or be one that cannot be asked.

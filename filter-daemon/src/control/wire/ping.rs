@@ -1,5 +1,7 @@
 //! `io.filterd.Ping`: is anybody there?
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, Method};
@@ -22,6 +24,8 @@ impl Method for Ping {
     const NAME: &'static str = "io.filterd.Ping";
     type Request = ();
     type Reply = Reply;
+    /// Whoever is there says so at once.
+    const MAY_TAKE: Duration = Duration::from_secs(5);
 
     fn check(self) -> Result<(), Failure> {
         Ok(())

@@ -49,6 +49,11 @@ impl Filter {
         Ok(due)
     }
 
+    /// The same for larger tables alone, while those on the move wait for a grace period.
+    pub fn grow(&mut self, wanted: &impl Wanted) -> Result<(), KernelError> {
+        self.settle_plan(wanted, false)
+    }
+
     /// The same for kernels without grace periods: entries on the move get a table of their own.
     pub fn settle_anew(&mut self, wanted: &impl Wanted) -> Result<(), KernelError> {
         self.settle_plan(wanted, true)
