@@ -121,6 +121,28 @@ fn a_full_disk_is_told_and_made_up_for() {
     net.expect_each([ATTACKER, BYSTANDER, "10.0.0.9"]).dropped();
 }
 
+/// SIGTERM comes before the disk has been tried again.
+#[test]
+fn what_a_full_disk_refused_is_on_disk_after_a_stop_when_there_is_room_again() {
+    let mut net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir(&state).expect("a home can be written");
+    let disk = SmallDisk::mount(&state.display().to_string());
+    net.start("");
+    net.filterd(["add", BYSTANDER]).succeeds();
+    disk.fill();
+    let many: String = (0..100_000)
+        .map(|host: u32| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
+        .collect();
+    net.filterd_reading(["add", "-"], &many).exits(7);
+    net.filterd(["remove", BYSTANDER]).exits(7);
+    disk.make_room();
+    net.stop();
+    net.start("");
+    net.expect("10.0.0.9").dropped();
+    net.expect(BYSTANDER).passes();
+}
+
 #[test]
 fn a_second_filterd_does_not_share_the_journal() {
     let net = Net::with_filterd("");
