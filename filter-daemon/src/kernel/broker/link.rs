@@ -14,6 +14,7 @@ use super::super::{Attached, AttachedMode, KernelError};
 use super::pins::Pins;
 use super::root::Root;
 use crate::config::Mode;
+use crate::text::Explain;
 
 /// The links of one daemon, by the names their interfaces had when they were attached.
 #[derive(Debug, Default)]
@@ -114,7 +115,7 @@ fn climb(root: &mut Root, interface: &Interface, mode: Mode) -> Result<(FdLink, 
         Mode::Native => attach(root, interface, AttachedMode::Native),
         Mode::Generic => attach(root, interface, AttachedMode::Generic),
         Mode::Auto => attach(root, interface, AttachedMode::Native).or_else(|error| {
-            warn!("{error}");
+            warn!("{}", error.explain());
             let link = attach(root, interface, AttachedMode::Generic)?;
             warn!("{name}: fell back to generic mode: it filters as exactly, but several times slower");
             Ok(link)
