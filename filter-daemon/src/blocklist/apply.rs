@@ -85,14 +85,10 @@ impl Blocklist {
         let (mut applied, mut changed) = (Applied::default(), Targets::default());
         self.prefetch(targets);
         for target in targets.iter() {
-            let known = self.claim_of(target, claim.list);
-            let claim = match known {
-                Some(known) if claim.adds_nothing_to(known) => continue,
-                Some(known) => known.extended_by(claim.clone()),
-                None => claim.clone(),
-            };
-            self.make(target, claim.list, Some(claim), &mut applied);
-            changed.push(target);
+            if let Some((after, before)) = self.extend(target, claim, &mut applied.effects.block) {
+                applied.undo.note(target, claim.list, before, Some(after));
+                changed.push(target);
+            }
         }
         applied.changed = changed.len() as u64;
         let list = self.lists.get(claim.list);

@@ -106,11 +106,42 @@ impl Blocklist {
     ) -> Option<Claim> {
         let before = self.claims_of(target);
         let known = before.and_then(|id| self.registry.of(id, list)).cloned();
-        if known == claim {
-            return known;
+        if known != claim {
+            self.replace(target, list, (before, known.as_ref()), claim, effects);
         }
-        let until = |claim: &Option<Claim>| claim.as_ref().and_then(|claim| claim.until);
-        self.move_deadline(target, list, until(&known), until(&claim));
+        known
+    }
+
+    /// The list of `claim` wants `target`, whatever is known of that. Tells what it says from now on and said before, if that
+    /// changed anything.
+    fn extend(
+        &mut self,
+        target: Target,
+        claim: &Claim,
+        effects: &mut SetEffects,
+    ) -> Option<(Claim, Option<Claim>)> {
+        let before = self.claims_of(target);
+        let known = before.and_then(|id| self.registry.of(id, claim.list)).cloned();
+        let after = match &known {
+            Some(known) if claim.adds_nothing_to(known) => return None,
+            Some(known) => known.extended_by(claim.clone()),
+            None => claim.clone(),
+        };
+        self.replace(target, claim.list, (before, known.as_ref()), Some(after.clone()), effects);
+        Some((after, known))
+    }
+
+    /// The same for whoever has looked already what is `known` of it, and among which claims.
+    fn replace(
+        &mut self,
+        target: Target,
+        list: ListId,
+        (before, known): (Option<ClaimsId>, Option<&Claim>),
+        claim: Option<Claim>,
+        effects: &mut SetEffects,
+    ) {
+        let until = |claim: Option<&Claim>| claim.and_then(|claim| claim.until);
+        self.move_deadline(target, list, until(known), until(claim.as_ref()));
         self.lists.count(list, i64::from(claim.is_some()) - i64::from(known.is_some()));
         let after = match claim {
             Some(claim) => Some(self.registry.with(before, claim)),
@@ -125,10 +156,9 @@ impl Blocklist {
                 self.forget(target);
                 effects.left.push(target);
             }
-            (Some(_), Some(after)) => self.set_claims(target, after),
-            (None, None) => {}
+            (Some(before), Some(after)) if before != after => self.set_claims(target, after),
+            (Some(_), Some(_)) | (None, None) => {}
         }
-        known
     }
 
     /// What `list` says of `target`.

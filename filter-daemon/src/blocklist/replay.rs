@@ -92,12 +92,7 @@ impl Blocklist {
     fn want_silently(&mut self, claim: &Claim, targets: &super::Targets) {
         let mut effects = SetEffects::default();
         for target in targets.iter() {
-            let claim = match self.claim_of(target, claim.list) {
-                Some(known) if claim.adds_nothing_to(known) => continue,
-                Some(known) => known.extended_by(claim.clone()),
-                None => claim.clone(),
-            };
-            self.exchange(target, claim.list, Some(claim), &mut effects);
+            _ = self.extend(target, claim, &mut effects);
         }
     }
 
