@@ -1,7 +1,7 @@
 //! What is true of two configurations is true of every moment between them.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net, Random, Refusal};
 
@@ -23,6 +23,7 @@ fn what_leaves_stays_until_no_packet_can_have_missed_what_came() {
         let slow = Refusal::delay(net.daemon().id(), "membarrier", GRACE);
         net.configure(after);
         let home = net.home();
+        let begun = Instant::now();
         let overlapped = thread::scope(|scope| {
             let reloading = scope.spawn(|| home.filterd(["reload"]).succeeds());
             let mut overlapped = 0;
@@ -33,6 +34,7 @@ fn what_leaves_stays_until_no_packet_can_have_missed_what_came() {
             }
             overlapped
         });
+        assert!(begun.elapsed() >= GRACE, "{before}: it waited for nobody who was under way");
         slow.end();
         assert!(overlapped > 0, "{before} and {after}: no packet met both");
         net.expect(comes).dropped();
