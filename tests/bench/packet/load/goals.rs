@@ -34,6 +34,9 @@ pub fn table(outcome: &Outcome) -> Table {
         let changes = format!("M changes a second under a flood, {}", bulk.way);
         least(&changes, Some(bulk.flooded.median / 1e6), 1.0)
     }));
+    goals.extend(outcome.waits.iter().map(|wait| {
+        most(&format!("ms that 99 in 100 wait at most while {}", wait.way), Some(wait.percentile_99), 10.0)
+    }));
     goals::table("Goals", goals.into_iter().flatten())
 }
 

@@ -8,6 +8,7 @@ mod goals;
 mod kernel;
 mod report;
 mod tools;
+mod waits;
 
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,9 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     }
     eprintln!("changes in bulk");
     let bulks = bulk::measure(stage, extent.bulks)?;
-    Ok(report::page(&report::Outcome { fills, singles, bulks }))
+    eprintln!("waits beside a reload");
+    let waits = waits::measure()?;
+    Ok(report::page(&report::Outcome { fills, singles, bulks, waits }))
 }
 
 /// Addresses that are added over one line without a pause.

@@ -6,6 +6,7 @@ use filterd_measure::tables::{Table, grouped};
 use pages::page::{Chapter, Page};
 
 use super::bulk::Bulk;
+use super::waits::Wait;
 
 /// A list that was loaded.
 #[derive(Clone, Debug)]
@@ -32,6 +33,7 @@ pub struct Outcome {
     pub fills: Vec<Fill>,
     pub singles: Vec<Single>,
     pub bulks: Vec<Bulk>,
+    pub waits: Vec<Wait>,
 }
 
 /// The same fills of several rounds as one; of their sizes the middle one, since others use the memory, too.
@@ -58,6 +60,7 @@ pub fn page(outcome: &Outcome) -> Page {
             Chapter::of("Memory", MEMORY, outcome.bytes()),
             Chapter::of("One address more", ONE_MORE, outcome.singles()),
             Chapter::of("A million changes", BULK, outcome.bulks()),
+            Chapter::of("Waiting for somebody else's million", WAITS, outcome.waits()),
             Chapter::of("Goals", "Of medians.", super::goals::table(outcome)),
         ],
     }
@@ -78,6 +81,9 @@ const BULK: &str = "From the start of the command to its end. The flood is of fr
     it can, in a thread that stays on one processor. Where there are only two, the flood, the daemon and the command compete \
     for them: frames a second tell what the flood had. Half of them are of the addresses that come and go, the others of \
     nobody's.";
+
+const WAITS: &str =
+    "Single addresses are added over a line of their own, one after the other, until the reload is answered.";
 
 impl Outcome {
     /// The median of a way at a size.
@@ -138,6 +144,18 @@ impl Outcome {
             title: "Changes a second".to_owned(),
             heads: heads.map(str::to_owned).into(),
             rows: self.bulks.iter().map(row).collect(),
+        }
+    }
+
+    fn waits(&self) -> Table {
+        let row = |wait: &Wait| {
+            let [most, worst] = [wait.percentile_99, wait.worst].map(|each| format!("{each:.2}"));
+            vec![wait.way.to_owned(), grouped(wait.answers as u64), most, worst]
+        };
+        Table {
+            title: "Milliseconds until an answer".to_owned(),
+            heads: ["while", "answers meanwhile", "99th percentile", "worst"].map(str::to_owned).into(),
+            rows: self.waits.iter().map(row).collect(),
         }
     }
 
