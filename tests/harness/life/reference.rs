@@ -167,9 +167,11 @@ impl Reference {
         if those.is_empty() { "nobody".to_owned() } else { those.join(", ") }
     }
 
-    /// Every list, with its name.
+    /// Every list, with its name. A live one on which nothing is any more is forgotten, and the configuration may have taken
+    /// its name.
     pub fn lists(&self) -> impl Iterator<Item = (&String, &Wanted)> + '_ {
-        self.configured.iter().chain(&self.live)
+        let live = self.live.iter().filter(|(name, _)| !self.configured.contains_key(*name));
+        self.configured.iter().chain(live)
     }
 
     /// A live list, as it is or empty.
