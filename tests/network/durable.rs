@@ -62,9 +62,7 @@ fn a_ban_that_ended_meanwhile_does_not_come_back() {
 #[test]
 fn many_adds_and_removes_are_carried_forward() {
     let mut net = Net::with_filterd("");
-    let many: String = (0..60_000)
-        .map(|host: u32| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
-        .collect();
+    let many = neighbours(60_000);
     net.filterd(["add", ATTACKER]).succeeds();
     for _ in 0..3 {
         net.filterd_reading(["add", "-", "--list", "many"], &many).succeeds();
@@ -97,17 +95,8 @@ fn a_damaged_journal_is_set_aside_and_told() {
 
 #[test]
 fn a_full_disk_is_told_and_made_up_for() {
-    let mut net = Net::new();
-    let state = net.home().path("state");
-    fs::create_dir(&state).expect("a home can be written");
-    let disk = SmallDisk::mount(&state.display().to_string());
-    net.start("");
-    net.filterd(["add", BYSTANDER]).succeeds();
-    disk.fill();
-    let many: String = (0..100_000)
-        .map(|host: u32| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
-        .collect();
-    net.filterd_reading(["add", "-"], &many).exits(7).complains("would not survive a restart");
+    let (mut net, disk) = with_a_full_disk();
+    net.filterd_reading(["add", "-"], &neighbours(100_000)).exits(7).complains("would not survive a restart");
     net.expect("10.0.0.9").dropped();
     disk.make_room();
     net.filterd(["add", ATTACKER]).succeeds();
@@ -124,17 +113,8 @@ fn a_full_disk_is_told_and_made_up_for() {
 /// SIGTERM comes before the disk has been tried again.
 #[test]
 fn what_a_full_disk_refused_is_on_disk_after_a_stop_when_there_is_room_again() {
-    let mut net = Net::new();
-    let state = net.home().path("state");
-    fs::create_dir(&state).expect("a home can be written");
-    let disk = SmallDisk::mount(&state.display().to_string());
-    net.start("");
-    net.filterd(["add", BYSTANDER]).succeeds();
-    disk.fill();
-    let many: String = (0..100_000)
-        .map(|host: u32| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
-        .collect();
-    net.filterd_reading(["add", "-"], &many).exits(7);
+    let (mut net, disk) = with_a_full_disk();
+    net.filterd_reading(["add", "-"], &neighbours(100_000)).exits(7);
     net.filterd(["remove", BYSTANDER]).exits(7);
     disk.make_room();
     net.stop();
@@ -182,6 +162,23 @@ fn where_durability_is_off_entries_still_come_back() {
     net.stop();
     net.start("durable: false");
     net.expect(ATTACKER).dropped();
+}
+
+/// On whose disk one address is and nothing more fits.
+fn with_a_full_disk() -> (Net, SmallDisk) {
+    let mut net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir(&state).expect("a home can be written");
+    let disk = SmallDisk::mount(&state.display().to_string());
+    net.start("");
+    net.filterd(["add", BYSTANDER]).succeeds();
+    disk.fill();
+    (net, disk)
+}
+
+/// A line each: 10.0.0.0 and what follows it.
+fn neighbours(count: u32) -> String {
+    (0..count).map(|host| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255)).collect()
 }
 
 /// A file system of two mebibytes.
