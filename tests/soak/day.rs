@@ -1,10 +1,12 @@
 //! A day of an operator's life in minutes: adds and removes, restarts, growths, reloads, links that flap. In the evening
 //! everything is as it was in the morning.
 
-use std::fs;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+use std::{array, fs};
 
-use harness::{ATTACKER, BYSTANDER, Net, Traffic};
+use harness::{ATTACKER, BYSTANDER, Net, Traffic, keeper_of};
 use nix::sys::signal::Signal;
 
 use crate::population::{Inhabitant, listed};
@@ -76,16 +78,29 @@ fn hour(net: &mut Net, inhabitant: &mut Inhabitant, changes: usize, reloads: usi
 /// What filterd and its keeper have. Whatever of the kernel's neither holds, maps nor pins is gone with its last user.
 #[derive(Debug)]
 struct Belongings {
-    things: Vec<(&'static str, usize)>,
+    things: [(&'static str, usize); 4],
     kilobytes: u64,
 }
 
 impl Belongings {
+    /// What is there only for a moment, such as the connection of a client that just left, is nothing it has: only
+    /// what is there at every look counts.
     fn of(net: &Net) -> Self {
+        let looks = (0..50).map(|_| {
+            sleep(Duration::from_millis(10));
+            Self::now(net)
+        });
+        let least = |one: Self, other: Self| Self {
+            things: array::from_fn(|thing| one.things[thing].min(other.things[thing])),
+            ..other
+        };
+        looks.reduce(least).expect("there are looks")
+    }
+
+    fn now(net: &Net) -> Self {
         let daemon = net.daemon().id();
-        let keeper = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
-        let keeper: u32 = keeper.trim().parse().expect("it has one child");
-        let things = vec![
+        let keeper = keeper_of(daemon);
+        let things = [
             ("descriptors", entries(&format!("/proc/{daemon}/fd"))),
             ("the keeper's", entries(&format!("/proc/{keeper}/fd"))),
             ("windows", read(daemon, "maps").lines().filter(|line| line.contains("bpf")).count()),
