@@ -22,6 +22,7 @@ mod list_files;
 mod list_names;
 mod mixed;
 mod pages;
+mod places;
 mod prefixes;
 mod privilege;
 mod refusals;

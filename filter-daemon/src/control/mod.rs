@@ -21,7 +21,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::SocketError;
+pub use socket::{SocketError, told_by_whom};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

@@ -1,18 +1,19 @@
 //! The socket's file: claimed, opened to its group, and gone when the daemon is.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::OFlag;
 use nix::unistd::Gid;
 use thiserror::Error;
 use tokio::net::UnixListener;
 
 use crate::accounts;
+use crate::lock::{Lock, NotLocked, Place, Taken};
 use crate::text::{Explain, printable};
 
 /// Members of this group may talk to the daemon.
@@ -22,8 +23,8 @@ pub const GROUP: &str = "filterd";
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// Another daemon is there.
-    #[error("a filterd is already running at {}", printable::path(.0))]
-    Taken(PathBuf),
+    #[error(transparent)]
+    Taken(#[from] Taken),
     /// Something that is no socket is there.
     #[error("{} exists and is no socket", printable::path(.0))]
     NoSocket(PathBuf),
@@ -42,10 +43,7 @@ pub enum SocketError {
 impl Explain for SocketError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
-            Self::Taken(_) => {
-                "stop it first, take its place with --take-over, or give this one its own --socket, --state-dir and \
-                 --pin-dir"
-            }
+            Self::Taken(taken) => return taken.remedy(),
             Self::NoSocket(_) => "move it away, or choose another --socket",
             Self::Failed { .. } => return None,
         };
@@ -61,7 +59,7 @@ pub struct SocketFile {
     /// Whose members may ask.
     group: u32,
     /// Held as long as this daemon lives, and released by the kernel even if it is killed.
-    _claim: Flock<File>,
+    _claim: Lock,
 }
 
 impl SocketFile {
@@ -105,19 +103,44 @@ fn make_parent(path: &Path) -> io::Result<()> {
 }
 
 /// Locks a file beside the socket: of two daemons that start at once, one must lose.
-fn claim(path: &Path) -> Result<Flock<File>, SocketError> {
+fn claim(path: &Path) -> Result<Lock, SocketError> {
+    let lock = lock_of(path);
+    let failed = |what| move |error| SocketError::Failed { what, path: lock_of(path), error };
+    let flags = OFlag::O_NOFOLLOW.bits();
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(flags)
+        .open(&lock);
+    match Lock::file(file.map_err(failed("open"))?) {
+        Ok(Some(claim)) => Ok(claim),
+        Ok(None) => Err(taken(path)),
+        Err(NotLocked::Taken(taken)) => Err(taken.into()),
+        Err(NotLocked::Failed(error)) => Err(failed("lock")(error)),
+    }
+}
+
+fn lock_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".lock");
-    let lock = PathBuf::from(name);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&lock);
-    let file = file.map_err(|error| SocketError::Failed { what: "open", path: lock.clone(), error })?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| {
-        if error == nix::Error::EWOULDBLOCK {
-            SocketError::Taken(path.to_owned())
-        } else {
-            SocketError::Failed { what: "lock", path: lock, error: error.into() }
+    name.into()
+}
+
+/// Whose it is takes long to find out, and is asked only by who gives up.
+fn taken(path: &Path) -> SocketError {
+    Taken { place: Place::Socket, path: path.to_owned(), holder: None }.into()
+}
+
+/// The same, with who it is.
+pub fn told_by_whom(error: SocketError) -> SocketError {
+    match error {
+        SocketError::Taken(Taken { place, path, holder: None }) => {
+            Taken::by_holder_of(&lock_of(&path), place, &path).into()
         }
-    })
+        error => error,
+    }
 }
 
 /// Removes the socket that a killed daemon left behind. Anything else is left alone.
@@ -134,7 +157,7 @@ fn remove_stale(path: &Path) -> Result<(), SocketError> {
             fs::remove_file(path).map_err(failed("remove the stale"))
         }
         // Whether it answers or is too busy to: somebody listens.
-        _ => Err(SocketError::Taken(path.to_owned())),
+        _ => Err(taken(path)),
     }
 }
 

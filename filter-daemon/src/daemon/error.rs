@@ -11,6 +11,7 @@ use crate::control::SocketError;
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::kernel::KernelError;
+use crate::lock::Taken;
 use crate::text::Explain;
 
 /// What ended the daemon.
@@ -25,6 +26,9 @@ pub enum DaemonError {
     /// The control socket cannot be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// Another filterd uses the state directory.
+    #[error(transparent)]
+    Taken(#[from] Taken),
     /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -65,6 +69,7 @@ impl Explain for DaemonError {
         match self {
             Self::Config(error) => error.remedy(),
             Self::Socket(error) => error.remedy(),
+            Self::Taken(taken) => taken.remedy(),
             Self::Kernel(error) => error.remedy(),
             Self::NotDone(error) => error.remedy(),
             Self::Journal(error) => error.remedy(),
@@ -97,6 +102,7 @@ impl From<&DaemonError> for Exit {
             DaemonError::Config(_) | DaemonError::ListIsLive { .. } | DaemonError::TooManyLists => {
                 Self::Config
             }
+            DaemonError::Kernel(KernelError::Taken(_)) | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::NoInterface | DaemonError::User { .. } => Self::Usage,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,

@@ -6,37 +6,56 @@ use std::process::ExitCode;
 use crate::cli::Detach;
 use crate::command::render::console::laid_out;
 use crate::exit::Exit;
-use crate::kernel::leftovers;
-use crate::text::{Explain, Explanation};
+use crate::kernel::KernelError;
+use crate::kernel::leftovers::{self, Removed};
+use crate::text::{Explain, Explanation, printable};
 
 /// Removes everything, and tells what it was.
 pub fn detach(detach: &Detach) -> ExitCode {
-    if UnixStream::connect(&detach.socket).is_ok() {
-        let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
-        let told = Explanation::new("filterd is running, and would be left without its filter", remedy);
-        eprintln!("{}", laid_out(&told));
-        return Exit::Refused.into();
+    // A filterd from before pins were locked holds those at the usual place, if it listens at the usual place.
+    if detach.is_usual && UnixStream::connect(&detach.socket).is_ok() {
+        return refuse(&Explanation::from("filterd is running, and would be left without its filter"));
     }
     match leftovers::remove(&detach.pin_dir) {
-        Ok(names) => {
-            tell(detach, names.as_deref());
+        Ok(removed) => {
+            tell(detach, removed.as_ref());
             Exit::Done.into()
         }
+        Err(error @ KernelError::Taken(_)) => refuse(&error.explain()),
         Err(error) => {
+            let code = if matches!(error, KernelError::NoPins { .. }) { Exit::Usage } else { Exit::Kernel };
             eprintln!("{}", laid_out(&error.explain()));
-            Exit::Kernel.into()
+            code.into()
         }
     }
 }
 
-fn tell(detach: &Detach, names: Option<&[String]>) {
+/// Whoever runs would be left without its filter.
+fn refuse(why: &Explanation) -> ExitCode {
+    let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
+    let message = format!("{}: a filterd that is running keeps its filter", why.message);
+    eprintln!("{}", laid_out(&Explanation::new(message, remedy)));
+    Exit::Refused.into()
+}
+
+fn tell(detach: &Detach, removed: Option<&Removed>) {
+    let interfaces = removed.map_or(&[][..], |removed| &removed.interfaces);
+    let left = removed.map_or(&[][..], |removed| &removed.left);
     if detach.json {
-        println!("{}", serde_json::json!({ "version": 1, "detached": names.unwrap_or_default() }));
-    } else if !detach.quiet {
-        match names {
+        println!("{}", serde_json::json!({ "version": 1, "detached": interfaces, "left": left }));
+        return;
+    }
+    if !detach.quiet {
+        match removed {
             None => println!("there was nothing to detach"),
-            Some([]) => println!("removed what was left in the kernel; it was attached to no interface"),
-            Some(names) => names.iter().for_each(|name| println!("{name}: detached")),
+            Some(_) if interfaces.is_empty() => {
+                println!("removed what was left in the kernel; it was attached to no interface");
+            }
+            Some(_) => {
+                interfaces.iter().for_each(|name| println!("{}: detached", printable::on_one_line(name)))
+            }
         }
     }
+    left.iter()
+        .for_each(|path| eprintln!("filterd: {} is not filterd's, and is left", printable::path(path)));
 }

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 
+use aya::programs::XdpMode;
 use aya::programs::links::{FdLink, PinnedLink};
-use aya::programs::{XdpMode, loaded_programs};
 use tracing::{info, warn};
 
 use super::super::error::errno_of;
-use super::super::interface::{Interface, Occupant};
+use super::super::interface::Interface;
 use super::super::{Attached, AttachedMode, KernelError};
+use super::occupied;
 use super::pins::Pins;
 use super::root::Root;
 use crate::config::Mode;
@@ -34,7 +35,7 @@ impl Links {
             Some(adopted) => adopted,
             None => {
                 if let Some(occupant) = &interface.occupant {
-                    return Err(refusal_for(occupant, name));
+                    return Err(occupied::refusal(occupant, name));
                 }
                 let (link, mode) = climb(root, interface, mode)?;
                 let pinned = link.pin(pins.link(name));
@@ -169,25 +170,4 @@ fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> Kern
     };
     let (name, mode) = (interface.name.clone(), mode.to_string());
     KernelError::Attach { name, mode, reason: source.to_string(), hint }
-}
-
-fn refusal_for(occupant: &Occupant, name: &str) -> KernelError {
-    let (mode, off) = match occupant.mode {
-        AttachedMode::Native => ("native", "xdpdrv"),
-        AttachedMode::Generic => ("generic", "xdpgeneric"),
-    };
-    KernelError::Foreign {
-        name: name.to_owned(),
-        program: program_name(occupant.id),
-        id: occupant.id,
-        mode: mode.to_owned(),
-        off: off.to_owned(),
-    }
-}
-
-/// A question mark if it has no name that we may read.
-fn program_name(id: u32) -> String {
-    let info = loaded_programs().flatten().find(|info| info.id() == id);
-    let name = info.and_then(|info| info.name_as_str().map(ToOwned::to_owned));
-    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "?".to_owned())
 }

@@ -10,6 +10,7 @@ pub mod kept;
 pub mod leftovers;
 mod line;
 mod link;
+mod occupied;
 mod pins;
 pub mod process;
 pub mod request;
