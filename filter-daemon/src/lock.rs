@@ -47,14 +47,14 @@ pub struct Lock(File);
 
 /// Somebody else uses it.
 #[derive(Clone, Debug, Error, Serialize, Deserialize)]
-#[error("{} is in use by {}", self.what(), holder.as_ref().map_or_else(|| "another process".to_owned(), Holder::to_string))]
+#[error("{} is in use by {}", self.what(), holder.as_ref().map_or_else(|| "another process".to_owned(), |holder| holder.to_string()))]
 pub struct Taken {
     /// What it is.
     pub place: Place,
     /// Where it is.
     pub path: PathBuf,
     /// Who it is, if that can be seen.
-    pub holder: Option<Holder>,
+    pub holder: Option<Box<Holder>>,
 }
 
 /// Why a place is not ours.
@@ -104,8 +104,8 @@ impl Lock {
 fn wait_for(place: Place, path: &Path, begun: Instant) -> Result<(), NotLocked> {
     let waited = begun.elapsed();
     if waited > ENDING {
-        let holder = Holder::of(path);
-        let is_orphaned = holder.as_ref().is_some_and(Holder::is_orphaned);
+        let holder = Holder::of(path).map(Box::new);
+        let is_orphaned = holder.as_ref().is_some_and(|holder| holder.is_orphaned());
         if !is_orphaned || waited > ORPHANED {
             return Err(NotLocked::Taken(Taken { place, path: path.to_owned(), holder }));
         }
@@ -117,7 +117,7 @@ fn wait_for(place: Place, path: &Path, begun: Instant) -> Result<(), NotLocked> 
 impl Taken {
     /// It is, and this is who has this file open.
     pub fn by_holder_of(file: &Path, place: Place, path: &Path) -> Self {
-        Self { place, path: path.to_owned(), holder: Holder::of(file) }
+        Self { place, path: path.to_owned(), holder: Holder::of(file).map(Box::new) }
     }
 
     fn what(&self) -> String {

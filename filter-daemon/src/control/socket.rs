@@ -139,7 +139,7 @@ pub fn told_by_whom(error: SocketError) -> SocketError {
         SocketError::Taken(Taken { place, path, holder: None }) => {
             Taken::by_holder_of(&lock_of(&path), place, &path).into()
         }
-        error => error,
+        error @ (SocketError::Taken(_) | SocketError::NoSocket(_) | SocketError::Failed { .. }) => error,
     }
 }
 

@@ -97,7 +97,7 @@ pub enum KernelError {
     /// Another filterd filters there, or one that is gone has left its filter.
     #[error(
         "{name} is filtered by {} already: {program} (id {id}){}",
-        holder.as_ref().map_or_else(|| "another filterd".to_owned(), Holder::to_string),
+        holder.as_ref().map_or_else(|| "another filterd".to_owned(), |holder| holder.to_string()),
         pins.as_ref().map_or_else(String::new, |pins| format!(", pinned in {}", pins.display()))
     )]
     Occupied {
@@ -112,7 +112,7 @@ pub enum KernelError {
         /// Where it is pinned, if that is known.
         pins: Option<PathBuf>,
         /// Who uses those pins, if anybody does.
-        holder: Option<Holder>,
+        holder: Option<Box<Holder>>,
     },
     /// The interface takes no XDP program in the mode asked for.
     #[error("cannot attach to {name} in {mode} mode: {reason}")]

@@ -19,7 +19,7 @@ pub fn refusal(occupant: &Occupant, name: &str) -> KernelError {
     let program = program_name(id);
     if program == root::NAME {
         let pins = pins_of(id);
-        let holder = pins.as_deref().and_then(Holder::of);
+        let holder = pins.as_deref().and_then(Holder::of).map(Box::new);
         return KernelError::Occupied { name, program, id, link, pins, holder };
     }
     let (mode, off) = match occupant.mode {
