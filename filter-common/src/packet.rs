@@ -1,9 +1,13 @@
-//! Who sent this frame? Ethernet, up to four VLAN tags, IPv4 or IPv6, and nothing beyond the source address.
+//! Who sent this frame? Ethernet, VLAN tags, IPv4 or IPv6, and nothing beyond the source address.
 
 use crate::hash::Address6;
 
 /// The most VLAN tags that are looked behind.
-pub const MOST_TAGS: u32 = 4;
+pub const MOST_TAGS: u32 = 8;
+
+/// How many of them may have an id. Tags without one (id 0) carry a priority only: the kernel takes off any number of
+/// them, wherever they stand, while every id takes a VLAN device of its own.
+pub const MOST_IDS: u32 = 4;
 
 /// A frame, readable up to its end. Numbers are in network order on the wire and in host order here.
 pub trait Frame {
@@ -14,9 +18,10 @@ pub trait Frame {
     fn ipv4(&self, at: usize) -> Option<(u8, u32)>;
     /// The IPv6 header fields that matter, at `at`: the first byte, and source. None unless the whole header is there.
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)>;
-    /// The same frame, reached anew: nothing learnt about it has to be remembered meanwhile. A program whose verifier
-    /// must keep track of that would be walked through once for every place at which a header can begin.
-    fn anew(&self) -> impl Frame;
+    /// The same frame, looked at thoroughly: wherever its bytes lie, and with nothing learnt before that would have to be
+    /// remembered. A program whose verifier must keep track of that would be walked through once for every place at
+    /// which a header can begin.
+    fn thoroughly(&self) -> impl Frame;
 }
 
 /// What a frame says of its sender.
@@ -30,7 +35,7 @@ pub enum Source {
     NotIp,
     /// It ends too early, or its header contradicts its type.
     Malformed,
-    /// More VLAN tags than anybody uses.
+    /// More VLAN tags than are looked behind.
     TooManyTags,
 }
 
@@ -46,13 +51,13 @@ const ADDRESSES: usize = 12;
 const TAG: usize = 4;
 const TYPE: usize = 2;
 
-/// Who sent `frame`?
+/// Who sent `frame`? A quick look tells it of nearly all. What that cannot read, or finds too many tags on, is looked at
+/// thoroughly.
 #[inline(always)]
 pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
-    match content(frame) {
-        Content::V4(at) => ipv4(frame, at),
-        Content::V6(at) => ipv6(frame, at),
-        Content::Other(source) => source,
+    match sender(frame, Look::Quick) {
+        Source::Malformed | Source::TooManyTags => sender(&frame.thoroughly(), Look::Thorough),
+        source @ (Source::V4(_) | Source::V6(_) | Source::NotIp) => source,
     }
 }
 
@@ -62,7 +67,8 @@ pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
 pub fn is_neighbour_discovery(frame: &(impl Frame + ?Sized)) -> bool {
     const ICMPV6_UNROUTED: u16 = 58 << 8 | 255;
     const IPV6_HEADER: usize = 40;
-    let Content::V6(at) = content(frame) else { return false };
+    let frame = &frame.thoroughly();
+    let Content::V6(at) = content(frame, Look::Thorough) else { return false };
     frame.u16(at + 6) == Some(ICMPV6_UNROUTED)
         && frame.u16(at + IPV6_HEADER).is_some_and(|kind| matches!(kind >> 8, 133..=137))
 }
@@ -74,19 +80,52 @@ enum Content {
     Other(Source),
 }
 
+/// How closely tags are looked at.
+#[derive(Clone, Copy)]
+enum Look {
+    /// Each counts as one with an id.
+    Quick,
+    /// Their ids are read.
+    Thorough,
+}
+
 #[inline(always)]
-fn content(frame: &(impl Frame + ?Sized)) -> Content {
+fn sender(frame: &(impl Frame + ?Sized), look: Look) -> Source {
+    match content(frame, look) {
+        Content::V4(at) => ipv4(frame, at),
+        Content::V6(at) => ipv6(frame, at),
+        Content::Other(source) => source,
+    }
+}
+
+#[inline(always)]
+fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
     let mut at = ADDRESSES;
-    let mut tags = 0;
+    let (mut tags, mut ids) = (0, 0);
     loop {
         let Some(kind) = frame.u16(at) else { return Content::Other(Source::Malformed) };
         match kind {
             IPV4 => return Content::V4(at + TYPE),
             IPV6 => return Content::V6(at + TYPE),
-            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN if tags < MOST_TAGS => (tags, at) = (tags + 1, at + TAG),
-            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => return Content::Other(Source::TooManyTags),
+            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => {
+                (tags, ids) = (tags + 1, ids + u32::from(has_id(frame, at, look)));
+                if tags > MOST_TAGS || ids > MOST_IDS {
+                    return Content::Other(Source::TooManyTags);
+                }
+                at += TAG;
+            }
             _ => return Content::Other(Source::NotIp),
         }
+    }
+}
+
+/// Has the tag at `at` an id?
+#[inline(always)]
+fn has_id(frame: &(impl Frame + ?Sized), at: usize, look: Look) -> bool {
+    const ID: u16 = 0x0FFF;
+    match look {
+        Look::Quick => true,
+        Look::Thorough => frame.u16(at + TYPE).is_none_or(|tag| tag & ID != 0),
     }
 }
 
@@ -119,8 +158,8 @@ impl<F: Frame + ?Sized> Frame for &F {
         (**self).ipv6(at)
     }
 
-    fn anew(&self) -> impl Frame {
-        *self
+    fn thoroughly(&self) -> impl Frame {
+        (**self).thoroughly()
     }
 }
 
@@ -140,7 +179,7 @@ impl Frame for [u8] {
         Some((header[0], u128::from_be_bytes(*header[8..].first_chunk()?).into()))
     }
 
-    fn anew(&self) -> impl Frame {
+    fn thoroughly(&self) -> impl Frame {
         self
     }
 }
