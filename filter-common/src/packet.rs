@@ -108,7 +108,8 @@ fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
             IPV4 => return Content::V4(at + TYPE),
             IPV6 => return Content::V6(at + TYPE),
             VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => {
-                (tags, ids) = (tags + 1, ids + u32::from(has_id(frame, at, look)));
+                let Some(has_id) = has_id(frame, at, look) else { return Content::Other(Source::Malformed) };
+                (tags, ids) = (tags + 1, ids + u32::from(has_id));
                 if tags > MOST_TAGS || ids > MOST_IDS {
                     return Content::Other(Source::TooManyTags);
                 }
@@ -119,13 +120,13 @@ fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
     }
 }
 
-/// Has the tag at `at` an id?
+/// Has the tag at `at` an id? None if the frame does not reach that far.
 #[inline(always)]
-fn has_id(frame: &(impl Frame + ?Sized), at: usize, look: Look) -> bool {
+fn has_id(frame: &(impl Frame + ?Sized), at: usize, look: Look) -> Option<bool> {
     const ID: u16 = 0x0FFF;
     match look {
-        Look::Quick => true,
-        Look::Thorough => frame.u16(at + TYPE).is_none_or(|tag| tag & ID != 0),
+        Look::Quick => Some(true),
+        Look::Thorough => frame.u16(at + TYPE).map(|tag| tag & ID != 0),
     }
 }
 

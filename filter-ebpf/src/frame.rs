@@ -1,6 +1,8 @@
 //! The packet where it lies: every read is checked against its end, as the verifier demands.
 #![allow(unsafe_code, reason = "a packet is reached by raw pointers, nothing else")]
 
+use core::mem::MaybeUninit;
+
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::helpers::bpf_xdp_load_bytes;
 use aya_ebpf::programs::XdpContext;
@@ -89,33 +91,39 @@ impl Anywhere {
         InPlace { context: self.context, start: start as usize, end: end as usize }
     }
 
-    /// A copy of the bytes at `at`, if the packet reaches that far.
+    /// A copy of what lies at `at`: numbers as they are on the wire, if the packet reaches that far.
     #[inline(always)]
-    fn copy<const LENGTH: usize>(&self, at: usize) -> Option<[u8; LENGTH]> {
-        let mut bytes = [0_u8; LENGTH];
-        let into = bytes.as_mut_ptr().cast();
+    fn copy<T>(&self, at: usize) -> Option<T> {
+        let mut copy = MaybeUninit::<T>::uninit();
+        let (into, length) = (copy.as_mut_ptr().cast(), size_of::<T>() as u32);
         // SAFETY: there is room for so many bytes, and the context is the one that the program was called with.
-        let refused = unsafe { bpf_xdp_load_bytes(self.context, at as u32, into, LENGTH as u32) };
-        (refused == 0).then_some(bytes)
+        let refused = unsafe { bpf_xdp_load_bytes(self.context, at as u32, into, length) };
+        // SAFETY: the kernel has written all of it, and numbers may be any bytes.
+        (refused == 0).then(|| unsafe { copy.assume_init() })
     }
 }
 
 impl Frame for Anywhere {
     #[inline(always)]
     fn u16(&self, at: usize) -> Option<u16> {
-        self.in_place().u16(at).or_else(|| self.copy(at).map(u16::from_be_bytes))
+        self.in_place().u16(at).or_else(|| self.copy(at).map(u16::from_be))
     }
 
     #[inline(always)]
     fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
-        let copied = || self.copy::<IPV4_HEADER>(at)?.ipv4(0);
-        self.in_place().ipv4(at).or_else(copied)
+        self.in_place().ipv4(at).or_else(|| {
+            let [first, _, _, source, _] = self.copy::<[u32; IPV4_HEADER / 4]>(at)?;
+            Some((first.to_ne_bytes()[0], u32::from_be(source)))
+        })
     }
 
     #[inline(always)]
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
-        let copied = || self.copy::<IPV6_HEADER>(at)?.ipv6(0);
-        self.in_place().ipv6(at).or_else(copied)
+        self.in_place().ipv6(at).or_else(|| {
+            let [first, high, low, ..] = self.copy::<[u64; IPV6_HEADER / 8]>(at)?;
+            let source = Address6 { high: u64::from_be(high), low: u64::from_be(low) };
+            Some((first.to_ne_bytes()[0], source))
+        })
     }
 
     #[inline(always)]
