@@ -184,3 +184,86 @@ impl Frame for [u8] {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const SENDER: u32 = 0xCB00_7107;
+
+    /// An IPv4 packet behind these tags.
+    fn tagged(tags: impl Iterator<Item = u16>) -> Vec<u8> {
+        let mut frame = Vec::from([0; ADDRESSES]);
+        for tag in tags {
+            frame.extend([VLAN.to_be_bytes(), tag.to_be_bytes()].concat());
+        }
+        frame.extend(IPV4.to_be_bytes());
+        frame.extend([0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0]);
+        frame.extend([SENDER.to_be_bytes(), [0; 4]].concat());
+        frame
+    }
+
+    /// Every arrangement of tags with and without an id, to two more than are looked behind.
+    #[test]
+    fn up_to_eight_tags_are_looked_behind_and_up_to_four_ids() {
+        for count in 0..=MOST_TAGS + 2 {
+            for arrangement in 0_u32..1 << count {
+                let tag = |place| if arrangement >> place & 1 == 1 { 0x0064 } else { 0xF000 };
+                let source = source(&tagged((0..count).map(tag))[..]);
+                let few = count <= MOST_TAGS && arrangement.count_ones() <= MOST_IDS;
+                let expected = if few { Source::V4(SENDER) } else { Source::TooManyTags };
+                assert_eq!(source, expected, "{count} tags, with ids: {arrangement:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_ends_within_its_tags_is_malformed() {
+        let whole = tagged([0; 8].into_iter());
+        for end in ADDRESSES..whole.len() {
+            assert_eq!(source(&whole[..end]), Source::Malformed, "cut at {end}");
+        }
+    }
+
+    /// A frame of which so many bytes can be read at once; the others take a second look.
+    struct InPieces<'a> {
+        whole: &'a [u8],
+        reach: usize,
+    }
+
+    impl InPieces<'_> {
+        fn first(&self) -> &[u8] {
+            &self.whole[..self.reach]
+        }
+    }
+
+    impl Frame for InPieces<'_> {
+        fn u16(&self, at: usize) -> Option<u16> {
+            self.first().u16(at)
+        }
+
+        fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
+            self.first().ipv4(at)
+        }
+
+        fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
+            self.first().ipv6(at)
+        }
+
+        fn thoroughly(&self) -> impl Frame {
+            self.whole
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_at_once_takes_a_second_look() {
+        for tags in 0..=8 {
+            let whole = &tagged([0; 8].into_iter().take(tags))[..];
+            for reach in 0..=whole.len() {
+                let sender = source(&InPieces { whole, reach });
+                assert_eq!(sender, Source::V4(SENDER), "{tags} tags, {reach} bytes at once");
+            }
+        }
+    }
+}
