@@ -108,8 +108,8 @@ fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
             IPV4 => return Content::V4(at + TYPE),
             IPV6 => return Content::V6(at + TYPE),
             VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => {
-                let Some(has_id) = has_id(frame, at, look) else { return Content::Other(Source::Malformed) };
-                (tags, ids) = (tags + 1, ids + u32::from(has_id));
+                let Some(more) = ids_of(frame, at, look) else { return Content::Other(Source::Malformed) };
+                (tags, ids) = (tags + 1, ids + more);
                 if tags > MOST_TAGS || ids > MOST_IDS {
                     return Content::Other(Source::TooManyTags);
                 }
@@ -120,13 +120,14 @@ fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
     }
 }
 
-/// Has the tag at `at` an id? None if the frame does not reach that far.
+/// How many ids the tag at `at` has: one or none. None at all if the frame does not reach that far. This is calculated, not
+/// asked: a verifier goes one way instead of two for each tag.
 #[inline(always)]
-fn has_id(frame: &(impl Frame + ?Sized), at: usize, look: Look) -> Option<bool> {
-    const ID: u16 = 0x0FFF;
+fn ids_of(frame: &(impl Frame + ?Sized), at: usize, look: Look) -> Option<u32> {
+    const ID: u32 = 0x0FFF;
     match look {
-        Look::Quick => Some(true),
-        Look::Thorough => frame.u16(at + TYPE).map(|tag| tag & ID != 0),
+        Look::Quick => Some(1),
+        Look::Thorough => frame.u16(at + TYPE).map(|tag| (u32::from(tag) & ID).wrapping_add(ID) >> 12),
     }
 }
 
