@@ -1,6 +1,5 @@
 //! What the daemon says of itself.
 
-use filter_common::reason::Verdict;
 use tracing::{info, warn};
 
 use super::interfaces::Watched;
@@ -42,15 +41,15 @@ impl Owner {
 
     /// What became of how many packets.
     pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
-        let counted =
-            self.protection.filter_mut().counters()?.into_iter().map(|(reason, packets)| stats::Counted {
+        let counted = self.protection.filter_mut().counters()?.into_iter().map(|(outcome, packets)| {
+            let reason = outcome.reason();
+            stats::Counted {
                 reason: reason.name().to_owned(),
-                verdict: match reason.verdict() {
-                    Verdict::Pass(_) => "pass".to_owned(),
-                    Verdict::Drop(_) => "drop".to_owned(),
-                },
+                verdict: outcome.name().to_owned(),
                 packets,
-            });
+                meaning: reason.meaning().to_owned(),
+            }
+        });
         Ok(stats::Reply {
             version: wire::VERSION,
             enforce: self.protection.filter().settings().enforce,
