@@ -10,7 +10,7 @@ pub mod client;
 mod complaints;
 mod connections;
 mod lines;
-mod parse;
+pub mod parse;
 pub mod server;
 mod session;
 mod socket;
