@@ -3,6 +3,7 @@
 mod add_remove;
 mod attach;
 mod bad_input;
+mod belongs_to_others;
 mod bulk;
 mod config;
 mod consecutive;
