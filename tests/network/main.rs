@@ -17,6 +17,7 @@ mod growth;
 mod hostile_clients;
 mod in_between;
 mod interfaces;
+mod keeper;
 mod life;
 mod list_and_status;
 mod list_files;
