@@ -5,6 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use super::commit::NotDone;
+use super::state_directory::StateError;
 use crate::blocklist::{Refusal, TooManyLists};
 use crate::config::ConfigError;
 use crate::control::SocketError;
@@ -25,6 +26,9 @@ pub enum DaemonError {
     /// The control socket cannot be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// The state directory is not for filterd.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -65,6 +69,7 @@ impl Explain for DaemonError {
         match self {
             Self::Config(error) => error.remedy(),
             Self::Socket(error) => error.remedy(),
+            Self::State(error) => error.remedy(),
             Self::Kernel(error) => error.remedy(),
             Self::NotDone(error) => error.remedy(),
             Self::Journal(error) => error.remedy(),
@@ -94,9 +99,10 @@ impl From<Refusal> for DaemonError {
 impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
-            DaemonError::Config(_) | DaemonError::ListIsLive { .. } | DaemonError::TooManyLists => {
-                Self::Config
-            }
+            DaemonError::Config(_)
+            | DaemonError::State(_)
+            | DaemonError::ListIsLive { .. }
+            | DaemonError::TooManyLists => Self::Config,
             DaemonError::NoInterface | DaemonError::User { .. } => Self::Usage,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,

@@ -102,16 +102,10 @@ impl Owner {
         let attached = self.interfaces.attach(names, mode, filter).await;
         if attached.is_err() {
             filter.rollback()?;
-        }
-        attached
-    }
-
-    /// What is needed only to begin with is over.
-    pub fn drop_privileges(&mut self) -> Result<(), KernelError> {
-        if !self.config.enforce {
+        } else if !self.config.enforce {
             warn!("enforce is false: packets are counted, none is dropped");
         }
-        self.protection.filter_mut().drop_privileges()
+        attached
     }
 
     /// Takes the filter off every interface, and everything out of the kernel.

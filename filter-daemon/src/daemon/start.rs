@@ -39,12 +39,13 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
     let interfaces = interface::changes()?;
+    let state = privilege::state_directory(run);
+    state.inspect()?;
     let server = listen(run).await?;
     let broker = Broker::apart(&run.pin_dir)?;
-    privilege::drop_privileges(run.user.as_ref(), &run.state_dir, &run.socket)?;
+    privilege::drop_privileges(run.user.as_ref(), &state, &run.socket)?;
     let mut owner = open(run, broker).await?;
     owner.attach().await?;
-    owner.drop_privileges()?;
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
     info!("ready: {}", owner.summary());
