@@ -6,7 +6,7 @@ use tracing::{info, warn};
 use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::List;
-use crate::control::wire::{self, reload, stats, status};
+use crate::control::wire::{self, Fault, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
 impl Owner {
@@ -18,6 +18,7 @@ impl Owner {
             pid: std::process::id(),
             started: self.started.secs(),
             config: self.run.config.as_ref().map(|path| path.display().to_string()),
+            faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
@@ -30,6 +31,13 @@ impl Owner {
                 .map(|(_, list)| Self::list_status(list))
                 .collect(),
         }
+    }
+
+    /// What is not as the configuration says: each part tells its own.
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.sort_by_key(|fault| (fault.about, fault.since));
+        faults
     }
 
     /// What became of how many packets.

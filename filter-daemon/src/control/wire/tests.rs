@@ -235,6 +235,7 @@ fn replies_are_those_of_the_version_that_landed() {
         pid: 1,
         started: 2,
         config: Some("f.yaml".into()),
+        faults: vec![],
         enforce: true,
         reload: None,
         interfaces: vec![status::Interface {
