@@ -9,6 +9,7 @@ use tracing::{error, info, warn};
 
 use super::capacity::Capacity;
 use super::commit::Protection;
+use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::interfaces::Interfaces;
 use super::pages::{Pages, Parts, Slot};
@@ -36,6 +37,7 @@ pub struct Owner {
     pub(super) run: Run,
     pub(super) started: Timestamp,
     pub(super) config: Config,
+    pub(super) configuration: Configuration,
     pub(super) protection: Protection,
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
@@ -73,17 +75,19 @@ impl Owner {
     /// Builds and publishes the tables for what was loaded, and for what is in `blocklist` already.
     pub fn new(
         run: &Run,
-        loaded: Loaded,
+        (mut configuration, mut loaded): (Configuration, Loaded),
         broker: Broker,
         persistence: Persistence,
         mut blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
+        configuration.is_coming(&mut loaded);
         let (config, warnings) = super::reload::begin_with(loaded, &mut blocklist)?;
         warnings.iter().for_each(|warning| warn!("{warning}"));
         Ok(Self {
             run: run.clone(),
             started: clock::now(),
             config,
+            configuration,
             protection: Protection::begin(blocklist, Filter::through(broker))?,
             capacity: Capacity::begin(),
             persistence,
@@ -246,9 +250,6 @@ impl Owner {
 
     /// What the command line and the configuration name.
     pub(super) fn interface_names(&self) -> Vec<String> {
-        let mut names = self.run.interfaces.clone();
-        let more = self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name));
-        names.extend(more.cloned());
-        names
+        self.config.interfaces_besides(&self.run.interfaces)
     }
 }

@@ -1,12 +1,12 @@
 //! The configuration and its lists are read away from the owner, one reading at a time. Whoever asks while another is under
 //! way may have changed what that one has read already, and so gets a further one.
 
-use std::path::Path;
 use std::time::Instant;
 
 use tokio::task::JoinHandle;
 
-use super::reload::{Known, Loaded, load};
+use super::configuration::Source;
+use super::reload::{Known, Loaded};
 use crate::clock;
 use crate::config::ConfigError;
 use crate::control::ReplyTo;
@@ -28,17 +28,16 @@ struct Reading {
 
 impl Readings {
     /// Begins to read, or notes that it is to be read again.
-    pub fn begin(&mut self, path: Option<&Path>, known: Vec<Known>, answer: Option<ReplyTo<Reply>>) {
+    pub fn begin(&mut self, source: Source, known: Vec<Known>, answer: Option<ReplyTo<Reply>>) {
         match &mut self.now {
             Some(reading) => reading.again.get_or_insert_default().extend(answer),
-            None => self.begin_for(path, known, answer.into_iter().collect()),
+            None => self.begin_for(source, known, answer.into_iter().collect()),
         }
     }
 
     /// Begins to read for all these.
-    pub fn begin_for(&mut self, path: Option<&Path>, known: Vec<Known>, waiting: Vec<ReplyTo<Reply>>) {
-        let path = path.map(Path::to_owned);
-        let loading = tokio::task::spawn_blocking(move || load(path.as_deref(), &known));
+    pub fn begin_for(&mut self, source: Source, known: Vec<Known>, waiting: Vec<ReplyTo<Reply>>) {
+        let loading = tokio::task::spawn_blocking(move || source.load(&known));
         self.now = Some(Reading { began: clock::instant(), loading: Some(loading), waiting, again: None });
     }
 

@@ -16,7 +16,7 @@ impl Owner {
     /// Has the configuration read, away from everybody.
     pub(super) fn read(&mut self, answer: Option<ReplyTo<Reloaded>>) {
         let known = super::reload::known(self.protection.blocklist());
-        self.readings.begin(self.run.config.as_deref(), known, answer);
+        self.readings.begin(self.configuration.source(), known, answer);
     }
 
     /// What was read is to be made true, if it is valid.
@@ -24,11 +24,21 @@ impl Owner {
         let began = self.readings.began().unwrap_or_else(clock::instant);
         let reload = loaded
             .map_err(DaemonError::from)
+            .and_then(|loaded| self.may_come(loaded))
             .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
         match reload {
             Ok(reload) => self.reload.begin(reload),
             Err(error) => self.end_reload(Err(error)),
         }
+    }
+
+    /// What would leave filterd without anything to filter is no wish, but a mistake.
+    fn may_come(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
+        if loaded.config.interfaces_besides(&self.run.interfaces).is_empty() {
+            return Err(DaemonError::NoInterface);
+        }
+        self.configuration.is_coming(&mut loaded);
+        Ok(loaded)
     }
 
     /// Its last page is done, or it was undone.
@@ -60,13 +70,19 @@ impl Owner {
     /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
     fn end_reload(&mut self, reloaded: Result<Reloaded, DaemonError>) {
         match &reloaded {
-            Ok(reloaded) => super::report::log_reload(reloaded),
-            Err(error) => error!("reload failed, everything stays as it was: {}", error.explain()),
+            Ok(reloaded) => {
+                self.configuration.is_in_force();
+                super::report::log_reload(reloaded);
+            }
+            Err(error) => {
+                self.configuration.was_refused(error);
+                error!("reload failed, everything stays as it was: {}", error.brief());
+            }
         }
         let again = self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
         if let Some(answers) = again {
             let known = super::reload::known(self.protection.blocklist());
-            self.readings.begin_for(self.run.config.as_deref(), known, answers);
+            self.readings.begin_for(self.configuration.source(), known, answers);
         }
     }
 }

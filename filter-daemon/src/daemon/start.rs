@@ -11,9 +11,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::info;
 
+use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::owner::{Owner, Signals};
-use super::{persistence, privilege, reload};
+use super::{persistence, privilege};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
@@ -45,6 +46,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut owner = open(run, broker).await?;
     owner.attach().await?;
     owner.drop_privileges()?;
+    owner.configuration.has_begun();
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
     info!("ready: {}", owner.summary());
@@ -119,7 +121,12 @@ fn ask_to_make_way(socket: &Path) -> bool {
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
-    let loaded = reload::load(run.config.as_deref(), &[])?;
+    let (configuration, loaded) = Configuration::at_start(run)?;
+    let interfaces = loaded.config.interfaces_besides(&run.interfaces);
+    if interfaces.is_empty() {
+        return Err(DaemonError::NoInterface);
+    }
+    info!("{}", configuration.summary(&loaded.config, &interfaces));
     let begun = clock::instant();
     loop {
         match persistence::restore(&run.state_dir, &loaded.config) {
@@ -129,7 +136,7 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             Err(error) => return Err(error),
-            Ok((persistence, blocklist)) => return Owner::new(run, loaded, broker, persistence, blocklist),
+            Ok((persistence, blocklist)) => return Owner::new(run, (configuration, loaded), broker, persistence, blocklist),
         }
     }
 }

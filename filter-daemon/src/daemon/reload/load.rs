@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::matching::{self, Known};
 use crate::blocklist::{ListId, Reading, Stamp, Targets};
-use crate::config::{self, Config, ConfigError};
+use crate::config::Config;
+use crate::daemon::configuration::Copy;
 use crate::source::{ListFile, list};
 use crate::text::Explain;
 
@@ -20,6 +21,8 @@ pub struct Loaded {
     pub block: Targets,
     /// Its lists, in its order.
     pub lists: Vec<LoadedList>,
+    /// The copy of its text, for when it is in force.
+    pub copy: Copy,
 }
 
 /// One list file as it was found.
@@ -46,18 +49,19 @@ pub enum Found {
     Unusable(String),
 }
 
-/// Reads the configuration at `path`, or the default one, and every list file but those that are as they were.
-pub fn load(path: Option<&Path>, known: &[Known]) -> Result<Loaded, ConfigError> {
-    let config = path.map_or_else(|| Ok(Config::default()), config::load)?;
-    let block = config.block.iter().copied().collect();
-    let before = matching::match_up(known, &config.lists);
-    let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
-        name: list.name.as_str().into(),
-        path: list.path.clone(),
-        before: before.map(|known| known.id),
-        found: find(&list.path, before.map(|known| &known.reading)),
-    });
-    Ok(Loaded { block, lists: lists.collect(), config })
+impl Loaded {
+    /// Reads every list file of this configuration but those that are as they were.
+    pub fn gather(config: Config, known: &[Known]) -> Self {
+        let block = config.block.iter().copied().collect();
+        let before = matching::match_up(known, &config.lists);
+        let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
+            name: list.name.as_str().into(),
+            path: list.path.clone(),
+            before: before.map(|known| known.id),
+            found: find(&list.path, before.map(|known| &known.reading)),
+        });
+        Self { block, lists: lists.collect(), config, copy: Copy::Nothing }
+    }
 }
 
 /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
