@@ -9,8 +9,9 @@ mod answer;
 pub mod client;
 mod complaints;
 mod connections;
+mod handle;
 mod lines;
-mod parse;
+pub mod parse;
 pub mod server;
 mod session;
 mod socket;
@@ -21,7 +22,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::{SocketError, told_by_whom};
+pub use socket::{SocketError, give_socket, told_by_whom};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

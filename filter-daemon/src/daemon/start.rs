@@ -13,9 +13,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::info;
 
+use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::owner::{Owner, Signals};
-use super::{persistence, privilege, reload};
+use super::reload::Sources;
+use super::{persistence, privilege};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
@@ -25,8 +27,8 @@ use crate::control::wire::{HandOver, Ping};
 use crate::control::{Call, Server, SocketError, told_by_whom};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
-use crate::kernel::interface;
-use crate::lock::{Lock, NotLocked, Place};
+use crate::kernel::{KernelError, interface};
+use crate::lock::{Lock, NotLocked, Place, Taken};
 
 /// Requests that wait for the owner; beyond these, clients wait to be read.
 const MOST_WAITING: usize = 64;
@@ -42,13 +44,15 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
     let interfaces = interface::changes()?;
+    let state = privilege::state_directory(run);
+    state.inspect()?;
     let server = listen(run).await?;
     let _state = lock_state(&run.state_dir)?;
-    let broker = Broker::apart(&run.pin_dir)?;
-    privilege::drop_privileges(run.user.as_ref(), &run.state_dir, &run.socket)?;
+    let broker = Broker::apart(&run.pin_dir).map_err(pins_are_taken)?;
+    privilege::drop_privileges(run.user.as_ref(), &state, &run.socket)?;
     let mut owner = open(run, broker).await?;
     owner.attach().await?;
-    owner.drop_privileges()?;
+    owner.configuration.has_begun();
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
     info!("ready: {}", owner.summary());
@@ -61,6 +65,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     };
     // Whoever asks from here on is told that filterd is stopping.
     drop(signals);
+    owner.keep_copies().await;
     let ended = end(owner, by);
     tokio::task::yield_now().await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
@@ -119,6 +124,14 @@ fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
     }
 }
 
+/// The broker itself cannot see where another filterd listens; we still can.
+fn pins_are_taken(error: KernelError) -> KernelError {
+    if let KernelError::Taken(taken) = &error {
+        return Taken::by_holder_of(&taken.path, taken.place, &taken.path).into();
+    }
+    error
+}
+
 /// Does whoever listens there answer no more requests, or is gone already? One that says nothing at all is not known to be
 /// stopping.
 fn is_stopping(socket: &Path, begun: Instant) -> bool {
@@ -133,7 +146,13 @@ fn ask_to_make_way(socket: &Path) -> bool {
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
-    let loaded = reload::load(run.config.as_deref(), &[])?;
+    let mut sources = Sources::of(&run.state_dir);
+    let (configuration, loaded) = Configuration::at_start(run, &mut sources)?;
+    let interfaces = loaded.config.interfaces_besides(&run.interfaces);
+    if interfaces.is_empty() {
+        return Err(DaemonError::NoInterface);
+    }
+    info!("{}", configuration.summary(&loaded.config, &interfaces));
     let begun = clock::instant();
     loop {
         match persistence::restore(&run.state_dir, &loaded.config) {
@@ -143,7 +162,9 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             Err(error) => return Err(error),
-            Ok((persistence, blocklist)) => return Owner::new(run, loaded, broker, persistence, blocklist),
+            Ok((persistence, blocklist)) => {
+                return Owner::new(run, (configuration, loaded), sources, broker, persistence, blocklist);
+            }
         }
     }
 }

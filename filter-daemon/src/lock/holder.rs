@@ -30,8 +30,8 @@ impl Holder {
         let identity = (file.dev(), file.ino());
         let pid = processes().find(|pid| holds(*pid, identity))?;
         let is_broker = name(pid) == BROKER;
-        // A broker and the filterd that started it are the same program.
-        let owner = parent(pid).filter(|parent| is_broker && program(*parent) == program(pid));
+        // Whoever has lost its parent is given another one, which is no filterd.
+        let owner = parent(pid).filter(|parent| is_broker && name(*parent).starts_with("filterd"));
         let is_orphaned = is_broker && owner.is_none();
         let pid = owner.unwrap_or(pid);
         Some(Self { pid, socket: listens_at(pid), name: name(pid), is_orphaned })
@@ -73,11 +73,6 @@ fn holds(pid: u32, identity: (u64, u64)) -> bool {
 
 fn name(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
-}
-
-fn program(pid: u32) -> Option<(u64, u64)> {
-    let file = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
-    Some((file.dev(), file.ino()))
 }
 
 fn parent(pid: u32) -> Option<u32> {

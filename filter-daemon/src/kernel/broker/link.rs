@@ -14,6 +14,8 @@ use super::super::{Attached, AttachedMode, KernelError};
 use super::occupied;
 use super::pins::Pins;
 use super::root::Root;
+use super::server::must_agree;
+use super::surroundings::{self, Neighbours};
 use crate::config::Mode;
 use crate::text::Explain;
 
@@ -29,15 +31,18 @@ impl Links {
         interface: &Interface,
         mode: Mode,
         pins: &Pins,
+        neighbours: &Neighbours,
     ) -> Result<Attached, KernelError> {
         let name = &interface.name;
         let (link, mode) = match adopt(root, interface, pins)? {
             Some(adopted) => adopted,
             None => {
                 if let Some(occupant) = &interface.occupant {
-                    return Err(occupied::refusal(occupant, name));
+                    return Err(occupied::refusal(occupant, name, neighbours));
                 }
                 let (link, mode) = climb(root, interface, mode)?;
+                // Between looking and attaching its number may have become another's: then the link goes again here.
+                must_agree(surroundings::interface(name)?, name, interface.index)?;
                 let pinned = link.pin(pins.link(name));
                 (pinned.map_err(|error| KernelError::load("pin the link", error))?.into(), mode)
             }

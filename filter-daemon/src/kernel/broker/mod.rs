@@ -8,7 +8,7 @@ mod debug;
 mod judge;
 pub mod kept;
 pub mod leftovers;
-mod line;
+pub mod line;
 mod link;
 mod occupied;
 mod pins;
@@ -16,6 +16,8 @@ pub mod process;
 pub mod request;
 mod root;
 mod server;
+pub mod size;
 mod storage;
+mod surroundings;
 
 pub use client::Broker;

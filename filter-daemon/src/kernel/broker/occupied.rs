@@ -3,20 +3,21 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use aya::programs::{ProgramInfo, loaded_links, loaded_programs};
+use aya::programs::ProgramInfo;
 
 use super::super::interface::Occupant;
 use super::super::{AttachedMode, KernelError};
 use super::root;
+use super::surroundings::Neighbours;
 use crate::lock::Holder;
 
 /// Where filterds pin what is theirs, unless they are told otherwise.
 const USUAL: &str = "/sys/fs/bpf";
 
 /// Why there is no place for us: another filterd, or somebody else's program.
-pub fn refusal(occupant: &Occupant, name: &str) -> KernelError {
-    let (name, id, link) = (name.to_owned(), occupant.id, link_of(occupant.id));
-    let program = program_name(id);
+pub fn refusal(occupant: &Occupant, name: &str, neighbours: &Neighbours) -> KernelError {
+    let (name, id) = (name.to_owned(), occupant.id);
+    let (program, link) = (neighbours.name_of(id), neighbours.link_of(id));
     if program == root::NAME {
         let pins = pins_of(id);
         let holder = pins.as_deref().and_then(Holder::of).map(Box::new);
@@ -27,19 +28,6 @@ pub fn refusal(occupant: &Occupant, name: &str) -> KernelError {
         AttachedMode::Generic => ("generic", "xdpgeneric"),
     };
     KernelError::Foreign { name, program, id, mode: mode.to_owned(), off: off.to_owned(), link }
-}
-
-/// A question mark if it has no name that we may read.
-fn program_name(id: u32) -> String {
-    let info = loaded_programs().flatten().find(|info| info.id() == id);
-    let name = info.and_then(|info| info.name_as_str().map(ToOwned::to_owned));
-    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "?".to_owned())
-}
-
-/// The link that holds it, if it is held by just one: `ip link` does not take off what a link holds.
-fn link_of(program: u32) -> Option<u32> {
-    let mut links = loaded_links().flatten().filter(|link| link.program_id() == program);
-    links.next().filter(|_| links.next().is_none()).map(|link| link.id())
 }
 
 /// The directory in which another filterd has pinned this root.
