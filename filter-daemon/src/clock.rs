@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use nix::time::{ClockId, clock_gettime};
+
 use crate::blocklist::Timestamp;
 
 /// This very second.
@@ -27,6 +29,11 @@ pub fn then(then: Instant) -> Timestamp {
 /// To measure how long something takes, whatever is done to the clock meanwhile.
 pub fn instant() -> Instant {
     Instant::now()
+}
+
+/// How long this machine has been up, as every process on it sees it: for a moment that two of them agree on.
+pub fn uptime() -> Duration {
+    clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default()
 }
 
 /// A clock that is before 1970 stands at its beginning.

@@ -8,6 +8,7 @@ mod holder;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -91,6 +92,16 @@ impl Lock {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(NotLocked::Failed(error)),
         }
+    }
+
+    /// One that another process has handed over, without ever letting it go.
+    pub fn handed_over(lock: OwnedFd) -> Self {
+        Self(lock.into())
+    }
+
+    /// The same for another process.
+    pub fn share(&self) -> io::Result<OwnedFd> {
+        Ok(self.0.try_clone()?.into())
     }
 
     /// Is what is locked what lies there?

@@ -49,6 +49,13 @@ impl Daemon {
         self.child.id()
     }
 
+    /// Has it not ended yet?
+    pub fn is_running(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap_or_default();
+        // Its state stands behind its name, and Z is one that only waits to be asked how it ended.
+        stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
+    }
+
     /// What it has written so far.
     pub fn log(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();

@@ -131,6 +131,38 @@ impl Net {
         assert!(before.wait().success(), "the one before ends well");
     }
 
+    /// Starts another filterd that is to take the place of the running one, and is not expected to: how does it end?
+    pub fn failing_succession(&self, config: &str, arguments: &[&str]) -> Reply {
+        let own = without(daemon_arguments(&self.home, config), arguments);
+        let mut command = self.host.command("timeout");
+        command.args(["--signal=KILL", "60"]).arg(home::binary()).args(own).args(arguments);
+        Reply::of(command.arg("--take-over").env("NO_COLOR", "1"))
+    }
+
+    /// Lets another filterd take the place of the running one, which is to be done away with at a moment in strace's words:
+    /// `bpf:signal=KILL:when=3`. Sees to it all the time that nothing from `blocked` arrives. Does the one before go on?
+    #[track_caller]
+    pub fn succession_struck_down(&mut self, config: &str, moment: &str, blocked: &str) -> bool {
+        let call = moment.split(':').next().expect("it begins with a call");
+        let own = daemon_arguments(&self.home, config);
+        let mut command = self.host.command("setpriv");
+        command.args(["--pdeathsig", "KILL", "strace", "-f", "-qqq", "-o", "/dev/null"]);
+        command.args(["-e", &format!("trace={call}"), "-e", &format!("inject={moment}")]);
+        command.arg(home::binary()).args(own).arg("--take-over");
+        let newcomer = Daemon::spawn(&mut command, &self.home);
+        while newcomer.is_running() && self.daemon().is_running() {
+            self.expect(blocked).dropped();
+        }
+        // One that has not met its moment by now has done all it had to.
+        let goes_on = self.daemon().is_running();
+        if !goes_on {
+            let before = self.daemon.take().expect("a filterd was running");
+            assert!(before.wait().success(), "the one before ends well");
+        }
+        drop(newcomer);
+        goes_on
+    }
+
     /// Lets every user of the machine read what is in its home.
     pub fn readable_by_all(&self) {
         self.home.readable_by_all();

@@ -38,6 +38,7 @@ mod sockets;
 mod still_blocked;
 mod stop;
 mod succession;
+mod take_over;
 mod taken_names;
 mod trouble;
 mod ttl;

@@ -30,7 +30,12 @@ pub enum Invocation {
     /// To take out of the kernel what a daemon has left there.
     Detach(Detach),
     /// To hold the kernel for a daemon that has its pins there.
-    Keep(PathBuf),
+    Keep {
+        /// Where.
+        pin_dir: PathBuf,
+        /// Does another daemon go on there meanwhile?
+        beside: bool,
+    },
 }
 
 /// What `detach` needs to know.
@@ -85,7 +90,11 @@ enum Command {
     /// Take out of the kernel what a filterd left there that was killed, or kept its filter on exit
     Detach(With<DetachArguments>),
     #[command(name = process::VERB, hide = true)]
-    Keep { pin_dir: PathBuf },
+    Keep {
+        pin_dir: PathBuf,
+        #[arg(long)]
+        beside: bool,
+    },
     #[command(flatten)]
     Verb(Verb),
 }
@@ -180,7 +189,7 @@ fn read(
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
             return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
-        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir)),
+        Some(Command::Keep { pin_dir, beside }) => return Ok(Invocation::Keep { pin_dir, beside }),
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };

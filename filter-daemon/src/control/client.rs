@@ -11,6 +11,7 @@ use std::time::Duration;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use thiserror::Error;
 
+use super::session::STOPPING;
 use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method};
 use crate::clock;
 use crate::text::{Explain, printable};
@@ -25,6 +26,7 @@ const TAKE_WITHIN: Duration = Duration::from_secs(60);
 pub struct Client {
     stream: BufReader<UnixStream>,
     line: Vec<u8>,
+    path: PathBuf,
 }
 
 /// Why the daemon gave no answer, or the wrong one.
@@ -83,11 +85,23 @@ impl Client {
         let blocking =
             stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(TAKE_WITHIN)));
         blocking.map_err(ClientError::Closed)?;
-        Ok(Self { stream: BufReader::new(stream), line: Vec::new() })
+        Ok(Self { stream: BufReader::new(stream), line: Vec::new(), path: path.to_owned() })
     }
 
     /// Asks, and waits for an answer that is all on one line.
     pub fn call<M: Method>(&mut self, parameters: &M) -> Result<M::Reply, ClientError> {
+        match self.call_once(parameters) {
+            // It was not done, and another filterd may have taken the place of this one.
+            Err(ClientError::Failed(Failure::Unavailable(why))) if why.message == STOPPING => {
+                let stopping = || ClientError::Failed(Failure::Unavailable(why));
+                *self = Self::connect(&self.path).map_err(|_| stopping())?;
+                self.call_once(parameters)
+            }
+            answered => answered,
+        }
+    }
+
+    fn call_once<M: Method>(&mut self, parameters: &M) -> Result<M::Reply, ClientError> {
         self.send(parameters)?;
         Ok(self.receive::<M>()?.parameters)
     }
@@ -111,6 +125,11 @@ impl Client {
     /// Waits for the next line of an answer to that method.
     pub fn receive<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {
         answer::<M>(self.read_line()?)
+    }
+
+    /// The connection itself, after the last answer.
+    pub fn into_stream(self) -> UnixStream {
+        self.stream.into_inner()
     }
 
     fn last_words(&mut self) -> Option<Failure> {

@@ -37,6 +37,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { from: BufReader::with_capacity(READ_AHEAD, from), line: Vec::new(), longest, patience }
     }
 
+    /// Where they came from. What was read ahead is lost.
+    pub fn into_inner(self) -> R {
+        self.from.into_inner()
+    }
+
     /// Waits for the next line, as long as it takes, and gives it without its end. What stands between the
     /// last line end and the end of the stream is a line too.
     pub async fn next(&mut self) -> Result<Option<&[u8]>, Broken> {

@@ -9,6 +9,7 @@ mod answer;
 pub mod client;
 mod complaints;
 mod connections;
+pub mod descriptors;
 mod handle;
 mod lines;
 pub mod parse;
@@ -20,7 +21,7 @@ pub mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use server::{Limits, Server};
+pub use server::{Handle, Limits, Server};
 pub use session::Patience;
 pub use socket::{SocketError, give_socket, told_by_whom};
 pub use wire::{Asked, Call};

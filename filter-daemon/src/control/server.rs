@@ -1,7 +1,10 @@
 //! The daemon's end of the control socket: lets clients in, and gives each its own session.
 
 use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::unistd::geteuid;
@@ -16,6 +19,7 @@ use super::connections::Connections;
 use super::session::{self, Context, Patience};
 use super::socket::{SocketError, SocketFile};
 use super::wire::{Call, Failure};
+use crate::lock::Lock;
 use crate::text::Explanation;
 
 /// What clients may use up of the daemon.
@@ -41,13 +45,42 @@ pub struct Server {
     limits: Limits,
     /// Who started this.
     starter: u32,
+    successors: Option<mpsc::Sender<UnixStream>>,
+}
+
+/// What another daemon needs to listen in this one's place.
+pub struct Handle {
+    listener: OwnedFd,
+    claim: OwnedFd,
+    is_handed_over: Arc<AtomicBool>,
 }
 
 impl Server {
     /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
     pub fn listen(path: &Path) -> Result<Self, SocketError> {
         let (file, listener) = SocketFile::listen(path)?;
-        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw() })
+        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw(), successors: None })
+    }
+
+    /// Listens in the place of another daemon, which has handed it over: clients that wait there are served.
+    pub fn handed_over(path: &Path, listener: OwnedFd, claim: OwnedFd) -> io::Result<Self> {
+        let listener = std::os::unix::net::UnixListener::from(listener);
+        listener.set_nonblocking(true)?;
+        let listener = UnixListener::from_std(listener)?;
+        let file = SocketFile::handed_over(path, Lock::handed_over(claim))?;
+        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw(), successors: None })
+    }
+
+    /// Tells `successors` of clients that are to take this daemon's place.
+    #[must_use]
+    pub fn with_successors(self, successors: mpsc::Sender<UnixStream>) -> Self {
+        Self { successors: Some(successors), ..self }
+    }
+
+    /// What another daemon needs to listen in this one's place.
+    pub fn handle(&self) -> io::Result<Handle> {
+        let (claim, is_handed_over) = self.file.share()?;
+        Ok(Handle { listener: self.listener.as_fd().try_clone_to_owned()?, claim, is_handed_over })
     }
 
     /// The same with other limits.
@@ -60,7 +93,8 @@ impl Server {
     pub async fn serve(self, calls: mpsc::Sender<Call>) {
         let (user, group) = (geteuid().as_raw(), self.file.group());
         let admission = Admission { user, group, starter: self.starter };
-        let context = Context { calls, patience: self.limits.patience, complaints: Complaints::new() };
+        let successors = self.successors.clone();
+        let context = Context { calls, successors, patience: self.limits.patience, complaints: Complaints::new() };
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {
@@ -71,6 +105,18 @@ impl Server {
                 () = connections.vacated() => {}
             }
         }
+    }
+}
+
+impl Handle {
+    /// Both descriptors: of what listens, and of what is locked.
+    pub fn share(&self) -> io::Result<[OwnedFd; 2]> {
+        Ok([self.listener.try_clone()?, self.claim.try_clone()?])
+    }
+
+    /// The file of the socket is another's now, and stays.
+    pub fn is_handed_over(&self) {
+        self.is_handed_over.store(true, Ordering::Relaxed);
     }
 }
 

@@ -12,9 +12,12 @@ use tokio::time::timeout;
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::wire::{Answers, Asked, Call, Failure, LONGEST_LINE, Method};
+use super::wire::{Answers, Asked, Call, Failure, LONGEST_LINE, Message, Method};
 use super::{answer, parse};
 use crate::text::Explanation;
+
+/// What whoever asks is told when nobody answers any more: nothing was done.
+pub const STOPPING: &str = "filterd is stopping";
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,8 @@ impl Default for Patience {
 pub struct Context {
     /// To the owner of state.
     pub calls: mpsc::Sender<Call>,
+    /// To the same, with those who are to take this daemon's place.
+    pub successors: Option<mpsc::Sender<UnixStream>>,
     /// How long the client may take.
     pub patience: Patience,
     /// Where its faults are noted.
@@ -48,7 +53,8 @@ pub async fn hold(stream: UnixStream, connection: Connection, context: Context, 
     let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
     let mut session = Session { to, connection, context, may_replace };
     match session.run(lines).await {
-        Ok(()) => {}
+        Ok(None) => {}
+        Ok(Some(from)) => session.hand_on(from).await,
         // It was interrupted: its own business.
         Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {}
         Err(error) => session.context.complaints.about(format_args!("lost a client: {error}")),
@@ -64,19 +70,29 @@ struct Session {
 }
 
 impl Session {
-    async fn run(&mut self, mut lines: Lines<OwnedReadHalf>) -> io::Result<()> {
+    /// Answers until the client has had enough, or is to have the whole line for something else.
+    async fn run(&mut self, mut lines: Lines<OwnedReadHalf>) -> io::Result<Option<OwnedReadHalf>> {
         loop {
             self.connection.waits();
             let message = match lines.next().await {
                 Ok(Some(line)) => parse::message(line),
-                Ok(None) => return Ok(()),
-                Err(broken) => return self.hang_up(broken).await,
+                Ok(None) => return Ok(None),
+                Err(broken) => return self.hang_up(broken).await.map(|()| None),
             };
             self.connection.works();
             match message {
+                Ok(Message::GiveWay(_)) if self.may_replace => return Ok(Some(lines.into_inner())),
                 Ok(message) => message.give(self).await?,
                 Err(failure) => self.refuse(&failure).await?,
             }
+        }
+    }
+
+    /// The owner of state talks with this client from here on.
+    async fn hand_on(self, from: OwnedReadHalf) {
+        if let (Some(successors), Ok(stream)) = (&self.context.successors, self.to.reunite(from)) {
+            // If nobody takes it, it closes.
+            _ = successors.send(stream).await;
         }
     }
 
@@ -91,7 +107,7 @@ impl Session {
     }
 
     async fn ask<M: Method>(&self, request: M::Request) -> Result<M::Reply, Failure> {
-        let stopping = || Failure::Unavailable("filterd is stopping".into());
+        let stopping = || Failure::Unavailable(STOPPING.into());
         let (reply, answer) = oneshot::channel();
         self.context.calls.send(M::call(Asked { request, reply })).await.map_err(|_| stopping())?;
         answer.await.unwrap_or_else(|_| Err(stopping()))

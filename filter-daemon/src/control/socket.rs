@@ -5,7 +5,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -61,7 +64,9 @@ pub struct SocketFile {
     /// Whose members may ask.
     group: u32,
     /// Held as long as this daemon lives, and released by the kernel even if it is killed.
-    _claim: Lock,
+    claim: Lock,
+    /// The file is another daemon's now.
+    is_handed_over: Arc<AtomicBool>,
 }
 
 impl SocketFile {
@@ -75,7 +80,19 @@ impl SocketFile {
         open_to_group(path).map_err(failed("set owner and mode of"))?;
         let file = fs::symlink_metadata(path).map_err(failed("look at"))?;
         let identity = (file.dev(), file.ino());
-        Ok((Self { path: path.to_owned(), identity, group: file.gid(), _claim: claim }, listener))
+        Ok((Self { path: path.to_owned(), identity, group: file.gid(), claim, is_handed_over: Arc::default() }, listener))
+    }
+
+    /// The path that another daemon had claimed.
+    pub fn handed_over(path: &Path, claim: Lock) -> io::Result<Self> {
+        let file = fs::symlink_metadata(path)?;
+        let (identity, group) = ((file.dev(), file.ino()), file.gid());
+        Ok(Self { path: path.to_owned(), identity, group, claim, is_handed_over: Arc::default() })
+    }
+
+    /// The claim, and where it is noted that both are another's.
+    pub fn share(&self) -> io::Result<(OwnedFd, Arc<AtomicBool>)> {
+        Ok((self.claim.share()?, Arc::clone(&self.is_handed_over)))
     }
 
     /// Whose members may ask.
@@ -86,6 +103,9 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
+        if self.is_handed_over.load(Ordering::Relaxed) {
+            return;
+        }
         let ours = |file: fs::Metadata| (file.dev(), file.ino()) == self.identity;
         if fs::symlink_metadata(&self.path).is_ok_and(ours) {
             // If it cannot be removed, the next daemon finds it stale and removes it.

@@ -10,6 +10,9 @@ use crate::blocklist::{Applied, Blocklist, Change, Effects, Record, Refusal, Set
 use crate::kernel::{Filter, KernelError, Needs};
 use crate::text::Explain;
 
+/// Live targets that are joined in one step: it is a matter of memory only.
+const JOINED: usize = 8192;
+
 /// The truth and the kernel, kept in step, and what has truly changed since the journal was told.
 pub struct Protection {
     blocklist: Blocklist,
@@ -70,6 +73,26 @@ impl Protection {
         filter.reserve(&needs::of(&blocklist), &blocklist)?;
         filter.apply(&blocklist.everything(), &blocklist)?;
         Ok(Self { blocklist, filter, records: Vec::new(), latest: Latest::default() })
+    }
+
+    /// Blocks what `live` lists want, too, before anybody asks for anything: as if it had been so before.
+    pub fn join(&mut self, live: &Blocklist, now: Timestamp) -> Result<(), NotDone> {
+        let wanted = live.everything().block.entered;
+        let entered: Targets = wanted.iter().filter(|target| !self.blocklist.contains(*target)).collect();
+        let needs = needs::with(&self.blocklist, entered.iter());
+        self.filter.reserve(&needs, &self.blocklist)?;
+        let mut after = None;
+        loop {
+            let (records, next) = live.as_records(after, JOINED, |_| true);
+            for record in records {
+                self.blocklist.replay(record, now).map_err(Refusal::from)?;
+            }
+            if next.is_none() {
+                break;
+            }
+            after = next;
+        }
+        Ok(self.filter.apply(&Effects::blocking(entered), &self.blocklist)?)
     }
 
     /// Makes a change, whole or not at all: room first, then the truth, then the kernel, and what truly changed is for the

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::commit::NotDone;
 use super::state_directory::StateError;
+use super::succession::SuccessionError;
 use crate::blocklist::{Refusal, TooManyLists};
 use crate::config::ConfigError;
 use crate::control::SocketError;
@@ -27,6 +28,9 @@ pub enum DaemonError {
     /// The control socket cannot be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// Another filterd goes on.
+    #[error(transparent)]
+    Succession(#[from] SuccessionError),
     /// Another filterd uses the state directory.
     #[error(transparent)]
     Taken(#[from] Taken),
@@ -89,6 +93,7 @@ impl Explain for DaemonError {
             Self::Config(error) => error.remedy(),
             Self::Socket(error) => error.remedy(),
             Self::Taken(taken) => taken.remedy(),
+            Self::Succession(error) => error.remedy(),
             Self::State(error) => error.remedy(),
             Self::Kernel(error) => error.remedy(),
             Self::NotDone(error) => error.remedy(),
@@ -124,6 +129,7 @@ impl From<Refusal> for DaemonError {
 impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
+            DaemonError::Succession(error) => error.into(),
             DaemonError::Kernel(KernelError::Taken(_)) | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::Config(_)
             | DaemonError::NoInterface

@@ -25,6 +25,7 @@ mod report;
 mod serve;
 mod start;
 mod state_directory;
+mod succession;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -68,9 +69,9 @@ async fn in_a_task(run: Run) -> Result<(), DaemonError> {
 }
 
 /// Is the process that holds the kernel for another one.
-pub fn keep(pin_dir: &Path) -> ExitCode {
+pub fn keep(pin_dir: &Path, is_beside: bool) -> ExitCode {
     log::start();
-    match process::be(pin_dir) {
+    match process::be(pin_dir, is_beside) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
             eprintln!("filterd: the broker is started by filterd itself, and by nobody else: {error}");

@@ -1,8 +1,10 @@
 //! The one owner of state: a loop that serves requests, signals and time, one thing after another. Each part of the state
 //! belongs to a part of its own; the loop hands every part what it needs of the others.
 
+use std::path::Path;
 use std::time::Duration;
 
+use tokio::net::UnixStream;
 use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, info, warn};
@@ -23,6 +25,7 @@ use crate::clock;
 use crate::config::{Config, OnExit};
 use crate::control::Call;
 use crate::control::wire::reload::{Accept, Reply as Reloaded};
+use crate::control::wire::{self, take_over};
 use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
@@ -50,6 +53,8 @@ pub struct Owner {
     pub(super) lists: Lists,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
+    /// Another filterd, which is to have this one's place as soon as nothing is under way.
+    successor: Option<UnixStream>,
     /// The last thing that was done was a page, or a deadline's: somebody else comes first, if there is anybody.
     was_bulk: bool,
 }
@@ -62,11 +67,14 @@ pub struct Signals {
     pub hangup: Signal,
     /// An interface has changed.
     pub interfaces: mpsc::Receiver<()>,
+    /// Another filterd is to take this one's place.
+    pub successors: mpsc::Receiver<UnixStream>,
 }
 
 /// Where the loop wakes up.
 enum Event {
     Call(Call),
+    Successor(UnixStream),
     Hangup,
     Page,
     InterfaceChanged,
@@ -77,14 +85,22 @@ enum Event {
     Deadline,
 }
 
-impl Owner {
+/// What a filterd will do, in tables that are filled, as long as nobody has asked it for anything.
+pub struct Prepared {
+    pub config: Config,
+    pub protection: Protection,
+    configuration: Configuration,
+    readings: Readings,
+    lists: Lists,
+}
+
+impl Prepared {
     /// Builds and publishes the tables for what was loaded, and for what is in `blocklist` already.
     pub fn new(
         run: &Run,
         (mut configuration, mut loaded): (Configuration, Loaded),
         sources: Sources,
         broker: Broker,
-        persistence: Persistence,
         mut blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
         configuration.is_coming(&mut loaded);
@@ -92,22 +108,69 @@ impl Owner {
         super::report::log_found(&found);
         let mut lists = Lists::of(&run.state_dir);
         lists.keep_soon(to_keep);
-        Ok(Self {
+        let protection = Protection::begin(blocklist, Filter::through(broker))?;
+        Ok(Self { config, protection, configuration, readings: Readings::of(sources), lists })
+    }
+}
+
+impl Owner {
+    /// Does what was prepared.
+    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
+        let Prepared { config, protection, configuration, readings, lists } = prepared;
+        Self {
             run: run.clone(),
             started: clock::now(),
             config,
             configuration,
-            protection: Protection::begin(blocklist, Filter::through(broker))?,
+            protection,
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
             pages: Pages::default(),
             reload: Slot::empty(),
-            readings: Readings::of(sources),
+            readings,
             lists,
             reloaded: None,
+            successor: None,
             was_bulk: false,
-        })
+        }
+    }
+
+    /// Lets another filterd have the journal, with everything in it.
+    pub fn let_go(&mut self) {
+        self.persistence.write_soon(self.protection.take_records());
+        self.persistence.let_go();
+    }
+
+    /// The filterd whose place this is has gone.
+    pub fn stand_alone(&mut self) -> Result<(), KernelError> {
+        self.protection.filter_mut().stand_alone()
+    }
+
+    /// Another filterd has this one's place.
+    pub fn give_way(&mut self) {
+        if let Err(error) = self.protection.filter_mut().give_way() {
+            error!("{}", error.explain());
+        }
+    }
+
+    /// It has not: everything is as it was.
+    pub fn come_back(&mut self) -> Result<(), KernelError> {
+        self.protection.filter_mut().come_back()
+    }
+
+    /// Where this one has its things, for one that is to take its place.
+    pub fn place(&self) -> take_over::Reply {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let tables: u64 = self.status().tables.iter().map(|table| table.bytes).sum();
+        take_over::Reply {
+            version: wire::VERSION,
+            pid: std::process::id(),
+            user: nix::unistd::geteuid().as_raw(),
+            state_dir: absolute(&self.run.state_dir),
+            pin_dir: absolute(&self.run.pin_dir),
+            memory: tables + super::succession::memory_of_our_own(),
+        }
     }
 
     /// Attaches to every interface that is there; if all that are there refuse, leaves the kernel as it was found.
@@ -146,8 +209,15 @@ impl Owner {
         self.config.on_exit
     }
 
-    /// Serves requests, signals and time, until another filterd takes over.
-    pub async fn work(&mut self, signals: &mut Signals) {
+    /// Nothing is to be written, and nobody to be told, by whoever has this one's place.
+    pub fn end_without_a_word(self) {
+        drop(self.persistence);
+        self.protection.end();
+    }
+
+    /// Serves requests, signals and time, until another filterd takes over: one that has simply told this one to end, or
+    /// one that waits to be handed everything.
+    pub async fn work(&mut self, signals: &mut Signals) -> Option<UnixStream> {
         self.lists.write_next();
         loop {
             let event = self.next_event(signals).await;
@@ -163,9 +233,10 @@ impl Owner {
                     // Out with the answer, before what nobody waits for.
                     tokio::task::yield_now().await;
                     if ends {
-                        return;
+                        return None;
                     }
                 }
+                Event::Successor(successor) => self.successor = Some(successor),
                 Event::Hangup => self.read(Accept::default(), None),
                 Event::Page => self.turn_page().await,
                 Event::Loaded(loaded) => self.begin_reload(loaded),
@@ -181,6 +252,12 @@ impl Owner {
             self.capacity.settle(&mut self.protection);
             self.persistence.keep_up(self.protection.blocklist(), clock::now());
             self.capacity.shrink_in_time(&mut self.protection);
+            if let Some(successor) = self.successor.take_if(|_| self.pages.is_empty() && self.readings.is_idle()) {
+                if self.reload.get().is_none() && self.reloaded.is_none() {
+                    return Some(successor);
+                }
+                self.successor = Some(successor);
+            }
         }
     }
 
@@ -197,6 +274,7 @@ impl Owner {
             written = self.persistence.compacted() => Event::Compacted(written),
             Some(()) = signals.hangup.recv() => Event::Hangup,
             Some(()) = signals.interfaces.recv() => Event::InterfaceChanged,
+            Some(successor) = signals.successors.recv() => Event::Successor(successor),
             () = std::future::ready(()), if has_page && !bulk => Event::Page,
             () = std::future::ready(()), if sleep.is_zero() && !bulk => Event::Deadline,
             Some(call) = signals.calls.recv() => Event::Call(call),

@@ -54,6 +54,11 @@ impl Pages {
         self.waiting < self.works.len()
     }
 
+    /// Is nothing under way?
+    pub fn is_empty(&self) -> bool {
+        self.works.is_empty()
+    }
+
     /// Something has happened for which somebody may have waited.
     pub fn wake(&mut self) {
         self.waiting = 0;

@@ -199,6 +199,12 @@ impl Persistence {
         is_waiting.then(retry).into_iter().chain(self.journal.until_due()).min()
     }
 
+    /// Lets another filterd have the journal. If that comes to nothing, all of it is written anew.
+    pub fn let_go(&mut self) {
+        self.compaction = None;
+        self.journal.let_go();
+    }
+
     /// Waits until everything is written. What the disk has refused before is tried once more.
     pub fn end(mut self, blocklist: &Blocklist, now: Timestamp) {
         if self.journal.is_behind() {

@@ -50,6 +50,11 @@ impl Readings {
         }
     }
 
+    /// Does nobody read, or wait for it?
+    pub fn is_idle(&self) -> bool {
+        self.now.is_none() && self.next.is_empty()
+    }
+
     /// Is it to be read now?
     pub fn is_due(&self) -> bool {
         self.now.is_none() && !self.next.is_empty()

@@ -11,13 +11,15 @@ use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tracing::info;
+use tracing::{error, info};
 
 use super::configuration::Configuration;
 use super::error::DaemonError;
-use super::owner::{Owner, Signals};
-use super::reload::Sources;
+use super::owner::{Owner, Prepared, Signals};
+use super::reload::{Loaded, Sources};
+use super::succession::{self, Predecessor};
 use super::{persistence, privilege};
+use crate::blocklist::Blocklist;
 use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
@@ -29,6 +31,7 @@ use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
 use crate::lock::{Lock, NotLocked, Place, Taken};
+use crate::text::Explain;
 
 /// Requests that wait for the owner; beyond these, clients wait to be read.
 const MOST_WAITING: usize = 64;
@@ -39,34 +42,57 @@ const AT_ONCE: Duration = Duration::from_millis(300);
 /// How long a filterd that was asked to make way may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What a filterd that is ready to serve has in its hands.
+struct Begun {
+    owner: Owner,
+    server: Server,
+    /// Nobody else may use the state directory.
+    state: Option<Lock>,
+}
+
+/// How it ended.
+enum End {
+    Signal(&'static str),
+    /// Another one has told this one to go.
+    Asked,
+    /// Another one has everything already.
+    Succeeded,
+}
+
 /// Runs the daemon until a signal ends it, or another one takes its place.
 pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
     let interfaces = interface::changes()?;
-    let state = privilege::state_directory(run);
-    state.inspect()?;
-    let server = listen(run).await?;
-    let _state = lock_state(&run.state_dir)?;
-    let broker = Broker::apart(&run.pin_dir).map_err(pins_are_taken)?;
-    privilege::drop_privileges(run.user.as_ref(), &state, &run.socket)?;
-    let mut owner = open(run, broker).await?;
-    owner.attach().await?;
+    let predecessor = if run.take_over { Predecessor::find(run)? } else { None };
+    let Begun { mut owner, server, state } = match predecessor {
+        Some(predecessor) => take_over(run, predecessor).await?,
+        None => begin(run).await?,
+    };
     owner.configuration.has_begun();
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
-    let serving = tokio::spawn(server.serve(calls));
+    let (tell, successors) = mpsc::channel(1);
+    let socket = server.handle()?;
+    let serving = tokio::spawn(server.with_successors(tell).serve(calls));
     info!("ready: {}", owner.summary());
-    let mut signals = Signals { calls: requests, hangup, interfaces };
+    let mut signals = Signals { calls: requests, hangup, interfaces, successors };
     let [terminate, interrupt] = &mut stop;
-    let by = tokio::select! {
-        () = owner.work(&mut signals) => None,
-        _ = terminate.recv() => Some("SIGTERM"),
-        _ = interrupt.recv() => Some("SIGINT"),
+    let by = loop {
+        let successor = tokio::select! {
+            successor = owner.work(&mut signals) => successor,
+            _ = terminate.recv() => break End::Signal("SIGTERM"),
+            _ = interrupt.recv() => break End::Signal("SIGINT"),
+        };
+        let Some(successor) = successor else { break End::Asked };
+        owner.keep_copies().await;
+        if succession::hand_over(&mut owner, successor.into_std()?, &socket, state.as_ref()) {
+            break End::Succeeded;
+        }
     };
     // Whoever asks from here on is told that filterd is stopping.
     drop(signals);
     owner.keep_copies().await;
-    let ended = end(owner, by);
+    let ended = end(owner, &by);
     tokio::task::yield_now().await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
     serving.abort();
@@ -74,17 +100,67 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     ended
 }
 
+/// Begins where nobody is, or where whoever is there makes way by ending.
+async fn begin(run: &Run) -> Result<Begun, DaemonError> {
+    let directory = privilege::state_directory(run);
+    directory.inspect()?;
+    let server = listen(run).await?;
+    let state = lock_state(&run.state_dir)?;
+    let broker = Broker::apart(&run.pin_dir).map_err(pins_are_taken)?;
+    privilege::drop_privileges(run.user.as_ref(), &directory, &run.socket)?;
+    let mut owner = open(run, broker).await?;
+    owner.attach().await?;
+    Ok(Begun { owner, server, state })
+}
+
+/// Begins beside another filterd, which goes on until everything is ready; whatever fails here, it goes on as it was.
+async fn take_over(run: &Run, predecessor: Predecessor) -> Result<Begun, DaemonError> {
+    let directory = privilege::state_directory(run);
+    directory.inspect()?;
+    let broker = Broker::beside(&run.pin_dir).map_err(pins_are_taken)?;
+    privilege::drop_privileges(run.user.as_ref(), &directory, &run.socket)?;
+    let (sources, read) = read(run)?;
+    succession::must_protect_as_well(&read.1)?;
+    let mut prepared = Prepared::new(run, read, sources, broker, Blocklist::default())?;
+    let made = predecessor.make_way(run)?;
+    let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config)?;
+    prepared.protection.join(&live, clock::now())?;
+    prepared.protection.filter_mut().succeed(made.too_late)?;
+    let mut owner = Owner::of(run, prepared, persistence);
+    owner.attach().await?;
+    let (server, state) = made.done()?;
+    stand_alone(&mut owner).await;
+    Ok(Begun { owner, server, state })
+}
+
+/// The other one has gone, or is about to: its place among the pins is taken as soon as it is free.
+async fn stand_alone(owner: &mut Owner) {
+    let begun = clock::instant();
+    while let Err(error) = owner.stand_alone() {
+        if begun.elapsed() > PATIENCE {
+            error!("{}", error.explain());
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// Leaves the kernel as it is to be left, and waits until everything is written and the broker is gone.
-fn end(mut owner: Owner, by: Option<&str>) -> Result<(), DaemonError> {
+fn end(mut owner: Owner, by: &End) -> Result<(), DaemonError> {
     let mut left = Ok(());
     match (by, owner.on_exit()) {
-        (None, _) => info!("another filterd takes over: the filter goes on"),
-        (Some(signal), OnExit::Keep) => {
+        (End::Succeeded, _) => {
+            info!("another filterd has taken this one's place");
+            owner.end_without_a_word();
+            return Ok(());
+        }
+        (End::Asked, _) => info!("another filterd takes over: the filter goes on"),
+        (End::Signal(signal), OnExit::Keep) => {
             info!(
                 "stopping on {signal}; the filter goes on, as `on_exit: keep` says: `filterd detach` ends it"
             );
         }
-        (Some(signal), OnExit::Detach) => {
+        (End::Signal(signal), OnExit::Detach) => {
             info!("stopping on {signal}");
             left = owner.detach();
         }
@@ -144,8 +220,8 @@ fn ask_to_make_way(socket: &Path) -> bool {
     Client::connect(socket).and_then(|mut client| client.call(&HandOver {})).is_ok()
 }
 
-/// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
+/// Reads everything that the configuration says.
+fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
     let mut sources = Sources::of(&run.state_dir);
     let (configuration, loaded) = Configuration::at_start(run, &mut sources)?;
     let interfaces = loaded.config.interfaces_besides(&run.interfaces);
@@ -153,9 +229,15 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
         return Err(DaemonError::NoInterface);
     }
     info!("{}", configuration.summary(&loaded.config, &interfaces));
+    Ok((sources, (configuration, loaded)))
+}
+
+/// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
+async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
+    let (sources, read) = read(run)?;
     let begun = clock::instant();
     loop {
-        match persistence::restore(&run.state_dir, &loaded.config) {
+        match persistence::restore(&run.state_dir, &read.1.config) {
             Err(DaemonError::Journal(JournalError::InUse(_)))
                 if run.take_over && begun.elapsed() < PATIENCE =>
             {
@@ -163,7 +245,8 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
             }
             Err(error) => return Err(error),
             Ok((persistence, blocklist)) => {
-                return Owner::new(run, (configuration, loaded), sources, broker, persistence, blocklist);
+                let prepared = Prepared::new(run, read, sources, broker, blocklist)?;
+                return Ok(Owner::of(run, prepared, persistence));
             }
         }
     }

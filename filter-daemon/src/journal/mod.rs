@@ -128,6 +128,14 @@ impl Journal {
         }
     }
 
+    /// Lets another process have the file, with everything in it. What is written here later begins with a compaction.
+    pub fn let_go(&mut self) {
+        let (tell, told) = mpsc::channel();
+        self.order(Order::LetGo(tell));
+        // The thread ends only after this end is dropped.
+        _ = told.recv();
+    }
+
     /// Begins a compaction: what is written from here on makes all before it superfluous.
     pub fn mark(&mut self) {
         self.written = 0;

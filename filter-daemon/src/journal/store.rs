@@ -150,6 +150,7 @@ impl Store {
         if self.database.is_none() {
             let database = open(&self.path)?;
             self.format = about(&database, "format")?.unwrap_or(FIRST_FORMAT);
+            self.next = self.next.max(behind_the_last_row(&database)?);
             self.database = Some(database);
         }
         Ok(())
@@ -164,6 +165,8 @@ pub trait Rows {
     fn next(&self) -> u64;
     /// Removes the rows before that number.
     fn trim(&mut self, before: u64) -> Result<(), NotWritten>;
+    /// Lets another process have the file; it is opened again when something is written.
+    fn close(&mut self);
     /// What a copy is made of.
     fn store(&self) -> &Store;
 }
@@ -189,6 +192,10 @@ impl Rows for Store {
 
     fn trim(&mut self, before: u64) -> Result<(), NotWritten> {
         self.write(|transaction, _| Ok(transaction.open_table(ROWS)?.retain_in(..before, |_, _| false)?))
+    }
+
+    fn close(&mut self) {
+        self.database = None;
     }
 
     fn store(&self) -> &Store {
@@ -226,6 +233,12 @@ fn open_our_own(path: &Path) -> io::Result<File> {
 fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {
     let Some(about) = there(database.begin_read()?.open_table(ABOUT))? else { return Ok(None) };
     Ok(about.get(fact)?.map(|value| value.value()))
+}
+
+/// Another process may have written rows since this one let it.
+fn behind_the_last_row(database: &Database) -> Result<u64, redb::Error> {
+    let Some(rows) = there(database.begin_read()?.open_table(ROWS))? else { return Ok(0) };
+    Ok(rows.last()?.map_or(0, |(number, _)| number.value() + 1))
 }
 
 /// A new file has no tables.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use tracing::{error, info};
 
@@ -24,6 +24,8 @@ pub enum Order {
     Trim(Timestamp, Done),
     /// Begin a copy of what is there.
     Copy(Timestamp),
+    /// Let another process have the file until something is written again, and tell.
+    LetGo(Sender<()>),
 }
 
 /// Does what it is told until nobody is left to tell it anything.
@@ -63,6 +65,7 @@ impl<R: Rows> Writer<R> {
                 }
                 Order::Trim(now, done) => self.trim(now, done),
                 Order::Copy(now) => self.copy(now),
+                Order::LetGo(told) => self.let_go(&told),
             }
         }
         self.copier.stop();
@@ -80,7 +83,7 @@ impl<R: Rows> Writer<R> {
                     changes.extend(more);
                     told.push(done);
                 }
-                Ok(other @ (Order::Mark | Order::Trim(..) | Order::Copy(_))) => {
+                Ok(other @ (Order::Mark | Order::Trim(..) | Order::Copy(_) | Order::LetGo(_))) => {
                     ahead = Some(other);
                     break;
                 }
@@ -114,6 +117,18 @@ impl<R: Rows> Writer<R> {
         if let Ok(rows) = &self.rows {
             self.copier.begin(rows.store(), now);
         }
+    }
+
+    /// What another process writes meanwhile may be anything, so that all of it is to be written anew.
+    fn let_go(&mut self, told: &Sender<()>) {
+        self.copier.stop();
+        if let Ok(rows) = &mut self.rows {
+            rows.close();
+        }
+        self.losses += 1;
+        self.is_behind.store(true, Ordering::Relaxed);
+        // Whoever asked may have given up.
+        _ = told.send(());
     }
 
     fn note(&mut self, written: &Result<(), NotWritten>) {

@@ -13,6 +13,7 @@ mod entry;
 mod failure;
 mod fault;
 pub mod flush;
+pub mod give_way;
 pub mod hand_over;
 mod held;
 pub mod list;
@@ -25,6 +26,7 @@ pub mod remove;
 pub mod stats;
 pub mod status;
 pub mod strings;
+pub mod take_over;
 pub mod test;
 pub mod words;
 
@@ -39,6 +41,7 @@ pub use entry::Entry;
 pub use failure::Failure;
 pub use fault::{About, Fault};
 pub use flush::Flush;
+pub use give_way::GiveWay;
 pub use hand_over::HandOver;
 pub use held::{Held, HeldBy};
 pub use list::List;
@@ -49,9 +52,10 @@ pub use reload::Reload;
 pub use remove::Remove;
 pub use stats::Stats;
 pub use status::Status;
+pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Ping, HandOver }
+message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

@@ -30,6 +30,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
+pub use find::Found;
 pub use load::{Loaded, Sources, known};
 pub use matching::Known;
 pub use rows::Rows;

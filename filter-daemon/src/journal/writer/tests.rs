@@ -46,6 +46,8 @@ impl Rows for Flaky {
     fn store(&self) -> &Store {
         &self.store
     }
+
+    fn close(&mut self) {}
 }
 
 #[derive(Clone, Copy)]

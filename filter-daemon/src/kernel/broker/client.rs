@@ -37,7 +37,13 @@ impl Broker {
 
     /// Starts a process that holds the kernel.
     pub fn apart(directory: &Path) -> Result<Self, KernelError> {
-        let (latest_generation, process) = Process::start(directory)?;
+        let (latest_generation, process) = Process::start(directory, false)?;
+        Ok(Self::at(latest_generation, process))
+    }
+
+    /// The same beside another filterd, whose place is to be taken.
+    pub fn beside(directory: &Path) -> Result<Self, KernelError> {
+        let (latest_generation, process) = Process::start(directory, true)?;
         Ok(Self::at(latest_generation, process))
     }
 

@@ -10,22 +10,26 @@ use super::pins::Pins;
 
 /// Removes counters of another shape, which another version left: they begin anew.
 pub fn make_fit(pins: &Pins) -> Result<(), KernelError> {
-    let path = pins.counters();
-    if !path.exists() {
+    if fit(pins)? {
         return Ok(());
     }
+    tracing::warn!("the counters were made by another version of filterd: they begin anew");
+    fs::remove_file(pins.counters()).map_err(|error| KernelError::load("remove old counters", error))
+}
+
+/// Are the counters that are pinned, if any, of our shape?
+pub fn fit(pins: &Pins) -> Result<bool, KernelError> {
+    let path = pins.counters();
+    if !path.exists() {
+        return Ok(true);
+    }
     pins.must_be_ours(&path)?;
-    let fits = MapInfo::from_pin(&path).is_ok_and(|map| {
+    Ok(MapInfo::from_pin(&path).is_ok_and(|map| {
         matches!(map.map_type(), Ok(MapType::PerCpuArray))
             && map.key_size() as usize == size_of::<u32>()
             && map.value_size() as usize == size_of::<u64>()
             && map.max_entries() == COUNTERS
-    });
-    if fits {
-        return Ok(());
-    }
-    tracing::warn!("the counters were made by another version of filterd: they begin anew");
-    fs::remove_file(&path).map_err(|error| KernelError::load("remove old counters", error))
+    }))
 }
 
 /// Of how many packets this became, in the order of all outcomes.

@@ -68,6 +68,11 @@ impl Links {
         link_index(self.0.get(interface)?.info().ok()?.id())
     }
 
+    /// Is something attached under this name?
+    pub fn has(&self, interface: &str) -> bool {
+        self.0.contains_key(interface)
+    }
+
     /// Is nothing attached?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

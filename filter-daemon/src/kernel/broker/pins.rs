@@ -21,28 +21,94 @@ use crate::lock::{Lock, NotLocked, Place};
 #[derive(Clone, Debug)]
 pub struct Pins {
     directory: PathBuf,
+    /// Where the maps in use are: apart, as long as another filterd has the others.
+    tables: &'static str,
+    /// What counters are called: apart, where those of another filterd have another shape.
+    counters: &'static str,
 }
+
+/// Where the maps of one that is about to take another's place are pinned.
+const SUCCESSOR: &str = "successor";
 
 /// Whoever can write to a pin can remove the firewall.
 const OWNER_ONLY: u32 = 0o700;
 
 const VERSION: &str = "version-";
 
+/// Counters of another shape than those that another filterd still counts in.
+const NEW_COUNTERS: &str = "new-counters";
+
 impl Pins {
     /// Makes the directory, and mounts the BPF file system where it usually is if it is not. It is locked before anything
     /// in it is touched.
     pub fn open(directory: &Path) -> Result<(Self, Lock), KernelError> {
-        let pins = Self { directory: directory.to_owned() };
+        let pins = Self::at(directory);
         mount_where_usual(directory);
         pins.make_ours("")?;
-        let lock = pins.lock()?;
+        let lock = pins.lock("")?;
+        // One that takes its place may have got so far that this one has gone already.
+        if pins.directory.join(SUCCESSOR).exists() {
+            pins.make_ours(SUCCESSOR)?;
+            drop(pins.lock(SUCCESSOR)?);
+            pins.clear(SUCCESSOR, |_| true).map_err(|source| KernelError::no_bpffs(directory, &source))?;
+        }
         ["links", "tables"].into_iter().try_for_each(|part| pins.make_ours(part))?;
         Ok((pins, lock))
     }
 
+    /// The pins of another filterd that goes on, and a place among them for whoever is about to take its place.
+    pub fn beside(directory: &Path) -> Result<(Self, Lock), KernelError> {
+        let pins = Self { tables: SUCCESSOR, ..Self::at(directory) };
+        pins.must_be_ours(directory)?;
+        pins.make_ours(SUCCESSOR)?;
+        let lock = pins.lock(SUCCESSOR)?;
+        // Of one that was killed while it did this.
+        let stale = pins.keep_tables(&[]).and_then(|()| remove_pin(&pins.directory.join(NEW_COUNTERS)));
+        stale.map_err(|source| KernelError::no_bpffs(directory, &source))?;
+        Ok((pins, lock))
+    }
+
+    fn at(directory: &Path) -> Self {
+        Self { directory: directory.to_owned(), tables: "tables", counters: "counters" }
+    }
+
+    /// Counts apart from the filterd before.
+    pub fn count_apart(&mut self) {
+        self.counters = NEW_COUNTERS;
+    }
+
+    /// The other one has gone: what was apart takes its usual place.
+    pub fn settle(&mut self) -> Result<Lock, KernelError> {
+        let lock = self.lock("")?;
+        let usual = Self::at(&self.directory);
+        let moved = || {
+            usual.keep_tables(&[])?;
+            for path in entries(&self.directory.join(SUCCESSOR)) {
+                let name = path.file_name().expect("an entry has a name");
+                fs::rename(&path, self.directory.join(usual.tables).join(name))?;
+            }
+            if self.counters() != usual.counters() {
+                fs::rename(self.counters(), usual.counters())?;
+            }
+            fs::remove_dir(self.directory.join(SUCCESSOR))
+        };
+        moved().map_err(|error| KernelError::load("move the pins", error))?;
+        *self = usual;
+        Ok(lock)
+    }
+
+    /// Removes what was apart, since the other one goes on.
+    pub fn forget_successor(&self) -> io::Result<()> {
+        if self.tables != SUCCESSOR {
+            return Ok(());
+        }
+        [self.directory.join(NEW_COUNTERS), self.new_root(), self.new_next()].iter().try_for_each(|path| remove_pin(path))?;
+        self.clear(SUCCESSOR, |_| true)
+    }
+
     /// The same directory, if filterd has ever made it. Whatever is on another file system is nothing of ours.
     pub fn find(directory: &Path) -> Result<Option<(Self, Lock)>, KernelError> {
-        let pins = Self { directory: directory.to_owned() };
+        let pins = Self::at(directory);
         let failed = |source| KernelError::NoPins { path: directory.to_owned(), reason: source };
         match fs::symlink_metadata(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -54,12 +120,13 @@ impl Pins {
             return Err(failed("it is not on a BPF file system".to_owned()));
         }
         pins.must_be_ours(directory)?;
-        let lock = pins.lock()?;
+        let lock = pins.lock("")?;
         Ok(Some((pins, lock)))
     }
 
-    fn lock(&self) -> Result<Lock, KernelError> {
-        Lock::directory(Place::Pins, &self.directory).map_err(|error| match error {
+    fn lock(&self, part: &str) -> Result<Lock, KernelError> {
+        let directory = if part.is_empty() { self.directory.clone() } else { self.directory.join(part) };
+        Lock::directory(Place::Pins, &directory).map_err(|error| match error {
             NotLocked::Taken(taken) => KernelError::Taken(taken),
             NotLocked::Failed(source) => KernelError::no_bpffs(&self.directory, &source),
         })
@@ -92,7 +159,7 @@ impl Pins {
 
     /// Packets by what became of them.
     pub fn counters(&self) -> PathBuf {
-        self.directory.join("counters")
+        self.directory.join(self.counters)
     }
 
     /// The link to one interface.
@@ -107,13 +174,13 @@ impl Pins {
 
     /// One generation of a map.
     pub fn table(&self, MapUse { map, generation }: MapUse) -> PathBuf {
-        self.directory.join("tables").join(format!("{}-{generation}", map.name()))
+        self.directory.join(self.tables).join(format!("{}-{generation}", map.name()))
     }
 
     /// The highest generation of a map that is pinned; zero if there is none.
     pub fn latest_generation(&self) -> u64 {
         let generation = |path: PathBuf| path.file_name()?.to_str()?.rsplit_once('-')?.1.parse().ok();
-        entries(&self.directory.join("tables")).into_iter().filter_map(generation).max().unwrap_or(0)
+        entries(&self.directory.join(self.tables)).into_iter().filter_map(generation).max().unwrap_or(0)
     }
 
     /// Which version the root is of that is pinned with its slot.
@@ -140,7 +207,7 @@ impl Pins {
 
     /// Removes the pins of all tables but these.
     pub fn keep_tables(&self, keep: &[PathBuf]) -> io::Result<()> {
-        let tables = entries(&self.directory.join("tables")).into_iter();
+        let tables = entries(&self.directory.join(self.tables)).into_iter();
         tables.filter(|path| !keep.contains(path)).try_for_each(fs::remove_file)
     }
 
@@ -157,11 +224,14 @@ impl Pins {
 
     /// Removes everything of ours, and with the last pin of a link its attachment. Tells what else is there, and is left.
     pub fn remove(&self) -> io::Result<Vec<PathBuf>> {
-        for pin in [self.root(), self.next(), self.counters(), self.new_root(), self.new_next()] {
+        let new_counters = self.directory.join(NEW_COUNTERS);
+        for pin in [self.root(), self.next(), self.counters(), new_counters, self.new_root(), self.new_next()] {
             remove_pin(&pin)?;
         }
         self.clear("links", |name| check_interface_name(name).is_ok())?;
-        self.clear("tables", |name| name.rsplit_once('-').is_some())?;
+        for part in ["tables", SUCCESSOR] {
+            self.clear(part, |name| name.rsplit_once('-').is_some())?;
+        }
         self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
         let left = entries(&self.directory);
         if left.is_empty() {

@@ -24,6 +24,9 @@ use super::server::Server;
 /// The verb that makes a filterd the broker; nobody types it.
 pub const VERB: &str = "broker";
 
+/// Whether another filterd goes on meanwhile.
+const BESIDE: &str = "--beside";
+
 /// What attaching and changing tables take.
 const NEEDED: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::PERFMON);
@@ -43,10 +46,10 @@ pub struct Process {
 
 impl Process {
     /// Starts it. Tells the highest number that a map is pinned under.
-    pub fn start(directory: &Path) -> Result<(u64, Self), KernelError> {
+    pub fn start(directory: &Path, is_beside: bool) -> Result<(u64, Self), KernelError> {
         let (ours, theirs) = Line::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        command.arg(VERB).arg(directory).stdin(Stdio::from(theirs));
+        command.arg(VERB).arg(directory).args(is_beside.then_some(BESIDE)).stdin(Stdio::from(theirs));
         let child = command.spawn().map_err(|error| KernelError::load("start the broker", error))?;
         // What it was started with is not to be held here: the line would never close.
         drop(command);
@@ -101,7 +104,7 @@ impl Drop for Process {
 }
 
 /// Is that process.
-pub fn be(directory: &Path) -> io::Result<()> {
+pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
     set_name(c"filterd-broker")?;
     set_no_new_privs(true)?;
     forget_bounding_set();
@@ -109,7 +112,8 @@ pub fn be(directory: &Path) -> io::Result<()> {
     // Signals to a whole terminal or service are for the other process: this one ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     let mut line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
-    let told = match Server::open(directory) {
+    let server = if is_beside { Server::beside(directory) } else { Server::open(directory) };
+    let told = match server {
         Ok(server) => {
             keep(NEEDED)?;
             serve(server, &mut line)

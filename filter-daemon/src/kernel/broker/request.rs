@@ -115,6 +115,17 @@ pub enum Request {
     },
     /// How many packets became what?
     Count,
+    /// Let packets meet what has been published apart, in place of another filterd's.
+    Succeed {
+        /// From then on that one goes on, in milliseconds of the machine's uptime: nothing may be touched any more.
+        too_late: u64,
+    },
+    /// The other filterd has gone: its place among the pins is ours.
+    Settle,
+    /// Let packets meet what was published last: another filterd had begun to take our place, and is gone.
+    ComeBack,
+    /// Leave everything to the filterd that has taken our place.
+    GiveWay,
     /// Take everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
     Rollback,
     /// Take everything out of the kernel.

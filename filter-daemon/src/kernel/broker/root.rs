@@ -70,18 +70,37 @@ impl Root {
 
     /// Makes `judge` the one that packets meet from now on, by one store.
     pub fn publish(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
+        self.meet(judge, pins)?;
+        self.settle(pins)
+    }
+
+    /// The same, with every pin left as it is: whoever was here before may come back.
+    pub fn meet(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
         self.next
             .set(0, judge.program(), 0)
             .map_err(|error| KernelError::load("publish the judge", error))?;
-        if std::mem::take(&mut self.succeeds) { self.succeed(pins) } else { Ok(()) }
+        if self.succeeds { self.succeed(pins) } else { Ok(()) }
     }
 
-    /// Takes the place of an earlier root on all its interfaces, and in the pins.
+    /// Gives every link this root again, after another filterd had begun to take its place.
+    pub fn come_back(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
+        self.meet(judge, pins)?;
+        if self.succeeds { Ok(()) } else { self.succeed(pins) }
+    }
+
+    /// Takes the place of an earlier root on all its interfaces.
     fn succeed(&mut self, pins: &Pins) -> Result<(), KernelError> {
         pins.links().iter().try_for_each(|path| {
             pins.must_be_ours(path)?;
             self.update(path).map_err(|error| KernelError::load_of("give a link the new root", &*error))
-        })?;
+        })
+    }
+
+    /// Takes the place of an earlier root in the pins, too.
+    pub fn settle(&mut self, pins: &Pins) -> Result<(), KernelError> {
+        if !std::mem::take(&mut self.succeeds) {
+            return Ok(());
+        }
         let version = format!("{:08x}", crc32fast::hash(OBJECT));
         pins.promote_root(&version).map_err(|error| KernelError::load("pin the new root", error))?;
         info!("the filter of another version was replaced without a gap");

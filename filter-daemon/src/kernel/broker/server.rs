@@ -17,6 +17,7 @@ use super::request::{Answer, Blueprint, MapUse, Request};
 use super::root::Root;
 use super::storage;
 use super::surroundings::{self, Neighbours};
+use crate::clock;
 use crate::config::check_interface_name;
 use crate::lock::Lock;
 
@@ -32,10 +33,14 @@ pub struct Server {
     published: Option<Judge>,
     /// Links were there when it began.
     found_at_work: bool,
-    /// Nothing of ours is left, and whoever comes next may be there already.
-    is_removed: bool,
-    /// No other filterd may touch the pins.
-    _lock: Lock,
+    /// Nothing of ours is left, or all of it is another's, who may be there already.
+    is_gone: bool,
+    /// What another filterd has published is what packets meet, as long as it has not made way.
+    is_apart: bool,
+    /// From then on that one goes on; in milliseconds of the machine's uptime.
+    too_late: u64,
+    /// No other filterd may touch these pins.
+    lock: Lock,
 }
 
 impl Server {
@@ -45,7 +50,22 @@ impl Server {
         version::check()?;
         let (pins, lock) = Pins::open(directory)?;
         counters::make_fit(&pins)?;
-        let found_at_work = !pins.links().is_empty();
+        Self::with(pins, lock, false)
+    }
+
+    /// The same beside a filterd that goes on: nothing of it is touched, and nothing is to be seen, until it makes way.
+    pub fn beside(directory: &Path) -> Result<Self, KernelError> {
+        version::check()?;
+        let (mut pins, lock) = Pins::beside(directory)?;
+        if !counters::fit(&pins)? {
+            tracing::warn!("the other filterd counts in another way: counters begin anew");
+            pins.count_apart();
+        }
+        Self::with(pins, lock, true)
+    }
+
+    fn with(pins: Pins, lock: Lock, is_apart: bool) -> Result<Self, KernelError> {
+        let found_at_work = is_apart || !pins.links().is_empty();
         let root = Root::open(&pins)?;
         let (links, kept) = (Links::default(), Kept::behind(pins.latest_generation()));
         Ok(Self {
@@ -57,8 +77,10 @@ impl Server {
             ready: None,
             published: None,
             found_at_work,
-            is_removed: false,
-            _lock: lock,
+            is_gone: false,
+            is_apart,
+            too_late: 0,
+            lock,
         })
     }
 
@@ -93,17 +115,39 @@ impl Server {
             }
             Request::Attach { name, index, mode } => {
                 must_be_a_name(&name)?;
+                self.must_be_in_time()?;
                 let interface = must_agree(surroundings::interface(&name)?, &name, index)?;
                 let Self { links, root, pins, neighbours, .. } = self;
                 Answer::Attached(links.attach(root, &interface, mode, pins, neighbours)?)
             }
             Request::Detach { interface } => {
                 must_be_a_name(&interface)?;
+                self.must_be_in_time()?;
                 self.links.detach(&interface, &self.pins)?;
                 Answer::Done
             }
             Request::Whereabouts { interface } => Answer::Whereabouts(self.links.whereabouts(&interface)),
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
+            Request::Succeed { too_late } => {
+                self.too_late = too_late;
+                self.must_be_in_time()?;
+                if let (true, Some(judge)) = (self.is_apart, &self.published) {
+                    self.root.meet(judge, &self.pins)?;
+                }
+                Answer::Done
+            }
+            Request::Settle => {
+                self.settle()?;
+                Answer::Done
+            }
+            Request::ComeBack => {
+                self.come_back()?;
+                Answer::Done
+            }
+            Request::GiveWay => {
+                self.is_gone = true;
+                Answer::Done
+            }
             Request::Rollback if self.found_at_work => Answer::Done,
             Request::Rollback | Request::Remove => {
                 self.remove()?;
@@ -115,8 +159,45 @@ impl Server {
 
     /// Leaves everything as it is; nothing, where nothing is attached.
     pub fn leave(&mut self) {
-        if !self.found_at_work && self.links.is_empty() && !self.is_removed {
+        if self.is_gone {
+            return;
+        }
+        if self.is_apart {
+            _ = self.pins.forget_successor();
+        } else if !self.found_at_work && self.links.is_empty() {
             _ = self.pins.remove();
+        }
+    }
+
+    /// As long as another filterd may go on, what is its own is touched only while that waits for us.
+    fn must_be_in_time(&self) -> Result<(), KernelError> {
+        if self.is_apart && clock::uptime().as_millis() >= u128::from(self.too_late) {
+            return Err(KernelError::refused("touch the filter of another filterd", "it has not made way, or goes on again"));
+        }
+        Ok(())
+    }
+
+    /// The other filterd has gone, and with it its lock.
+    fn settle(&mut self) -> Result<(), KernelError> {
+        if !self.is_apart {
+            return Ok(());
+        }
+        self.lock = self.pins.settle()?;
+        self.is_apart = false;
+        self.root.settle(&self.pins)
+    }
+
+    /// Whoever had begun to take our place is gone, and so is what it attached to.
+    fn come_back(&mut self) -> Result<(), KernelError> {
+        for path in self.pins.links() {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !self.links.has(name) {
+                self.links.detach(name, &self.pins)?;
+            }
+        }
+        match &self.published {
+            Some(judge) => self.root.come_back(judge, &self.pins),
+            None => Ok(()),
         }
     }
 
@@ -126,14 +207,16 @@ impl Server {
         self.links.forget();
         let left = removed.map_err(|error| KernelError::load("remove the pins", error))?;
         left.iter().for_each(|path| tracing::warn!("{} is not filterd's, and is left", path.display()));
-        self.is_removed = true;
+        self.is_gone = true;
         Ok(())
     }
 
     /// Lets packets meet the judge that is ready.
     fn publish(&mut self) -> Result<(), KernelError> {
         let Some(judge) = self.ready.take() else { return Ok(()) };
-        self.root.publish(&judge, &self.pins)?;
+        if !self.is_apart {
+            self.root.publish(&judge, &self.pins)?;
+        }
         self.kept.published(judge.maps());
         let keep: Vec<_> = self.kept.maps().into_iter().map(|kept| self.pins.table(kept)).collect();
         if let Err(error) = self.pins.keep_tables(&keep) {

@@ -36,6 +36,27 @@ impl Filter {
         self.maps.broker().order(Request::Rollback)
     }
 
+    /// Lets packets meet this filter in place of another filterd's, which goes on beside until then; and after `too_late`
+    /// (milliseconds of the machine's uptime), too.
+    pub fn succeed(&mut self, too_late: u64) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::Succeed { too_late })
+    }
+
+    /// The other filterd has gone.
+    pub fn stand_alone(&mut self) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::Settle)
+    }
+
+    /// Lets packets meet this filter again, after another filterd has failed to take its place.
+    pub fn come_back(&mut self) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::ComeBack)
+    }
+
+    /// Leaves everything to the filterd that has taken this one's place.
+    pub fn give_way(&mut self) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::GiveWay)
+    }
+
     /// Takes the filter off every interface, and everything out of the kernel.
     pub fn remove(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Remove)

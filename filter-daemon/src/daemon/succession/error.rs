@@ -1,0 +1,94 @@
+//! Why one filterd did not take the place of another.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::control::client::ClientError;
+use crate::exit::Exit;
+use crate::text::{Explain, Explanation, printable};
+
+/// Why the old one goes on.
+#[derive(Debug, Error)]
+pub enum SuccessionError {
+    /// It cannot be asked.
+    #[error("cannot ask the filterd that runs to make way: {}", .0.explain().message)]
+    NotAsked(ClientError),
+    /// It has another place than the new one was given.
+    #[error("the filterd that runs has its {what} in {}, not in {}", printable::path(theirs), printable::path(ours))]
+    Elsewhere {
+        /// Which place.
+        what: &'static str,
+        /// Where the old one has it.
+        theirs: PathBuf,
+        /// Where the new one looked.
+        ours: PathBuf,
+        /// How it is said.
+        flag: &'static str,
+    },
+    /// It runs as another user.
+    #[error("the filterd that runs is user {theirs}, and this one would be user {ours}")]
+    OtherUser {
+        /// The old one's.
+        theirs: u32,
+        /// The new one's.
+        ours: u32,
+    },
+    /// There is no room for two.
+    #[error("{needed} MiB are needed for two filterds at once, and {available} MiB are free")]
+    NoMemory {
+        /// What the old one takes.
+        needed: u64,
+        /// What there is.
+        available: u64,
+    },
+    /// A list cannot be had.
+    #[error("there is nothing of list {name} to take the place of another filterd with: {}", told.message)]
+    NoList {
+        /// Its name.
+        name: String,
+        /// Why not.
+        told: Explanation,
+    },
+    /// It took its place back.
+    #[error("the filterd that runs did not make way, or has taken its place back: {0}")]
+    Broken(io::Error),
+}
+
+impl Explain for SuccessionError {
+    fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::NotAsked(error) => return error.remedy(),
+            Self::Elsewhere { theirs, flag, .. } => {
+                format!("nothing has changed; say {flag} {}", printable::path(theirs))
+            }
+            Self::NoList { told, .. } => {
+                let mend = told.remedy.as_deref().map_or_else(String::new, |remedy| format!("; {remedy}"));
+                format!("nothing has changed: the one that runs goes on with what it has{mend}")
+            }
+            Self::OtherUser { .. } => {
+                "nothing has changed; start this one with the same --user, or stop the other one first".to_owned()
+            }
+            Self::NoMemory { .. } => {
+                "nothing has changed; free memory, raise the limit of filterd's cgroup (MemoryMax), or stop the \
+                 other one first, which leaves a gap"
+                    .to_owned()
+            }
+            Self::Broken(_) => "it goes on, if it lives: `filterd status`; its log tells why".to_owned(),
+        };
+        Some(remedy)
+    }
+}
+
+impl From<&SuccessionError> for Exit {
+    fn from(error: &SuccessionError) -> Self {
+        match error {
+            SuccessionError::Elsewhere { .. }
+            | SuccessionError::OtherUser { .. }
+            | SuccessionError::NoList { .. } => Self::Config,
+            SuccessionError::NoMemory { .. } => Self::Kernel,
+            SuccessionError::NotAsked(_) | SuccessionError::Broken(_) => Self::Unreachable,
+        }
+    }
+}

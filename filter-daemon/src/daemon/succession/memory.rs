@@ -1,0 +1,63 @@
+//! Is there memory for two at once? Tables that are made where there is none would end the one that filters.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Memory that this process takes, in bytes.
+pub fn own() -> u64 {
+    field(&read("/proc/self/status"), "VmRSS:").unwrap_or_default()
+}
+
+/// Memory that is free for this process, in bytes: the machine's, or the least that any of its cgroups leaves. None where
+/// nothing is told.
+pub fn available() -> Option<u64> {
+    let machine = field(&read("/proc/meminfo"), "MemAvailable:");
+    machine.into_iter().chain(cgroups().iter().filter_map(|group| left_in(group))).min()
+}
+
+/// A number of kilobytes behind its name.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(value.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+/// Our cgroup and all above it.
+fn cgroups() -> Vec<PathBuf> {
+    let text = read("/proc/self/cgroup");
+    let Some(own) = text.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
+    Path::new("/sys/fs/cgroup").join(own).ancestors().map(Path::to_owned).collect()
+}
+
+/// What a cgroup may still take; none if it has no limit.
+fn left_in(group: &Path) -> Option<u64> {
+    let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
+    Some(number("memory.max")?.saturating_sub(number("memory.current")?))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_says_in_kilobytes_is_told_in_bytes() {
+        let text = "MemTotal:        8000 kB\nMemAvailable:       12 kB\n";
+        assert_eq!(field(text, "MemAvailable:"), Some(12 * 1024));
+        assert_eq!(field(text, "MemOther:"), None);
+        assert!(own() > 0 && available().is_some_and(|free| free > 0));
+    }
+
+    #[test]
+    fn a_cgroup_leaves_what_it_does_not_use() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name, text| fs::write(group.path().join(name), text).unwrap();
+        write("memory.max", "max\n");
+        write("memory.current", "300\n");
+        assert_eq!(left_in(group.path()), None, "it has no limit");
+        write("memory.max", "1000\n");
+        assert_eq!(left_in(group.path()), Some(700));
+    }
+}

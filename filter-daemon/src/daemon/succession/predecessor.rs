@@ -1,0 +1,121 @@
+//! The newcomer's part: the filterd whose place is to be taken.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use nix::unistd::geteuid;
+
+use super::{BYE, DONE, SuccessionError, memory};
+use crate::cli::Run;
+use crate::control::client::{Client, ClientError};
+use crate::control::wire::{Failure, GiveWay, TakeOver, take_over};
+use crate::control::{Server, descriptors};
+use crate::lock::Lock;
+
+/// How long it may take to make way: it ends what it has begun first.
+const MAKES_WAY_WITHIN: Duration = Duration::from_secs(60);
+
+/// How long until it has read our last word.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
+/// The filterd whose place is to be taken. It was connected to by root, whatever we are by now.
+pub struct Predecessor {
+    client: Client,
+    place: take_over::Reply,
+}
+
+/// It waits for us.
+pub struct Made {
+    stream: UnixStream,
+    /// Its socket, which is ours now.
+    pub server: Server,
+    /// Its state directory.
+    pub state: Option<Lock>,
+    /// From then on, in milliseconds of the machine's uptime, nothing may be touched any more.
+    pub too_late: u64,
+}
+
+impl Predecessor {
+    /// The filterd that listens at our socket; none if nobody does, or one that knows only how to end.
+    pub fn find(run: &Run) -> Result<Option<Self>, SuccessionError> {
+        let asked = Client::connect(&run.socket).and_then(|mut client| {
+            let place = client.call(&TakeOver {})?;
+            Ok(Self { client, place })
+        });
+        match asked {
+            Ok(predecessor) => predecessor.must_be_ours(run).map(Some),
+            Err(ClientError::NotRunning(_) | ClientError::Closed(_)) => Ok(None),
+            Err(ClientError::Failed(Failure::InvalidRequest(_) | Failure::Unavailable(_))) => Ok(None),
+            Err(error) => Err(SuccessionError::NotAsked(error)),
+        }
+    }
+
+    fn must_be_ours(self, run: &Run) -> Result<Self, SuccessionError> {
+        let place = &self.place;
+        must_be_the_same("pins", "--pin-dir", &place.pin_dir, &run.pin_dir)?;
+        must_be_the_same("state", "--state-dir", &place.state_dir, &run.state_dir)?;
+        let ours = run.user.as_ref().map_or_else(geteuid, |user| user.uid).as_raw();
+        if place.user != ours {
+            return Err(SuccessionError::OtherUser { theirs: place.user, ours });
+        }
+        let available = memory::available().unwrap_or(u64::MAX);
+        if available < place.memory {
+            let mebibytes = |bytes: u64| bytes >> 20;
+            let (needed, available) = (mebibytes(place.memory), mebibytes(available));
+            return Err(SuccessionError::NoMemory { needed, available });
+        }
+        Ok(self)
+    }
+
+    /// Asks it to make way. From here on everybody waits for us.
+    pub fn make_way(mut self, run: &Run) -> Result<Made, SuccessionError> {
+        self.client.send(&GiveWay {}).map_err(SuccessionError::NotAsked)?;
+        let stream = self.client.into_stream();
+        let made = stream.set_read_timeout(Some(MAKES_WAY_WITHIN)).and_then(|()| {
+            let (too_late, handed) = descriptors::receive(&stream)?;
+            let mut handed = handed.into_iter();
+            let (Some(listener), Some(claim)) = (handed.next(), handed.next()) else {
+                return Err(io::Error::other("it keeps its socket"));
+            };
+            let server = Server::handed_over(&run.socket, listener, claim)?;
+            Ok((server, handed.next().map(Lock::handed_over), too_late))
+        });
+        let (server, state, too_late) = made.map_err(SuccessionError::Broken)?;
+        Ok(Made { stream, server, state, too_late })
+    }
+}
+
+impl Made {
+    /// Everything is ours and at work. It ends when it has heard so; if it does not say so, it goes on, and we must not.
+    pub fn done(mut self) -> Result<(Server, Option<Lock>), SuccessionError> {
+        let mut word = [0; 1];
+        let said = self
+            .stream
+            .set_read_timeout(Some(ANSWERS_WITHIN))
+            .and_then(|()| self.stream.write_all(&[DONE]))
+            .and_then(|()| self.stream.read_exact(&mut word));
+        match said {
+            Ok(()) if word == [BYE] => Ok((self.server, self.state)),
+            Ok(()) => Err(SuccessionError::Broken(io::Error::other("it says something else than goodbye"))),
+            Err(error) => Err(SuccessionError::Broken(error)),
+        }
+    }
+}
+
+/// By whatever path it is reached.
+fn must_be_the_same(
+    what: &'static str,
+    flag: &'static str,
+    theirs: &Path,
+    ours: &Path,
+) -> Result<(), SuccessionError> {
+    let identity = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    match (identity(theirs), identity(ours)) {
+        (Ok(one), Ok(other)) if one == other => Ok(()),
+        _ => Err(SuccessionError::Elsewhere { what, flag, theirs: theirs.to_owned(), ours: ours.to_owned() }),
+    }
+}

@@ -1,0 +1,53 @@
+//! The old one's part: another filterd asks for our place.
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use tracing::{info, warn};
+
+use super::super::owner::Owner;
+use super::{BYE, DONE, MARGIN, PATIENCE};
+use crate::clock;
+use crate::control::{Handle, descriptors};
+use crate::lock::Lock;
+use crate::text::Explain;
+
+/// Lets go of everything, and waits whether the other one takes it. True if it has: then all that is left is to end. Nobody
+/// is served meanwhile: who connects waits for whoever has the socket then.
+pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> bool {
+    info!("another filterd takes this one's place: requests wait");
+    owner.let_go();
+    match talk(stream, socket, state) {
+        Ok(()) => {
+            socket.is_handed_over();
+            // Nothing that the broker still does may touch what is another's.
+            owner.give_way();
+            true
+        }
+        Err(error) => {
+            warn!("the other filterd did not take this one's place ({error}): this one goes on");
+            if let Err(error) = owner.come_back() {
+                tracing::error!("{}", error.explain());
+            }
+            false
+        }
+    }
+}
+
+fn talk(mut stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut all: Vec<OwnedFd> = socket.share()?.into();
+    all.extend(state.map(Lock::share).transpose()?);
+    let too_late = clock::uptime() + PATIENCE - MARGIN;
+    descriptors::send(&stream, too_late.as_millis() as u64, &all)?;
+    drop(all);
+    let mut word = [0; 1];
+    stream.read_exact(&mut word)?;
+    if word != [DONE] {
+        return Err(io::Error::other("it says something else than that it is done"));
+    }
+    stream.write_all(&[BYE])
+}

@@ -1,0 +1,119 @@
+//! `--take-over`: the newcomer does everything it can beside the one that runs; whatever fails, that one goes on.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use harness::home::binary;
+use harness::{ATTACKER, BYSTANDER, Net, Reply};
+use nix::sys::signal::Signal;
+
+const BLOCKING: &str = "block: [203.0.113.7]";
+
+#[test]
+fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
+    let net = Net::with_filterd(BLOCKING);
+    let elsewhere = net.home().path("elsewhere").display().to_string();
+    let unreadable = "interfaces: [eth0]\nlists: [{name: drop, path: $HOME/nothing.txt}]";
+    let refusals: [(&str, &[&str], i32, &str); 6] = [
+        ("block: nonsense", &[], 3, "block"),
+        ("interfaces: []", &[], 3, "interface"),
+        (unreadable, &[], 3, "nothing.txt"),
+        (BLOCKING, &["--pin-dir", "/sys/fs/bpf/filterd-test-elsewhere"], 3, "--pin-dir"),
+        (BLOCKING, &["--state-dir", &elsewhere], 3, "--state-dir"),
+        (BLOCKING, &["--user", "nobody"], 3, "--user"),
+    ];
+    for (config, arguments, code, words) in refusals {
+        net.failing_succession(config, arguments).exits(code).complains(words);
+        net.expect(ATTACKER).dropped();
+        net.expect(BYSTANDER).passes();
+        net.filterd(["add", BYSTANDER]).succeeds();
+        net.expect(BYSTANDER).dropped();
+        net.filterd(["remove", BYSTANDER]).succeeds();
+    }
+}
+
+#[test]
+fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.filterd(["add", BYSTANDER, "--ttl", "1h", "--list", "ssh", "--note", "too many tries"]).succeeds();
+    let before = net.filterd(["list", "--list", "ssh", "--json"]).succeeds().output;
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    let dropped = net.counted("ipv4_address");
+    let socket = net.home().socket();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let asks = Arc::clone(&is_over);
+    let adding = thread::spawn(move || {
+        let mut added = Vec::new();
+        while !asks.load(Ordering::Relaxed) {
+            let target = format!("198.18.{}.{}", added.len() / 250, added.len() % 250 + 1);
+            let mut add = Command::new(binary());
+            Reply::of(add.arg("add").arg(&target).env("FILTERD_SOCKET", &socket)).succeeds();
+            added.push(target);
+        }
+        added
+    });
+    for _ in 0..5 {
+        net.succeed(BLOCKING);
+        net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    }
+    is_over.store(true, Ordering::Relaxed);
+    let added = adding.join().expect("every add is answered for");
+    assert!(!added.is_empty());
+    net.expect_each(added.iter().map(String::as_str)).dropped();
+    let after = net.filterd(["list", "--list", "ssh", "--json"]).succeeds().output;
+    assert_eq!(before, after, "since, until and note");
+    assert!(net.counted("ipv4_address") >= dropped + 10, "counters go on");
+    net.end(Signal::SIGKILL);
+    net.start(BLOCKING);
+    net.expect_each(added.iter().map(String::as_str).chain([ATTACKER, BYSTANDER])).dropped();
+}
+
+/// `fdatasync` and `recvmsg` are the newcomer's, `bpf` its broker's; the last moments are after it has published.
+const MOMENTS: [&str; 8] = [
+    "execve:signal=KILL:when=2",
+    "bpf:signal=KILL:when=12",
+    "connect:signal=KILL:when=1",
+    "recvmsg:signal=KILL:when=3",
+    "fdatasync:signal=KILL:when=1",
+    "bpf:signal=KILL:when=34",
+    "bpf:signal=KILL:when=36",
+    "bpf:signal=KILL:when=38",
+];
+
+#[test]
+fn a_newcomer_that_dies_is_as_if_it_had_never_been() {
+    let both = "block: [203.0.113.7, 198.51.100.7]";
+    let mut net = Net::with_filterd(BLOCKING);
+    for moment in MOMENTS {
+        if !net.succession_struck_down(both, moment, ATTACKER) {
+            panic!("{moment} is too late");
+        }
+        net.filterd(["ping"]).succeeds();
+        net.expect(ATTACKER).dropped();
+        net.expect(BYSTANDER).passes();
+        net.filterd(["add", BYSTANDER]).succeeds();
+        net.expect(BYSTANDER).dropped();
+        net.filterd(["remove", BYSTANDER]).succeeds();
+        net.expect(BYSTANDER).passes();
+    }
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start(BLOCKING);
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+}
+
+#[test]
+fn a_newcomer_that_hangs_is_given_up_and_comes_too_late() {
+    let both = "block: [203.0.113.7, 198.51.100.7]";
+    let mut net = Net::with_filterd(BLOCKING);
+    // Its journal is being opened while everybody waits; the old one goes on after five seconds, and this one later.
+    let goes_on = net.succession_struck_down(both, "recvmsg:delay_exit=7000000:when=3", ATTACKER);
+    assert!(goes_on, "it was not given up");
+    net.wait_for_log("this one goes on");
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.expect(BYSTANDER).dropped();
+}
