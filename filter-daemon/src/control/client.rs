@@ -22,10 +22,16 @@ const ACCEPT_WITHIN: Duration = Duration::from_secs(5);
 /// How long it may take to take a line.
 const TAKE_WITHIN: Duration = Duration::from_secs(60);
 
+/// How soon another one is asked that takes the place of one that stops.
+const ASK_AGAIN: Duration = Duration::from_millis(10);
+
 /// A connection to the daemon.
 pub struct Client {
     stream: BufReader<UnixStream>,
     line: Vec<u8>,
+    /// What was asked last, and whether a line of its answer has come.
+    request: Vec<u8>,
+    is_answered: bool,
     path: PathBuf,
 }
 
@@ -85,23 +91,17 @@ impl Client {
         let blocking =
             stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(TAKE_WITHIN)));
         blocking.map_err(ClientError::Closed)?;
-        Ok(Self { stream: BufReader::new(stream), line: Vec::new(), path: path.to_owned() })
+        Ok(Self {
+            stream: BufReader::new(stream),
+            line: Vec::new(),
+            request: Vec::new(),
+            is_answered: false,
+            path: path.to_owned(),
+        })
     }
 
     /// Asks, and waits for an answer that is all on one line.
     pub fn call<M: Method>(&mut self, parameters: &M) -> Result<M::Reply, ClientError> {
-        match self.call_once(parameters) {
-            // It was not done, and another filterd may have taken the place of this one.
-            Err(ClientError::Failed(Failure::Unavailable(why))) if why.message == STOPPING => {
-                let stopping = || ClientError::Failed(Failure::Unavailable(why));
-                *self = Self::connect(&self.path).map_err(|_| stopping())?;
-                self.call_once(parameters)
-            }
-            answered => answered,
-        }
-    }
-
-    fn call_once<M: Method>(&mut self, parameters: &M) -> Result<M::Reply, ClientError> {
         self.send(parameters)?;
         Ok(self.receive::<M>()?.parameters)
     }
@@ -113,6 +113,8 @@ impl Client {
         serde_json::to_writer(&mut self.line, &Envelope { method: M::NAME, parameters })
             .map_err(|error| ClientError::Garbled(error.to_string()))?;
         self.line.push(b'\n');
+        self.request.clone_from(&self.line);
+        self.is_answered = false;
         match self.stream.get_mut().write_all(&self.line) {
             // A daemon that turns a client away says why before it closes.
             Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => self
@@ -123,7 +125,33 @@ impl Client {
     }
 
     /// Waits for the next line of an answer to that method.
+    ///
+    /// A daemon that is stopping has done nothing of what was asked; where another one takes its place, that is asked.
     pub fn receive<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {
+        let begun = clock::instant();
+        loop {
+            let stopping = match self.receive_once::<M>() {
+                Err(ClientError::Failed(Failure::Unavailable(why))) if why.message == STOPPING => why,
+                answered => {
+                    self.is_answered = true;
+                    return answered;
+                }
+            };
+            let is_late = self.is_answered || begun.elapsed() > ACCEPT_WITHIN;
+            sleep(ASK_AGAIN);
+            if is_late || self.ask_again::<M>().is_err() {
+                return Err(ClientError::Failed(Failure::Unavailable(stopping)));
+            }
+        }
+    }
+
+    fn ask_again<M: Method>(&mut self) -> Result<(), ClientError> {
+        self.stream = Self::connect(&self.path)?.stream;
+        self.stream.get_ref().set_read_timeout(Some(M::MAY_TAKE)).map_err(ClientError::Closed)?;
+        self.stream.get_mut().write_all(&self.request).map_err(broken)
+    }
+
+    fn receive_once<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {
         answer::<M>(self.read_line()?)
     }
 

@@ -30,7 +30,8 @@ pub fn receive(stream: &UnixStream) -> io::Result<(u64, Vec<OwnedFd>)> {
     let mut number = [0; 8];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
-    let received = recvmsg(stream, &mut [IoSliceMut::new(&mut number)], &mut beside, RecvFlags::CMSG_CLOEXEC)?;
+    let received =
+        recvmsg(stream, &mut [IoSliceMut::new(&mut number)], &mut beside, RecvFlags::CMSG_CLOEXEC)?;
     if received.bytes < number.len() {
         return Err(ErrorKind::UnexpectedEof.into());
     }

@@ -71,6 +71,11 @@ impl Server {
         Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw(), successors: None })
     }
 
+    /// The other daemon has gone: the file of the socket is ours.
+    pub fn take(&self) {
+        self.file.take();
+    }
+
     /// Tells `successors` of clients that are to take this daemon's place.
     #[must_use]
     pub fn with_successors(self, successors: mpsc::Sender<UnixStream>) -> Self {
@@ -94,7 +99,8 @@ impl Server {
         let (user, group) = (geteuid().as_raw(), self.file.group());
         let admission = Admission { user, group, starter: self.starter };
         let successors = self.successors.clone();
-        let context = Context { calls, successors, patience: self.limits.patience, complaints: Complaints::new() };
+        let context =
+            Context { calls, successors, patience: self.limits.patience, complaints: Complaints::new() };
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {

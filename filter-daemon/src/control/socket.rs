@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,14 +80,28 @@ impl SocketFile {
         open_to_group(path).map_err(failed("set owner and mode of"))?;
         let file = fs::symlink_metadata(path).map_err(failed("look at"))?;
         let identity = (file.dev(), file.ino());
-        Ok((Self { path: path.to_owned(), identity, group: file.gid(), claim, is_handed_over: Arc::default() }, listener))
+        Ok((
+            Self {
+                path: path.to_owned(),
+                identity,
+                group: file.gid(),
+                claim,
+                is_handed_over: Arc::default(),
+            },
+            listener,
+        ))
     }
 
-    /// The path that another daemon had claimed.
+    /// The path that another daemon has claimed, and goes on with until [`take`](Self::take).
     pub fn handed_over(path: &Path, claim: Lock) -> io::Result<Self> {
         let file = fs::symlink_metadata(path)?;
         let (identity, group) = ((file.dev(), file.ino()), file.gid());
-        Ok(Self { path: path.to_owned(), identity, group, claim, is_handed_over: Arc::default() })
+        Ok(Self { path: path.to_owned(), identity, group, claim, is_handed_over: Arc::new(true.into()) })
+    }
+
+    /// It is ours alone.
+    pub fn take(&self) {
+        self.is_handed_over.store(false, Ordering::Relaxed);
     }
 
     /// The claim, and where it is noted that both are another's.

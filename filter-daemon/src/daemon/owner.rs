@@ -252,7 +252,9 @@ impl Owner {
             self.capacity.settle(&mut self.protection);
             self.persistence.keep_up(self.protection.blocklist(), clock::now());
             self.capacity.shrink_in_time(&mut self.protection);
-            if let Some(successor) = self.successor.take_if(|_| self.pages.is_empty() && self.readings.is_idle()) {
+            if let Some(successor) =
+                self.successor.take_if(|_| self.pages.is_empty() && self.readings.is_idle())
+            {
                 if self.reload.get().is_none() && self.reloaded.is_none() {
                     return Some(successor);
                 }

@@ -42,6 +42,9 @@ const AT_ONCE: Duration = Duration::from_millis(300);
 /// How long a filterd that was asked to make way may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long clients are still told to ask again, once another filterd listens at the same socket.
+const GOODBYE: Duration = Duration::from_millis(100);
+
 /// What a filterd that is ready to serve has in its hands.
 struct Begun {
     owner: Owner,
@@ -93,7 +96,9 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     drop(signals);
     owner.keep_copies().await;
     let ended = end(owner, &by);
-    tokio::task::yield_now().await;
+    // Whoever has come meanwhile is told the same, and asks the next one, if there is one.
+    let goodbye = if let End::Succeeded = by { GOODBYE } else { Duration::ZERO };
+    tokio::time::sleep(goodbye).await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
     serving.abort();
     _ = serving.await;

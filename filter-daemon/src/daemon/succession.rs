@@ -40,7 +40,9 @@ pub fn must_protect_as_well(loaded: &Loaded) -> Result<(), SuccessionError> {
         Found::Doubted { .. } | Found::Accepted { .. } | Found::Unchanged => None,
     });
     match nothing {
-        Some((list, told)) => Err(SuccessionError::NoList { name: list.name.to_string(), told: told.clone() }),
+        Some((list, told)) => {
+            Err(SuccessionError::NoList { name: list.name.to_string(), told: told.clone() })
+        }
         None => Ok(()),
     }
 }

@@ -163,7 +163,13 @@ impl State {
             }
             Request::Whereabouts { .. } => return Ok((Answer::Whereabouts(None), None)),
             Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
-            Request::Detach { .. } | Request::Succeed { .. } | Request::Settle | Request::ComeBack | Request::GiveWay | Request::Rollback | Request::Remove => {}
+            Request::Detach { .. }
+            | Request::Succeed { .. }
+            | Request::Settle
+            | Request::ComeBack
+            | Request::GiveWay
+            | Request::Rollback
+            | Request::Remove => {}
         }
         Ok((Answer::Done, None))
     }

@@ -26,7 +26,9 @@ impl Owner {
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
             Call::TakeOver(Asked { reply, .. }) => answer(reply, Ok(self.place())),
             // Whoever may ask for it has the whole line for it.
-            Call::GiveWay(Asked { reply, .. }) => answer(reply, Err(Failure::Unavailable("it is not for this".into()))),
+            Call::GiveWay(Asked { reply, .. }) => {
+                answer(reply, Err(Failure::Unavailable("it is not for this".into())))
+            }
             Call::HandOver(Asked { reply, .. }) => answer(reply, Ok(pong())),
             Call::Reload(Asked { request, reply }) => self.read(request, Some(reply)),
         }

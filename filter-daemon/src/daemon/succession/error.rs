@@ -16,7 +16,11 @@ pub enum SuccessionError {
     #[error("cannot ask the filterd that runs to make way: {}", .0.explain().message)]
     NotAsked(ClientError),
     /// It has another place than the new one was given.
-    #[error("the filterd that runs has its {what} in {}, not in {}", printable::path(theirs), printable::path(ours))]
+    #[error(
+        "the filterd that runs has its {what} in {}, not in {}",
+        printable::path(theirs),
+        printable::path(ours)
+    )]
     Elsewhere {
         /// Which place.
         what: &'static str,

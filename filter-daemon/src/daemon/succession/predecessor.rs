@@ -99,7 +99,10 @@ impl Made {
             .and_then(|()| self.stream.write_all(&[DONE]))
             .and_then(|()| self.stream.read_exact(&mut word));
         match said {
-            Ok(()) if word == [BYE] => Ok((self.server, self.state)),
+            Ok(()) if word == [BYE] => {
+                self.server.take();
+                Ok((self.server, self.state))
+            }
             Ok(()) => Err(SuccessionError::Broken(io::Error::other("it says something else than goodbye"))),
             Err(error) => Err(SuccessionError::Broken(error)),
         }

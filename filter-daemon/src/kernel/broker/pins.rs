@@ -102,7 +102,9 @@ impl Pins {
         if self.tables != SUCCESSOR {
             return Ok(());
         }
-        [self.directory.join(NEW_COUNTERS), self.new_root(), self.new_next()].iter().try_for_each(|path| remove_pin(path))?;
+        [self.directory.join(NEW_COUNTERS), self.new_root(), self.new_next()]
+            .iter()
+            .try_for_each(|path| remove_pin(path))?;
         self.clear(SUCCESSOR, |_| true)
     }
 
@@ -225,7 +227,8 @@ impl Pins {
     /// Removes everything of ours, and with the last pin of a link its attachment. Tells what else is there, and is left.
     pub fn remove(&self) -> io::Result<Vec<PathBuf>> {
         let new_counters = self.directory.join(NEW_COUNTERS);
-        for pin in [self.root(), self.next(), self.counters(), new_counters, self.new_root(), self.new_next()] {
+        for pin in [self.root(), self.next(), self.counters(), new_counters, self.new_root(), self.new_next()]
+        {
             remove_pin(&pin)?;
         }
         self.clear("links", |name| check_interface_name(name).is_ok())?;

@@ -172,7 +172,10 @@ impl Server {
     /// As long as another filterd may go on, what is its own is touched only while that waits for us.
     fn must_be_in_time(&self) -> Result<(), KernelError> {
         if self.is_apart && clock::uptime().as_millis() >= u128::from(self.too_late) {
-            return Err(KernelError::refused("touch the filter of another filterd", "it has not made way, or goes on again"));
+            return Err(KernelError::refused(
+                "touch the filter of another filterd",
+                "it has not made way, or goes on again",
+            ));
         }
         Ok(())
     }
