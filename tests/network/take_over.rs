@@ -79,7 +79,7 @@ const MOMENTS: [&str; 7] = [
     "fdatasync:signal=KILL:when=1",
     "sendmsg:signal=KILL:when=5",
     "sendmsg:signal=KILL:when=6",
-    "sendto:signal=KILL:when=5",
+    "sendto:signal=KILL:when=4",
 ];
 
 #[test]

@@ -104,7 +104,8 @@ impl Server {
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {
-                accepted = self.listener.accept() => match accepted {
+                // Whoever comes once the socket is another daemon's is for that one.
+                accepted = self.listener.accept(), if !self.file.is_handed_over() => match accepted {
                     Ok((stream, _)) => welcome(stream, admission, &mut connections, &context),
                     Err(error) => recover(&error, &context.complaints).await,
                 },

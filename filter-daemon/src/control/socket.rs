@@ -99,6 +99,11 @@ impl SocketFile {
         Ok(Self { path: path.to_owned(), identity, group, claim, is_handed_over: Arc::new(true.into()) })
     }
 
+    /// Is it another daemon's?
+    pub fn is_handed_over(&self) -> bool {
+        self.is_handed_over.load(Ordering::Relaxed)
+    }
+
     /// It is ours alone.
     pub fn take(&self) {
         self.is_handed_over.store(false, Ordering::Relaxed);
@@ -117,7 +122,7 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        if self.is_handed_over.load(Ordering::Relaxed) {
+        if self.is_handed_over() {
             return;
         }
         let ours = |file: fs::Metadata| (file.dev(), file.ino()) == self.identity;
