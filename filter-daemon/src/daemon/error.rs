@@ -5,8 +5,8 @@ use std::io;
 use thiserror::Error;
 
 use super::commit::NotDone;
+use super::not_succeeded::SuccessionError;
 use super::state_directory::StateError;
-use super::succession::SuccessionError;
 use crate::blocklist::{Refusal, TooManyLists};
 use crate::config::ConfigError;
 use crate::control::SocketError;

@@ -169,7 +169,7 @@ impl Owner {
             user: nix::unistd::geteuid().as_raw(),
             state_dir: absolute(&self.run.state_dir),
             pin_dir: absolute(&self.run.pin_dir),
-            memory: tables + super::succession::memory_of_our_own(),
+            memory: tables + super::memory::own(),
         }
     }
 

@@ -7,17 +7,14 @@
 //! from which it would be too late. What goes over the line after `GiveWay`: descriptors, then `done`, then
 //! `bye`, which is where the place changes hands.
 
-mod error;
-mod memory;
 mod predecessor;
 mod successor;
 
 use std::time::Duration;
 
+use super::not_succeeded::SuccessionError;
 use super::reload::{Found, Loaded};
 
-pub use error::SuccessionError;
-pub use memory::own as memory_of_our_own;
 pub use predecessor::Predecessor;
 pub use successor::hand_over;
 

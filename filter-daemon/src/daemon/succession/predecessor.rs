@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use nix::unistd::geteuid;
 
-use super::{BYE, DONE, SuccessionError, memory};
+use super::super::memory;
+use super::super::not_succeeded::SuccessionError;
+use super::{BYE, DONE};
 use crate::cli::Run;
 use crate::control::client::{Client, ClientError};
 use crate::control::wire::{Failure, GiveWay, TakeOver, take_over};
