@@ -55,6 +55,16 @@ pub struct Signals {
     pub hangup: Signal,
     /// An interface has changed.
     pub interfaces: mpsc::Receiver<()>,
+    /// A child has ended: the broker is one.
+    pub children: Signal,
+}
+
+/// Why the loop has ended by itself.
+pub enum Ended {
+    /// Another filterd takes over.
+    TakenOver,
+    /// Without its broker it could change nothing in the kernel any more.
+    WithoutBroker(KernelError),
 }
 
 /// Where the loop wakes up.
@@ -62,6 +72,7 @@ enum Event {
     Call(Call),
     Hangup,
     Page,
+    ChildEnded,
     InterfaceChanged,
     Loaded(Result<Loaded, ConfigError>),
     GraceIsOver(std::io::Result<()>),
@@ -132,8 +143,8 @@ impl Owner {
         self.config.on_exit
     }
 
-    /// Serves requests, signals and time, until another filterd takes over.
-    pub async fn work(&mut self, signals: &mut Signals) {
+    /// Serves requests, signals and time, until another filterd takes over or the broker is gone.
+    pub async fn work(&mut self, signals: &mut Signals) -> Ended {
         loop {
             let event = self.next_event(signals).await;
             self.was_bulk = matches!(event, Event::Page | Event::Deadline);
@@ -148,7 +159,12 @@ impl Owner {
                     // Out with the answer, before what nobody waits for.
                     tokio::task::yield_now().await;
                     if ends {
-                        return;
+                        return Ended::TakenOver;
+                    }
+                }
+                Event::ChildEnded => {
+                    if let Some(gone) = self.protection.filter_mut().obituary() {
+                        return Ended::WithoutBroker(gone);
                     }
                 }
                 Event::Hangup => self.read(None),
@@ -175,6 +191,7 @@ impl Owner {
         let has_page = self.pages.are_due() || self.reload.is_due();
         tokio::select! {
             biased;
+            Some(()) = signals.children.recv() => Event::ChildEnded,
             result = self.capacity.grace_period() => Event::GraceIsOver(result),
             loaded = self.readings.read() => Event::Loaded(loaded),
             written = self.persistence.compacted() => Event::Compacted(written),

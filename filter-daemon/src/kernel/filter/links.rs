@@ -42,6 +42,11 @@ impl Filter {
         self.maps.broker().order(Request::Remove)
     }
 
+    /// If the broker is gone, the error that says how it ended.
+    pub fn obituary(&mut self) -> Option<KernelError> {
+        self.maps.broker().obituary()
+    }
+
     /// Ends the broker, and waits until it is gone: whoever comes next finds the pins as they will stay.
     pub fn end(self) {
         self.maps.into_broker().end();
