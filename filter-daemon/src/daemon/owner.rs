@@ -31,6 +31,9 @@ const EXPIRING: usize = 4096;
 /// A clock that is set while we wait is noticed within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
+/// To look costs more than to add: whoever adds much is told what was so a moment ago.
+const FRESH: Duration = Duration::from_millis(100);
+
 /// Everything that changes.
 pub struct Owner {
     pub(super) run: Run,
@@ -155,6 +158,7 @@ impl Owner {
             match event {
                 Event::Call(call) => {
                     let ends = matches!(call, Call::HandOver(_));
+                    self.look_before(&call).await;
                     self.serve(call);
                     // Out with the answer, before what nobody waits for.
                     tokio::task::yield_now().await;
@@ -221,8 +225,10 @@ impl Owner {
             Ok(_) => {}
             Err(error) => error!("{}", error.explain()),
         }
-        if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
+        if self.interfaces.must_retry() {
             self.look_again().await;
+        } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
+            self.look_at_links().await;
         }
         tokio::task::yield_now().await;
     }
@@ -255,6 +261,25 @@ impl Owner {
     pub(super) async fn look_again(&mut self) -> Vec<KernelError> {
         let mode = self.mode();
         self.interfaces.look_again(mode, self.protection.filter_mut()).await
+    }
+
+    /// Those who are told what packets meet are told what is so at this moment.
+    async fn look_before(&mut self, call: &Call) {
+        let is_due = match call {
+            Call::Status(_) | Call::Test(_) => true,
+            Call::Add(_) => self.interfaces.age() > FRESH,
+            _ => false,
+        };
+        if is_due {
+            self.look_at_links().await;
+        }
+    }
+
+    /// Asks the kernel whether our links are where they were; if not, looks at everything.
+    async fn look_at_links(&mut self) {
+        if !self.interfaces.are_as_left(self.protection.filter_mut()) {
+            self.look_again().await;
+        }
     }
 
     fn mode(&self) -> crate::config::Mode {

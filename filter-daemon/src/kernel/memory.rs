@@ -162,9 +162,13 @@ impl State {
                 let attached = Attached { index: interface.index, mode: AttachedMode::Native, program: 1 };
                 return Ok((Answer::Attached(attached), None));
             }
-            Request::Whereabouts { .. } => return Ok((Answer::Whereabouts(None), None)),
+            Request::Look => return Ok((Answer::Links(Vec::new()), None)),
             Request::Count => return Ok((Answer::Counted(vec![0; Reason::ALL.len()]), None)),
-            Request::Detach { .. } | Request::DropPrivileges | Request::Rollback | Request::Remove => {}
+            Request::Detach { .. }
+            | Request::Rename { .. }
+            | Request::DropPrivileges
+            | Request::Rollback
+            | Request::Remove => {}
         }
         Ok((Answer::Done, None))
     }

@@ -102,6 +102,8 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.sum.changed += changed.changed;
         self.sum.entered += changed.entered;
         self.sum.left += changed.left;
+        // What was so last.
+        self.sum.idle = changed.idle;
         self.sum.held.extend(changed.held);
         self.sum.held.truncate(MOST_HELD);
     }

@@ -3,7 +3,7 @@
 use super::Filter;
 use crate::config::Mode;
 use crate::kernel::broker::request::{Answer, Request};
-use crate::kernel::{Attached, Interface, KernelError};
+use crate::kernel::{Attached, Interface, KernelError, Link};
 
 impl Filter {
     /// Attaches to an interface.
@@ -19,12 +19,17 @@ impl Filter {
         self.maps.broker().order(Request::Detach { interface: interface.to_owned() })
     }
 
-    /// The number of the interface that was attached under this name, in whatever namespace it now is; none if it is gone.
-    pub fn whereabouts(&mut self, interface: &str) -> Result<Option<u32>, KernelError> {
-        match self.maps.broker().ask(Request::Whereabouts { interface: interface.to_owned() })? {
-            (Answer::Whereabouts(index), _) => Ok(index),
+    /// Our links that are still on interfaces, with what sits there.
+    pub fn links(&mut self) -> Result<Vec<Link>, KernelError> {
+        match self.maps.broker().ask(Request::Look)? {
+            (Answer::Links(links), _) => Ok(links),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
+    }
+
+    /// Knows a link by another name; if one is known by that already, the two exchange their names.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::Rename { from: from.to_owned(), to: to.to_owned() })
     }
 
     /// What is needed only to begin with is over: nothing but attaching and changing tables is to come.
