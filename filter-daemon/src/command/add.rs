@@ -49,6 +49,7 @@ impl Add {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
         console.answer(&outcome, |outcome| self.render(outcome))?;
+        change::tell_durability(&outcome.changed, console);
         Ok(self.exit(&outcome))
     }
 

@@ -35,7 +35,7 @@ impl Owner {
 
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.persistence.faults()).collect();
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }

@@ -119,7 +119,8 @@ fn answer_when_written(
     }
     let told = move |written: Result<(), NotWritten>| {
         outcome.note(written);
-        answer(reply, answered.and_then(|reply| outcome.get().map(|()| reply).map_err(not_durable)));
+        let not_durable = outcome.get().err().map(not_durable);
+        answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
     };
     parts.persistence.write(records, Box::new(told));
 }
