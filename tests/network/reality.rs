@@ -88,7 +88,7 @@ fn a_killed_keeper_ends_its_daemon_and_the_filter_goes_on() {
     assert_eq!(end.code(), Some(8), "{log}");
     assert!(log.contains("SIGKILL") && log.contains("its filter is left as it is"), "{log}");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
-    net.filterd(["add", "192.0.2.77"]).exits(6);
+    net.filterd(["add", "192.0.2.77"]).exits(6).complains("left at work on eth0");
     net.start(BLOCKING);
     assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
@@ -137,6 +137,22 @@ fn two_that_exchange_their_names_are_both_filtered_all_the_time() {
     net.filterd(["reload"]).succeeds();
     assert!(net.attached("eth1").is_some());
     assert_eq!(net.attached("eth2"), None);
+}
+
+#[test]
+fn a_dead_daemon_whose_filter_drops_on_is_told_by_every_verb() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
+    let (pins, detach) = (net.home().pins().display().to_string(), "filterd detach --pin-dir");
+    for verb in [&["status"][..], &["add", BYSTANDER], &["ping", "--json"]] {
+        let reply = net.filterd(verb).exits(6);
+        reply.complains("left at work on eth0").complains("nothing expires meanwhile").complains(detach);
+    }
+    std::fs::remove_file(net.home().socket()).expect("a killed daemon leaves it");
+    net.home().filterd_as(65534, ["status"]).exits(6).complains("only root can see");
+    net.filterd(["detach", "--pin-dir", &pins]).succeeds();
+    net.filterd(["status"]).exits(6).complains("start it with").is_silent_about("left at work");
 }
 
 /// As any other root may.

@@ -11,6 +11,7 @@ mod complaints;
 mod connections;
 mod lines;
 mod parse;
+pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;

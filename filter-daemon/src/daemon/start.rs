@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::error::DaemonError;
 use super::owner::{Ended, Owner, Signals};
@@ -20,7 +20,7 @@ use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
-use crate::control::{Call, Server, SocketError};
+use crate::control::{Call, Server, SocketError, pins_note};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::interface;
@@ -41,6 +41,9 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let children = signal(SignalKind::child())?;
     let interfaces = interface::changes()?;
     let server = listen(run).await?;
+    if let Err(error) = pins_note::write(&run.socket, &run.pin_dir) {
+        warn!("cannot note beside the socket where the pins are: {error}");
+    }
     let broker = Broker::apart(&run.pin_dir)?;
     privilege::drop_privileges(run.user.as_ref(), &run.state_dir, &run.socket)?;
     let mut owner = open(run, broker).await?;
