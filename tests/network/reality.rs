@@ -100,7 +100,8 @@ fn one_whose_name_another_takes_stays_filtered_and_so_is_the_other() {
     let mut net = Net::with_links(3);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     // The host's eth1 becomes lan0, and its eth2 becomes eth1.
-    net.host().ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name lan0\nlink set eth2 name eth1\n");
+    net.host()
+        .ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name lan0\nlink set eth2 name eth1\n");
     net.host().ip_all("link set lan0 up\nlink set eth1 up\n");
     net.wait_for_log("another interface is called eth1 now");
     net.wait_for_log("eth1: attached after");
@@ -124,7 +125,8 @@ fn two_that_exchange_their_names_are_both_filtered_all_the_time() {
     net.start("interfaces: [eth1, eth2]\nblock: [203.0.113.7]");
     net.forget_log();
     net.daemon().signal(Signal::SIGSTOP);
-    net.host().ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name x\nlink set eth2 name eth1\n");
+    net.host()
+        .ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name x\nlink set eth2 name eth1\n");
     net.host().ip_all("link set x name eth2\nlink set eth1 up\nlink set eth2 up\n");
     net.daemon().signal(Signal::SIGCONT);
     net.wait_for_log("stays filtered");

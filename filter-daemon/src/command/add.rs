@@ -142,12 +142,14 @@ mod tests {
     #[test]
     fn nothing_is_called_blocked_that_passes() {
         let idle = |idle| {
-            let changed = Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
+            let changed =
+                Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
             let (add, outcome) = (add(&["192.0.2.1"], None), Outcome { changed, rejected: 0 });
             (add.render(&outcome), add.exit(&outcome))
         };
         let (told, exit) = idle(Idle::NothingAttached);
-        let words = "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
+        let words =
+            "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
         assert_eq!((told.as_str(), exit), (words, Exit::Partly));
         let (told, exit) = idle(Idle::NotEnforced);
         let words = "listed 192.0.2.1; `enforce: false`, so it is only counted";

@@ -64,9 +64,13 @@ fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
     let verdict = match (one.dropped, one.because.is_empty(), one.idle) {
         (true, ..) => "DROPPED  ",
         (false, true, _) => "passes   no list names it",
-        (_, _, Some(Idle::NothingAttached)) => "passes   listed, but nothing is attached (`filterd status` tells why)",
+        (_, _, Some(Idle::NothingAttached)) => {
+            "passes   listed, but nothing is attached (`filterd status` tells why)"
+        }
         (_, _, Some(Idle::NotEnforced)) => "passes   listed, but `enforce: false`: it is only counted",
-        (false, false, None) => "passes   though listed (what the filter does at the moment: `filterd status`)",
+        (false, false, None) => {
+            "passes   though listed (what the filter does at the moment: `filterd status`)"
+        }
     };
     let mut lines = one.because.iter().map(|entry| render_entry(entry, clock));
     let first = if one.dropped { lines.next().unwrap_or_default() } else { String::new() };
@@ -125,11 +129,17 @@ mod tests {
             note: None,
         }];
         let told = |idle| {
-            let tested = vec![Tested { address: "192.0.2.1".into(), dropped: false, idle, because: because.clone() }];
+            let tested =
+                vec![Tested { address: "192.0.2.1".into(), dropped: false, idle, because: because.clone() }];
             render(&Reply { tested }, &Clock::standing(NOW))
         };
-        assert!(told(Some(Idle::NothingAttached)).starts_with("192.0.2.1  passes   listed, but nothing is attached"));
-        assert!(told(Some(Idle::NotEnforced)).starts_with("192.0.2.1  passes   listed, but `enforce: false`"));
+        assert!(
+            told(Some(Idle::NothingAttached))
+                .starts_with("192.0.2.1  passes   listed, but nothing is attached")
+        );
+        assert!(
+            told(Some(Idle::NotEnforced)).starts_with("192.0.2.1  passes   listed, but `enforce: false`")
+        );
         // A daemon that does not say why.
         let text = told(None);
         assert!(text.starts_with("192.0.2.1  passes   though listed"), "{text}");

@@ -22,6 +22,7 @@ mod reloading;
 mod report;
 mod serve;
 mod start;
+mod time;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -15,6 +15,7 @@ use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload};
+use super::time::Time;
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
 use crate::clock;
@@ -43,6 +44,7 @@ pub struct Owner {
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
+    pub(super) time: Time,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) readings: Readings,
@@ -102,6 +104,7 @@ impl Owner {
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
+            time: Time::begin(),
             pages: Pages::default(),
             reload: Slot::empty(),
             readings: Readings::default(),
@@ -219,6 +222,7 @@ impl Owner {
     }
 
     async fn mind_deadlines(&mut self) {
+        self.time.look();
         let expiring = Change::Expire { most: EXPIRING };
         match self.protection.commit(&expiring, clock::now()) {
             Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),

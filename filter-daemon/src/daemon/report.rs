@@ -36,6 +36,8 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.persistence.faults()).collect();
+        let has_deadlines = self.protection.blocklist().next_deadline().is_some();
+        faults.extend(self.time.faults(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }

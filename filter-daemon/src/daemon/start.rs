@@ -82,7 +82,9 @@ fn end(mut owner: Owner, by: By) -> Result<(), DaemonError> {
         (By::Itself(Ended::TakenOver), _) => info!("another filterd takes over: the filter goes on"),
         // Nobody is left who could take the filter off. A supervisor starts both anew, from the pins and without a gap.
         (By::Itself(Ended::WithoutBroker(gone)), _) => {
-            error!("without the broker filterd can change nothing: it stops, and its filter is left as it is");
+            error!(
+                "without the broker filterd can change nothing: it stops, and its filter is left as it is"
+            );
             left = Err(gone);
         }
         (By::Signal(signal), OnExit::Keep) => {

@@ -121,8 +121,9 @@ impl Interfaces {
 
     /// Watches these, and nothing else. What was held back is tried again: it is the operator who asks.
     pub fn follow(&mut self, names: Vec<String>, filter: &mut Filter) -> Result<(), KernelError> {
-        let (stay, go): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.watched).into_iter().partition(|one| names.iter().any(|name| name == one.name()));
+        let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut self.watched)
+            .into_iter()
+            .partition(|one| names.iter().any(|name| name == one.name()));
         self.watched = stay;
         self.watched.iter_mut().for_each(Watched::begin_anew);
         for one in go {

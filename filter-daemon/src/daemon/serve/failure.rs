@@ -63,5 +63,8 @@ pub fn kernel_failed(error: KernelError) -> Failure {
 pub fn not_durable(failure: NotWritten) -> Explanation {
     warn!("{failure}");
     let message = format!("done, but it would not survive a restart: {failure}");
-    Explanation::new(message, "filterd writes it as soon as it can; `filterd status` tells while something is missing")
+    Explanation::new(
+        message,
+        "filterd writes it as soon as it can; `filterd status` tells while something is missing",
+    )
 }

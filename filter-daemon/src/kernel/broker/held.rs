@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn a_description_says_where_a_link_sits() {
-        let text = "pos:\t0\nflags:\t02\nlink_type:\txdp\nlink_id:\t7\nprog_tag:\ta04f\nprog_id:\t21\nifindex:\t3\n";
+        let text =
+            "pos:\t0\nflags:\t02\nlink_type:\txdp\nlink_id:\t7\nprog_tag:\ta04f\nprog_id:\t21\nifindex:\t3\n";
         assert_eq!(number(text, "link_id:"), Some(7));
         assert_eq!(number(text, "prog_id:"), Some(21));
         assert_eq!(number(text, "ifindex:"), Some(3));
