@@ -3,6 +3,7 @@
 mod add_remove;
 mod attach;
 mod bad_input;
+mod belongs_to_others;
 mod bulk;
 mod config;
 mod consecutive;
@@ -16,6 +17,7 @@ mod growth;
 mod hostile_clients;
 mod in_between;
 mod interfaces;
+mod keeper;
 mod life;
 mod list_and_status;
 mod list_files;

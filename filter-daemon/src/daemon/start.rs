@@ -13,12 +13,14 @@ use tracing::{error, info, warn};
 
 use super::error::DaemonError;
 use super::owner::{Ended, Owner, Signals};
+use super::reload::Sources;
 use super::{persistence, privilege, reload};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
+use crate::control::wire::reload::Accept;
 use crate::control::wire::{HandOver, Ping};
 use crate::control::{Call, Server, SocketError, pins_note};
 use crate::journal::JournalError;
@@ -40,15 +42,16 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let hangup = signal(SignalKind::hangup())?;
     let children = signal(SignalKind::child())?;
     let interfaces = interface::changes()?;
+    let state = privilege::state_directory(run);
+    state.inspect()?;
     let server = listen(run).await?;
     if let Err(error) = pins_note::write(&run.socket, &run.pin_dir) {
         warn!("cannot note beside the socket where the pins are: {error}");
     }
     let broker = Broker::apart(&run.pin_dir)?;
-    privilege::drop_privileges(run.user.as_ref(), &run.state_dir, &run.socket)?;
+    privilege::drop_privileges(run.user.as_ref(), &state, &run.socket)?;
     let mut owner = open(run, broker).await?;
     owner.attach().await?;
-    owner.drop_privileges()?;
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
     info!("ready: {}", owner.summary());
@@ -61,6 +64,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     };
     // Whoever asks from here on is told that filterd is stopping.
     drop(signals);
+    owner.keep_copies().await;
     let ended = end(owner, by);
     tokio::task::yield_now().await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
@@ -136,7 +140,9 @@ fn ask_to_make_way(socket: &Path) -> bool {
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
-    let loaded = reload::load(run.config.as_deref(), &[])?;
+    let mut sources = Sources::of(&run.state_dir);
+    let known = sources.known();
+    let loaded = reload::load(run.config.as_deref(), &known, &Accept::default(), &mut sources)?;
     let begun = clock::instant();
     loop {
         match persistence::restore(&run.state_dir, &loaded.config) {
@@ -146,7 +152,9 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             Err(error) => return Err(error),
-            Ok((persistence, blocklist)) => return Owner::new(run, loaded, broker, persistence, blocklist),
+            Ok((persistence, blocklist)) => {
+                return Owner::new(run, loaded, sources, broker, persistence, blocklist);
+            }
         }
     }
 }

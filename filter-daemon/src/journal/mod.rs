@@ -11,9 +11,9 @@ mod behind;
 mod copy;
 mod error;
 mod found;
-mod record;
+pub mod record;
 mod recover;
-mod store;
+pub mod store;
 mod writer;
 
 use std::path::Path;
