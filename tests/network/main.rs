@@ -28,6 +28,7 @@ mod mixed;
 mod pages;
 mod prefixes;
 mod privilege;
+mod reality;
 mod refusals;
 mod reload;
 mod rename;

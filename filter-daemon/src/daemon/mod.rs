@@ -25,6 +25,7 @@ mod report;
 mod serve;
 mod start;
 mod state_directory;
+mod time;
 
 use std::path::Path;
 use std::process::ExitCode;
