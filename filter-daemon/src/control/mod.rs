@@ -9,8 +9,10 @@ mod answer;
 pub mod client;
 mod complaints;
 mod connections;
+mod handle;
 mod lines;
-mod parse;
+pub mod parse;
+pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;
@@ -21,7 +23,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::SocketError;
+pub use socket::{SocketError, give_socket};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

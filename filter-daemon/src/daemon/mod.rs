@@ -6,6 +6,7 @@
 mod capacity;
 mod change;
 pub mod commit;
+mod configuration;
 mod error;
 mod flush;
 mod interfaces;
@@ -23,6 +24,8 @@ mod reloading;
 mod report;
 mod serve;
 mod start;
+mod state_directory;
+mod time;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,6 +1,5 @@
 //! What the daemon says of itself.
 
-use filter_common::reason::Verdict;
 use tracing::{error, info, warn};
 
 use super::interfaces::Watched;
@@ -17,7 +16,7 @@ impl Owner {
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             started: self.started.secs(),
-            config: self.run.config.as_ref().map(|path| path.display().to_string()),
+            config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
@@ -36,22 +35,26 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.extend(self.persistence.faults());
+        faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
+        let has_deadlines = self.protection.blocklist().next_deadline().is_some();
+        faults.extend(self.time.faults(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }
 
     /// What became of how many packets.
     pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
-        let counted =
-            self.protection.filter_mut().counters()?.into_iter().map(|(reason, packets)| stats::Counted {
+        let counted = self.protection.filter_mut().counters()?.into_iter().map(|(outcome, packets)| {
+            let reason = outcome.reason();
+            stats::Counted {
                 reason: reason.name().to_owned(),
-                verdict: match reason.verdict() {
-                    Verdict::Pass(_) => "pass".to_owned(),
-                    Verdict::Drop(_) => "drop".to_owned(),
-                },
+                verdict: outcome.name().to_owned(),
                 packets,
-            });
+                meaning: reason.meaning().to_owned(),
+            }
+        });
         Ok(stats::Reply {
             version: wire::VERSION,
             enforce: self.protection.filter().settings().enforce,

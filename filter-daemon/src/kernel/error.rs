@@ -42,6 +42,14 @@ pub enum KernelError {
         /// Why.
         reason: String,
     },
+    /// The process that holds the kernel was asked for something that it does for nobody.
+    #[error("the broker does not {what}: {why}")]
+    Refused {
+        /// What was asked.
+        what: String,
+        /// Why not.
+        why: String,
+    },
     /// Capabilities are missing.
     #[error("not permitted to {what}")]
     NotPermitted {
@@ -116,6 +124,9 @@ pub enum KernelError {
     },
 }
 
+/// A program whose name we may not ask: once started, the broker has no capability for it.
+pub(super) const UNNAMED: &str = "?";
+
 impl Explain for KernelError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
@@ -131,15 +142,21 @@ impl Explain for KernelError {
             Self::NoMemory { .. } => "what was blocked stays blocked; free memory, or raise the limit of \
                  filterd's cgroup (MemoryMax)"
                 .to_owned(),
-            Self::Foreign { name, off, .. } => format!(
-                "filterd never replaces a program that is not its own; remove it with whatever attached it, \
-                 or with `ip link set dev {name} {off} off`"
-            ),
+            Self::Foreign { name, program, id, off, .. } => {
+                let asked = format!("`bpftool prog show id {id}` names it; ");
+                let who = if program == UNNAMED { asked.as_str() } else { "" };
+                format!(
+                    "{who}filterd never replaces a program that is not its own; remove it with whatever attached it, \
+                     or with `ip link set dev {name} {off} off`"
+                )
+            }
             Self::Attach { hint, .. } => hint.clone(),
             Self::TooMany { .. } => "block prefixes instead of single addresses".to_owned(),
-            Self::TooOld { .. } | Self::Load { .. } | Self::Netlink { .. } | Self::Window { .. } => {
-                return None;
-            }
+            Self::TooOld { .. }
+            | Self::Refused { .. }
+            | Self::Load { .. }
+            | Self::Netlink { .. }
+            | Self::Window { .. } => return None,
         };
         Some(remedy)
     }
@@ -175,6 +192,11 @@ impl KernelError {
     /// The error of making or looking at pins.
     pub(super) fn no_bpffs(directory: &Path, error: &io::Error) -> Self {
         Self::NoBpffs { path: directory.to_owned(), reason: error.to_string() }
+    }
+
+    /// The error of being asked for something that is done for nobody.
+    pub(super) fn refused(what: &str, why: &str) -> Self {
+        Self::Refused { what: what.to_owned(), why: why.to_owned() }
     }
 
     /// The error of talking to the process that holds the kernel.

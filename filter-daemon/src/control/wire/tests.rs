@@ -200,7 +200,7 @@ fn replies_are_those_of_the_version_that_landed() {
         until,
         note: note.map(str::to_owned),
     };
-    let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, held: vec![] };
+    let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, ..Changed::default() };
     is_written_and_read::<Add>(
         changed.clone(),
         false,
@@ -217,8 +217,12 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"named":4,"changed":3,"entered":2,"left":1}}"#,
     );
-    let tested =
-        test::Tested { address: "192.0.2.1".into(), dropped: true, because: vec![entry(None, None)] };
+    let tested = test::Tested {
+        address: "192.0.2.1".into(),
+        dropped: true,
+        idle: None,
+        because: vec![entry(None, None)],
+    };
     is_written_and_read::<Test>(
         test::Reply { tested: vec![tested] },
         true,
@@ -266,11 +270,12 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
-    let counted = stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3 };
+    let counted =
+        stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };
     is_written_and_read::<Stats>(
         stats::Reply { version: VERSION, enforce: false, reasons: vec![counted] },
         false,
-        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3}]}}"#,
+        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"meaning":"why"}]}}"#,
     );
     let mut reloaded = reload::Reply {
         entered: 1,

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::unistd::geteuid;
@@ -74,7 +75,7 @@ impl Pins {
         self.directory.join("new-next")
     }
 
-    /// Packets by reason.
+    /// Packets by what became of them.
     pub fn counters(&self) -> PathBuf {
         self.directory.join("counters")
     }
@@ -87,6 +88,13 @@ impl Pins {
     /// All links.
     pub fn links(&self) -> Vec<PathBuf> {
         entries(&self.directory.join("links"))
+    }
+
+    /// Gives the pin of a link another name. If there is one of that name, the two exchange their names.
+    pub fn rename_link(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.link(from), self.link(to));
+        let both = if to.exists() { RenameFlags::RENAME_EXCHANGE } else { RenameFlags::RENAME_NOREPLACE };
+        Ok(renameat2(AT_FDCWD, &from, AT_FDCWD, &to, both)?)
     }
 
     /// One generation of a map.
@@ -198,6 +206,8 @@ fn mount_where_usual(directory: &Path) {
     let usual = Path::new("/sys/fs/bpf");
     let is_mounted = statfs(usual).is_ok_and(|kind| kind.filesystem_type() == BPF_FS_MAGIC);
     if directory.starts_with(usual) && !is_mounted {
-        _ = mount(Some("bpf"), usual, Some("bpf"), MsFlags::empty(), None::<&str>);
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        // Else it would be everybody's: whoever takes the name of the pins first keeps filterd from starting.
+        _ = mount(Some("bpf"), usual, Some("bpf"), flags, Some("mode=0700"));
     }
 }
