@@ -105,7 +105,7 @@ impl Owner {
     ) -> Result<Self, DaemonError> {
         configuration.is_coming(&mut loaded);
         let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
-        super::report::log_found(&found);
+        super::reload::tell_log(&found);
         let mut lists = Lists::of(&run.state_dir);
         lists.keep_soon(to_keep);
         Ok(Self {

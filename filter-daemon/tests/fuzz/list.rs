@@ -1,12 +1,10 @@
 //! A list file, whole: what is taken of it is sorted, and the same when it is written and read again.
 
-use std::cell::OnceCell;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
-use filterd::source::list;
-use tempfile::TempDir;
+use filterd::source::file::FileError;
+use filterd::source::{Limits, ListFile, list};
 
 use crate::hold::Reader;
 use crate::words;
@@ -23,7 +21,7 @@ fn any_list_file_is_read_and_what_it_says_is_read_again_alike() {
 }
 
 fn read(input: &[u8]) {
-    let Ok(list) = list::read(&file(input)) else { return };
+    let Ok(list) = parse(input) else { return };
     let targets: Vec<_> = list.targets.iter().collect();
     assert!(targets.is_sorted(), "targets are sorted");
     if targets.is_empty() || targets.len() > 4096 {
@@ -31,16 +29,10 @@ fn read(input: &[u8]) {
     }
     let mut text = String::new();
     targets.iter().for_each(|target| writeln!(text, "{target}").expect("a string takes it"));
-    let again = list::read(&file(text.as_bytes())).expect("it names targets");
+    let again = parse(text.as_bytes()).expect("it names targets");
     assert_eq!((again.targets, again.rejected_count), (list.targets, 0));
 }
 
-/// A file that says this; the same one for every input of a thread.
-fn file(text: &[u8]) -> PathBuf {
-    thread_local!(static HOME: OnceCell<TempDir> = const { OnceCell::new() });
-    HOME.with(|home| {
-        let path = home.get_or_init(|| TempDir::new().expect("/tmp can be written")).path().join("l.txt");
-        fs::write(&path, text).expect("/tmp can be written");
-        path
-    })
+fn parse(input: &[u8]) -> Result<ListFile, FileError> {
+    list::parse(Path::new("l.txt"), input, Limits::default().max_entries)
 }
