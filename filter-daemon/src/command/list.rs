@@ -1,6 +1,5 @@
-//! `filterd list`: what is blocked, entry by entry, in a form that `filterd add -` takes back.
+//! `filterd list`: what is blocked, entry by entry.
 
-use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
@@ -8,9 +7,9 @@ use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
-use super::render::moment::Clock;
+use super::render::moment::{self, Clock};
 use crate::config::ListName;
-use crate::control::client::{Client, ClientError};
+use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::words;
 use crate::control::wire::{self, Entry};
 use crate::exit::Exit;
@@ -21,7 +20,7 @@ Examples:
   filterd list
   filterd list --list ssh --family 6
   filterd list --json | jq -r .target
-  filterd list > saved.txt; filterd add - < saved.txt")]
+  filterd list --list ssh | filterd remove -")]
 pub struct List {
     /// Only entries of this list
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
@@ -32,7 +31,7 @@ pub struct List {
 }
 
 impl List {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let mut client = Client::connect(socket)?;
         client.send(&self.request())?;
         let clock = Clock::system();
@@ -68,9 +67,21 @@ fn fetch(mut client: Client, pages: &mpsc::Sender<Vec<Entry>>) -> Result<(), Cli
     }
 }
 
+/// Did this command write that line?
+pub fn wrote(line: &[u8]) -> bool {
+    let Some(comment) = line.iter().position(|byte| *byte == b'#') else { return false };
+    let comment = String::from_utf8_lossy(&line[comment..]);
+    let Some((list, times)) = comment.strip_prefix("# ").and_then(|rest| rest.split_once(", ")) else {
+        return false;
+    };
+    let is_time = times.starts_with(moment::SINCE) || times.starts_with(moment::READ);
+    let has_end = [moment::PERMANENT, moment::EXPIRES].iter().any(|end| times.contains(&format!(", {end}")));
+    list.parse::<ListName>().is_ok() && is_time && has_end
+}
+
 fn render(entry: &Entry, clock: &Clock) -> String {
-    let Entry { target, list, since, until, note } = entry;
-    let (since, until) = (clock.since(*since), clock.until(*until));
+    let Entry { target, list, until, note, .. } = entry;
+    let (since, until) = (clock.of(entry), clock.until(*until));
     let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     format!("{target:<20} # {list}, {since}, {until}{note}")
 }
@@ -88,8 +99,22 @@ mod tests {
             since: now - 60,
             until: Some(now + 720),
             note: Some("x".into()),
+            origin: None,
         };
-        let line = render(&entry, &Clock::standing(now));
+        let clock = Clock::standing(now);
+        let line = render(&entry, &clock);
         assert_eq!(line, "203.0.113.7          # ssh, since 1 min ago, expires 21:40 (in 12 min): x");
+        assert!(wrote(line.as_bytes()));
+        let of_file = render(&Entry { until: None, origin: Some("file".into()), ..entry }, &clock);
+        assert_eq!(of_file, "203.0.113.7          # ssh, read 1 min ago, permanent: x");
+        assert!(wrote(of_file.as_bytes()));
+    }
+
+    #[test]
+    fn a_comment_of_somebody_else_is_no_line_of_ours() {
+        for line in ["203.0.113.7", "203.0.113.7 # ssh", "203.0.113.7 # ssh, since Monday", "# a, permanent"]
+        {
+            assert!(!wrote(line.as_bytes()), "{line}");
+        }
     }
 }

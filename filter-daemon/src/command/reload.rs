@@ -1,13 +1,11 @@
 //! `filterd reload`: the daemon reads its configuration and its lists again.
 
-use std::path::Path;
-
 use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
-use crate::control::client::Client;
+use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{self, reload::Reply};
 use crate::exit::Exit;
 
@@ -15,7 +13,7 @@ use crate::exit::Exit;
 pub struct Reload {}
 
 impl Reload {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let reloaded = Client::connect(socket)?.call(&wire::Reload {})?;
         console.answer(&reloaded, render)?;
         for warning in &reloaded.warnings {

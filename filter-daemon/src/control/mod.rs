@@ -9,6 +9,7 @@ mod answer;
 pub mod client;
 mod complaints;
 mod connections;
+mod endpoint;
 mod lines;
 mod parse;
 pub mod server;

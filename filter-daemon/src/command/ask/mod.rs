@@ -4,6 +4,8 @@
 pub mod batch;
 pub mod change;
 pub mod input;
+mod interrupt;
 mod progress;
+pub mod target;
 pub mod trouble;
 pub mod ttl;
