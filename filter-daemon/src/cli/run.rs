@@ -7,6 +7,7 @@ use clap::Args;
 use super::places;
 use crate::accounts::{self, User};
 use crate::config::{Mode, check_interface_name};
+use crate::text::printable;
 
 // As typed. No more than a comment, since it would become the help of `filterd run`.
 #[derive(Debug, Default, Args)]
@@ -108,7 +109,7 @@ impl RunArguments {
                 return Err(format!(
                     "nothing to filter: say where with `--iface eth0`, or give a configuration with --config \
                      (there is none at {})",
-                    usual.display()
+                    printable::path(usual)
                 ));
             }
             self.config = Some(usual.to_owned());

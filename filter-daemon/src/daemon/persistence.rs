@@ -14,7 +14,7 @@ use crate::blocklist::{Blocklist, DEFAULT_LIST, Record, Timestamp};
 use crate::clock;
 use crate::config::{Config, ListName};
 use crate::journal::{Damage, Done, Found, Instead, Journal, NotWritten};
-use crate::text::Explain;
+use crate::text::{Explain, printable};
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
@@ -111,7 +111,7 @@ fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
 fn tell_damage(damage: &Damage, now: Timestamp) {
     error!("the journal of live entries is damaged: {}", damage.reason);
     if let Some(aside) = &damage.set_aside {
-        error!("it was set aside as {}", aside.display());
+        error!("it was set aside as {}", printable::path(&aside));
     }
     match &damage.instead {
         Instead::Copy { made } => {

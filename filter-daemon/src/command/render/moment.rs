@@ -40,8 +40,15 @@ impl Clock {
 
     /// `since 2 h ago`; `read 2 h ago`, of an entry that is read again at every start.
     pub fn of(&self, entry: &Entry) -> String {
-        let is_live = entry.origin.as_ref().is_none_or(|origin| origin == LIVE);
-        format!("{}{}", if is_live { SINCE } else { READ }, self.ago(entry.since))
+        match &entry.origin {
+            Some(origin) if origin != LIVE => format!("{READ}{}", self.ago(entry.since)),
+            Some(_) | None => self.since(entry.since),
+        }
+    }
+
+    /// `since 2 h ago`.
+    pub fn since(&self, then: u64) -> String {
+        format!("{SINCE}{}", self.ago(then))
     }
 
     fn ago(&self, then: u64) -> String {
