@@ -200,7 +200,7 @@ fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::
             Some(ContextValue::String(word)) => other_words::instead_of(word),
             _ => None,
         };
-        word.map_or(error, |ours| Arguments::command().error(ErrorKind::InvalidSubcommand, ours))
+        word.map_or(error, |ours| clap::Error::raw(ErrorKind::InvalidSubcommand, format!("{ours}\n")))
     })
 }
 

@@ -1,5 +1,7 @@
 //! `filterd add`: blocks targets from now on.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use super::ask::change::{self, Outcome};

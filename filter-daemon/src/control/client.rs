@@ -76,7 +76,7 @@ impl Explain for ClientError {
             }
             Self::Silent(_) => {
                 "it may be starting, overloaded or stopped: see its log, and `ps -o pid,stat,args -C filterd` (T is \
-                 stopped, and `kill -CONT PID` lets it go on); what was asked may still be done; --timeout waits longer"
+                 stopped, and `kill -CONT PID` lets it go on)\nwhat was asked may still be done; --timeout waits longer"
             }
             Self::Late(_) => "it may still be done: see its log, and `filterd status`",
             Self::Closed(_) => "see its log",

@@ -19,7 +19,8 @@ pub enum JournalError {
     },
     /// It was written by a newer filterd.
     #[error(
-        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one", printable::path(path)
+        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one",
+        printable::path(path)
     )]
     Newer {
         /// The file.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use filter_common::target::Span;
 
-use super::super::list;
+use super::super::render::entry;
 use crate::source::{Rejected, line};
 use crate::text::lines::Lines;
 
@@ -41,7 +41,7 @@ impl<R: Read> Input<R> {
         while let Some(next) = self.lines.read()? {
             match line::read(&next) {
                 None => {}
-                Some(Ok(span)) if list::wrote(next.bytes) => return Ok(Some(Line::Listed(span))),
+                Some(Ok(span)) if entry::is_line(next.bytes) => return Ok(Some(Line::Listed(span))),
                 Some(Ok(span)) => return Ok(Some(Line::Span(span))),
                 Some(Err(unread)) => return Ok(Some(Line::Rejected(unread.of(&self.name)))),
             }
