@@ -86,10 +86,11 @@ impl Add {
                 let same = named.saturating_sub(changed);
                 parts.extend((same > 0).then(|| format!("{} already blocked", count(same))));
                 let mut lines = vec![format!("{}: {}", counted(named, "target"), parts.join(", "))];
-                lines.extend(longer.iter().take(MOST_TOLD).map(|entry| longer_by("", entry, clock)));
-                lines.extend(
-                    (longer.len() > MOST_TOLD).then(|| "and more of them stay blocked longer".to_owned()),
-                );
+                // One entry may be around several targets.
+                let told: BTreeSet<_> = longer.iter().map(|entry| longer_by("", entry, clock)).collect();
+                let more = told.len() > MOST_TOLD;
+                lines.extend(told.into_iter().take(MOST_TOLD));
+                lines.extend(more.then(|| "and by more of them".to_owned()));
                 lines.join("\n")
             }
         }
