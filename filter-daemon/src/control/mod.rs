@@ -10,6 +10,7 @@ pub mod client;
 mod complaints;
 mod connections;
 mod endpoint;
+mod handle;
 mod lines;
 pub mod parse;
 pub mod server;
@@ -22,7 +23,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::SocketError;
+pub use socket::{SocketError, give_socket};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.
