@@ -42,3 +42,4 @@ mod taken_names;
 mod trouble;
 mod ttl;
 mod vlan;
+mod words;

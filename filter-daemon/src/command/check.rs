@@ -10,6 +10,7 @@ use super::render::console::Console;
 use super::render::figure::{count, counted};
 use crate::cli::places;
 use crate::config::{self, Config, Mode};
+use crate::control::client::Endpoint;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::source::file::FileError;
@@ -62,7 +63,7 @@ struct CheckedList {
 }
 
 impl Check {
-    pub fn execute(&self, _: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, _: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
         let checked = Checked::new(&self.file, &config, &Copies::of(&self.state_dir));
         console.answer(&checked, render)?;

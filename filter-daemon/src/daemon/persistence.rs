@@ -15,7 +15,7 @@ use crate::clock;
 use crate::config::{Config, ListName};
 use crate::control::wire::{About, Fault};
 use crate::journal::{Damage, Done, Found, Instead, Journal, Lost, NotWritten};
-use crate::text::{Explain, Explanation};
+use crate::text::{Explain, Explanation, printable};
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
@@ -121,7 +121,7 @@ fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
 fn tell_damage(damage: &Damage, now: Timestamp) {
     error!("the journal of live entries is damaged: {}", damage.reason);
     if let Some(aside) = &damage.set_aside {
-        error!("it was set aside as {}", aside.display());
+        error!("it was set aside as {}", printable::path(&aside));
     }
     match &damage.instead {
         Instead::Copy { made } => {

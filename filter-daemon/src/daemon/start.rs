@@ -131,7 +131,7 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
 /// stopping.
 fn is_stopping(socket: &Path, begun: Instant) -> bool {
     let asked = || Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
-    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent))
+    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent(_)))
 }
 
 /// It may be gone already, or be one that cannot be asked.
