@@ -19,6 +19,11 @@ pub fn until(then: Timestamp) -> Duration {
     Duration::from_secs(then.secs()).saturating_sub(since_1970())
 }
 
+/// The second in which that was, by today's clock.
+pub fn then(then: Instant) -> Timestamp {
+    Timestamp::begun(since_1970().saturating_sub(then.elapsed()))
+}
+
 /// To measure how long something takes, whatever is done to the clock meanwhile.
 pub fn instant() -> Instant {
     Instant::now()

@@ -63,7 +63,10 @@ fn an_interface_that_is_not_there_yet_is_waited_for() {
     net.host().ip("link set eth1 name later");
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     assert!(net.daemon().log().contains("eth1 is not there yet"), "{}", net.daemon().log());
-    net.filterd(["status"]).succeeds().says("eth1  NOT FILTERED  there is no interface eth1");
+    net.filterd(["status"])
+        .exits(7)
+        .says("*** eth1 is not filtered: there is no interface eth1")
+        .says("eth1  NOT FILTERED  there is no interface eth1");
     net.expect(ATTACKER).dropped();
     net.host().ip("link set later name eth1");
     net.host().ip("link set eth1 up");
@@ -76,7 +79,7 @@ fn an_interface_that_is_not_there_yet_is_waited_for() {
 fn the_only_interface_may_be_late_too() {
     let mut net = Net::new();
     net.start("interfaces: [eth9]");
-    net.filterd(["status"]).succeeds().says("NOTHING IS DROPPED");
+    net.filterd(["status"]).exits(7).says("NOTHING IS DROPPED");
     net.filterd(["add", ATTACKER]).succeeds();
     net.host().ip("link set eth0 down");
     net.host().ip("link set eth0 name eth9");
@@ -91,7 +94,7 @@ fn one_that_is_deleted_and_made_again_is_filtered_again() {
     for _ in 0..3 {
         net.host().ip("link del eth1");
         net.wait_for_log("eth1 is gone");
-        net.filterd(["status"]).succeeds().says("eth1  NOT FILTERED");
+        net.filterd(["status"]).exits(7).says("eth1  NOT FILTERED");
         net.expect(ATTACKER).dropped();
         net.host().ip("link add eth1 type veth peer name other");
         net.wait_for_log("eth1: attached after");
@@ -135,7 +138,7 @@ fn where_one_is_taken_the_other_is_filtered_and_it_is_told() {
     let foreign = ForeignProgram::attach(net.host(), "eth1");
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     assert!(net.daemon().log().contains(foreign.name), "{}", net.daemon().log());
-    net.filterd(["status"]).succeeds().says("eth1  NOT FILTERED");
+    net.filterd(["status"]).exits(7).says("eth1  NOT FILTERED");
     net.expect(ATTACKER).dropped();
     assert_eq!(net.attached("eth1").expect("still there")["prog"]["id"], foreign.id);
 }

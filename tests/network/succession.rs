@@ -11,7 +11,7 @@ fn one_that_is_attached_to_nothing_can_be_taken_over_every_time() {
     for _ in 0..TIMES {
         net.succeed("interfaces: [eth9]\nblock: [203.0.113.7]");
     }
-    net.filterd(["status"]).succeeds().says("NOTHING IS DROPPED");
+    net.filterd(["status"]).exits(7).says("NOTHING IS DROPPED");
     net.succeed("interfaces: [eth0]\nblock: [203.0.113.7]");
     net.expect(ATTACKER).dropped();
 }

@@ -56,6 +56,8 @@ pub enum Verb {
     /// blocked.
     Flush(With<flush::Flush>),
     /// Show what filterd does at the moment
+    ///
+    /// What is not as the configuration says stands first, with what to do about it; then it exits with 7.
     Status(With<status::Status>),
     /// Show how many packets were dropped and passed, and why, since the filter was attached
     Stats(With<stats::Stats>),

@@ -9,8 +9,8 @@ use super::render::console::Console;
 use super::render::figure::{bytes, count, table};
 use super::render::moment::Clock;
 use crate::control::client::Client;
-use crate::control::wire;
 use crate::control::wire::status::{Interface, ListStatus, Reply, Table};
+use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ impl Status {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let status = Client::connect(socket)?.call(&wire::Status {})?;
         console.answer(&status, |status| render(status, &Clock::system()))?;
-        Ok(Exit::Done)
+        Ok(if status.faults.is_empty() { Exit::Done } else { Exit::Partly })
     }
 }
 
@@ -37,6 +37,9 @@ fn render(status: &Reply, clock: &Clock) -> String {
     let up = clock.elapsed(status.started);
     let config = status.config.as_deref().unwrap_or("none");
     let mut text = format!("filterd {}, pid {}, up {up}, config {config}\n", status.filterd, status.pid);
+    for fault in &status.faults {
+        text.push_str(&format!("\n{}", told(fault, clock)));
+    }
     if status.interfaces.iter().all(|interface| interface.mode == NONE) {
         text.push_str(&format!("\n{NOTHING_IS_SEEN}\n"));
     } else if !status.enforce {
@@ -49,6 +52,14 @@ fn render(status: &Reply, clock: &Clock) -> String {
     section(&mut text, "Tables", &tables(status));
     section(&mut text, "Lists", &lists(status));
     text
+}
+
+/// Loud where packets may pass, and with the remedy below.
+fn told(fault: &Fault, clock: &Clock) -> String {
+    let mut lines = fault.told.lines();
+    let first = lines.next().unwrap_or_default();
+    let rest: String = lines.map(|line| format!("    {line}\n")).collect();
+    format!("*** {first} ({}) ***\n{rest}", clock.since(fault.since))
 }
 
 fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String; COLUMNS]]) {
@@ -101,6 +112,8 @@ fn lists(status: &Reply) -> Vec<[String; 5]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::About;
+    use crate::text::Explanation;
 
     const NOW: u64 = 1_795_296_480;
 
@@ -118,6 +131,7 @@ mod tests {
             pid: 812,
             started: NOW - 3 * 86_400 - 4 * 3600,
             config: Some("/etc/filterd/filterd.yaml".into()),
+            faults: vec![],
             enforce: true,
             reload: None,
             interfaces: vec![Interface {
@@ -182,6 +196,22 @@ Interfaces
 ";
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("***"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_as_it_should_be_is_told_first_with_its_remedy() {
+        let told = Explanation::new("the journal cannot be written: no space left", "make room on the disk");
+        let faults = vec![Fault { about: About::Durability, since: NOW - 90, told }];
+        let expected = "\
+filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
+
+*** the journal cannot be written: no space left (since 1 min 30 s ago) ***
+    make room on the disk
+
+Interfaces
+";
+        let text = render(&Reply { faults, ..status() }, &Clock::standing(NOW));
+        assert!(text.starts_with(expected), "{text}");
     }
 
     #[test]

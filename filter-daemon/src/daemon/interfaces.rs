@@ -8,9 +8,9 @@ use tracing::{error, info, warn};
 use super::error::DaemonError;
 use crate::clock;
 use crate::config::Mode;
-use crate::control::wire::status;
+use crate::control::wire::{About, Fault, status};
 use crate::kernel::{Attached, Filter, Interface, KernelError, interface};
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
 const RETRY: Duration = Duration::from_secs(10);
@@ -80,6 +80,14 @@ impl Watched {
         status.gaps = self.gaps;
         status
     }
+
+    fn fault(&self) -> Option<Fault> {
+        let State::Waiting { since, why, .. } = &self.state else { return None };
+        let message = format!("{} is not filtered: {why}", self.name);
+        let remedy = "filterd attaches to it as soon as it can; `filterd status` tells when".to_owned();
+        let told = Explanation { message, remedy: Some(remedy) };
+        Some(Fault { about: About::Protection, since: clock::then(*since).secs(), told })
+    }
 }
 
 /// The part of the owner's state that is about interfaces.
@@ -98,6 +106,11 @@ impl Interfaces {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Watched> {
         self.watched.iter()
+    }
+
+    /// Those on which nothing is filtered.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        self.watched.iter().filter_map(Watched::fault)
     }
 
     /// Attaches to every interface that is there. Those that are not there yet are waited for; if all that are there refuse,

@@ -1,12 +1,11 @@
 //! What the daemon says of itself.
 
-use filter_common::reason::Verdict;
 use tracing::{info, warn};
 
 use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::List;
-use crate::control::wire::{self, reload, stats, status};
+use crate::control::wire::{self, Fault, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
 impl Owner {
@@ -18,6 +17,7 @@ impl Owner {
             pid: std::process::id(),
             started: self.started.secs(),
             config: self.run.config.as_ref().map(|path| path.display().to_string()),
+            faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
@@ -32,17 +32,24 @@ impl Owner {
         }
     }
 
+    /// What is not as the configuration says: each part tells its own.
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.sort_by_key(|fault| (fault.about, fault.since));
+        faults
+    }
+
     /// What became of how many packets.
     pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
-        let counted =
-            self.protection.filter_mut().counters()?.into_iter().map(|(reason, packets)| stats::Counted {
+        let counted = self.protection.filter_mut().counters()?.into_iter().map(|(outcome, packets)| {
+            let reason = outcome.reason();
+            stats::Counted {
                 reason: reason.name().to_owned(),
-                verdict: match reason.verdict() {
-                    Verdict::Pass(_) => "pass".to_owned(),
-                    Verdict::Drop(_) => "drop".to_owned(),
-                },
+                verdict: outcome.name().to_owned(),
                 packets,
-            });
+                meaning: reason.meaning().to_owned(),
+            }
+        });
         Ok(stats::Reply {
             version: wire::VERSION,
             enforce: self.protection.filter().settings().enforce,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Method};
+use super::{Failure, Fault, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct Reply {
     /// The configuration file, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
+    /// What is not as the configuration says, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
     /// Does it drop, or only count?
     pub enforce: bool,
     /// What is going on with its configuration, if anything: `reloading` or `rolling back`.

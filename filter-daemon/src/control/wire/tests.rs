@@ -235,6 +235,7 @@ fn replies_are_those_of_the_version_that_landed() {
         pid: 1,
         started: 2,
         config: Some("f.yaml".into()),
+        faults: vec![],
         enforce: true,
         reload: None,
         interfaces: vec![status::Interface {
@@ -264,11 +265,12 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
-    let counted = stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3 };
+    let counted =
+        stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };
     is_written_and_read::<Stats>(
         stats::Reply { version: VERSION, enforce: false, reasons: vec![counted] },
         false,
-        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3}]}}"#,
+        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"meaning":"why"}]}}"#,
     );
     let reloaded =
         reload::Reply { entered: 1, left: 2, unchanged: 3, milliseconds: 4, warnings: vec!["w".into()] };

@@ -1,0 +1,33 @@
+//! What is not as the configuration says, while it is so.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Explanation;
+
+/// One thing that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// What suffers.
+    pub about: About,
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+    /// What is wrong, and what to do about it.
+    #[serde(flatten)]
+    pub told: Explanation,
+}
+
+/// What a fault is about, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum About {
+    /// Packets that should be dropped may pass.
+    Protection,
+    /// What is added now may be lost in a restart.
+    Durability,
+    /// Entries may end too early or too late.
+    Time,
+    /// A list in force is not the one its source has now.
+    Lists,
+    /// The configuration in force is not the one in the file.
+    Configuration,
+}
