@@ -116,7 +116,8 @@ fn prepare() {
     PREPARED.call_once(|| {
         let names = Path::new(NAMES);
         fs::create_dir_all(names).expect("root may write to /run");
-        let shared = || mount(None::<&str>, names, None::<&str>, MsFlags::MS_SHARED | MsFlags::MS_REC, None::<&str>);
+        let shared =
+            || mount(None::<&str>, names, None::<&str>, MsFlags::MS_SHARED | MsFlags::MS_REC, None::<&str>);
         if shared().is_err() {
             hold(names, names, MsFlags::MS_BIND | MsFlags::MS_REC);
             shared().expect("root may share mounts");

@@ -15,7 +15,8 @@ const PER_BYTE: usize = 4096;
 
 #[test]
 fn any_configuration_is_valid_or_told_what_is_wrong_and_where() {
-    Reader { name: "configuration", words: &words::CONFIGURATION, fixed: FIXED, per_byte: PER_BYTE, read }.holds();
+    Reader { name: "configuration", words: &words::CONFIGURATION, fixed: FIXED, per_byte: PER_BYTE, read }
+        .holds();
 }
 
 fn read(input: &[u8]) {

@@ -24,7 +24,9 @@ fn read(input: &[u8]) {
         assert!(line.bytes.len() <= LONGEST);
         match line::read(&line) {
             None => {}
-            Some(Ok(span)) => assert_eq!(span.to_string().parse(), Ok(span), "{span} is written as it is read"),
+            Some(Ok(span)) => {
+                assert_eq!(span.to_string().parse(), Ok(span), "{span} is written as it is read")
+            }
             Some(Err(unread)) => {
                 let told = unread.of(&path).to_string();
                 assert!(told.len() < 1000 && !told.contains(char::is_control), "{told:?}");

@@ -33,7 +33,8 @@ fn whatever_the_pages_say_only_what_was_written_is_read() {
     let home = TempDir::new().expect("/tmp can be written");
     let path = home.path().join("live.redb");
     let files = [OF_FORMAT_1.to_vec(), written_now(&path)];
-    let written: Vec<Record> = files.iter().flat_map(|file| changes_in(&path, file).expect("it is whole")).collect();
+    let written: Vec<Record> =
+        files.iter().flat_map(|file| changes_in(&path, file).expect("it is whole")).collect();
     let read = |input: &[u8]| {
         let changes = changes_in(&path, input).unwrap_or_default();
         changes.iter().for_each(|change| assert!(written.contains(change), "nobody wrote {change:?}"));
@@ -48,10 +49,13 @@ fn whatever_the_pages_say_only_what_was_written_is_read() {
 fn written_now(path: &Path) -> Vec<u8> {
     let (mut store, _) = Store::read(path).expect("a new file can be made");
     for number in 0..20_u32 {
-        let targets = (0..=number).map(|host| format!("192.0.2.{host}").parse().expect("it is one")).collect();
+        let targets =
+            (0..=number).map(|host| format!("192.0.2.{host}").parse().expect("it is one")).collect();
         let since = Timestamp::from_secs(1_800_000_000 + number);
         let want = Record::Want { list: "ssh".into(), since, until: None, note: Some("why".into()), targets };
-        store.append(&[want, Record::ReleaseAll { list: format!("l{number}").into() }]).expect("it can be written");
+        store
+            .append(&[want, Record::ReleaseAll { list: format!("l{number}").into() }])
+            .expect("it can be written");
     }
     drop(store);
     fs::read(path).expect("it was just written")

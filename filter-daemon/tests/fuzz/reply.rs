@@ -1,9 +1,7 @@
 //! The client's end of the wire: a line is an answer that is written as it was read, a refusal, or what answers is no filterd.
 
 use filterd::control::client::{self, ClientError};
-use filterd::control::wire::{
-    Add, Flush, HandOver, List, Method, Ping, Reload, Remove, Stats, Status, Test,
-};
+use filterd::control::wire::{Add, Flush, HandOver, List, Method, Ping, Reload, Remove, Stats, Status, Test};
 use filterd::text::printable;
 
 use crate::hold::Reader;

@@ -79,7 +79,8 @@ impl Told<'_> {
     }
 
     fn end(self) -> bool {
-        let (verdict, Self { report, passed, failed }) = (if self.failed == 0 { "ok" } else { "FAILED" }, self);
+        let (verdict, Self { report, passed, failed }) =
+            (if self.failed == 0 { "ok" } else { "FAILED" }, self);
         report.read(&format!("test result: {verdict}. {passed} passed; {failed} failed"));
         report.end(failed == 0);
         failed == 0

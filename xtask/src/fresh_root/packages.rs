@@ -7,14 +7,22 @@ pub type Packages = BTreeMap<String, String>;
 
 /// Reads lines of a name and a version.
 pub fn read(told: &str) -> Packages {
-    told.lines().filter_map(|line| line.split_once('\t')).map(|(name, version)| (bare(name), version.into())).collect()
+    told.lines()
+        .filter_map(|line| line.split_once('\t'))
+        .map(|(name, version)| (bare(name), version.into()))
+        .collect()
 }
 
 /// What is there now and was not before, in this version or at all, or is gone; none if all that came is needed.
 pub fn unneeded(before: &Packages, after: &Packages, needed: &BTreeSet<String>) -> Option<String> {
-    let came = after.iter().filter(|(name, version)| before.get(*name) != Some(version) && !needs(needed, before, name));
+    let came = after
+        .iter()
+        .filter(|(name, version)| before.get(*name) != Some(version) && !needs(needed, before, name));
     let gone = before.keys().filter(|name| !after.contains_key(*name));
-    let told: Vec<_> = came.map(|(name, version)| format!("{name} {version} came")).chain(gone.map(|name| format!("{name} is gone"))).collect();
+    let told: Vec<_> = came
+        .map(|(name, version)| format!("{name} {version} came"))
+        .chain(gone.map(|name| format!("{name} is gone")))
+        .collect();
     (!told.is_empty()).then(|| told.join(", "))
 }
 

@@ -4,7 +4,10 @@
 pub fn commands(readme: &str) -> Vec<String> {
     let block = readme.lines().skip_while(|line| *line != "```sh").skip(1).take_while(|line| *line != "```");
     let typed = block.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned());
-    typed.map(|line| line.replace("run --iface eth0", "run --version")).filter(|line| !line.is_empty()).collect()
+    typed
+        .map(|line| line.replace("run --iface eth0", "run --version"))
+        .filter(|line| !line.is_empty())
+        .collect()
 }
 
 #[cfg(test)]

@@ -37,7 +37,8 @@ impl Root {
     fn trust(&self, release: &str) -> Result<()> {
         let sources = self.path("etc/apt/sources.list");
         let main = fs::read_to_string(&sources).context("debootstrap names no source")?;
-        let mended = main.replace("/debian ", "/debian-security ").replace(release, &format!("{release}-security"));
+        let mended =
+            main.replace("/debian ", "/debian-security ").replace(release, &format!("{release}-security"));
         fs::write(&sources, main + &mended).context("cannot name sources")?;
         fs::write(self.path("etc/apt/apt.conf.d/90unattended"), "APT::Get::Assume-Yes \"true\";\n")
             .context("cannot tell apt that nobody answers")?;
@@ -74,7 +75,8 @@ impl Root {
 
     /// These packages, and what they depend on.
     pub fn needed_by(&self, packages: &[String]) -> Result<BTreeSet<String>> {
-        let mut words = vec!["apt-cache", "depends", "--recurse", "--installed", "--no-recommends", "--no-suggests"];
+        let mut words =
+            vec!["apt-cache", "depends", "--recurse", "--installed", "--no-recommends", "--no-suggests"];
         words.extend(["--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"]);
         words.extend(packages.iter().map(String::as_str));
         let told = self.ask(&words)?;

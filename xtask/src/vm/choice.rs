@@ -30,7 +30,10 @@ const EVERYWHERE: [Stories; 18] = [
 const HERE_ONLY: [Stories; 9] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("growth::", "millions of addresses, to grow through tables"),
-    ("in_between::", "a flood beside many reloads; the grace periods are shown by `reload::nobody_slips_through`"),
+    (
+        "in_between::",
+        "a flood beside many reloads; the grace periods are shown by `reload::nobody_slips_through`",
+    ),
     ("life::", "hundreds of steps of a random life"),
     ("list_names::", "thousands of lists"),
     ("mixed::", "a hundred thousand addresses of both families"),
@@ -68,7 +71,9 @@ mod tests {
 
     #[test]
     fn the_whole_ring_leaves_out_only_what_is_told_here() {
-        assert!(words(true).all(|word| word == "--skip" || HERE_ONLY.iter().any(|(stories, _)| word == *stories)));
+        assert!(
+            words(true).all(|word| word == "--skip" || HERE_ONLY.iter().any(|(stories, _)| word == *stories))
+        );
         assert_eq!(words(false).next().as_deref(), Some("add_remove::the_"));
     }
 }
