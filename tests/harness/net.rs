@@ -92,7 +92,11 @@ impl Net {
         // A test run that is killed takes its daemons with it.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(home::binary());
-        command.args(daemon_arguments(&self.home, config)).args(arguments);
+        let mut own = daemon_arguments(&self.home, config);
+        if arguments.contains(&"--user") {
+            own = without(own, &["--user"]);
+        }
+        command.args(own).args(arguments);
         command
     }
 
@@ -109,8 +113,7 @@ impl Net {
     /// The same with these further arguments, which count more than its own.
     pub fn another_filterd_with(&self, config: &str, arguments: &[&str]) -> Reply {
         let home = Home::new();
-        let own = daemon_arguments(&home, config);
-        let own = own.chunks(2).filter(|pair| !arguments.contains(&pair[0].as_str())).flatten();
+        let own = without(daemon_arguments(&home, config), arguments);
         let mut command = Command::new("timeout");
         command.args(["--signal=KILL", "30"]).arg(home::binary());
         self.host.entered(|| Reply::of(command.args(own).args(arguments).env("NO_COLOR", "1")))
@@ -190,7 +193,7 @@ impl Net {
 
     /// Writes the configuration anew; filterd hears of it by a reload.
     pub fn configure(&self, config: &str) {
-        self.home.write("filterd.yaml", config);
+        self.home.write("filterd.yaml", said(config));
     }
 }
 
@@ -275,8 +278,18 @@ impl Default for Net {
     }
 }
 
+/// A configuration that says nothing is none; a story that says nothing means one that blocks nothing.
+fn said(config: &str) -> &str {
+    if config.is_empty() { "block: []" } else { config }
+}
+
+/// Those of `arguments` whose flags are not among these.
+fn without(arguments: Vec<String>, flags: &[&str]) -> Vec<String> {
+    arguments.chunks(2).filter(|pair| !flags.contains(&pair[0].as_str())).flatten().cloned().collect()
+}
+
 fn daemon_arguments(home: &Home, config: &str) -> Vec<String> {
-    let file = home.write("filterd.yaml", config);
+    let file = home.write("filterd.yaml", said(config));
     let mut arguments = home.daemon_arguments();
     arguments.extend(["--config".to_owned(), file.display().to_string()]);
     if !config.contains("interfaces:") {

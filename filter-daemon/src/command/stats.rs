@@ -49,7 +49,7 @@ fn row(counted: &Counted) -> [String; 4] {
 
 #[cfg(test)]
 mod tests {
-    use filter_common::reason::Reason;
+    use filter_common::reason::{Reason, Verdict};
 
     use super::*;
 
@@ -109,7 +109,11 @@ would drop  listed            7  it is on a list
     fn the_readme_explains_every_reason() {
         let readme = include_str!("../../../README.md");
         for reason in Reason::ALL {
-            let row = format!("| `{}` | {} |", reason.name(), reason.meaning());
+            let verdict = match reason.verdict() {
+                Verdict::Pass(_) => "passes",
+                Verdict::Drop(_) => "dropped",
+            };
+            let row = format!("| `{}` | {} | {verdict} |", reason.name(), reason.meaning());
             assert!(readme.contains(&row), "README.md lacks this row:\n{row}");
         }
     }

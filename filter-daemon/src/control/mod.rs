@@ -9,6 +9,7 @@ mod answer;
 pub mod client;
 mod complaints;
 mod connections;
+mod handle;
 mod lines;
 pub mod parse;
 pub mod server;
@@ -21,7 +22,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::SocketError;
+pub use socket::{SocketError, give_socket};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

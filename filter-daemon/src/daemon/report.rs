@@ -1,6 +1,6 @@
 //! What the daemon says of itself.
 
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::interfaces::Watched;
 use super::owner::Owner;
@@ -16,7 +16,7 @@ impl Owner {
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             started: self.started.secs(),
-            config: self.run.config.as_ref().map(|path| path.display().to_string()),
+            config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
@@ -34,7 +34,8 @@ impl Owner {
 
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.configuration.faults()).collect();
+        faults.extend(self.lists.faults(self.protection.blocklist()));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }
@@ -101,14 +102,21 @@ impl Owner {
             kind: list.origin.name().to_owned(),
             targets: list.entries,
             rejected: reading.map_or(0, |reading| reading.rejected),
-            error: reading.and_then(|reading| reading.error.clone()),
+            error: reading.and_then(|reading| Some(reading.trouble.as_ref()?.message.clone())),
+            read: reading.and_then(|reading| Some(reading.accepted.as_ref()?.at.secs())),
         }
     }
 }
 
+/// Tells the log what a reload, or a start, found that the operator should know.
+pub fn log_found(reloaded: &reload::Reply) {
+    reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
+    reloaded.held_back.iter().for_each(|held| error!("{}", held.told));
+}
+
 /// Tells the log what a reload changed.
 pub fn log_reload(reloaded: &reload::Reply) {
-    reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
+    log_found(reloaded);
     let reload::Reply { entered, left, unchanged, milliseconds, .. } = reloaded;
     info!("reloaded: +{entered} −{left}, {unchanged} lists unchanged, {milliseconds} ms");
 }

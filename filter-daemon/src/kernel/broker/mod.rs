@@ -15,6 +15,8 @@ pub mod process;
 pub mod request;
 mod root;
 mod server;
+pub mod size;
 mod storage;
+mod surroundings;
 
 pub use client::Broker;

@@ -1,9 +1,8 @@
 //! What the holder of the kernel can be asked to do: little, and nothing that a hostile asker could turn against anything
-//! but the filter itself.
+//! but the filter itself. What stands in a request is believed by nobody: `server` checks it.
 
 use serde::{Deserialize, Serialize};
 
-use super::super::interface::Interface;
 use super::super::{Attached, KernelError};
 use crate::config::Mode;
 
@@ -97,8 +96,10 @@ pub enum Request {
     Publish,
     /// Attach to an interface, or take over the link that an earlier daemon left there.
     Attach {
-        /// The interface.
-        interface: Interface,
+        /// Its name.
+        name: String,
+        /// Its number, which must be that of the name when it is attached to.
+        index: u32,
         /// How.
         mode: Mode,
     },
@@ -114,8 +115,6 @@ pub enum Request {
     },
     /// How many packets became what?
     Count,
-    /// Keep no more capabilities than attaching and changing tables take.
-    DropPrivileges,
     /// Take everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
     Rollback,
     /// Take everything out of the kernel.
