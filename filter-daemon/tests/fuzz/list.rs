@@ -10,10 +10,10 @@ use crate::hold::Reader;
 use crate::words;
 
 /// More are not read; a range of twenty bytes makes up to 254.
-const MOST: u64 = 20_000;
+const MOST: u64 = 2_000;
 
 /// The buffer of lines, as many targets as may be in memory in vectors that double, and what is told of a hundred lines.
-const FIXED: usize = 4 << 20;
+const FIXED: usize = 2 << 20;
 
 #[test]
 fn any_list_is_read_and_what_it_says_is_read_again_alike() {
