@@ -15,6 +15,8 @@ mod enforce;
 mod flush;
 mod frames;
 mod growth;
+mod hanging;
+mod held_back;
 mod hostile_clients;
 mod in_between;
 mod interfaces;
