@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
-use crate::cli::places;
+use crate::accounts::{self, User};
+use crate::cli::{places, user};
 use crate::config::{self, Config, Mode};
 use crate::control::wire::Failure;
 use crate::exit::Exit;
@@ -19,11 +20,15 @@ use crate::text::{Explain, Explanation, printable};
 #[command(after_help = "\
 Examples:
   filterd check
+  sudo filterd check --as filterd
   filterd check new.yaml && sudo cp new.yaml /etc/filterd/filterd.yaml && sudo filterd reload")]
 pub struct Check {
     /// The configuration
     #[arg(value_name = "FILE", default_value = places::CONFIG)]
     file: PathBuf,
+    /// Look with the eyes of this user: what may it not read?
+    #[arg(long = "as", value_name = "USER", value_parser = user)]
+    user: Option<User>,
 }
 
 /// More lines that were not understood than this are counted, not told.
@@ -56,6 +61,9 @@ struct CheckedList {
 
 impl Check {
     pub fn execute(&self, _: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+        if let Some(user) = &self.user {
+            become_user(user)?;
+        }
         let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
         let checked = Checked::new(&self.file, &config);
         console.answer(&checked, render)?;
@@ -68,6 +76,14 @@ impl Check {
         console.complain(&errors.join("\n").into());
         Ok(Exit::Config)
     }
+}
+
+/// This process has nothing else to do, so that it need not be itself again.
+fn become_user(user: &User) -> Result<(), Trouble> {
+    accounts::become_user(user).map_err(|error| {
+        let told = format!("cannot look with the eyes of user {}: {error}", user.name);
+        Trouble::Refused(Failure::PermissionDenied(Explanation::new(told, "use sudo")))
+    })
 }
 
 fn refused(explanation: Explanation) -> Trouble {

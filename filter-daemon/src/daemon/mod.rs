@@ -6,6 +6,7 @@
 mod capacity;
 mod change;
 pub mod commit;
+mod confine;
 mod error;
 mod flush;
 mod interfaces;
@@ -23,6 +24,7 @@ mod report;
 mod serve;
 mod start;
 mod state_directory;
+mod unreadable;
 
 use std::path::Path;
 use std::process::ExitCode;

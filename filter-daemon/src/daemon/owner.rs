@@ -13,6 +13,7 @@ use super::error::DaemonError;
 use super::interfaces::Interfaces;
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
+use super::privilege::Privileges;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload};
 use crate::blocklist::{Blocklist, Change, Timestamp};
@@ -35,6 +36,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 pub struct Owner {
     pub(super) run: Run,
     pub(super) started: Timestamp,
+    pub(super) privileges: Privileges,
     pub(super) config: Config,
     pub(super) protection: Protection,
     pub(super) capacity: Capacity,
@@ -83,6 +85,7 @@ impl Owner {
         Ok(Self {
             run: run.clone(),
             started: clock::now(),
+            privileges: Privileges::default(),
             config,
             protection: Protection::begin(blocklist, Filter::through(broker))?,
             capacity: Capacity::begin(),

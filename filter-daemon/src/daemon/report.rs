@@ -17,6 +17,8 @@ impl Owner {
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             started: self.started.secs(),
+            user: self.privileges.user.clone(),
+            landlock: self.privileges.confinement.landlock(),
             config: self.run.config.as_ref().map(|path| path.display().to_string()),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,

@@ -13,7 +13,7 @@ use tracing::info;
 
 use super::error::DaemonError;
 use super::owner::{Owner, Signals};
-use super::{persistence, privilege, reload};
+use super::{persistence, privilege, reload, unreadable};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
@@ -43,8 +43,9 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     state.inspect()?;
     let server = listen(run).await?;
     let broker = Broker::apart(&run.pin_dir)?;
-    privilege::drop_privileges(run.user.as_ref(), &state, &run.socket)?;
+    let privileges = privilege::drop_privileges(run, &state)?;
     let mut owner = open(run, broker).await?;
+    owner.privileges = privileges;
     owner.attach().await?;
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
@@ -121,6 +122,7 @@ fn ask_to_make_way(socket: &Path) -> bool {
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
     let loaded = reload::load(run.config.as_deref(), &[])?;
+    unreadable::refuse(&loaded.config)?;
     let begun = clock::instant();
     loop {
         match persistence::restore(&run.state_dir, &loaded.config) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
+use super::permission;
 use crate::text::{Explain, printable};
 
 /// Opens a plain file for reading.
@@ -77,8 +78,7 @@ pub enum FileError {
 
 impl Explain for FileError {
     fn remedy(&self) -> Option<String> {
-        let denied = matches!(self, Self::Denied { .. });
-        denied.then(|| "run as root, or let the user who runs filterd read it".to_owned())
+        if let Self::Denied { path } = self { Some(permission::mend(path)) } else { None }
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     fn a_file_that_may_not_be_read_is_told_with_the_remedy() {
         let error = FileError::new(Path::new("drop.txt"), io::ErrorKind::PermissionDenied.into());
         assert_eq!(error.to_string(), "drop.txt: permission denied");
-        assert!(error.remedy().is_some_and(|remedy| remedy.starts_with("run as root")));
+        assert!(error.remedy().is_some_and(|remedy| remedy.starts_with("let user ")));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod file;
 pub mod line;
 pub mod list;
 mod net64;
+mod permission;
 mod quad;
 mod rejected;
 
