@@ -69,6 +69,7 @@ fn a_configuration_that_its_user_may_not_read_is_told_with_what_mends_it() {
     let net = Net::new();
     let place = net.home().path("").display().to_string();
     let place = place.trim_end_matches('/');
+    fs::set_permissions(place, Permissions::from_mode(0o700)).expect("it is ours");
     refused(&net, "").exits(3).complains(&format!("chmod o+x {place}"));
     net.readable_by_all();
     let file = net.home().path("filterd.yaml");
