@@ -229,13 +229,24 @@ impl Net {
         self.wire.arrivals(link, frames)
     }
 
-    /// How many packets filterd has counted for this reason.
+    /// How many packets filterd has passed or dropped for this reason.
     #[track_caller]
     pub fn counted(&self, reason: &str) -> u64 {
+        self.counted_where(reason, |verdict| verdict != "would_drop")
+    }
+
+    /// How many packets filterd would have dropped for this reason, had it enforced.
+    #[track_caller]
+    pub fn spared(&self, reason: &str) -> u64 {
+        self.counted_where(reason, |verdict| verdict == "would_drop")
+    }
+
+    #[track_caller]
+    fn counted_where(&self, reason: &str, verdict: impl Fn(&Value) -> bool) -> u64 {
         let stats = self.filterd(["stats", "--json"]).succeeds().json();
         let reasons = stats["reasons"].as_array().expect("stats has reasons");
-        let row = reasons.iter().find(|row| row["reason"] == reason);
-        let row = row.unwrap_or_else(|| panic!("stats knows no reason {reason:?}: {stats}"));
+        let row = reasons.iter().find(|row| row["reason"] == reason && verdict(&row["verdict"]));
+        let row = row.unwrap_or_else(|| panic!("stats knows no such reason {reason:?}: {stats}"));
         row["packets"].as_u64().expect("packets are counted")
     }
 

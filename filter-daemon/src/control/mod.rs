@@ -11,7 +11,7 @@ mod complaints;
 mod connections;
 mod handle;
 mod lines;
-mod parse;
+pub mod parse;
 pub mod server;
 mod session;
 mod socket;

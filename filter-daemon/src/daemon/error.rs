@@ -58,6 +58,14 @@ pub enum DaemonError {
         /// How many entries are on it.
         entries: u64,
     },
+    /// A list that is to be accepted is none of the configuration's.
+    #[error("there is no list {name} to accept")]
+    NothingToAccept {
+        /// What it was called.
+        name: String,
+        /// Those there are.
+        there: String,
+    },
     /// The user to become cannot be become.
     #[error("cannot become user {name}: {source}")]
     User {
@@ -98,6 +106,10 @@ impl Explain for DaemonError {
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
             }
+            Self::NothingToAccept { there, .. } if there.is_empty() => {
+                Some("the configuration names no lists".to_owned())
+            }
+            Self::NothingToAccept { there, .. } => Some(format!("the configuration has: {there}")),
             Self::User { .. } | Self::TooManyLists | Self::System(_) => None,
         }
     }
@@ -124,7 +136,9 @@ impl From<&DaemonError> for Exit {
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists => Self::Config,
-            DaemonError::NoInterface | DaemonError::User { .. } => Self::Usage,
+            DaemonError::NoInterface | DaemonError::NothingToAccept { .. } | DaemonError::User { .. } => {
+                Self::Usage
+            }
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,

@@ -11,6 +11,7 @@ mod error;
 mod flush;
 mod interfaces;
 mod leftovers;
+mod lists;
 mod log;
 pub mod needs;
 mod owner;
@@ -42,7 +43,12 @@ pub fn run(run: &Run) -> ExitCode {
     log::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = match runtime {
-        Ok(runtime) => runtime.block_on(in_a_task(run.clone())),
+        Ok(runtime) => {
+            let ended = runtime.block_on(in_a_task(run.clone()));
+            // A list file that hangs keeps nobody from ending.
+            runtime.shutdown_background();
+            ended
+        }
         Err(error) => Err(error.into()),
     };
     match ended {

@@ -11,16 +11,18 @@ use super::capacity::Capacity;
 use super::commit::Protection;
 use super::error::DaemonError;
 use super::interfaces::Interfaces;
+use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
 use super::privilege::Privileges;
 use super::reading::Readings;
-use super::reload::{Loaded, Reload};
+use super::reload::{Loaded, Reload, Sources};
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
 use crate::clock;
-use crate::config::{Config, ConfigError, OnExit};
+use crate::config::{Config, OnExit};
 use crate::control::Call;
+use crate::control::wire::reload::{Accept, Reply as Reloaded};
 use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
@@ -45,6 +47,9 @@ pub struct Owner {
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) readings: Readings,
+    pub(super) lists: Lists,
+    /// What a reload has changed, until the copies of its lists are on disk.
+    pub(super) reloaded: Option<Reloaded>,
     /// The last thing that was done was a page, or a deadline's: somebody else comes first, if there is anybody.
     was_bulk: bool,
 }
@@ -65,7 +70,8 @@ enum Event {
     Hangup,
     Page,
     InterfaceChanged,
-    Loaded(Result<Loaded, ConfigError>),
+    Loaded(Result<Loaded, DaemonError>),
+    Kept(Outcomes),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
     Deadline,
@@ -76,12 +82,15 @@ impl Owner {
     pub fn new(
         run: &Run,
         loaded: Loaded,
+        sources: Sources,
         broker: Broker,
         persistence: Persistence,
         mut blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
-        let (config, warnings) = super::reload::begin_with(loaded, &mut blocklist)?;
-        warnings.iter().for_each(|warning| warn!("{warning}"));
+        let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
+        super::report::log_found(&found);
+        let mut lists = Lists::of(&run.state_dir);
+        lists.keep_soon(to_keep);
         Ok(Self {
             run: run.clone(),
             started: clock::now(),
@@ -93,7 +102,9 @@ impl Owner {
             interfaces: Interfaces::new(),
             pages: Pages::default(),
             reload: Slot::empty(),
-            readings: Readings::default(),
+            readings: Readings::of(run.config.as_deref(), sources),
+            lists,
+            reloaded: None,
             was_bulk: false,
         })
     }
@@ -118,6 +129,11 @@ impl Owner {
         Ok(())
     }
 
+    /// Waits until the copies of lists are written.
+    pub async fn keep_copies(&mut self) {
+        self.lists.end(self.protection.blocklist_mut()).await;
+    }
+
     /// Waits until the journal is written and the broker is gone.
     pub fn end(self) {
         self.persistence.end(self.protection.blocklist(), clock::now());
@@ -131,6 +147,7 @@ impl Owner {
 
     /// Serves requests, signals and time, until another filterd takes over.
     pub async fn work(&mut self, signals: &mut Signals) {
+        self.lists.write_next();
         loop {
             let event = self.next_event(signals).await;
             self.was_bulk = matches!(event, Event::Page | Event::Deadline);
@@ -148,9 +165,10 @@ impl Owner {
                         return;
                     }
                 }
-                Event::Hangup => self.read(None),
+                Event::Hangup => self.read(Accept::default(), None),
                 Event::Page => self.turn_page().await,
                 Event::Loaded(loaded) => self.begin_reload(loaded),
+                Event::Kept(outcomes) => self.note_copies(outcomes),
                 Event::GraceIsOver(result) => self.capacity.end_grace(result),
                 Event::Compacted(written) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
@@ -174,6 +192,7 @@ impl Owner {
             biased;
             result = self.capacity.grace_period() => Event::GraceIsOver(result),
             loaded = self.readings.read() => Event::Loaded(loaded),
+            outcomes = self.lists.written() => Event::Kept(outcomes),
             written = self.persistence.compacted() => Event::Compacted(written),
             Some(()) = signals.hangup.recv() => Event::Hangup,
             Some(()) = signals.interfaces.recv() => Event::InterfaceChanged,

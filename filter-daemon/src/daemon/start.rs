@@ -13,12 +13,14 @@ use tracing::info;
 
 use super::error::DaemonError;
 use super::owner::{Owner, Signals};
+use super::reload::Sources;
 use super::{persistence, privilege, reload, unreadable};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
+use crate::control::wire::reload::Accept;
 use crate::control::wire::{HandOver, Ping};
 use crate::control::{Call, Server, SocketError};
 use crate::journal::JournalError;
@@ -59,6 +61,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     };
     // Whoever asks from here on is told that filterd is stopping.
     drop(signals);
+    owner.keep_copies().await;
     let ended = end(owner, by);
     tokio::task::yield_now().await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
@@ -121,8 +124,10 @@ fn ask_to_make_way(socket: &Path) -> bool {
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
-    let loaded = reload::load(run.config.as_deref(), &[])?;
-    unreadable::refuse(&loaded.config)?;
+    let mut sources = Sources::of(&run.state_dir);
+    let known = sources.known();
+    let loaded = reload::load(run.config.as_deref(), &known, &Accept::default(), &mut sources)?;
+    unreadable::refuse(sources.denied())?;
     let begun = clock::instant();
     loop {
         match persistence::restore(&run.state_dir, &loaded.config) {
@@ -132,7 +137,9 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             Err(error) => return Err(error),
-            Ok((persistence, blocklist)) => return Owner::new(run, loaded, broker, persistence, blocklist),
+            Ok((persistence, blocklist)) => {
+                return Owner::new(run, loaded, sources, broker, persistence, blocklist);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use filter_common::judge::judge_source;
 use filter_common::networks;
 use filter_common::packet::Source;
-use filter_common::reason::{Reason, Verdict};
+use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::settings::{self, Settings};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
@@ -162,7 +162,7 @@ impl State {
                 return Ok((Answer::Attached(attached), None));
             }
             Request::Whereabouts { .. } => return Ok((Answer::Whereabouts(None), None)),
-            Request::Count => return Ok((Answer::Counted(vec![0; Reason::ALL.len()]), None)),
+            Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
             Request::Detach { .. } | Request::Rollback | Request::Remove => {}
         }
         Ok((Answer::Done, None))

@@ -8,7 +8,7 @@ mod debug;
 mod judge;
 pub mod kept;
 pub mod leftovers;
-mod line;
+pub mod line;
 mod link;
 mod pins;
 pub mod process;

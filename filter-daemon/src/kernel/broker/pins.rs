@@ -74,7 +74,7 @@ impl Pins {
         self.directory.join("new-next")
     }
 
-    /// Packets by reason.
+    /// Packets by what became of them.
     pub fn counters(&self) -> PathBuf {
         self.directory.join("counters")
     }

@@ -113,7 +113,7 @@ pub enum Request {
         /// The name.
         interface: String,
     },
-    /// How many packets met each reason?
+    /// How many packets became what?
     Count,
     /// Take everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
     Rollback,
@@ -130,7 +130,7 @@ pub enum Answer {
     Attached(Attached),
     /// The number of the interface that the link sits on; none if that is gone.
     Whereabouts(Option<u32>),
-    /// Packets by reason.
+    /// Packets, in the order of all outcomes.
     Counted(Vec<u64>),
     /// The first words: the highest number that a map was pinned under.
     Ready(u64),
