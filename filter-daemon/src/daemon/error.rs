@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::kernel::KernelError;
 use crate::source::file::FileError;
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 
 /// What ended the daemon.
 #[derive(Debug, Error)]
@@ -34,7 +34,7 @@ pub enum DaemonError {
         first: FileError,
     },
     /// Neither the command line nor the configuration names an interface.
-    #[error("no interface to filter")]
+    #[error("no interface to filter: neither the configuration nor --iface names one")]
     NoInterface,
     /// The control socket cannot be had.
     #[error(transparent)]
@@ -85,6 +85,13 @@ pub enum DaemonError {
     System(#[from] io::Error),
 }
 
+impl DaemonError {
+    /// What happened, on one line.
+    pub fn brief(&self) -> Explanation {
+        if let Self::Config(error) = self { error.brief() } else { self.explain() }
+    }
+}
+
 impl Explain for DaemonError {
     fn remedy(&self) -> Option<String> {
         match self {
@@ -101,7 +108,8 @@ impl Explain for DaemonError {
             Self::NotDone(error) => error.remedy(),
             Self::Journal(error) => error.remedy(),
             Self::NoInterface => Some(
-                "name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration".to_owned(),
+                "write `interfaces: [eth0]` into the configuration, or start filterd with `--iface eth0`"
+                    .to_owned(),
             ),
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
@@ -133,12 +141,11 @@ impl From<&DaemonError> for Exit {
             DaemonError::Config(_)
             | DaemonError::Unreadable(_)
             | DaemonError::UnreadableLists { .. }
+            | DaemonError::NoInterface
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists => Self::Config,
-            DaemonError::NoInterface | DaemonError::NothingToAccept { .. } | DaemonError::User { .. } => {
-                Self::Usage
-            }
+            DaemonError::NothingToAccept { .. } | DaemonError::User { .. } => Self::Usage,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,

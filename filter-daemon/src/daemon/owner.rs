@@ -9,6 +9,7 @@ use tracing::{error, info, warn};
 
 use super::capacity::Capacity;
 use super::commit::Protection;
+use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
@@ -40,6 +41,7 @@ pub struct Owner {
     pub(super) started: Timestamp,
     pub(super) privileges: Privileges,
     pub(super) config: Config,
+    pub(super) configuration: Configuration,
     pub(super) protection: Protection,
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
@@ -81,12 +83,13 @@ impl Owner {
     /// Builds and publishes the tables for what was loaded, and for what is in `blocklist` already.
     pub fn new(
         run: &Run,
-        loaded: Loaded,
+        (mut configuration, mut loaded): (Configuration, Loaded),
         sources: Sources,
         broker: Broker,
         persistence: Persistence,
         mut blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
+        configuration.is_coming(&mut loaded);
         let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
         super::report::log_found(&found);
         let mut lists = Lists::of(&run.state_dir);
@@ -96,13 +99,14 @@ impl Owner {
             started: clock::now(),
             privileges: Privileges::default(),
             config,
+            configuration,
             protection: Protection::begin(blocklist, Filter::through(broker))?,
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
             pages: Pages::default(),
             reload: Slot::empty(),
-            readings: Readings::of(run.config.as_deref(), sources),
+            readings: Readings::of(sources),
             lists,
             reloaded: None,
             was_bulk: false,
@@ -262,9 +266,6 @@ impl Owner {
 
     /// What the command line and the configuration name.
     pub(super) fn interface_names(&self) -> Vec<String> {
-        let mut names = self.run.interfaces.clone();
-        let more = self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name));
-        names.extend(more.cloned());
-        names
+        self.config.interfaces_besides(&self.run.interfaces)
     }
 }

@@ -18,7 +18,7 @@ impl Owner {
             started: self.started.secs(),
             user: self.privileges.user.clone(),
             landlock: self.privileges.confinement.landlock(),
-            config: self.run.config.as_ref().map(|path| path.display().to_string()),
+            config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
@@ -36,7 +36,7 @@ impl Owner {
 
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.configuration.faults()).collect();
         faults.extend(self.lists.faults(self.protection.blocklist()));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
