@@ -6,6 +6,7 @@ mod bench;
 mod build;
 mod check;
 mod demo;
+mod piece;
 mod results;
 mod run;
 mod soak;

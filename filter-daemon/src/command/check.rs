@@ -64,6 +64,9 @@ struct CheckedList {
     error: Option<String>,
     #[serde(skip)]
     told: Vec<String>,
+    /// What lets us read it, if we may not.
+    #[serde(skip)]
+    mend: Option<String>,
 }
 
 impl Check {
@@ -81,7 +84,9 @@ impl Check {
         }
         console.flush()?;
         held_back.for_each(|told| console.complain(&told));
-        Ok(Exit::Partly)
+        // With a list that it may not read, no filterd starts.
+        let is_denied = checked.lists.iter().any(|list| list.mend.is_some());
+        Ok(if is_denied { Exit::Config } else { Exit::Partly })
     }
 }
 
@@ -143,9 +148,10 @@ impl CheckedList {
             Verdict::Accept => None,
             Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => Some(doubt),
         };
-        let (file, error) = match read {
-            Ok(file) => (file, None),
-            Err(error) => (ListFile::default(), Some(error.to_string())),
+        let is_denied = matches!(read, Err(FileError::Denied { .. }));
+        let (file, error, remedy) = match read {
+            Ok(file) => (file, None, None),
+            Err(error) => (ListFile::default(), Some(error.to_string()), error.remedy()),
         };
         let told =
             |doubt| error.unwrap_or_else(|| format!("{} {doubt}{}", printable::path(&path), file.looks));
@@ -155,13 +161,19 @@ impl CheckedList {
             targets: file.targets.len(),
             rejected: file.rejected_count,
             told: file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect(),
+            mend: remedy.filter(|_| is_denied),
             path,
         }
     }
 
     /// What a daemon would do.
     fn held_back(&self) -> Option<Explanation> {
-        let message = format!("list {} would be held back: {}", self.name, self.error.as_ref()?);
+        let error = self.error.as_ref()?;
+        if let Some(mend) = &self.mend {
+            let message = format!("list {}: {error}; filterd would not start without it", self.name);
+            return Some(Explanation::new(message, mend));
+        }
+        let message = format!("list {} would be held back: {error}", self.name);
         let remedy = format!(
             "what was good before would stay in force; if this is meant: `filterd reload --accept {}`",
             self.name
