@@ -29,6 +29,7 @@ mod own_user;
 mod pages;
 mod prefixes;
 mod privilege;
+mod reality;
 mod refusals;
 mod reload;
 mod rename;

@@ -13,7 +13,7 @@ use super::render::moment;
 use crate::config::ListName;
 use crate::control::wire::strings::Strings;
 use crate::control::wire::words;
-use crate::control::wire::{self, Changed};
+use crate::control::wire::{self, Changed, Idle};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -49,7 +49,8 @@ impl Add {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
         console.answer(&outcome, |outcome| self.render(outcome))?;
-        Ok(outcome.exit(self.strict))
+        change::tell_durability(&outcome.changed, console);
+        Ok(self.exit(&outcome))
     }
 
     fn request(&self, targets: Strings) -> wire::Add {
@@ -57,27 +58,41 @@ impl Add {
         wire::Add { targets, list: self.list.as_ref().map(ToString::to_string), ttl, note: self.note.clone() }
     }
 
+    /// What is attached nowhere drops nothing, which is not what the configuration says; counting only is.
+    fn exit(&self, outcome: &Outcome) -> Exit {
+        match (outcome.exit(self.strict), outcome.changed.idle) {
+            (Exit::Done, Some(Idle::NothingAttached)) => Exit::Partly,
+            (exit, _) => exit,
+        }
+    }
+
     fn render(&self, outcome: &Outcome) -> String {
-        let Changed { named, changed, entered, .. } = outcome.changed;
-        match (&self.targets[..], named, changed, entered) {
-            (_, 0, ..) => String::new(),
-            ([word], 1, 0, _) if word != "-" => format!("{word} is already blocked"),
+        let Changed { named, changed, entered, idle, .. } = outcome.changed;
+        // Nothing is blocked where nothing is dropped.
+        let (blocked, but) = match idle {
+            None => ("blocked", ""),
+            Some(idle) => ("listed", but(idle)),
+        };
+        let told = match (&self.targets[..], named, changed, entered) {
+            (_, 0, ..) => return String::new(),
+            ([word], 1, 0, _) if word != "-" => format!("{word} is already {blocked}"),
             ([word], 1, _, 0) if word != "-" => {
-                format!("{word} is already blocked; its entry in list `{}` {}", self.list(), self.fate())
+                format!("{word} is already {blocked}; its entry in list `{}` {}", self.list(), self.fate())
             }
-            ([word], 1, ..) if word != "-" => format!("blocked {word}{}", self.length()),
+            ([word], 1, ..) if word != "-" => format!("{blocked} {word}{}", self.length()),
             (_, named, changed, entered) => {
                 let mut parts = Vec::new();
                 parts.extend(
-                    (entered > 0).then(|| format!("{} newly blocked{}", count(entered), self.length())),
+                    (entered > 0).then(|| format!("{} newly {blocked}{}", count(entered), self.length())),
                 );
                 let renewed = changed.saturating_sub(entered);
                 parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
                 let same = named.saturating_sub(changed);
-                parts.extend((same > 0).then(|| format!("{} already blocked", count(same))));
+                parts.extend((same > 0).then(|| format!("{} already {blocked}", count(same))));
                 format!("{}: {}", counted(named, "target"), parts.join(", "))
             }
-        }
+        };
+        told + but
     }
 
     fn list(&self) -> &str {
@@ -97,20 +112,48 @@ impl Add {
     }
 }
 
+/// What becomes of packets all the same.
+fn but(idle: Idle) -> &'static str {
+    match idle {
+        Idle::NothingAttached => ", but nothing is attached: nothing is dropped (`filterd status` tells why)",
+        Idle::NotEnforced => "; `enforce: false`, so it is only counted",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(words: &[&str], ttl: Option<&str>, [named, changed, entered]: [u64; 3]) -> String {
-        let add = Add {
+    fn add(words: &[&str], ttl: Option<&str>) -> Add {
+        Add {
             targets: words.iter().map(ToString::to_string).collect(),
             ttl: ttl.map(|word| word.parse().unwrap()),
             list: None,
             note: None,
             strict: false,
-        };
+        }
+    }
+
+    fn told(words: &[&str], ttl: Option<&str>, [named, changed, entered]: [u64; 3]) -> String {
         let changed = Changed { named, changed, entered, ..Changed::default() };
-        add.render(&Outcome { changed, rejected: 0 })
+        add(words, ttl).render(&Outcome { changed, rejected: 0 })
+    }
+
+    #[test]
+    fn nothing_is_called_blocked_that_passes() {
+        let idle = |idle| {
+            let changed =
+                Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
+            let (add, outcome) = (add(&["192.0.2.1"], None), Outcome { changed, rejected: 0 });
+            (add.render(&outcome), add.exit(&outcome))
+        };
+        let (told, exit) = idle(Idle::NothingAttached);
+        let words =
+            "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
+        assert_eq!((told.as_str(), exit), (words, Exit::Partly));
+        let (told, exit) = idle(Idle::NotEnforced);
+        let words = "listed 192.0.2.1; `enforce: false`, so it is only counted";
+        assert_eq!((told.as_str(), exit), (words, Exit::Done));
     }
 
     #[test]

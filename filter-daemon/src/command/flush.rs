@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
+use super::ask::change;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
@@ -29,7 +30,8 @@ impl Flush {
         let request = wire::Flush { list: self.list.as_ref().map(ToString::to_string) };
         let changed = Client::connect(socket)?.call(&request)?;
         console.answer(&changed, render)?;
-        Ok(Exit::Done)
+        change::tell_durability(&changed, console);
+        Ok(if changed.not_durable.is_some() { Exit::Partly } else { Exit::Done })
     }
 }
 

@@ -43,6 +43,7 @@ impl Remove {
         } else {
             console.answer(&outcome, |outcome| self.render(outcome))?;
         }
+        change::tell_durability(&outcome.changed, console);
         Ok(self.exit(&outcome))
     }
 
@@ -96,7 +97,10 @@ mod tests {
         let by: Vec<_> = by.iter().map(entry).collect();
         let lists = by.iter().map(|by| by.list.clone()).collect();
         let held = if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists, by }] };
-        remove.render(&Outcome { changed: Changed { named, changed, left, held, entered: 0 }, rejected: 0 })
+        remove.render(&Outcome {
+            changed: Changed { named, changed, left, held, ..Changed::default() },
+            rejected: 0,
+        })
     }
 
     #[test]

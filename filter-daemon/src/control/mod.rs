@@ -12,6 +12,7 @@ mod connections;
 mod handle;
 mod lines;
 pub mod parse;
+pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;

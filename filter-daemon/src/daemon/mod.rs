@@ -26,6 +26,7 @@ mod report;
 mod serve;
 mod start;
 mod state_directory;
+mod time;
 mod unreadable;
 
 use std::path::Path;

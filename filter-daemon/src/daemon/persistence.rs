@@ -13,11 +13,15 @@ use super::error::DaemonError;
 use crate::blocklist::{Blocklist, DEFAULT_LIST, Record, Timestamp};
 use crate::clock;
 use crate::config::{Config, ListName};
-use crate::journal::{Damage, Done, Found, Instead, Journal, NotWritten};
-use crate::text::Explain;
+use crate::control::wire::{About, Fault};
+use crate::journal::{Damage, Done, Found, Instead, Journal, Lost, NotWritten};
+use crate::text::{Explain, Explanation};
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
+
+/// How often it is seen to that the journal's file is still there and can be written.
+const CHECK: Duration = Duration::from_secs(5);
 
 /// How long a disk that has failed is left alone.
 const RETRY: Duration = Duration::from_secs(1);
@@ -30,6 +34,10 @@ pub struct Persistence {
     compaction: Option<Compaction>,
     /// When the journal may be tried again after the disk has failed.
     retry: Instant,
+    /// When its file was last looked at.
+    checked: Instant,
+    /// Why there is none, and since when.
+    refused: Option<(Timestamp, Explanation)>,
 }
 
 /// What is wanted now, being written once more behind all that is in the journal.
@@ -63,7 +71,9 @@ pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blockl
             outcome = blocklist.replay(record, now);
         }
     })?;
-    let mut persistence = Persistence { journal, compaction: None, retry: clock::instant() };
+    let refused_since = refused.as_ref().map(|error| (now, error.explain()));
+    let (retry, checked) = (clock::instant(), clock::instant());
+    let mut persistence = Persistence { journal, compaction: None, retry, checked, refused: refused_since };
     outcome?;
     blocklist.expire_all(now);
     blocklist.forget_all_empty_lists();
@@ -158,6 +168,10 @@ impl Persistence {
     pub fn keep_up(&mut self, blocklist: &Blocklist, now: Timestamp) {
         self.journal.keep_up();
         self.journal.keep_copy(now);
+        if self.checked.elapsed() >= CHECK {
+            self.checked = clock::instant();
+            self.journal.check();
+        }
         let is_due = self.journal.is_long(live_entries(blocklist))
             || self.journal.is_behind() && self.retry <= clock::instant();
         if is_due && self.compaction.is_none() {
@@ -196,7 +210,24 @@ impl Persistence {
     pub fn until_due(&self) -> Option<Duration> {
         let retry = || self.retry.saturating_duration_since(clock::instant());
         let is_waiting = self.journal.is_behind() && self.compaction.is_none();
-        is_waiting.then(retry).into_iter().chain(self.journal.until_due()).min()
+        let check = CHECK.saturating_sub(self.checked.elapsed());
+        is_waiting.then(retry).into_iter().chain(self.journal.until_due()).chain([check]).min()
+    }
+
+    /// What is added or removed now would not survive a restart, and why.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        let refused = || {
+            let (since, why) = self.refused.as_ref()?;
+            let remedy = "mend that, then start filterd again";
+            Some(not_durable(*since, &why.message, remedy))
+        };
+        let lost = || {
+            let Lost { since, why } = self.journal.lost()?;
+            let remedy = "make room there, or make it writable again: filterd tries every second, and then writes all \
+                          that is missing";
+            Some(not_durable(clock::then(since), &why.to_string(), remedy))
+        };
+        refused().or_else(lost).into_iter()
     }
 
     /// Waits until everything is written. What the disk has refused before is tried once more.
@@ -239,6 +270,11 @@ impl Persistence {
         order(&mut self.journal, Box::new(move |result| _ = told.send(result)));
         self.compaction = Some(Compaction { written, stage });
     }
+}
+
+fn not_durable(since: Timestamp, why: &str, remedy: &str) -> Fault {
+    let message = format!("what is added or removed now would not survive a restart: {why}");
+    Fault { about: About::Durability, since: since.secs(), told: Explanation::new(message, remedy) }
 }
 
 impl Outcome {

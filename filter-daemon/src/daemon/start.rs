@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tracing::info;
+use tracing::{error, info, warn};
 
 use super::configuration::Configuration;
 use super::error::DaemonError;
-use super::owner::{Owner, Signals};
+use super::owner::{Ended, Owner, Signals};
 use super::reload::Sources;
 use super::{persistence, privilege, unreadable};
 use crate::cli::Run;
@@ -22,7 +22,7 @@ use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
-use crate::control::{Call, Server, SocketError};
+use crate::control::{Call, Server, SocketError, pins_note};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::interface;
@@ -40,10 +40,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
+    let children = signal(SignalKind::child())?;
     let interfaces = interface::changes()?;
     let state = privilege::state_directory(run);
     state.inspect()?;
     let server = listen(run).await?;
+    if let Err(error) = pins_note::write(&run.socket, &run.pin_dir) {
+        warn!("cannot note beside the socket where the pins are: {error}");
+    }
     let broker = Broker::apart(&run.pin_dir)?;
     let privileges = privilege::drop_privileges(run, &state)?;
     let mut owner = open(run, broker).await?;
@@ -53,12 +57,12 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
     info!("ready: {}", owner.summary());
-    let mut signals = Signals { calls: requests, hangup, interfaces };
+    let mut signals = Signals { calls: requests, hangup, interfaces, children };
     let [terminate, interrupt] = &mut stop;
     let by = tokio::select! {
-        () = owner.work(&mut signals) => None,
-        _ = terminate.recv() => Some("SIGTERM"),
-        _ = interrupt.recv() => Some("SIGINT"),
+        ended = owner.work(&mut signals) => By::Itself(ended),
+        _ = terminate.recv() => By::Signal("SIGTERM"),
+        _ = interrupt.recv() => By::Signal("SIGINT"),
     };
     // Whoever asks from here on is told that filterd is stopping.
     drop(signals);
@@ -71,17 +75,30 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     ended
 }
 
+/// What ends the daemon.
+enum By {
+    Signal(&'static str),
+    Itself(Ended),
+}
+
 /// Leaves the kernel as it is to be left, and waits until everything is written and the broker is gone.
-fn end(mut owner: Owner, by: Option<&str>) -> Result<(), DaemonError> {
+fn end(mut owner: Owner, by: By) -> Result<(), DaemonError> {
     let mut left = Ok(());
     match (by, owner.on_exit()) {
-        (None, _) => info!("another filterd takes over: the filter goes on"),
-        (Some(signal), OnExit::Keep) => {
+        (By::Itself(Ended::TakenOver), _) => info!("another filterd takes over: the filter goes on"),
+        // Nobody is left who could take the filter off. A supervisor starts both anew, from the pins and without a gap.
+        (By::Itself(Ended::WithoutBroker(gone)), _) => {
+            error!(
+                "without the broker filterd can change nothing: it stops, and its filter is left as it is"
+            );
+            left = Err(gone);
+        }
+        (By::Signal(signal), OnExit::Keep) => {
             info!(
                 "stopping on {signal}; the filter goes on, as `on_exit: keep` says: `filterd detach` ends it"
             );
         }
-        (Some(signal), OnExit::Detach) => {
+        (By::Signal(signal), OnExit::Detach) => {
             info!("stopping on {signal}");
             left = owner.detach();
         }

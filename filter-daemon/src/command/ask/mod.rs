@@ -4,6 +4,7 @@
 pub mod batch;
 pub mod change;
 pub mod input;
+mod left_at_work;
 mod progress;
 pub mod trouble;
 pub mod ttl;

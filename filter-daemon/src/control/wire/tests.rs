@@ -200,7 +200,7 @@ fn replies_are_those_of_the_version_that_landed() {
         until,
         note: note.map(str::to_owned),
     };
-    let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, held: vec![] };
+    let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, ..Changed::default() };
     is_written_and_read::<Add>(
         changed.clone(),
         false,
@@ -217,8 +217,12 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"named":4,"changed":3,"entered":2,"left":1}}"#,
     );
-    let tested =
-        test::Tested { address: "192.0.2.1".into(), dropped: true, because: vec![entry(None, None)] };
+    let tested = test::Tested {
+        address: "192.0.2.1".into(),
+        dropped: true,
+        idle: None,
+        because: vec![entry(None, None)],
+    };
     is_written_and_read::<Test>(
         test::Reply { tested: vec![tested] },
         true,

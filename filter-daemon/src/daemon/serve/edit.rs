@@ -32,7 +32,8 @@ impl Owner {
         };
         let targets: Targets = targets.into_iter().collect();
         let named = targets.len() as u64;
-        self.carry_out(&targets, page, reply, move |done, _| changed(named, done));
+        let idle = self.idle();
+        self.carry_out(&targets, page, reply, move |done, _| Changed { idle, ..changed(named, done) });
     }
 
     pub(super) fn remove(&mut self, request: remove::Request, reply: ReplyTo<Changed>) {
@@ -118,12 +119,13 @@ fn answer_when_written(
     }
     let told = move |written: Result<(), NotWritten>| {
         outcome.note(written);
-        answer(reply, answered.and_then(|reply| outcome.get().map(|()| reply).map_err(not_durable)));
+        let not_durable = outcome.get().err().map(not_durable);
+        answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
     };
     parts.persistence.write(records, Box::new(told));
 }
 
 fn changed(named: u64, done: Done) -> Changed {
     let Done { changed, entered, left } = done;
-    Changed { named, changed, entered, left, held: Vec::new() }
+    Changed { named, changed, entered, left, ..Changed::default() }
 }

@@ -80,6 +80,10 @@ impl Process {
 }
 
 impl Place for Process {
+    fn fate(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
     fn serve(&mut self, request: Request) -> Answered {
         let line = self.line()?;
         line.send(&request, None)?;
