@@ -27,6 +27,7 @@ mod list_and_status;
 mod list_files;
 mod list_names;
 mod mixed;
+mod own_user;
 mod pages;
 mod prefixes;
 mod privilege;

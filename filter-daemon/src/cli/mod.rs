@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::kernel::broker::process;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
-pub use run::{ConfigFile, Run};
+pub use run::{ConfigFile, Run, user};
 
 /// What filterd was started for.
 #[derive(Debug)]
