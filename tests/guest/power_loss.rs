@@ -42,7 +42,7 @@ fn what_was_acknowledged_before_the_power_went_is_there_after_the_next_boot() {
 fn boot<'lan>(lan: &'lan Lan, disk: &Disk) -> Guest<'lan> {
     let mut guest = Machine::new("power-loss", lan).disk(&disk.image).boot();
     guest.sh("mkdir /disk && mount -t ext4 /dev/vda /disk");
-    guest.start_filterd("--iface lo --state-dir /disk/filterd");
+    guest.start_filterd("--no-config --iface lo --state-dir /disk/filterd");
     guest
 }
 

@@ -32,7 +32,7 @@ fn while_one_guest_attacks_another_the_flow_of_a_third_party_lives_on() {
     let mut attacker = Machine::new("attacker", &lan).card(&ATTACKER, 1, "").boot();
     server.raise(&CARD, 1500);
     attacker.raise(&ATTACKER, 1500);
-    server.start_filterd("--iface eth0");
+    server.start_filterd("--no-config --iface eth0");
     server.sh(&format!("nc -ll -p {ECHO} -e cat &"));
     let third = third_party(&lan);
     let mut flow = third.inside(connect);

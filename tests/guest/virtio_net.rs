@@ -21,7 +21,7 @@ fn on_every_queue_the_listed_are_dropped_and_the_others_answered() {
     let lan = Lan::new();
     let mut guest = Machine::new("queues", &lan).cpus(QUEUES).card(&CARD, QUEUES, "").boot();
     guest.raise(&CARD, 1500);
-    guest.start_filterd("--iface eth0 --mode native");
+    guest.start_filterd("--no-config --iface eth0 --mode native");
     let attackers: Vec<String> = (1..=MANY).map(|host| format!("203.0.113.{host}")).collect();
     let bystanders: Vec<String> = (1..=MANY).map(|host| format!("198.51.100.{host}")).collect();
     let everybody: Vec<&str> = attackers.iter().chain(&bystanders).map(String::as_str).collect();
@@ -38,7 +38,7 @@ fn it_is_attached_in_the_driver() {
     let lan = Lan::new();
     let mut guest = Machine::new("native", &lan).card(&CARD, 1, "").boot();
     guest.raise(&CARD, 1500);
-    guest.start_filterd("--iface eth0");
+    guest.start_filterd("--no-config --iface eth0");
     guest.filterd(&format!("add {ATTACKER} {ATTACKER6}"));
     let answered = CARD.answers(&mut guest, &[ATTACKER, BYSTANDER, ATTACKER6, BYSTANDER6], USUAL);
     assert_eq!(answered, [BYSTANDER, BYSTANDER6]);
@@ -51,7 +51,7 @@ fn large_frames_are_judged_natively_or_the_log_says_what_hinders() {
     let lan = Lan::new();
     let mut guest = Machine::new("jumbo", &lan).card(&CARD, 1, "").boot();
     guest.raise(&CARD, JUMBO);
-    guest.start_filterd("--iface eth0");
+    guest.start_filterd("--no-config --iface eth0");
     let log = guest.log();
     assert_eq!(is_native(&mut guest), guest.is_linux(6, 3), "{log}");
     assert!(is_native(&mut guest) || log.contains("MTU (now 9000)"), "{log}");
@@ -66,9 +66,9 @@ fn where_the_card_merges_packets_the_refusal_says_so_and_generic_mode_filters() 
     let lan = Lan::new();
     let mut guest = Machine::new("merging", &lan).card(&CARD, 1, ",ctrl_guest_offloads=off").boot();
     guest.raise(&CARD, 1500);
-    let Told { code, text } = guest.run("filterd --iface eth0 --mode native");
+    let Told { code, text } = guest.run("filterd --no-config --iface eth0 --mode native");
     assert!(code == 8 && text.contains("hardware GRO") && text.contains("--mode generic"), "{code}: {text}");
-    guest.start_filterd("--iface eth0");
+    guest.start_filterd("--no-config --iface eth0");
     assert!(!is_native(&mut guest) && guest.log().contains("hardware GRO"), "{}", guest.log());
     guest.filterd(&format!("add {ATTACKER}"));
     assert_eq!(CARD.answers(&mut guest, &[ATTACKER, BYSTANDER], USUAL), [BYSTANDER]);

@@ -197,7 +197,7 @@ impl Net {
 
     /// Writes the configuration anew; filterd hears of it by a reload.
     pub fn configure(&self, config: &str) {
-        self.home.write("filterd.yaml", config);
+        self.home.write("filterd.yaml", said(config));
     }
 }
 
@@ -282,13 +282,18 @@ impl Default for Net {
     }
 }
 
+/// A configuration that says nothing is none; a story that says nothing means one that blocks nothing.
+fn said(config: &str) -> &str {
+    if config.is_empty() { "block: []" } else { config }
+}
+
 /// Those of `arguments` whose flags are not among these.
 fn without(arguments: Vec<String>, flags: &[&str]) -> Vec<String> {
     arguments.chunks(2).filter(|pair| !flags.contains(&pair[0].as_str())).flatten().cloned().collect()
 }
 
 fn daemon_arguments(home: &Home, config: &str) -> Vec<String> {
-    let file = home.write("filterd.yaml", config);
+    let file = home.write("filterd.yaml", said(config));
     let mut arguments = home.daemon_arguments();
     arguments.extend(["--config".to_owned(), file.display().to_string()]);
     if !config.contains("interfaces:") {

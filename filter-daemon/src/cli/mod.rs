@@ -5,7 +5,7 @@ pub mod places;
 mod run;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::LazyLock;
 
@@ -17,8 +17,8 @@ use crate::control::wire;
 use crate::exit::Exit;
 use crate::kernel::broker::process;
 pub use everywhere::{Everywhere, With};
-pub use run::Run;
 use run::RunArguments;
+pub use run::{ConfigFile, Run};
 
 /// What filterd was started for.
 #[derive(Debug)]
@@ -131,6 +131,15 @@ filterd drops packets by source address before the kernel's network stack sees t
 
 `filterd --help` tells the rest.";
 
+/// Whoever has a configuration has done the first step already.
+fn what_to_type(usual: &Path) -> String {
+    if !usual.exists() {
+        return WHAT_TO_TYPE.to_owned();
+    }
+    let path = usual.display();
+    format!("{WHAT_TO_TYPE}\nThere is a configuration, {path}: `sudo filterd run` starts filterd with it.")
+}
+
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     let version = env!("CARGO_PKG_VERSION");
     let licence = env!("CARGO_PKG_LICENSE");
@@ -140,7 +149,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 /// Reads the command line of this process. What is wrong with it is told, and the process ends.
 pub fn parse() -> Invocation {
     if std::env::args_os().len() <= 1 {
-        eprintln!("{WHAT_TO_TYPE}");
+        eprintln!("{}", what_to_type(Path::new(places::CONFIG)));
         exit(Exit::Usage as i32);
     }
     let socket = std::env::var_os("FILTERD_SOCKET").filter(|path| !path.is_empty());

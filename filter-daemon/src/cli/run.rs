@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::places;
 use crate::accounts::{self, User};
-use crate::config::{Mode, check_interface_name};
+use crate::config::{InterfaceNameError, Mode, check_interface_name};
 
 // As typed. No more than a comment, since it would become the help of `filterd run`.
 #[derive(Debug, Default, Args)]
@@ -15,9 +15,12 @@ pub struct RunArguments {
     /// Filter this interface; may be given several times
     #[arg(short, long = "iface", value_name = "IF", value_parser = interface)]
     interfaces: Vec<String>,
-    /// Read this configuration
+    /// Read this configuration [default: /etc/filterd/filterd.yaml, if it is there]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Read no configuration, and forget the copy of the last one
+    #[arg(long)]
+    no_config: bool,
     /// How to attach; over the configuration's `mode`
     #[arg(short, long, value_parser = mode, value_name = "auto|native|generic")]
     mode: Option<Mode>,
@@ -40,8 +43,8 @@ pub struct RunArguments {
 pub struct Run {
     /// Interfaces to filter besides those of the configuration, none of them twice.
     pub interfaces: Vec<String>,
-    /// The configuration to read; there is one if there is no interface.
-    pub config: Option<PathBuf>,
+    /// The configuration to read.
+    pub config: ConfigFile,
     /// How to attach; the configuration decides if none.
     pub mode: Option<Mode>,
     /// Where to listen for commands.
@@ -56,13 +59,35 @@ pub struct Run {
     pub take_over: bool,
 }
 
+/// Which configuration is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigFile {
+    /// This one, which must be there.
+    Named(PathBuf),
+    /// The usual one, if it is there: nobody has named any.
+    Usual(PathBuf),
+    /// None.
+    None,
+}
+
+impl ConfigFile {
+    /// Where it is, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Named(path) | Self::Usual(path) => Some(path),
+            Self::None => None,
+        }
+    }
+}
+
 impl RunArguments {
     /// Both together: what stands before the word `run` and what stands behind it, which counts more.
     pub fn and(mut self, further: Self) -> Self {
         self.interfaces.extend(further.interfaces);
         Self {
             interfaces: self.interfaces,
-            config: further.config.or(self.config),
+            no_config: further.no_config || (self.no_config && further.config.is_none()),
+            config: if further.no_config { None } else { further.config.or(self.config) },
             mode: further.mode.or(self.mode),
             state_dir: further.state_dir.or(self.state_dir),
             pin_dir: further.pin_dir.or(self.pin_dir),
@@ -76,6 +101,7 @@ impl RunArguments {
         let given = [
             (!self.interfaces.is_empty(), "--iface"),
             (self.config.is_some(), "--config"),
+            (self.no_config, "--no-config"),
             (self.mode.is_some(), "--mode"),
             (self.state_dir.is_some(), "--state-dir"),
             (self.pin_dir.is_some(), "--pin-dir"),
@@ -90,7 +116,7 @@ impl RunArguments {
         }
     }
 
-    /// Without a word about what to filter, the configuration at its usual place is asked.
+    /// Nobody has to name the configuration at its usual place.
     pub fn checked(self, socket: PathBuf) -> Result<Run, String> {
         self.checked_with(socket, Path::new(places::CONFIG))
     }
@@ -103,22 +129,31 @@ impl RunArguments {
                 true
             }
         });
-        if self.interfaces.is_empty() && self.config.is_none() {
-            if !usual.exists() {
-                return Err(format!(
-                    "nothing to filter: say where with `--iface eth0`, or give a configuration with --config \
-                     (there is none at {})",
-                    usual.display()
-                ));
-            }
-            self.config = Some(usual.to_owned());
+        let state_dir = self.state_dir.unwrap_or_else(|| places::STATE.into());
+        let config = match (self.config, self.no_config) {
+            (Some(_), true) => return Err("--config and --no-config contradict each other".to_owned()),
+            (Some(file), false) => ConfigFile::Named(file),
+            (None, true) => ConfigFile::None,
+            (None, false) => ConfigFile::Usual(usual.to_owned()),
+        };
+        let may_be_read = match &config {
+            ConfigFile::Named(_) => true,
+            // One that is gone may have a copy.
+            ConfigFile::Usual(path) => path.exists() || state_dir.join(places::CONFIG_COPY).exists(),
+            ConfigFile::None => false,
+        };
+        if self.interfaces.is_empty() && !may_be_read {
+            let there = if config == ConfigFile::None { String::new() } else { none_at(usual) };
+            return Err(format!(
+                "nothing to filter: say where with `--iface eth0`, or give a configuration with --config{there}"
+            ));
         }
         Ok(Run {
             interfaces: self.interfaces,
-            config: self.config,
+            config,
             mode: self.mode,
             socket,
-            state_dir: self.state_dir.unwrap_or_else(|| places::STATE.into()),
+            state_dir,
             pin_dir: self.pin_dir.unwrap_or_else(|| places::PINS.into()),
             user: self.user,
             take_over: self.take_over,
@@ -126,9 +161,19 @@ impl RunArguments {
     }
 }
 
+fn none_at(usual: &Path) -> String {
+    format!(" (there is none at {})", usual.display())
+}
+
 fn interface(name: &str) -> Result<String, String> {
-    check_interface_name(name).map_err(|error| error.to_string())?;
-    Ok(name.to_owned())
+    match check_interface_name(name) {
+        Ok(()) => Ok(name.to_owned()),
+        Err(InterfaceNameError::Several { names }) => {
+            let each: Vec<_> = names.iter().map(|name| format!("--iface {name}")).collect();
+            Err(format!("these are several names: write {}", each.join(" ")))
+        }
+        Err(error) => Err(format!("{error}: {}", error.hint())),
+    }
 }
 
 fn user(name: &str) -> Result<User, String> {
@@ -157,20 +202,47 @@ mod tests {
     fn without_an_interface_the_usual_configuration_is_asked_if_there_is_one() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let run = checked(RunArguments::default(), file.path()).unwrap();
-        assert_eq!(run.config.as_deref(), Some(file.path()));
-        let error = checked(RunArguments::default(), Path::new("/nowhere")).unwrap_err();
-        assert!(error.contains("--iface eth0"), "{error}");
+        assert_eq!(run.config, ConfigFile::Usual(file.path().to_owned()));
+        let nowhere = RunArguments { state_dir: Some("/nowhere".into()), ..RunArguments::default() };
+        let error = checked(nowhere, Path::new("/nowhere")).unwrap_err();
+        assert!(error.contains("--iface eth0") && error.contains("none at /nowhere"), "{error}");
     }
 
     #[test]
-    fn with_an_interface_it_is_not() {
+    fn one_that_is_gone_is_asked_for_if_there_is_a_copy() {
+        let state = tempfile::tempdir().unwrap();
+        std::fs::write(state.path().join(places::CONFIG_COPY), "").unwrap();
+        let arguments = RunArguments { state_dir: Some(state.path().into()), ..RunArguments::default() };
+        assert_eq!(
+            checked(arguments, Path::new("/nowhere")).unwrap().config,
+            ConfigFile::Usual("/nowhere".into())
+        );
+    }
+
+    #[test]
+    fn an_interface_does_not_keep_it_from_being_asked() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let arguments = RunArguments {
             interfaces: vec!["eth0".into(), "eth1".into(), "eth0".into()],
             ..RunArguments::default()
         };
         let run = checked(arguments, file.path()).unwrap();
-        assert_eq!(run.config, None);
+        assert_eq!(run.config, ConfigFile::Usual(file.path().to_owned()));
         assert_eq!(run.interfaces, ["eth0", "eth1"]);
+    }
+
+    #[test]
+    fn a_configuration_can_be_left_out() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let arguments = |config: Option<&str>| RunArguments {
+            interfaces: vec!["eth0".into()],
+            config: config.map(Into::into),
+            no_config: true,
+            ..RunArguments::default()
+        };
+        assert_eq!(checked(arguments(None), file.path()).unwrap().config, ConfigFile::None);
+        assert!(checked(arguments(Some("f.yaml")), file.path()).unwrap_err().contains("contradict"));
+        let nothing = RunArguments { no_config: true, ..RunArguments::default() };
+        assert!(checked(nothing, file.path()).unwrap_err().contains("--iface eth0"));
     }
 }

@@ -53,7 +53,7 @@ fn the_help_says_of_every_command_what_it_does_and_so_does_its_own() {
 fn interfaces_alone_run_the_daemon() {
     let expected = Run {
         interfaces: vec!["eth0".into(), "eth1".into()],
-        config: None,
+        config: ConfigFile::Usual(places::CONFIG.into()),
         mode: None,
         socket: places::SOCKET.into(),
         state_dir: places::STATE.into(),
@@ -69,7 +69,7 @@ fn interfaces_alone_run_the_daemon() {
 #[test]
 fn every_place_can_be_moved() {
     let run = run("filterd --config f.yaml --mode generic --socket s --state-dir d --pin-dir /sys/fs/bpf/x");
-    assert_eq!(run.config, Some("f.yaml".into()));
+    assert_eq!(run.config, ConfigFile::Named("f.yaml".into()));
     assert_eq!(run.mode, Some(Mode::Generic));
     assert_eq!((run.socket, run.state_dir), ("s".into(), "d".into()));
     assert_eq!(run.pin_dir, PathBuf::from("/sys/fs/bpf/x"));
@@ -101,9 +101,20 @@ fn flags_for_every_command_may_stand_anywhere() {
 }
 
 #[test]
+fn the_bare_word_tells_how_to_run_with_the_configuration_that_is_there() {
+    assert!(
+        what_to_type(Path::new("/"))
+            .ends_with("There is a configuration, /: `sudo filterd run` starts filterd with it.")
+    );
+    assert_eq!(what_to_type(Path::new("/nowhere")), WHAT_TO_TYPE);
+}
+
+#[test]
 fn what_is_wrong_is_told() {
     assert!(error("filterd --iface eth0 add 203.0.113.7").contains("--iface is for running filterd"));
     assert!(error("filterd --iface eth/0").contains("'eth/0'"));
+    assert!(error("filterd --iface eth0,eth1").contains("write --iface eth0 --iface eth1"));
+    assert!(error("filterd --iface eth*").contains("is no pattern"));
     assert!(error("filterd --iface eth0 --mode fast").contains("auto, native or generic"));
     assert!(error("filterd add").contains("<TARGET>"));
     assert!(error("filterd add 203.0.113.7 --ttl 2x").contains("1h30m"));

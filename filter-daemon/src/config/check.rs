@@ -56,7 +56,11 @@ const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native)
 pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
     let (mut config, mut faults) = (Config::default(), Faults::default());
     match root.map(|root| (root.number, root.value)) {
-        None | Some((_, Value::Nothing)) => {}
+        // It is no YAML, which is told already.
+        None => {}
+        // A file that was emptied by accident must not be taken for the wish to filter nothing.
+        Some((node, Value::Nothing)) => nothing(&mut faults, node),
+        Some((node, Value::Map(map))) if map.is_empty() => nothing(&mut faults, node),
         Some((_, Value::Map(map))) => {
             faults.fields(map, &KEYS, &mut config);
         }
@@ -69,6 +73,11 @@ pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
         list.path = folder.join(&list.path);
     }
     (config, faults.0)
+}
+
+fn nothing(faults: &mut Faults, node: usize) {
+    let help = "write what is to be filtered, as in `interfaces: [eth0]`, or `interfaces: []` to leave it to --iface";
+    faults.tell(node, "this configuration says nothing", help);
 }
 
 fn interfaces(faults: &mut Faults, node: Node, config: &mut Config) {

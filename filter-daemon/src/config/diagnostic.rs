@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::source::file::FileError;
-use crate::text::{Explain, printable};
+use crate::text::{Explain, Explanation, printable};
 
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +31,21 @@ impl Explain for ConfigError {
             // What to do about each error stands beside it.
             Self::Invalid(_) => None,
         }
+    }
+}
+
+impl ConfigError {
+    /// What is wrong, on one line: of many errors the first.
+    #[must_use]
+    pub fn brief(&self) -> Explanation {
+        let Self::Invalid(invalid) = self else { return self.explain() };
+        let Some(first) = invalid.problems.first() else { return self.explain() };
+        let message = match invalid.count() - 1 {
+            0 => invalid.headline(first),
+            1 => format!("{} (and 1 more error)", invalid.headline(first)),
+            more => format!("{} (and {more} more errors)", invalid.headline(first)),
+        };
+        Explanation::new(message, printable::line(&first.help))
     }
 }
 
@@ -90,16 +105,30 @@ impl fmt::Display for Invalid {
 }
 
 impl Invalid {
+    /// Where it is, and what.
+    fn headline(&self, problem: &Problem) -> String {
+        let (path, message) = (printable::path(&self.path), printable::line(&problem.message));
+        let (number, column) = (line_number(&self.text, problem.at), self.column(problem));
+        format!("{path}:{number}:{}: error: {message}", column + 1)
+    }
+
+    fn line_start(&self, problem: &Problem) -> usize {
+        self.text[..problem.at].rfind('\n').map_or(0, |line_end| line_end + 1)
+    }
+
+    fn column(&self, problem: &Problem) -> usize {
+        self.text[self.line_start(problem)..problem.at].trim_start_matches('\u{feff}').chars().count()
+    }
+
     fn write(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = line_number(&self.text, problem.at);
-        let start = self.text[..problem.at].rfind('\n').map_or(0, |line_end| line_end + 1);
+        let start = self.line_start(problem);
         let line = self.text[start..].lines().next().unwrap_or("");
-        let column = self.text[start..problem.at].trim_start_matches('\u{feff}').chars().count();
+        let column = self.column(problem);
         let width = self.text[problem.at..].char_indices().take_while(|(at, _)| *at < problem.width).count();
         let excerpt = Excerpt::new(line.trim_start_matches('\u{feff}'), column, width);
 
-        let (path, message) = (printable::path(&self.path), printable::line(&problem.message));
-        writeln!(f, "{path}:{number}:{}: error: {message}", column + 1)?;
+        writeln!(f, "{}", self.headline(problem))?;
         writeln!(f, "{number:>5} | {}", excerpt.line)?;
         writeln!(f, "      | {:indent$}{}", "", "^".repeat(excerpt.carets), indent = excerpt.indent)?;
         write!(f, "help: {}", printable::line(&problem.help))

@@ -20,6 +20,14 @@ pub fn check_interface_name(name: &str) -> Result<(), InterfaceNameError> {
     if let Some(character) = name.chars().find(|c| *c == '/' || c.is_whitespace() || c.is_control()) {
         return Err(InterfaceNameError::Character { character });
     }
+    // The kernel would allow both, but whoever writes them means several interfaces, and would wait for none.
+    if name.contains(',') {
+        let names = name.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
+        return Err(InterfaceNameError::Several { names: names.collect() });
+    }
+    if name.contains(['*', '?', '[', ']']) || name.ends_with('+') {
+        return Err(InterfaceNameError::Pattern);
+    }
     if name.len() > LONGEST {
         return Err(InterfaceNameError::TooLong);
     }
@@ -33,6 +41,8 @@ impl InterfaceNameError {
         match self {
             Self::Alias { parent } => format!("did you mean {parent}?"),
             Self::Character { .. } => "write one name for each item, as in [eth0, eth1]".into(),
+            Self::Several { names } => format!("write [{}]", names.join(", ")),
+            Self::Pattern => "give each by its own name: `ip link` shows those there are".into(),
             Self::Empty | Self::Dots | Self::TooLong => "`ip link` shows the names there are".into(),
         }
     }
@@ -59,6 +69,15 @@ pub enum InterfaceNameError {
         /// The first such character.
         character: char,
     },
+    /// Several of them with commas between.
+    #[error("these are several names, and each has to stand by itself")]
+    Several {
+        /// Each of them.
+        names: Vec<String>,
+    },
+    /// What shells and firewalls take for many names at once.
+    #[error("the name of an interface is no pattern: * ? [ ] and a + at its end stand for nothing")]
+    Pattern,
     /// It is too long.
     #[error("the name of an interface has at most {LONGEST} bytes")]
     TooLong,
@@ -70,7 +89,7 @@ mod tests {
 
     #[test]
     fn names_that_the_kernel_gives_are_taken() {
-        for name in ["eth0", "enp0s31f6", "wg-home", "br.100", "büro", "veth0123456789a"] {
+        for name in ["eth0", "enp0s31f6", "wg-home", "a+b", "br.100", "büro", "veth0123456789a"] {
             assert_eq!(check_interface_name(name), Ok(()), "{name}");
         }
     }
@@ -88,6 +107,12 @@ mod tests {
             "a\u{a0}b",
             "veth0123456789ab",
             "büroübersicht12",
+            "eth0,eth1",
+            "eth0,",
+            "eth*",
+            "eth?",
+            "eth[01]",
+            "ppp+",
         ] {
             assert!(check_interface_name(name).is_err(), "{name}");
         }

@@ -77,6 +77,15 @@ pub struct List {
     pub limits: Limits,
 }
 
+impl Config {
+    /// These interfaces, and those of the configuration behind them.
+    #[must_use]
+    pub fn interfaces_besides(&self, named: &[String]) -> Vec<String> {
+        let more = self.interfaces.iter().filter(|name| !named.contains(name));
+        named.iter().chain(more).cloned().collect()
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -92,17 +101,25 @@ impl Default for Config {
 }
 
 /// More than anybody writes by hand: the parser is not made for more, and lists belong into list files.
-const LARGEST: u64 = 256 * 1024;
+pub const LARGEST: u64 = 256 * 1024;
 
 /// Reads a configuration file.
 ///
 /// # Errors
 /// When it cannot be read, or with all that is wrong in it.
 pub fn load(path: &Path) -> Result<Config, ConfigError> {
+    parse(path, read(path)?)
+}
+
+/// The bytes of a configuration file, and no more of them than show that it is too large.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let mut bytes = Vec::new();
     let limited = file::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes);
     limited.map_err(|error| FileError::new(path, error))?;
-    parse(path, bytes)
+    Ok(bytes)
 }
 
 /// Reads a configuration out of the bytes of the file at `path`, to which its relative paths relate.

@@ -12,7 +12,7 @@ use crate::control::SocketError;
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::kernel::KernelError;
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 
 /// What ended the daemon.
 #[derive(Debug, Error)]
@@ -21,7 +21,7 @@ pub enum DaemonError {
     #[error("{0}")]
     Config(#[from] ConfigError),
     /// Neither the command line nor the configuration names an interface.
-    #[error("no interface to filter")]
+    #[error("no interface to filter: neither the configuration nor --iface names one")]
     NoInterface,
     /// The control socket cannot be had.
     #[error(transparent)]
@@ -72,6 +72,13 @@ pub enum DaemonError {
     System(#[from] io::Error),
 }
 
+impl DaemonError {
+    /// What happened, on one line.
+    pub fn brief(&self) -> Explanation {
+        if let Self::Config(error) = self { error.brief() } else { self.explain() }
+    }
+}
+
 impl Explain for DaemonError {
     fn remedy(&self) -> Option<String> {
         match self {
@@ -82,7 +89,8 @@ impl Explain for DaemonError {
             Self::NotDone(error) => error.remedy(),
             Self::Journal(error) => error.remedy(),
             Self::NoInterface => Some(
-                "name one with `--iface eth0`, or with `interfaces: [eth0]` in the configuration".to_owned(),
+                "write `interfaces: [eth0]` into the configuration, or start filterd with `--iface eth0`"
+                    .to_owned(),
             ),
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
@@ -112,12 +120,11 @@ impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
             DaemonError::Config(_)
+            | DaemonError::NoInterface
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists => Self::Config,
-            DaemonError::NoInterface | DaemonError::NothingToAccept { .. } | DaemonError::User { .. } => {
-                Self::Usage
-            }
+            DaemonError::NothingToAccept { .. } | DaemonError::User { .. } => Self::Usage,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,

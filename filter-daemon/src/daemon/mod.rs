@@ -6,6 +6,7 @@
 mod capacity;
 mod change;
 pub mod commit;
+mod configuration;
 mod error;
 mod flush;
 mod interfaces;

@@ -9,6 +9,7 @@ use tracing::{error, info, warn};
 
 use super::capacity::Capacity;
 use super::commit::Protection;
+use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
@@ -42,6 +43,7 @@ pub struct Owner {
     pub(super) run: Run,
     pub(super) started: Timestamp,
     pub(super) config: Config,
+    pub(super) configuration: Configuration,
     pub(super) protection: Protection,
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
@@ -95,12 +97,13 @@ impl Owner {
     /// Builds and publishes the tables for what was loaded, and for what is in `blocklist` already.
     pub fn new(
         run: &Run,
-        loaded: Loaded,
+        (mut configuration, mut loaded): (Configuration, Loaded),
         sources: Sources,
         broker: Broker,
         persistence: Persistence,
         mut blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
+        configuration.is_coming(&mut loaded);
         let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
         super::report::log_found(&found);
         let mut lists = Lists::of(&run.state_dir);
@@ -109,6 +112,7 @@ impl Owner {
             run: run.clone(),
             started: clock::now(),
             config,
+            configuration,
             protection: Protection::begin(blocklist, Filter::through(broker))?,
             capacity: Capacity::begin(),
             persistence,
@@ -116,7 +120,7 @@ impl Owner {
             time: Time::begin(),
             pages: Pages::default(),
             reload: Slot::empty(),
-            readings: Readings::of(run.config.as_deref(), sources),
+            readings: Readings::of(sources),
             lists,
             reloaded: None,
             was_bulk: false,
@@ -305,9 +309,6 @@ impl Owner {
 
     /// What the command line and the configuration name.
     pub(super) fn interface_names(&self) -> Vec<String> {
-        let mut names = self.run.interfaces.clone();
-        let more = self.config.interfaces.iter().filter(|name| !self.run.interfaces.contains(name));
-        names.extend(more.cloned());
-        names
+        self.config.interfaces_besides(&self.run.interfaces)
     }
 }

@@ -2,13 +2,13 @@
 //! way may have changed what that one has read already, and so gets a further one.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use tokio::task::JoinHandle;
 
+use super::configuration::Source;
 use super::error::DaemonError;
-use super::reload::{Known, Loaded, Sources, load};
+use super::reload::{Known, Loaded, Sources};
 use crate::clock;
 use crate::control::ReplyTo;
 use crate::control::wire::Failure;
@@ -16,7 +16,6 @@ use crate::control::wire::reload::{Accept, Reply};
 
 /// Readings, and who waits for what comes of them.
 pub struct Readings {
-    path: Option<PathBuf>,
     /// None while somebody reads.
     sources: Option<Sources>,
     now: Option<Reading>,
@@ -37,9 +36,9 @@ struct Reading {
 }
 
 impl Readings {
-    /// Readings of the configuration at `path`.
-    pub fn of(path: Option<&Path>, sources: Sources) -> Self {
-        Self { path: path.map(Path::to_owned), sources: Some(sources), now: None, next: VecDeque::new() }
+    /// Readings with what was learned by earlier ones.
+    pub fn of(sources: Sources) -> Self {
+        Self { sources: Some(sources), now: None, next: VecDeque::new() }
     }
 
     /// Notes that it is to be read, or read again. Whoever accepts lists has a reading alone: what is wrong with their words
@@ -57,12 +56,11 @@ impl Readings {
     }
 
     /// Begins to read for those who have waited longest.
-    pub fn begin(&mut self, known: Vec<Known>) {
+    pub fn begin(&mut self, source: Source, known: Vec<Known>) {
         let Some(Asked { accept, waiting }) = self.next.pop_front() else { return };
-        let path = self.path.clone();
         let mut sources = self.sources.take().expect("one reading at a time");
         let loading = tokio::task::spawn_blocking(move || {
-            let loaded = load(path.as_deref(), &known, &accept, &mut sources);
+            let loaded = source.load(&known, &accept, &mut sources);
             (loaded, sources)
         });
         self.now = Some(Reading { began: clock::instant(), loading: Some(loading), waiting });

@@ -23,18 +23,30 @@ impl Owner {
     /// Begins to read if somebody has asked for it, and nobody reads.
     fn read_next(&mut self) {
         if self.readings.is_due() {
-            self.readings.begin(super::reload::known(self.protection.blocklist()));
+            let known = super::reload::known(self.protection.blocklist());
+            self.readings.begin(self.configuration.source(), known);
         }
     }
 
     /// What was read is to be made true, if it is valid.
     pub(super) fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
         let began = self.readings.began().unwrap_or_else(clock::instant);
-        let reload = loaded.and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
+        let reload = loaded
+            .and_then(|loaded| self.may_come(loaded))
+            .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
         match reload {
             Ok(reload) => self.reload.begin(reload),
             Err(error) => self.end_reload(Err(error)),
         }
+    }
+
+    /// What would leave filterd without anything to filter is no wish, but a mistake.
+    fn may_come(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
+        if loaded.config.interfaces_besides(&self.run.interfaces).is_empty() {
+            return Err(DaemonError::NoInterface);
+        }
+        self.configuration.is_coming(&mut loaded);
+        Ok(loaded)
     }
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
@@ -77,8 +89,14 @@ impl Owner {
     /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
     fn end_reload(&mut self, reloaded: Result<Reloaded, DaemonError>) {
         match &reloaded {
-            Ok(reloaded) => super::report::log_reload(reloaded),
-            Err(error) => error!("reload failed, everything stays as it was: {}", error.explain()),
+            Ok(reloaded) => {
+                self.configuration.is_in_force();
+                super::report::log_reload(reloaded);
+            }
+            Err(error) => {
+                self.configuration.was_refused(error);
+                error!("reload failed, everything stays as it was: {}", error.brief());
+            }
         }
         self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
         self.read_next();

@@ -16,7 +16,7 @@ impl Owner {
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             started: self.started.secs(),
-            config: self.run.config.as_ref().map(|path| path.display().to_string()),
+            config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
@@ -34,7 +34,8 @@ impl Owner {
 
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.persistence.faults()).collect();
+        let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.configuration.faults()).collect();
+        faults.extend(self.persistence.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
         let has_deadlines = self.protection.blocklist().next_deadline().is_some();
         faults.extend(self.time.faults(has_deadlines));

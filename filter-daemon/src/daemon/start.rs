@@ -11,16 +11,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{error, info, warn};
 
+use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::owner::{Ended, Owner, Signals};
 use super::reload::Sources;
-use super::{persistence, privilege, reload};
+use super::{persistence, privilege};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
-use crate::control::wire::reload::Accept;
 use crate::control::wire::{HandOver, Ping};
 use crate::control::{Call, Server, SocketError, pins_note};
 use crate::journal::JournalError;
@@ -52,6 +52,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     privilege::drop_privileges(run.user.as_ref(), &state, &run.socket)?;
     let mut owner = open(run, broker).await?;
     owner.attach().await?;
+    owner.configuration.has_begun();
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
     info!("ready: {}", owner.summary());
@@ -141,8 +142,12 @@ fn ask_to_make_way(socket: &Path) -> bool {
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
     let mut sources = Sources::of(&run.state_dir);
-    let known = sources.known();
-    let loaded = reload::load(run.config.as_deref(), &known, &Accept::default(), &mut sources)?;
+    let (configuration, loaded) = Configuration::at_start(run, &mut sources)?;
+    let interfaces = loaded.config.interfaces_besides(&run.interfaces);
+    if interfaces.is_empty() {
+        return Err(DaemonError::NoInterface);
+    }
+    info!("{}", configuration.summary(&loaded.config, &interfaces));
     let begun = clock::instant();
     loop {
         match persistence::restore(&run.state_dir, &loaded.config) {
@@ -153,7 +158,7 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
             }
             Err(error) => return Err(error),
             Ok((persistence, blocklist)) => {
-                return Owner::new(run, loaded, sources, broker, persistence, blocklist);
+                return Owner::new(run, (configuration, loaded), sources, broker, persistence, blocklist);
             }
         }
     }

@@ -8,6 +8,7 @@ use super::matching::{self, Known};
 use crate::blocklist::{Blocklist, ListId, Origin, Reading, Targets};
 use crate::config::{self, Config, ConfigError};
 use crate::control::wire::reload::Accept;
+use crate::daemon::configuration::Copy;
 use crate::daemon::error::DaemonError;
 use crate::source::file::FileError;
 use crate::source::patience::Patience;
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub block: Targets,
     /// Its lists, in its order.
     pub lists: Vec<LoadedList>,
+    /// The copy of its text, for when it is in force.
+    pub copy: Copy,
 }
 
 /// One list file as it was found.
@@ -44,7 +47,7 @@ pub struct Sources {
     /// Who reads list files, and which of them hang.
     pub lists: Patience<Result<Look, FileError>>,
     /// Who reads the configuration.
-    config: Patience<Result<Config, ConfigError>>,
+    config: Patience<Result<Vec<u8>, ConfigError>>,
 }
 
 impl Sources {
@@ -82,34 +85,36 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
     known.collect()
 }
 
-/// Reads the configuration at `path`, or the default one, and every list file but those that are as they were.
-pub fn load(
-    path: Option<&Path>,
-    known: &[Known],
-    accept: &Accept,
-    sources: &mut Sources,
-) -> Result<Loaded, DaemonError> {
-    let config = path.map_or_else(|| Ok(Config::default()), |path| sources.read_config(path))?;
-    let names = || config.lists.iter().map(|list| list.name.as_str());
-    if let Some(unknown) = accept.unknown(names()) {
-        let there = names().collect::<Vec<_>>().join(", ");
-        return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
+impl Loaded {
+    /// Reads every list file of this configuration but those that are as they were.
+    pub fn gather(
+        config: Config,
+        known: &[Known],
+        accept: &Accept,
+        sources: &mut Sources,
+    ) -> Result<Self, DaemonError> {
+        let names = || config.lists.iter().map(|list| list.name.as_str());
+        if let Some(unknown) = accept.unknown(names()) {
+            let there = names().collect::<Vec<_>>().join(", ");
+            return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
+        }
+        let block = config.block.iter().copied().collect();
+        let before = matching::match_up(known, &config.lists);
+        let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
+            name: list.name.as_str().into(),
+            path: list.path.clone(),
+            before: before.and_then(|known| known.id),
+            found: find(list, before, accept.has(list.name.as_str()), sources),
+        });
+        let lists = lists.collect();
+        Ok(Self { block, lists, config, copy: Copy::Nothing })
     }
-    let block = config.block.iter().copied().collect();
-    let before = matching::match_up(known, &config.lists);
-    let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
-        name: list.name.as_str().into(),
-        path: list.path.clone(),
-        before: before.and_then(|known| known.id),
-        found: find(list, before, accept.has(list.name.as_str()), sources),
-    });
-    let lists = lists.collect();
-    Ok(Loaded { block, lists, config })
 }
 
 impl Sources {
-    fn read_config(&mut self, path: &Path) -> Result<Config, ConfigError> {
+    /// The text of a configuration.
+    pub fn read_config(&mut self, path: &Path) -> Result<Vec<u8>, ConfigError> {
         let owned = path.to_owned();
-        self.config.read(path, move |_| config::load(&owned))?
+        self.config.read(path, move |_| config::read(&owned))?
     }
 }

@@ -30,7 +30,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
-pub use load::{Loaded, Sources, known, load};
+pub use load::{Loaded, Sources, known};
 pub use matching::Known;
 pub use rows::Rows;
 use undoing::Undoing;

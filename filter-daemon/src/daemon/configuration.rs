@@ -1,0 +1,196 @@
+//! Which configuration is in force: that of the file, or, where the file is not valid, the one before. A copy of the last
+//! one that came into force is kept, for a start at which the file is not valid.
+
+mod copy;
+
+use std::path::{Path, PathBuf};
+
+use tracing::{error, warn};
+
+use super::error::DaemonError;
+use super::reload::{Known, Loaded, Sources};
+use crate::cli::{ConfigFile, Run};
+use crate::clock;
+use crate::config::{self, Config, ConfigError};
+use crate::control::wire::reload::Accept;
+use crate::control::wire::{About, Fault};
+use crate::text::{Explanation, printable};
+pub use copy::Copy;
+use copy::LastGood;
+
+/// The part of the owner's state that is about the configuration's file.
+pub struct Configuration {
+    file: ConfigFile,
+    last_good: LastGood,
+    /// The file has been read once, so that it is missed where nobody named it, too.
+    is_known: bool,
+    /// The copy of what is to come into force.
+    copy: Copy,
+    /// Why what is in force is not what the file says.
+    held_back: Option<Fault>,
+    /// Why there is no copy of what is in force.
+    not_kept: Option<Fault>,
+}
+
+/// Where a reading finds the configuration, and where its copy goes.
+#[derive(Clone, Debug)]
+pub struct Source {
+    path: Option<PathBuf>,
+    last_good: LastGood,
+}
+
+impl Configuration {
+    /// Reads the configuration for a filterd that starts. Where it is not valid, its own last good copy is taken; but not
+    /// by one that is to take the place of another, which protects better as it is.
+    pub fn at_start(run: &Run, sources: &mut Sources) -> Result<(Self, Loaded), DaemonError> {
+        let known = sources.known();
+        let last_good = LastGood::in_directory(&run.state_dir);
+        let mut this = Self {
+            file: run.config.clone(),
+            is_known: run.config.path().is_some_and(|path| last_good.read(path).is_ok()),
+            last_good,
+            copy: Copy::Nothing,
+            held_back: None,
+            not_kept: None,
+        };
+        let nothing = Accept::default();
+        let loaded = match this.source().load(&known, &nothing, sources) {
+            Err(DaemonError::Config(error)) if !run.take_over => {
+                Loaded::gather(this.instead(error)?, &known, &nothing, sources)?
+            }
+            loaded => loaded?,
+        };
+        Ok((this, loaded))
+    }
+
+    /// The last good copy in place of a file that cannot be used.
+    fn instead(&mut self, error: ConfigError) -> Result<Config, ConfigError> {
+        let Some(path) = self.file.path() else { return Err(error) };
+        let text = match self.last_good.read(path) {
+            Ok(text) => text,
+            Err(why) => {
+                warn!("no last good copy of the configuration can be taken instead: {why}");
+                return Err(error);
+            }
+        };
+        // What another filterd has found good need not be so for this one.
+        let Ok(config) = config::parse(path, text.into_bytes()) else { return Err(error) };
+        let mut told = held_back(&error.brief(), path, "its last good copy is in force instead");
+        if let ConfigFile::Usual(_) = self.file {
+            told.remedy
+                .get_or_insert_default()
+                .push_str("; where none is wanted any more, start with `--no-config`");
+        }
+        error!("{told}");
+        self.held_back = Some(fault(told));
+        Ok(config)
+    }
+
+    /// The file to be read, if there is to be one.
+    fn path(&self) -> Option<&Path> {
+        let path = self.file.path()?;
+        let is_missed = self.is_known || !matches!(self.file, ConfigFile::Usual(_));
+        (is_missed || path.exists()).then_some(path)
+    }
+
+    /// Where the next reading finds it.
+    pub fn source(&self) -> Source {
+        Source { path: self.path().map(Path::to_owned), last_good: self.last_good.clone() }
+    }
+
+    /// The file that is read, for people.
+    pub fn name(&self) -> Option<String> {
+        Some(printable::path(self.file.path().filter(|_| self.is_known)?).to_string())
+    }
+
+    /// What a filterd that starts does as it was told, for the log.
+    pub fn summary(&self, config: &Config, interfaces: &[String]) -> String {
+        let file = match (&self.file, self.path()) {
+            (ConfigFile::Usual(_), Some(path)) => {
+                format!("{} (`--no-config` leaves it out)", printable::path(path))
+            }
+            (_, Some(path)) => printable::path(path).to_string(),
+            (_, None) => "none".to_owned(),
+        };
+        let (enforce, interfaces) = (config.enforce, interfaces.join(", "));
+        format!("configuration {file}; enforce: {enforce}; interfaces: {interfaces}")
+    }
+
+    /// This is to come into force.
+    pub fn is_coming(&mut self, loaded: &mut Loaded) {
+        self.copy = std::mem::take(&mut loaded.copy);
+    }
+
+    /// What was read at the start is in force. It may be the last good copy, and then the file is still to be mended.
+    pub fn has_begun(&mut self) {
+        if let ConfigFile::None = self.file {
+            self.last_good.forget();
+        }
+        self.keep();
+    }
+
+    /// What was read for a reload is in force.
+    pub fn is_in_force(&mut self) {
+        self.held_back = None;
+        self.keep();
+    }
+
+    fn keep(&mut self) {
+        let copy = std::mem::take(&mut self.copy);
+        self.is_known |= !matches!(copy, Copy::Nothing);
+        self.not_kept = self.last_good.keep(copy).err().map(|why| {
+            let message = format!("there is no copy of the configuration in force: {why}");
+            error!("{message}");
+            let remedy = "without it filterd could not start with a configuration that is not valid; \
+                          `filterd reload` tries again";
+            fault(Explanation::new(message, remedy))
+        });
+    }
+
+    /// What was to come is not in force.
+    pub fn was_refused(&mut self, error: &DaemonError) {
+        self.copy = Copy::Nothing;
+        if matches!(error, DaemonError::NothingToAccept { .. }) {
+            // A slip of whoever asked says nothing of the file.
+            return;
+        }
+        let since = self.held_back.take().map(|fault| fault.since);
+        let path = self.file.path().unwrap_or(Path::new("--iface"));
+        let fault = fault(held_back(&error.brief(), path, "what was in force before stays"));
+        self.held_back = Some(Fault { since: since.unwrap_or(fault.since), ..fault });
+    }
+
+    /// What is not as it should be.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        self.held_back.iter().chain(&self.not_kept).cloned()
+    }
+}
+
+impl Source {
+    /// Reads everything. A copy of a valid configuration is written at once, and put in its place when it is in force.
+    pub fn load(
+        &self,
+        known: &[Known],
+        accept: &Accept,
+        sources: &mut Sources,
+    ) -> Result<Loaded, DaemonError> {
+        let Some(path) = &self.path else {
+            return Loaded::gather(Config::default(), known, accept, sources);
+        };
+        let bytes = sources.read_config(path)?;
+        let config = config::parse(path, bytes.clone())?;
+        let copy = self.last_good.prepare(path, &bytes);
+        Ok(Loaded { copy, ..Loaded::gather(config, known, accept, sources)? })
+    }
+}
+
+fn held_back(why: &Explanation, path: &Path, instead: &str) -> Explanation {
+    let message = format!("the configuration is not in force, {instead}: {}", why.message);
+    let again = format!("`filterd check {}`, then `filterd reload`", printable::path(path));
+    let remedy = why.remedy.as_ref().map_or_else(|| again.clone(), |remedy| format!("{remedy}; {again}"));
+    Explanation::new(message, remedy)
+}
+
+fn fault(told: Explanation) -> Fault {
+    Fault { about: About::Configuration, since: clock::now().secs(), told }
+}

@@ -1,0 +1,219 @@
+//! The last good copy: the text of the configuration that came into force last, and of which file it was. It lies in the
+//! state directory, is written as a whole or not at all, and is believed only if nobody else can have written it.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf, absolute};
+
+use nix::fcntl::OFlag;
+use nix::unistd::geteuid;
+
+use crate::cli::places;
+use crate::config;
+use crate::text::printable;
+
+/// What precedes the text; the file is a configuration all the same.
+const HEAD: &str = "# filterd's copy of the last good configuration, with the file it is of and a checksum:";
+
+/// The head has two lines, and a path at most 4096 bytes, each of them up to four when escaped.
+const LONGEST_HEAD: u64 = 4 * 4096 + 256;
+
+/// Where the copy lies.
+#[derive(Clone, Debug)]
+pub struct LastGood(PathBuf);
+
+/// The copy of a configuration that is not in force yet.
+#[derive(Debug, Default)]
+pub enum Copy {
+    /// There is nothing to be copied.
+    #[default]
+    Nothing,
+    /// It is on disk, under another name.
+    Written {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// It is what the last one was.
+    Kept,
+    /// It could not be written.
+    Failed(String),
+}
+
+impl LastGood {
+    pub fn in_directory(state: &Path) -> Self {
+        Self(state.join(places::CONFIG_COPY))
+    }
+
+    /// The text, if it is a copy of that file; or why there is none.
+    pub fn read(&self, of: &Path) -> Result<String, String> {
+        let cannot = |error: io::Error| format!("{}: {error}", printable::path(&self.0));
+        let not_ours = || format!("{}: others than root could have written it", printable::path(&self.0));
+        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+        let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(&self.0).map_err(cannot)?;
+        let about = file.metadata().map_err(cannot)?;
+        let is_ours = about.uid() == 0 || about.uid() == geteuid().as_raw();
+        if !about.is_file() || !is_ours || about.mode() & 0o022 != 0 {
+            return Err(not_ours());
+        }
+        let mut whole = String::new();
+        file.take(LONGEST_HEAD + config::LARGEST).read_to_string(&mut whole).map_err(cannot)?;
+        let (found, text) =
+            parted(&whole).ok_or_else(|| format!("{}: it is damaged", printable::path(&self.0)))?;
+        if found != named(of) {
+            return Err(format!("{}: it is of another file, {found}", printable::path(&self.0)));
+        }
+        Ok(text.to_owned())
+    }
+
+    /// Writes a copy beside the last one.
+    pub fn prepare(&self, of: &Path, text: &[u8]) -> Copy {
+        let Ok(text) = std::str::from_utf8(text) else { return Copy::Nothing };
+        if self.read(of).is_ok_and(|kept| kept == text) {
+            return Copy::Kept;
+        }
+        let path = self.0.with_extension("yaml.new");
+        match self.write(&path, &headed(of, text)) {
+            Ok(()) => Copy::Written { path },
+            Err(error) => Copy::Failed(format!("{}: {error}", printable::path(&path))),
+        }
+    }
+
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        let directory = self.0.parent().unwrap_or(Path::new("."));
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        // Whatever lies there under this name was never finished.
+        _ = fs::remove_file(path);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    }
+
+    /// It is the last good one from now on.
+    pub fn keep(&self, copy: Copy) -> Result<(), String> {
+        let path = match copy {
+            Copy::Written { path } => path,
+            Copy::Failed(why) => return Err(why),
+            Copy::Nothing | Copy::Kept => return Ok(()),
+        };
+        fs::rename(&path, &self.0).map_err(|error| format!("{}: {error}", printable::path(&self.0)))
+    }
+
+    /// There is none from now on.
+    pub fn forget(&self) {
+        _ = fs::remove_file(&self.0);
+    }
+}
+
+fn headed(of: &Path, text: &str) -> String {
+    format!("{HEAD}\n# {} {:08x}\n{text}", named(of), crc32fast::hash(text.as_bytes()))
+}
+
+/// The file it says it is of, and the text, if it is whole.
+fn parted(whole: &str) -> Option<(&str, &str)> {
+    let (line, text) = whole.strip_prefix(HEAD)?.strip_prefix("\n# ")?.split_once('\n')?;
+    let (of, checksum) = line.rsplit_once(' ')?;
+    let is_whole = u32::from_str_radix(checksum, 16) == Ok(crc32fast::hash(text.as_bytes()));
+    is_whole.then_some((of, text))
+}
+
+/// The same for the same file, wherever filterd is started, and on one line, whatever its name is.
+fn named(of: &Path) -> String {
+    let path = absolute(of).unwrap_or_else(|_| of.to_owned());
+    path.as_os_str().as_bytes().escape_ascii().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const TEXT: &str = "interfaces: [eth0] # ä\n\nblock: []";
+    const OF: &str = "/etc/filterd/with a blank\nand more.yaml";
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn last_good(&self) -> LastGood {
+            LastGood::in_directory(&self.0.path().join("state"))
+        }
+
+        fn with_copy() -> Self {
+            let place = Self::new();
+            let last_good = place.last_good();
+            let copy = last_good.prepare(Path::new(OF), TEXT.as_bytes());
+            assert!(last_good.read(Path::new(OF)).is_err(), "it is not in force yet");
+            last_good.keep(copy).unwrap();
+            place
+        }
+
+        fn path(&self) -> PathBuf {
+            self.last_good().0
+        }
+
+        fn refuses(&self) -> String {
+            self.last_good().read(Path::new(OF)).unwrap_err()
+        }
+    }
+
+    #[test]
+    fn what_came_into_force_is_read_again_word_for_word() {
+        let place = Place::with_copy();
+        assert_eq!(place.last_good().read(Path::new(OF)).as_deref(), Ok(TEXT));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&place.path()), 0o600);
+        assert_eq!(mode(place.path().parent().unwrap()), 0o700);
+        assert!(matches!(place.last_good().prepare(Path::new(OF), TEXT.as_bytes()), Copy::Kept));
+        config::parse(Path::new(OF), fs::read(place.path()).unwrap()).expect("it is a configuration itself");
+    }
+
+    #[test]
+    fn what_was_refused_leaves_the_one_before() {
+        let place = Place::with_copy();
+        drop(place.last_good().prepare(Path::new(OF), b"block: [10.0.0.1]"));
+        assert_eq!(place.last_good().read(Path::new(OF)).as_deref(), Ok(TEXT));
+    }
+
+    #[test]
+    fn a_copy_of_another_file_is_not_taken() {
+        let place = Place::with_copy();
+        let error = place.last_good().read(Path::new("/etc/filterd/other.yaml")).unwrap_err();
+        assert!(error.contains(r"of another file, /etc/filterd/with a blank\nand more.yaml"), "{error}");
+    }
+
+    #[test]
+    fn a_damaged_copy_is_not_taken() {
+        let place = Place::with_copy();
+        let whole = fs::read_to_string(place.path()).unwrap();
+        for damaged in ["", HEAD, &whole[..whole.len() - 1], &whole.replace("eth0", "eth1"), &whole[1..]] {
+            fs::write(place.path(), damaged).unwrap();
+            assert!(place.refuses().ends_with("it is damaged"), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn what_others_may_write_and_what_a_link_leads_to_is_not_believed() {
+        let place = Place::with_copy();
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o620)).unwrap();
+        assert!(place.refuses().contains("others than root"));
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o600)).unwrap();
+        let moved = place.0.path().join("elsewhere");
+        fs::rename(place.path(), &moved).unwrap();
+        symlink(&moved, place.path()).unwrap();
+        assert!(place.refuses().contains("symbolic links"));
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_it_is_told() {
+        let place = Place::new();
+        fs::write(place.0.path().join("state"), "").unwrap();
+        let copy = place.last_good().prepare(Path::new(OF), TEXT.as_bytes());
+        assert!(place.last_good().keep(copy).is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! A filterd that starts and finds its configuration broken protects as it did last, and says so.
+
+use std::fs;
+use std::path::Path;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Daemon, Net, home};
+use nix::sys::signal::Signal;
+
+const BLOCKING: &str = "interfaces: [eth0]\nblock: [203.0.113.7]\nlists: [{name: drop, path: drop.txt}]\n";
+
+#[test]
+fn a_configuration_that_broke_is_replaced_by_its_last_good_copy_until_it_is_mended() {
+    let mut net = Net::new();
+    net.file("drop.txt", "2001:db8:bad::7\n");
+    net.start("interfaces: [eth0]");
+    net.configure(BLOCKING);
+    net.filterd(["reload"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("interfaces: [eth0]\nblock: [203.0.113.777]");
+    // The list's path begins at the folder of the file, not at that of the copy.
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.expect(BYSTANDER).passes();
+    net.wait_for_log("its last good copy is in force instead");
+    net.filterd(["status"]).exits(7).says("last good copy").says("filterd.yaml:2:9").says("filterd reload");
+    // Of something broken no copy is made, however often it is read.
+    net.filterd(["reload"]).exits(3);
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn a_configuration_that_is_gone_is_replaced_by_its_last_good_copy() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    let mut command = net.host().command(&home::binary().display().to_string());
+    command.args(net.arguments("block: [203.0.113.7]"));
+    net.end(Signal::SIGKILL);
+    fs::remove_file(net.home().path("filterd.yaml")).expect("it is ours");
+    let daemon = Daemon::start(&mut command, net.home());
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).exits(7).says("there is no such file");
+    net.filterd(["reload"]).exits(3);
+    net.expect(ATTACKER).dropped();
+    drop(daemon);
+}
+
+#[test]
+fn the_copy_of_one_configuration_is_no_other_ones() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    net.stop();
+    let other = net.file("other.yaml", "block: [203.0.113.777]");
+    let mut command = net.host().command(&home::binary().display().to_string());
+    command.args(net.home().daemon_arguments()).args(["--iface", "eth0", "--config"]).arg(other);
+    let mut daemon = Daemon::spawn(&mut command, net.home());
+    daemon.forget_log();
+    daemon.wait_for_log("of another file");
+    assert_eq!(daemon.wait().code(), Some(3));
+    assert_eq!(net.attached("eth0"), None);
+}
+
+#[test]
+fn an_interface_on_the_command_line_does_not_hide_the_usual_configuration() {
+    let net = Net::new();
+    let etc = net.home().path("etc");
+    fs::create_dir_all(etc.join("filterd")).expect("a home can be written");
+    fs::write(etc.join("filterd/filterd.yaml"), "block: [203.0.113.7]").expect("a home can be written");
+    let daemon = with_etc(&net, &etc, &["--iface", "eth0"]);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).succeeds().says("config /etc/filterd/filterd.yaml");
+    let log = daemon.log();
+    let first = log.lines().next().unwrap_or_default();
+    assert!(first.contains("/etc/filterd/filterd.yaml") && first.contains("eth0"), "{log}");
+    daemon.end(Signal::SIGTERM);
+    let _daemon = with_etc(&net, &etc, &["--iface", "eth0", "--no-config"]);
+    net.expect(ATTACKER).passes();
+    net.filterd(["status"]).succeeds().says("config none");
+}
+
+/// A filterd for which this is /etc, and for nobody else.
+fn with_etc(net: &Net, etc: &Path, words: &[&str]) -> Daemon {
+    let mut command = net.host().command("unshare");
+    command
+        .args(["--mount", "sh", "-c", "mount --bind \"$0\" /etc && exec \"$@\""])
+        .arg(etc)
+        .arg(home::binary());
+    Daemon::start(command.args(net.home().daemon_arguments()).args(words), net.home())
+}
