@@ -29,6 +29,7 @@ mod list_names;
 mod mixed;
 mod own_user;
 mod pages;
+mod places;
 mod prefixes;
 mod privilege;
 mod reality;

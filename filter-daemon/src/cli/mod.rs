@@ -43,6 +43,8 @@ pub struct Detach {
     pub socket: PathBuf,
     /// Where its pins are.
     pub pin_dir: PathBuf,
+    /// Is that where they usually are, since nobody said otherwise?
+    pub is_usual: bool,
     /// Is a program reading?
     pub json: bool,
     /// Is nobody reading?
@@ -191,8 +193,9 @@ fn read(
         }
         Some(Command::Detach(With { own: DetachArguments { pin_dir }, .. })) => {
             run.must_be_empty().map_err(wrong)?;
+            let is_usual = pin_dir.is_none();
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
-            return Ok(Invocation::Detach(Detach { socket, pin_dir, json, quiet }));
+            return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
         Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir)),
