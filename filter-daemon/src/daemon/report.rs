@@ -16,6 +16,8 @@ impl Owner {
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             started: self.started.secs(),
+            user: self.privileges.user.clone(),
+            landlock: self.privileges.confinement.landlock(),
             config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,

@@ -63,6 +63,7 @@ impl Loaded {
             let there = names().collect::<Vec<_>>().join(", ");
             return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
         }
+        sources.denied.clear();
         let block = config.block.iter().copied().collect();
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {

@@ -1,6 +1,6 @@
 //! Where the configuration and its lists are read from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::look::Look;
 use super::matching::Known;
@@ -9,6 +9,7 @@ use crate::config::{self, ConfigError};
 use crate::source::file::FileError;
 use crate::source::patience::Patience;
 use crate::source::{Copies, copies};
+use crate::text::printable;
 
 /// Where lists are read from, and what was learned while doing so. One reading after another has it.
 pub struct Sources {
@@ -16,6 +17,8 @@ pub struct Sources {
     pub copies: Copies,
     /// Who reads list files, and which of them hang.
     pub lists: Patience<Result<Look, FileError>>,
+    /// The lists that our user may not read, when they were last looked at.
+    pub(super) denied: Vec<PathBuf>,
     /// Who reads the configuration.
     config: Patience<Result<Vec<u8>, ConfigError>>,
 }
@@ -23,7 +26,17 @@ pub struct Sources {
 impl Sources {
     /// The copies of this state directory, and files as they are.
     pub fn of(state: &Path) -> Self {
-        Self { copies: Copies::of(state), lists: Patience::default(), config: Patience::default() }
+        Self {
+            copies: Copies::of(state),
+            lists: Patience::default(),
+            denied: Vec::new(),
+            config: Patience::default(),
+        }
+    }
+
+    /// The lists that our user may not read, when they were last looked at.
+    pub fn denied(&self) -> &[PathBuf] {
+        &self.denied
     }
 
     /// The lists of which there is a copy.
@@ -31,7 +44,7 @@ impl Sources {
         self.copies.clean();
         let copies::Found { copies, damaged } = self.copies.find();
         for path in damaged {
-            tracing::error!("{}: this copy of a list is damaged, and counts as none", path.display());
+            tracing::error!("{}: this copy of a list is damaged, and counts as none", printable::path(&path));
         }
         let known = copies.into_iter().map(|accepted| Known {
             id: None,
