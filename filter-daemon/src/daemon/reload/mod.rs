@@ -317,13 +317,14 @@ pub fn begin_with(
     blocklist: &mut Blocklist,
 ) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
     let mut rows = Rows::take(&mut loaded, blocklist)?;
-    let since = clock::now();
+    let now = clock::now();
     let enforce = Settings { enforce: loaded.config.enforce };
-    blocklist.apply(&Change::Settings(enforce), since)?;
+    blocklist.apply(&Change::Settings(enforce), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
         let list = blocklist.lists().get(id).name.clone();
+        let since = rows.copied_at(id).unwrap_or(now);
         // As if it had been so before: nobody will want it undone.
-        blocklist.replay(Record::Want { list, since, until: None, note: None, targets }, since)?;
+        blocklist.replay(Record::Want { list, since, until: None, note: None, targets }, now)?;
     }
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
