@@ -27,6 +27,11 @@ pub fn user(name: &str) -> io::Result<Option<User>> {
     Ok(user_in(&read(USERS)?, name))
 }
 
+/// The name of the user of this number.
+pub fn name_of(uid: u32) -> io::Result<Option<String>> {
+    Ok(name_in(&read(USERS)?, uid))
+}
+
 /// The group of this name.
 pub fn group(name: &str) -> io::Result<Option<Gid>> {
     Ok(group_in(&read(GROUPS)?, name))
@@ -54,6 +59,12 @@ fn user_in(users: &str, name: &str) -> Option<User> {
 }
 
 /// A line is `name:password:gid:member,member…`.
+fn name_in(users: &str, uid: u32) -> Option<String> {
+    let mut users = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let user = users.find(|fields| fields.get(2).is_some_and(|number| number.parse() == Ok(uid)))?;
+    user.first().filter(|name| !name.is_empty()).map(|name| (*name).to_owned())
+}
+
 fn group_in(groups: &str, name: &str) -> Option<Gid> {
     groups.lines().find_map(|line| fields_of(line, name)).and_then(|fields| gid_of(&fields))
 }
@@ -97,6 +108,13 @@ mod tests {
         for name in ["filter", "filterds", "broken", "", "x"] {
             assert_eq!(user_in(PASSWD, name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn a_user_is_found_by_the_number() {
+        assert_eq!(name_in(PASSWD, 990).as_deref(), Some("filterd"));
+        assert_eq!(name_in(PASSWD, 1), None);
+        assert_eq!(name_in(PASSWD, 7), None);
     }
 
     #[test]

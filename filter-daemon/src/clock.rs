@@ -29,8 +29,8 @@ pub fn instant() -> Instant {
     Instant::now()
 }
 
-/// A clock that is before 1970 stands at its beginning.
-fn since_1970() -> Duration {
+/// How long it is since 1970 began. A clock that is before stands at its beginning.
+pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 

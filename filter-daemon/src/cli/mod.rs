@@ -17,7 +17,7 @@ use crate::control::wire;
 use crate::exit::Exit;
 use crate::kernel::broker::process;
 pub use everywhere::{Everywhere, With};
-pub use run::{ConfigFile, Run};
+pub use run::{ConfigFile, Log, LogFormat, Run};
 use run::RunArguments;
 
 /// What filterd was started for.
@@ -29,8 +29,8 @@ pub enum Invocation {
     Client(Client),
     /// To take out of the kernel what a daemon has left there.
     Detach(Detach),
-    /// To hold the kernel for a daemon that has its pins there.
-    Keep(PathBuf),
+    /// To hold the kernel for a daemon that has its pins there, and to log as it does.
+    Keep(PathBuf, Log),
 }
 
 /// What `detach` needs to know.
@@ -116,6 +116,11 @@ Examples:
   filterd test 203.0.113.7                is it dropped, and why
   filterd status                          what filterd does at the moment
 
+Environment:
+  FILTERD_SOCKET  the control socket
+  FILTERD_LOG     what the log tells: off, error, warn, info (unless said), debug or trace
+  NO_COLOR        no colours
+
 Exit codes:
   0 done, or yes        3 config invalid              6 daemon not running, or not permitted
   1 no                  4 nothing changed (--strict)  7 partly applied
@@ -177,11 +182,11 @@ fn read(
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
             return Ok(Invocation::Detach(Detach { socket, pin_dir, json, quiet }));
         }
-        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir)),
+        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir, run.log(quiet))),
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
-    run.checked(socket).map(Invocation::Run).map_err(wrong)
+    run.checked(socket, quiet).map(Invocation::Run).map_err(wrong)
 }
 
 #[cfg(test)]

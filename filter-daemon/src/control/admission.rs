@@ -1,5 +1,6 @@
 //! Who is on the other end of the socket, and whether he may ask.
 
+use std::fmt;
 use std::fs;
 use std::io;
 
@@ -26,6 +27,14 @@ pub struct Admission {
     pub user: u32,
     /// The group that owns the socket.
     pub group: u32,
+}
+
+/// Short, for a log.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "uid {}", self.user)?;
+        self.process.map_or(Ok(()), |process| write!(f, ", pid {process}"))
+    }
 }
 
 impl Peer {

@@ -155,7 +155,10 @@ impl Owner {
                         return;
                     }
                 }
-                Event::Hangup => self.read(None),
+                Event::Hangup => {
+                    info!("SIGHUP: reading the configuration again");
+                    self.read(None);
+                }
                 Event::Page => self.turn_page().await,
                 Event::Loaded(loaded) => self.begin_reload(loaded),
                 Event::GraceIsOver(result) => self.capacity.end_grace(result),

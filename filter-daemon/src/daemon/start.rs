@@ -41,7 +41,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let hangup = signal(SignalKind::hangup())?;
     let interfaces = interface::changes()?;
     let server = listen(run).await?;
-    let broker = Broker::apart(&run.pin_dir)?;
+    let broker = Broker::apart(&run.pin_dir, &run.log.words())?;
     privilege::drop_privileges(run.user.as_ref(), &run.state_dir, &run.socket)?;
     let mut owner = open(run, broker).await?;
     owner.attach().await?;

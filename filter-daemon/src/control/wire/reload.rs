@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Method};
+use super::{Counts, Deed, Failure, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,5 +35,13 @@ impl Method for Reload {
 
     fn check(self) -> Result<(), Failure> {
         Ok(())
+    }
+
+    fn deed((): &()) -> Option<Deed> {
+        Some(Deed::about("reload", &[], None))
+    }
+
+    fn counts(reply: &Reply) -> Counts {
+        Counts { changed: reply.entered + reply.left, entered: reply.entered, left: reply.left }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::matching::{self, Known};
 use crate::blocklist::{ListId, Reading, Stamp, Targets};
 use crate::config::Config;
-use crate::daemon::configuration::Copy;
+use crate::daemon::last_good::Copy;
 use crate::source::{ListFile, list};
 use crate::text::Explain;
 
