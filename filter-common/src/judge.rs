@@ -20,7 +20,7 @@ pub trait Tables {
 #[inline(always)]
 pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     match judge_source(packet::source(frame), tables) {
-        Verdict::Drop(Reason::Net64 | Reason::Other6) if packet::is_neighbour_discovery(&frame.anew()) => {
+        Verdict::Drop(Reason::Net64 | Reason::Other6) if packet::is_neighbour_discovery(frame) => {
             Reason::Neighbour.verdict()
         }
         verdict @ (Verdict::Pass(_) | Verdict::Drop(_)) => verdict,

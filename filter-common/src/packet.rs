@@ -1,9 +1,13 @@
-//! Who sent this frame? Ethernet, up to four VLAN tags, IPv4 or IPv6, and nothing beyond the source address.
+//! Who sent this frame? Ethernet, VLAN tags, IPv4 or IPv6, and nothing beyond the source address.
 
 use crate::hash::Address6;
 
 /// The most VLAN tags that are looked behind.
-pub const MOST_TAGS: u32 = 4;
+pub const MOST_TAGS: u32 = 8;
+
+/// How many of them may have an id. Tags without one (id 0) carry a priority only: the kernel takes off any number of
+/// them, wherever they stand, while every id takes a VLAN device of its own.
+pub const MOST_IDS: u32 = 4;
 
 /// A frame, readable up to its end. Numbers are in network order on the wire and in host order here.
 pub trait Frame {
@@ -14,9 +18,10 @@ pub trait Frame {
     fn ipv4(&self, at: usize) -> Option<(u8, u32)>;
     /// The IPv6 header fields that matter, at `at`: the first byte, and source. None unless the whole header is there.
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)>;
-    /// The same frame, reached anew: nothing learnt about it has to be remembered meanwhile. A program whose verifier
-    /// must keep track of that would be walked through once for every place at which a header can begin.
-    fn anew(&self) -> impl Frame;
+    /// The same frame, looked at thoroughly: wherever its bytes lie, and with nothing learnt before that would have to be
+    /// remembered. A program whose verifier must keep track of that would be walked through once for every place at
+    /// which a header can begin.
+    fn thoroughly(&self) -> impl Frame;
 }
 
 /// What a frame says of its sender.
@@ -30,7 +35,7 @@ pub enum Source {
     NotIp,
     /// It ends too early, or its header contradicts its type.
     Malformed,
-    /// More VLAN tags than anybody uses.
+    /// More VLAN tags than are looked behind.
     TooManyTags,
 }
 
@@ -46,13 +51,13 @@ const ADDRESSES: usize = 12;
 const TAG: usize = 4;
 const TYPE: usize = 2;
 
-/// Who sent `frame`?
+/// Who sent `frame`? A quick look tells it of nearly all. What that cannot read, or finds too many tags on, is looked at
+/// thoroughly.
 #[inline(always)]
 pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
-    match content(frame) {
-        Content::V4(at) => ipv4(frame, at),
-        Content::V6(at) => ipv6(frame, at),
-        Content::Other(source) => source,
+    match sender(frame, Look::Quick) {
+        Source::Malformed | Source::TooManyTags => sender(&frame.thoroughly(), Look::Thorough),
+        source @ (Source::V4(_) | Source::V6(_) | Source::NotIp) => source,
     }
 }
 
@@ -62,7 +67,8 @@ pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
 pub fn is_neighbour_discovery(frame: &(impl Frame + ?Sized)) -> bool {
     const ICMPV6_UNROUTED: u16 = 58 << 8 | 255;
     const IPV6_HEADER: usize = 40;
-    let Content::V6(at) = content(frame) else { return false };
+    let frame = &frame.thoroughly();
+    let Content::V6(at) = content(frame, Look::Thorough) else { return false };
     frame.u16(at + 6) == Some(ICMPV6_UNROUTED)
         && frame.u16(at + IPV6_HEADER).is_some_and(|kind| matches!(kind >> 8, 133..=137))
 }
@@ -74,19 +80,54 @@ enum Content {
     Other(Source),
 }
 
+/// How closely tags are looked at.
+#[derive(Clone, Copy)]
+enum Look {
+    /// Each counts as one with an id.
+    Quick,
+    /// Their ids are read.
+    Thorough,
+}
+
 #[inline(always)]
-fn content(frame: &(impl Frame + ?Sized)) -> Content {
+fn sender(frame: &(impl Frame + ?Sized), look: Look) -> Source {
+    match content(frame, look) {
+        Content::V4(at) => ipv4(frame, at),
+        Content::V6(at) => ipv6(frame, at),
+        Content::Other(source) => source,
+    }
+}
+
+#[inline(always)]
+fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
     let mut at = ADDRESSES;
-    let mut tags = 0;
+    let (mut tags, mut ids) = (0, 0);
     loop {
         let Some(kind) = frame.u16(at) else { return Content::Other(Source::Malformed) };
         match kind {
             IPV4 => return Content::V4(at + TYPE),
             IPV6 => return Content::V6(at + TYPE),
-            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN if tags < MOST_TAGS => (tags, at) = (tags + 1, at + TAG),
-            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => return Content::Other(Source::TooManyTags),
+            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => {
+                let Some(more) = ids_of(frame, at, look) else { return Content::Other(Source::Malformed) };
+                (tags, ids) = (tags + 1, ids + more);
+                if tags > MOST_TAGS || ids > MOST_IDS {
+                    return Content::Other(Source::TooManyTags);
+                }
+                at += TAG;
+            }
             _ => return Content::Other(Source::NotIp),
         }
+    }
+}
+
+/// How many ids the tag at `at` has: one or none. None at all if the frame does not reach that far. This is calculated, not
+/// asked: a verifier goes one way instead of two for each tag.
+#[inline(always)]
+fn ids_of(frame: &(impl Frame + ?Sized), at: usize, look: Look) -> Option<u32> {
+    const ID: u32 = 0x0FFF;
+    match look {
+        Look::Quick => Some(1),
+        Look::Thorough => frame.u16(at + TYPE).map(|tag| (u32::from(tag) & ID).wrapping_add(ID) >> 12),
     }
 }
 
@@ -119,8 +160,8 @@ impl<F: Frame + ?Sized> Frame for &F {
         (**self).ipv6(at)
     }
 
-    fn anew(&self) -> impl Frame {
-        *self
+    fn thoroughly(&self) -> impl Frame {
+        (**self).thoroughly()
     }
 }
 
@@ -140,7 +181,90 @@ impl Frame for [u8] {
         Some((header[0], u128::from_be_bytes(*header[8..].first_chunk()?).into()))
     }
 
-    fn anew(&self) -> impl Frame {
+    fn thoroughly(&self) -> impl Frame {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const SENDER: u32 = 0xCB00_7107;
+
+    /// An IPv4 packet behind these tags.
+    fn tagged(tags: impl Iterator<Item = u16>) -> Vec<u8> {
+        let mut frame = Vec::from([0; ADDRESSES]);
+        for tag in tags {
+            frame.extend([VLAN.to_be_bytes(), tag.to_be_bytes()].concat());
+        }
+        frame.extend(IPV4.to_be_bytes());
+        frame.extend([0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0]);
+        frame.extend([SENDER.to_be_bytes(), [0; 4]].concat());
+        frame
+    }
+
+    /// Every arrangement of tags with and without an id, to two more than are looked behind.
+    #[test]
+    fn up_to_eight_tags_are_looked_behind_and_up_to_four_ids() {
+        for count in 0..=MOST_TAGS + 2 {
+            for arrangement in 0_u32..1 << count {
+                let tag = |place| if arrangement >> place & 1 == 1 { 0x0064 } else { 0xF000 };
+                let source = source(&tagged((0..count).map(tag))[..]);
+                let few = count <= MOST_TAGS && arrangement.count_ones() <= MOST_IDS;
+                let expected = if few { Source::V4(SENDER) } else { Source::TooManyTags };
+                assert_eq!(source, expected, "{count} tags, with ids: {arrangement:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_ends_within_its_tags_is_malformed() {
+        let whole = tagged([0; 8].into_iter());
+        for end in ADDRESSES..whole.len() {
+            assert_eq!(source(&whole[..end]), Source::Malformed, "cut at {end}");
+        }
+    }
+
+    /// A frame of which so many bytes can be read at once; the others take a second look.
+    struct InPieces<'a> {
+        whole: &'a [u8],
+        reach: usize,
+    }
+
+    impl InPieces<'_> {
+        fn first(&self) -> &[u8] {
+            &self.whole[..self.reach]
+        }
+    }
+
+    impl Frame for InPieces<'_> {
+        fn u16(&self, at: usize) -> Option<u16> {
+            self.first().u16(at)
+        }
+
+        fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
+            self.first().ipv4(at)
+        }
+
+        fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
+            self.first().ipv6(at)
+        }
+
+        fn thoroughly(&self) -> impl Frame {
+            self.whole
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_at_once_takes_a_second_look() {
+        for tags in 0..=8 {
+            let whole = &tagged([0; 8].into_iter().take(tags))[..];
+            for reach in 0..=whole.len() {
+                let sender = source(&InPieces { whole, reach });
+                assert_eq!(sender, Source::V4(SENDER), "{tags} tags, {reach} bytes at once");
+            }
+        }
     }
 }

@@ -9,7 +9,24 @@ pub enum Verdict {
     Drop(Reason),
 }
 
-/// Why a packet is passed or dropped. The numbers are indices of the counters and never change.
+/// What truly becomes of a packet: its verdict, as far as the filter enforces it. Each has a counter of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It goes on to the kernel's stack.
+    Pass(Reason),
+    /// It is gone.
+    Drop(Reason),
+    /// It goes on, and would be gone if the filter enforced.
+    WouldDrop(Reason),
+}
+
+/// How many counters there are: room for more reasons than there are now, so that counters outlive a new one.
+pub const COUNTERS: u32 = 64;
+
+/// Here begin the counters of what would be dropped.
+const WOULD_DROP: u32 = COUNTERS / 2;
+
+/// Why a packet is passed or dropped. The numbers are those of counters and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Reason {
@@ -35,7 +52,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason, in the order of the counters.
+    /// Every reason, in the order of their numbers.
     pub const ALL: [Self; 9] = [
         Self::Unlisted,
         Self::NotIp,
@@ -63,14 +80,33 @@ impl Reason {
         }
     }
 
-    /// What it means for the packet.
+    /// What it says of a packet, for operators.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Unlisted => "its source is on no list",
+            Self::NotIp => "it is neither IPv4 nor IPv6, but ARP, LLDP, PPPoE or the like",
+            Self::Malformed => {
+                "its headers end too early or contradict each other: the kernel's stack judges it"
+            }
+            Self::TooManyTags => "it has more than 8 VLAN tags, or more than 4 whose id is not 0",
+            Self::Address4 => "its IPv4 address is listed",
+            Self::Network4 => "an IPv4 prefix that covers its address is listed",
+            Self::Net64 => "the IPv6 /64 that it comes from is listed",
+            Self::Other6 => "its IPv6 address is listed, or a prefix that covers it and is no /64",
+            Self::Neighbour => {
+                "its IPv6 source is listed, but it is neighbour discovery, which unlisted hosts on the link need"
+            }
+        }
+    }
+
+    /// What follows from it for the packet.
     #[inline(always)]
     pub const fn verdict(self) -> Verdict {
         match self {
-            Self::Unlisted | Self::NotIp | Self::Malformed | Self::TooManyTags | Self::Neighbour => {
-                Verdict::Pass(self)
+            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Neighbour => Verdict::Pass(self),
+            Self::TooManyTags | Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => {
+                Verdict::Drop(self)
             }
-            Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => Verdict::Drop(self),
         }
     }
 }
@@ -85,13 +121,73 @@ impl Verdict {
     }
 }
 
+impl Verdict {
+    /// What becomes of the packet if the filter enforces, or else.
+    #[inline(always)]
+    pub const fn outcome(self, enforces: bool) -> Outcome {
+        match self {
+            Self::Pass(reason) => Outcome::Pass(reason),
+            Self::Drop(reason) if enforces => Outcome::Drop(reason),
+            Self::Drop(reason) => Outcome::WouldDrop(reason),
+        }
+    }
+}
+
+impl Outcome {
+    /// Every outcome there can be: those of a filter that enforces, then those of one that only counts.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let enforced = |enforces| Reason::ALL.map(|reason| reason.verdict().outcome(enforces));
+        let only_counted =
+            enforced(false).into_iter().filter(|outcome| matches!(outcome, Self::WouldDrop(_)));
+        enforced(true).into_iter().chain(only_counted)
+    }
+
+    /// The counter of packets of which this became: its index never changes.
+    #[inline(always)]
+    pub const fn counter(self) -> u32 {
+        match self {
+            Self::Pass(reason) | Self::Drop(reason) => reason as u32,
+            Self::WouldDrop(reason) => WOULD_DROP + reason as u32,
+        }
+    }
+
+    /// The reason that led to it.
+    #[inline(always)]
+    pub const fn reason(self) -> Reason {
+        match self {
+            Self::Pass(reason) | Self::Drop(reason) | Self::WouldDrop(reason) => reason,
+        }
+    }
+
+    /// The stable name under which `stats` and its JSON tell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass(_) => "pass",
+            Self::Drop(_) => "drop",
+            Self::WouldDrop(_) => "would_drop",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn every_outcome_has_a_counter_of_its_own() {
+        let counters: std::collections::BTreeSet<u32> = Outcome::all().map(Outcome::counter).collect();
+        assert_eq!(counters.len(), Outcome::all().count());
+        assert_eq!(
+            counters.len(),
+            Reason::ALL.len() + 5,
+            "what passes does so whether the filter enforces or not"
+        );
+        assert!(Reason::ALL.len() as u32 <= WOULD_DROP && counters.last() < Some(&COUNTERS));
+    }
+
     /// Counters that an earlier version pinned are read by this one.
     #[test]
-    fn every_reason_stands_at_its_own_counter() {
+    fn every_reason_stands_at_its_own_number() {
         for (index, reason) in Reason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, index, "{}", reason.name());
         }

@@ -1,7 +1,10 @@
 //! The packet where it lies: every read is checked against its end, as the verifier demands.
 #![allow(unsafe_code, reason = "a packet is reached by raw pointers, nothing else")]
 
+use core::mem::MaybeUninit;
+
 use aya_ebpf::bindings::xdp_md;
+use aya_ebpf::helpers::bpf_xdp_load_bytes;
 use aya_ebpf::programs::XdpContext;
 use filter_common::hash::Address6;
 use filter_common::packet::Frame;
@@ -11,9 +14,9 @@ const IPV4_SOURCE: usize = 12;
 const IPV6_HEADER: usize = 40;
 const IPV6_SOURCE: usize = 8;
 
-/// The linear part of a packet, which holds all its headers.
+/// The linear part of a packet, which nearly always holds all its headers.
 pub struct InPlace {
-    context: *const xdp_md,
+    context: *mut xdp_md,
     start: usize,
     end: usize,
 }
@@ -61,13 +64,70 @@ impl Frame for InPlace {
     }
 
     #[inline(always)]
-    fn anew(&self) -> impl Frame {
+    fn thoroughly(&self) -> impl Frame {
+        Anywhere { context: self.context }
+    }
+}
+
+/// A packet of which any byte may lie outside its linear part: some drivers put even the headers there.
+///
+/// Where a byte lies is asked for each read. Nothing is remembered between two of them.
+struct Anywhere {
+    context: *mut xdp_md,
+}
+
+impl Anywhere {
+    /// The linear part, as it is now.
+    #[inline(always)]
+    fn in_place(&self) -> InPlace {
         // SAFETY: the context lives as long as the program runs.
         let start = unsafe { &raw const (*self.context).data };
         // SAFETY: as above.
         let end = unsafe { &raw const (*self.context).data_end };
-        // SAFETY: both are fields of the context. Volatile, so that they are not remembered from before.
-        let (start, end) = (unsafe { start.read_volatile() }, unsafe { end.read_volatile() });
-        Self { context: self.context, start: start as usize, end: end as usize }
+        // SAFETY: it is a field of the context. Volatile, so that it is not remembered from before.
+        let start = unsafe { start.read_volatile() };
+        // SAFETY: as above.
+        let end = unsafe { end.read_volatile() };
+        InPlace { context: self.context, start: start as usize, end: end as usize }
+    }
+
+    /// A copy of what lies at `at`: numbers as they are on the wire, if the packet reaches that far.
+    #[inline(always)]
+    fn copy<T>(&self, at: usize) -> Option<T> {
+        let mut copy = MaybeUninit::<T>::uninit();
+        let (into, length) = (copy.as_mut_ptr().cast(), size_of::<T>() as u32);
+        // SAFETY: there is room for so many bytes, and the context is the one that the program was called with.
+        let refused = unsafe { bpf_xdp_load_bytes(self.context, at as u32, into, length) };
+        // SAFETY: the kernel has written all of it, and numbers may be any bytes.
+        (refused == 0).then(|| unsafe { copy.assume_init() })
+    }
+}
+
+impl Frame for Anywhere {
+    #[inline(always)]
+    fn u16(&self, at: usize) -> Option<u16> {
+        self.in_place().u16(at).or_else(|| self.copy(at).map(u16::from_be))
+    }
+
+    #[inline(always)]
+    fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
+        self.in_place().ipv4(at).or_else(|| {
+            let [first, _, _, source, _] = self.copy::<[u32; IPV4_HEADER / 4]>(at)?;
+            Some((first.to_ne_bytes()[0], u32::from_be(source)))
+        })
+    }
+
+    #[inline(always)]
+    fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
+        self.in_place().ipv6(at).or_else(|| {
+            let [first, high, low, ..] = self.copy::<[u64; IPV6_HEADER / 8]>(at)?;
+            let source = Address6 { high: u64::from_be(high), low: u64::from_be(low) };
+            Some((first.to_ne_bytes()[0], source))
+        })
+    }
+
+    #[inline(always)]
+    fn thoroughly(&self) -> impl Frame {
+        Self { context: self.context }
     }
 }

@@ -1,4 +1,4 @@
-//! The judge: turns a packet's verdict into an action, and counts its reason. Everything else is filter-common.
+//! The judge: turns what becomes of a packet into an action, and counts it. Everything else is filter-common.
 
 #![no_std]
 #![no_main]
@@ -13,16 +13,15 @@ use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
 use filter_common::judge::{Tables as _, judge};
-use filter_common::reason::Verdict;
+use filter_common::reason::Outcome;
 
 #[xdp(frags)]
 pub fn filterd_judge(ctx: XdpContext) -> u32 {
     let tables = maps::Maps;
-    let verdict = judge(&frame::InPlace::new(&ctx), &tables);
-    report::count(&ctx, verdict);
-    match verdict {
-        Verdict::Pass(_) => XDP_PASS,
-        Verdict::Drop(_) if !tables.enforces() => XDP_PASS,
-        Verdict::Drop(_) => XDP_DROP,
+    let outcome = judge(&frame::InPlace::new(&ctx), &tables).outcome(tables.enforces());
+    report::count(&ctx, outcome);
+    match outcome {
+        Outcome::Pass(_) | Outcome::WouldDrop(_) => XDP_PASS,
+        Outcome::Drop(_) => XDP_DROP,
     }
 }

@@ -8,7 +8,7 @@ use aya_ebpf::btf_maps::{Array, PerCpuArray};
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::judge::Tables;
-use filter_common::reason::Reason;
+use filter_common::reason;
 use filter_common::set::Set;
 use filter_common::settings::{SetSettings, Settings};
 
@@ -24,9 +24,9 @@ static SIX: Map = Array::new();
 
 type Map = Array<u64, 1, MMAPABLE>;
 
-/// Packets by reason.
+/// Packets by what became of them.
 #[btf_map]
-pub static COUNTERS: PerCpuArray<u64, { Reason::ALL.len() }> = PerCpuArray::new();
+pub static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArray::new();
 
 #[unsafe(no_mangle)]
 static SETTINGS: Settings = Settings::OFF;

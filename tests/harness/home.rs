@@ -61,11 +61,12 @@ impl Home {
         path
     }
 
-    /// The words that make any filterd a daemon of this home.
+    /// The words that make any filterd a daemon of this home. It stays root, whoever else there is on this machine.
     pub fn daemon_arguments(&self) -> Vec<String> {
         let word = |flag: &str, path: &Path| [flag.to_owned(), path.display().to_string()];
         let state = word("--state-dir", &self.path("state"));
-        [word("--socket", &self.socket()), state, word("--pin-dir", &self.pins)].concat()
+        let user = word("--user", Path::new("root"));
+        [word("--socket", &self.socket()), state, word("--pin-dir", &self.pins), user].concat()
     }
 
     /// Runs a verb against the daemon of this home.

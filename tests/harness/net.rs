@@ -90,7 +90,11 @@ impl Net {
         // A test run that is killed takes its daemons with it.
         let mut command = self.host.command("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(home::binary());
-        command.args(daemon_arguments(&self.home, config)).args(arguments);
+        let mut own = daemon_arguments(&self.home, config);
+        if arguments.contains(&"--user") {
+            own = without(own, &["--user"]);
+        }
+        command.args(own).args(arguments);
         command
     }
 
@@ -107,8 +111,7 @@ impl Net {
     /// The same with these further arguments, which count more than its own.
     pub fn another_filterd_with(&self, config: &str, arguments: &[&str]) -> Reply {
         let home = Home::new();
-        let own = daemon_arguments(&home, config);
-        let own = own.chunks(2).filter(|pair| !arguments.contains(&pair[0].as_str())).flatten();
+        let own = without(daemon_arguments(&home, config), arguments);
         let mut command = self.host.command("timeout");
         command.args(["--signal=KILL", "30"]).arg(home::binary());
         Reply::of(command.args(own).args(arguments).env("NO_COLOR", "1"))
@@ -226,13 +229,24 @@ impl Net {
         self.wire.arrivals(link, frames)
     }
 
-    /// How many packets filterd has counted for this reason.
+    /// How many packets filterd has passed or dropped for this reason.
     #[track_caller]
     pub fn counted(&self, reason: &str) -> u64 {
+        self.counted_where(reason, |verdict| verdict != "would_drop")
+    }
+
+    /// How many packets filterd would have dropped for this reason, had it enforced.
+    #[track_caller]
+    pub fn spared(&self, reason: &str) -> u64 {
+        self.counted_where(reason, |verdict| verdict == "would_drop")
+    }
+
+    #[track_caller]
+    fn counted_where(&self, reason: &str, verdict: impl Fn(&Value) -> bool) -> u64 {
         let stats = self.filterd(["stats", "--json"]).succeeds().json();
         let reasons = stats["reasons"].as_array().expect("stats has reasons");
-        let row = reasons.iter().find(|row| row["reason"] == reason);
-        let row = row.unwrap_or_else(|| panic!("stats knows no reason {reason:?}: {stats}"));
+        let row = reasons.iter().find(|row| row["reason"] == reason && verdict(&row["verdict"]));
+        let row = row.unwrap_or_else(|| panic!("stats knows no such reason {reason:?}: {stats}"));
         row["packets"].as_u64().expect("packets are counted")
     }
 
@@ -263,6 +277,11 @@ impl Default for Net {
 /// A configuration that says nothing is none; a story that says nothing means one that blocks nothing.
 fn said(config: &str) -> &str {
     if config.is_empty() { "block: []" } else { config }
+}
+
+/// Those of `arguments` whose flags are not among these.
+fn without(arguments: Vec<String>, flags: &[&str]) -> Vec<String> {
+    arguments.chunks(2).filter(|pair| !flags.contains(&pair[0].as_str())).flatten().cloned().collect()
 }
 
 fn daemon_arguments(home: &Home, config: &str) -> Vec<String> {

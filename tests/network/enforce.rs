@@ -1,6 +1,7 @@
 //! `enforce: false`: what would be dropped is counted, and passes.
 
 use harness::{ATTACKER, ATTACKER6, Frame, Net};
+use nix::sys::signal::Signal;
 
 #[test]
 fn without_enforce_a_listed_source_passes_and_is_counted() {
@@ -12,10 +13,10 @@ fn without_enforce_a_listed_source_passes_and_is_counted() {
         (ATTACKER6, "ipv6_other"),
         ("2001:db8:b::1", "ipv6_other"),
     ] {
-        let before = net.counted(reason);
+        let before = net.spared(reason);
         net.expect(source).passes();
         net.expect(Frame::from(source).vlan(3)).passes();
-        assert_eq!(net.counted(reason), before + 2);
+        assert_eq!((net.spared(reason), net.counted(reason)), (before + 2, 0));
     }
 }
 
@@ -38,4 +39,31 @@ fn a_reload_switches_enforcing_on_and_off() {
     net.configure("enforce: false\nblock: [203.0.113.7]");
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER).passes();
+}
+
+/// FAULTS T4: what was dropped stays dropped, and what was spared stays spared, whatever is enforced later, by whom.
+#[test]
+fn what_was_counted_is_not_renamed_by_what_is_enforced_later() {
+    const ENFORCED: &str = "block: [203.0.113.7]";
+    const COUNTED: &str = "enforce: false\nblock: [203.0.113.7]";
+    let mut net = Net::with_filterd(ENFORCED);
+    let both = |net: &Net| (net.counted("ipv4_address"), net.spared("ipv4_address"));
+    net.expect_each([ATTACKER; 3]).dropped();
+    net.configure(COUNTED);
+    net.filterd(["reload"]).succeeds();
+    assert_eq!(both(&net), (3, 0));
+    net.expect_each([ATTACKER; 2]).passes();
+    net.filterd(["stats"])
+        .succeeds()
+        .says("3 packets dropped")
+        .says("2 of them only because of `enforce: false`");
+    net.end(Signal::SIGKILL);
+    net.start(ENFORCED);
+    assert_eq!(both(&net), (3, 2));
+    net.expect(ATTACKER).dropped();
+    assert_eq!(both(&net), (4, 2));
+    net.filterd(["stats"])
+        .succeeds()
+        .says("4 packets dropped")
+        .says("2 of them only because of `enforce: false`");
 }

@@ -80,6 +80,9 @@ fn an_interface_on_the_command_line_does_not_hide_the_usual_configuration() {
 /// A filterd for which this is /etc, and for nobody else.
 fn with_etc(net: &Net, etc: &Path, words: &[&str]) -> Daemon {
     let mut command = net.host().command("unshare");
-    command.args(["--mount", "sh", "-c", "mount --bind \"$0\" /etc && exec \"$@\""]).arg(etc).arg(home::binary());
+    command
+        .args(["--mount", "sh", "-c", "mount --bind \"$0\" /etc && exec \"$@\""])
+        .arg(etc)
+        .arg(home::binary());
     Daemon::start(command.args(net.home().daemon_arguments()).args(words), net.home())
 }

@@ -3,6 +3,7 @@
 mod add_remove;
 mod attach;
 mod bad_input;
+mod belongs_to_others;
 mod bulk;
 mod config;
 mod consecutive;
@@ -17,6 +18,7 @@ mod growth;
 mod hostile_clients;
 mod in_between;
 mod interfaces;
+mod keeper;
 mod last_good_config;
 mod life;
 mod list_and_status;

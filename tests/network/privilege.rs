@@ -9,18 +9,25 @@ use nix::sys::signal::Signal;
 const CAP_NET_ADMIN: u64 = 1 << 12;
 const CAP_PERFMON: u64 = 1 << 38;
 const CAP_BPF: u64 = 1 << 39;
+const KEEPERS: u64 = CAP_BPF | CAP_NET_ADMIN | CAP_PERFMON;
 
 #[test]
 fn the_daemon_has_no_capabilities_and_its_keeper_three() {
     let net = Net::with_filterd("");
     let daemon = net.daemon().id();
-    for set in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
-        assert_eq!(number(daemon, set), 0, "{set} of the daemon");
-    }
-    assert_eq!(line(daemon, "NoNewPrivs"), "1");
     let keeper = keeper_of(daemon);
-    assert_eq!(number(keeper, "CapEff"), CAP_BPF | CAP_NET_ADMIN | CAP_PERFMON);
-    assert_eq!(number(keeper, "CapPrm"), CAP_BPF | CAP_NET_ADMIN | CAP_PERFMON);
+    for (process, who, has) in [(daemon, "the daemon", 0), (keeper, "its keeper", KEEPERS)] {
+        for (set, expected) in [("CapEff", has), ("CapPrm", has), ("CapInh", 0), ("CapAmb", 0), ("CapBnd", 0)]
+        {
+            assert_eq!(number(process, set), expected, "{set} of {who}");
+        }
+        assert_eq!(line(process, "NoNewPrivs"), "1", "{who}");
+        assert!(line(process, "Uid").starts_with("0\t"), "{who}: tests name their user");
+        let limits = fs::read_to_string(format!("/proc/{process}/limits")).expect("it runs");
+        let cores =
+            limits.lines().find(|line| line.starts_with("Max core file size")).expect("it is limited");
+        assert_eq!(cores.split_whitespace().nth(4), Some("0"), "{who}");
+    }
 }
 
 #[test]
@@ -91,7 +98,11 @@ fn a_link_in_the_state_directory_gives_nothing_away() {
     net.start_with("", &["--user", "nobody"]);
     net.end(Signal::SIGTERM);
     let secret = net.file("secret", "root's own");
-    symlink(&secret, net.home().path("state").join("link")).expect("a link can be made");
-    net.start_with("", &["--user", "nobody"]);
+    let state = net.home().path("state");
+    symlink(&secret, state.join("live.redb.old")).expect("a link can be made");
+    let state = state.display().to_string();
+    net.another_filterd_with("", &["--user", "nobody", "--state-dir", &state])
+        .exits(3)
+        .complains("live.redb.old is not to be trusted: it is a link");
     assert_eq!(fs::metadata(&secret).expect("it is there").uid(), 0);
 }

@@ -1,4 +1,5 @@
-//! VLAN tags: a listed source is dropped behind up to four of them, whatever their kind.
+//! VLAN tags: a listed source is dropped behind up to four of them, whatever their kind, or eight whose id is 0. Frames with
+//! more are dropped, whoever sent them.
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net};
 
@@ -26,14 +27,36 @@ fn a_tagged_prefix_is_dropped_as_well() {
     }
 }
 
+/// FAULTS P11: the kernel takes off any number of tags whose id is 0, and answers.
 #[test]
-fn behind_five_tags_nobody_looks_and_the_frame_passes() {
+fn priority_tags_let_nobody_listed_through() {
+    for mode in ["native", "generic"] {
+        let net = Net::with_filterd(&format!("mode: {mode}"));
+        net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
+        for tags in [1, 4, 5, 8, 9, 12] {
+            net.expect(priorities(ATTACKER, tags)).dropped();
+            net.expect(priorities(ATTACKER6, tags)).dropped();
+        }
+        for tags in [5, 8] {
+            net.expect(priorities(BYSTANDER, tags)).passes();
+            net.expect(priorities(BYSTANDER6, tags)).passes();
+        }
+    }
+}
+
+#[test]
+fn with_more_tags_than_are_looked_behind_every_frame_is_dropped_and_counted() {
     let net = Net::with_filterd("");
-    net.filterd(["add", ATTACKER]).succeeds();
-    let before = net.counted("too_many_tags");
-    let five = Frame::from(ATTACKER).service_vlan(1).vlan(2).vlan(3).vlan(4).vlan(5);
-    net.expect(five).passes();
-    assert_eq!(net.counted("too_many_tags"), before + 1);
+    let too_many = || {
+        let ids = Frame::from(BYSTANDER).service_vlan(1).vlan(2).vlan(3).vlan(4).vlan(5);
+        [priorities(BYSTANDER, 9), priorities(BYSTANDER6, 9), ids]
+    };
+    net.expect_each(too_many()).dropped();
+    assert_eq!((net.counted("too_many_tags"), net.spared("too_many_tags")), (3, 0));
+    net.configure("enforce: false");
+    net.filterd(["reload"]).succeeds();
+    net.expect_each(too_many()).passes();
+    assert_eq!((net.counted("too_many_tags"), net.spared("too_many_tags")), (3, 3));
 }
 
 #[test]
@@ -44,6 +67,11 @@ fn tags_are_looked_behind_in_generic_mode_too() {
         net.expect(wrap(ATTACKER.into())).dropped();
         net.expect(wrap(BYSTANDER.into())).passes();
     }
+}
+
+/// Behind so many tags that carry a priority and no id.
+fn priorities(source: &str, tags: usize) -> Frame {
+    (0..tags).fold(Frame::from(source), |frame, number| frame.tag([0x8100, 0x88a8][number % 2], 0xE000))
 }
 
 /// The outermost tag first.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
-use filter_common::reason::{Reason, Verdict};
+use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::target::{Span, Target};
 use filterd::blocklist::{Blocklist, Change, Origin, Targets, Timestamp};
 use filterd::kernel::{Filter, Needs};
@@ -22,6 +22,24 @@ pub fn agree<T: AsRef<str>>(blocked: &[T], cases: impl IntoIterator<Item = Case>
     let judges = Judges::blocking(blocked);
     let wrong: Vec<String> = cases.into_iter().filter_map(|case| judges.objection(&case)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same, wherever the kernel cuts a frame in two: of each, only so many bytes can be reached at once, from the fewest
+/// to all of them.
+#[track_caller]
+pub fn agree_in_pieces<T: AsRef<str>>(blocked: &[T], cases: impl IntoIterator<Item = Case>) {
+    let judges = Judges::blocking(blocked);
+    if let Some(why) = judges.cannot_cut() {
+        println!("SKIPPED pieces: {why}");
+        return;
+    }
+    for (frame, expected, why) in cases {
+        let bytes = frame.bytes([6; 6]);
+        for linear in SHORTEST..=bytes.len() {
+            let verdict = judges.as_bytecode_in_pieces(&bytes, linear);
+            assert_eq!(verdict, expected.verdict(), "{frame} ({why}), {linear} bytes of it at once");
+        }
+    }
 }
 
 /// While these targets are blocked, both judges say the same of each frame, whatever that is.
@@ -73,25 +91,56 @@ impl Judges {
         self.filter.borrow().judge_frame(frame)
     }
 
-    /// What the program does, and the reason that it counts.
+    /// What the program does, and what it counts.
     fn as_bytecode(&self, frame: &[u8]) -> Verdict {
+        self.run(TestRunOptions { data_in: Some(frame), ..TestRunOptions::new() })
+    }
+
+    /// The same where only so many bytes of the frame can be reached at once.
+    fn as_bytecode_in_pieces(&self, frame: &[u8], linear: usize) -> Verdict {
+        let context = &context(linear);
+        self.run(TestRunOptions { data_in: Some(frame), ctx_in: Some(context), ..TestRunOptions::new() })
+    }
+
+    fn run(&self, options: TestRunOptions<'_>) -> Verdict {
         const XDP_DROP: u32 = 1;
         const XDP_PASS: u32 = 2;
         let before = self.counters();
-        let options = TestRunOptions { data_in: Some(frame), ..TestRunOptions::new() };
         let action = self.program.test_run(options).expect("the kernel runs it").return_value;
         let counted = self.counters().into_iter().zip(before).filter(|(after, before)| after.1 != before.1);
-        let reasons: Vec<Reason> = counted.map(|(after, _)| after.0).collect();
-        match (action, &reasons[..]) {
-            (XDP_DROP, [reason]) => Verdict::Drop(*reason),
-            (XDP_PASS, [reason]) => Verdict::Pass(*reason),
-            _ => panic!("action {action} for the reasons {reasons:?}, of {frame:02x?}"),
+        let outcomes: Vec<Outcome> = counted.map(|(after, _)| after.0).collect();
+        match (action, &outcomes[..]) {
+            (XDP_DROP, [Outcome::Drop(reason)]) => Verdict::Drop(*reason),
+            (XDP_PASS, [Outcome::Pass(reason)]) => Verdict::Pass(*reason),
+            _ => panic!("action {action} for the outcomes {outcomes:?}"),
         }
     }
 
-    fn counters(&self) -> Vec<(Reason, u64)> {
+    /// Why this kernel does not let a frame be cut in two, if so. It does since Linux 6.18.
+    fn cannot_cut(&self) -> Option<String> {
+        let (frame, context) = ([0; 60], context(SHORTEST));
+        let options =
+            TestRunOptions { data_in: Some(&frame), ctx_in: Some(&context), ..TestRunOptions::new() };
+        let refused = self.program.test_run(options).err()?;
+        let release = nix::sys::utsname::uname().expect("a kernel has a name");
+        let release = release.release().to_string_lossy().into_owned();
+        let number = |text: &str| text.parse().unwrap_or(0);
+        let mut numbers = release.split(['.', '-']).map(number);
+        let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        assert!(version < (6, 18), "this kernel can: {refused}");
+        Some(format!("Linux {release} cannot run a program on a frame in pieces (6.18 can)"))
+    }
+
+    fn counters(&self) -> Vec<(Outcome, u64)> {
         self.filter.borrow_mut().counters().expect("counters can be read")
     }
+}
+
+/// The kernel's `xdp_md` of a frame of which so many bytes can be reached at once: `data`, `data_end`, and what is zero.
+fn context(linear: usize) -> [u8; 24] {
+    let mut context = [0; 24];
+    context[4..8].copy_from_slice(&(linear as u32).to_ne_bytes());
+    context
 }
 
 fn targets(text: &str) -> impl Iterator<Item = Target> {

@@ -3,6 +3,7 @@
 mod addresses;
 mod judges;
 mod others;
+mod pieces;
 mod prefixes;
 mod tags;
 mod truncated;

@@ -41,8 +41,11 @@ fn damaged(random: &mut Random) -> Vec<u8> {
 
 fn tagged(random: &mut Random) -> Vec<u8> {
     let kinds = [0x8100, 0x88a8, 0x9100, 0x9200, 0x0800, 0x86dd, 0x0806];
-    let tags = random.below(7);
-    let frame = (0..tags).fold(start(random), |frame, _| frame.tag(kinds[random.below(kinds.len())], 0x4500));
+    let tags = random.below(11);
+    let frame = (0..tags).fold(start(random), |frame, _| {
+        let id = if random.below(3) == 0 { 0x4500 } else { 0xE000 };
+        frame.tag(kinds[random.below(kinds.len())], id)
+    });
     frame.bytes([6; 6])
 }
 

@@ -1,4 +1,4 @@
-//! `demo`: builds filterd, and becomes the demo of tests/demo.
+//! `demo`: builds filterd as fast as it can be built, which is not as fast as it can run, and becomes the demo of tests/demo.
 
 use std::os::unix::process::CommandExt;
 
@@ -23,7 +23,7 @@ pub fn show() -> Result<()> {
         "the demo makes network namespaces, which needs root\n       try: sudo env \"PATH=$PATH\" \"HOME=$HOME\" cargo xtask demo"
     );
     let tools = Tools::provide(&TOOLS)?;
-    let daemon = build::daemon(Profile::Release)?;
+    let daemon = build::daemon(Profile::Debug)?;
     let mut cargo = workspace::cargo();
     cargo.args(["run", "--quiet", "--package", "filterd-tests", "--example", "demo"]);
     let error = tools.equip(&mut cargo).env("FILTERD_BIN", daemon).exec();

@@ -58,19 +58,53 @@ pub enum Polarity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(pub [u64; 7]);
 
-/// How the source of a list was found when it was last read.
+/// How the source of a list was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The file.
     pub path: PathBuf,
-    /// What it was; none if it was never read.
+    /// What it was when it was last read; none if it is to be read again in any case.
     pub stamp: Option<Stamp>,
-    /// When it was read; none if it never was.
-    pub at: Option<Timestamp>,
     /// How many of its lines were not understood.
     pub rejected: u64,
-    /// Why the last attempt to read it failed; the list then keeps what it had.
-    pub error: Option<String>,
+    /// What was last believed of it; none if nothing ever was.
+    pub accepted: Option<Accepted>,
+    /// Why the list is not what its source says.
+    pub trouble: Option<Trouble>,
+}
+
+/// What is known of a source that was believed, and so of the copy that is kept of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// What the list was called.
+    pub name: Arc<str>,
+    /// The file.
+    pub path: PathBuf,
+    /// What it was; none if it was written meanwhile, perhaps.
+    pub stamp: Option<Stamp>,
+    /// When it was read.
+    pub at: Timestamp,
+    /// How many targets it named.
+    pub entries: u64,
+    /// How many of its lines were not understood.
+    pub rejected: u64,
+    /// It was not there, and the operator said that it is meant.
+    pub is_missing: bool,
+    /// How many bytes it had.
+    pub bytes: u64,
+    /// Over these.
+    pub checksum: u32,
+}
+
+/// What the operator is told of a list that is not what its source says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// Since when it is so.
+    pub since: Timestamp,
+    /// What is wrong, and what is in force instead.
+    pub message: String,
+    /// What to do.
+    pub remedy: String,
 }
 
 /// One list.

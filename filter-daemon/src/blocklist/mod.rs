@@ -35,8 +35,8 @@ use deadline::Deadlines;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use list::{
-    CONFIG_LIST, DEFAULT_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp,
-    TooManyLists,
+    Accepted, CONFIG_LIST, DEFAULT_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp,
+    TooManyLists, Trouble,
 };
 pub use page::PAGE;
 pub use query::NamedClaim;

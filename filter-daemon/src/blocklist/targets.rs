@@ -149,6 +149,14 @@ impl Targets {
         self.others.extend(&others.others);
     }
 
+    /// Drops what is beyond the first `most`.
+    pub fn truncate(&mut self, most: usize) {
+        let Self { addresses, nets64, others } = self;
+        addresses.truncate(most);
+        nets64.truncate(most - addresses.len());
+        others.truncate(most - addresses.len() - nets64.len());
+    }
+
     /// Restores the order after pushes, drops repetitions, and gives back the room they took.
     pub fn sort(&mut self) {
         sort(&mut self.addresses);

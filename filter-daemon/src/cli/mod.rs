@@ -17,8 +17,8 @@ use crate::control::wire;
 use crate::exit::Exit;
 use crate::kernel::broker::process;
 pub use everywhere::{Everywhere, With};
-pub use run::{ConfigFile, Log, LogFormat, Run};
 use run::RunArguments;
+pub use run::{ConfigFile, Log, LogFormat, Run};
 
 /// What filterd was started for.
 #[derive(Debug)]

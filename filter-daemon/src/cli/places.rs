@@ -18,7 +18,7 @@ pub const PINS: &str = "/sys/fs/bpf/filterd";
 pub const CONFIG: &str = "/etc/filterd/filterd.yaml";
 
 /// In the state directory: the configuration that came into force last.
-pub const CONFIG_COPY: &str = "config.yaml";
+pub const CONFIG_COPY: &str = "configuration.yaml";
 
 /// What the kernel takes for the path of a Unix socket, less the closing zero.
 const LONGEST_SOCKET: usize = 107;

@@ -116,7 +116,10 @@ fn flags_for_every_command_may_stand_anywhere() {
 
 #[test]
 fn the_bare_word_tells_how_to_run_with_the_configuration_that_is_there() {
-    assert!(what_to_type(Path::new("/")).ends_with("There is a configuration, /: `sudo filterd run` starts filterd with it."));
+    assert!(
+        what_to_type(Path::new("/"))
+            .ends_with("There is a configuration, /: `sudo filterd run` starts filterd with it.")
+    );
     assert_eq!(what_to_type(Path::new("/nowhere")), WHAT_TO_TYPE);
 }
 

@@ -12,7 +12,10 @@ use crate::cli::places;
 use crate::config::{self, Config, Mode};
 use crate::control::wire::Failure;
 use crate::exit::Exit;
-use crate::source::list;
+use crate::source::file::FileError;
+use crate::source::limits::{Seen, Verdict};
+use crate::source::patience::Patience;
+use crate::source::{Accepted, Copies, ListFile, list};
 use crate::text::{Explain, Explanation, printable};
 
 #[derive(Debug, Args)]
@@ -24,6 +27,9 @@ pub struct Check {
     /// The configuration
     #[arg(value_name = "FILE", default_value = places::CONFIG)]
     file: PathBuf,
+    /// Where filterd keeps what must survive: lists are compared with their last good copies, if you may read these
+    #[arg(long, value_name = "DIR", default_value = places::STATE)]
+    state_dir: PathBuf,
 }
 
 /// More lines that were not understood than this are counted, not told.
@@ -34,6 +40,7 @@ const MOST_TOLD: usize = 10;
 struct Checked {
     file: PathBuf,
     valid: bool,
+    held_back: usize,
     interfaces: Vec<String>,
     mode: &'static str,
     enforce: bool,
@@ -57,16 +64,16 @@ struct CheckedList {
 impl Check {
     pub fn execute(&self, _: &Path, console: &mut Console) -> Result<Exit, Trouble> {
         let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
-        let checked = Checked::new(&self.file, &config);
+        let checked = Checked::new(&self.file, &config, &Copies::of(&self.state_dir));
         console.answer(&checked, render)?;
         checked.lists.iter().for_each(|list| warn(list, console));
-        let errors: Vec<_> = checked.lists.iter().filter_map(|list| list.error.as_deref()).collect();
-        if errors.is_empty() {
+        let mut held_back = checked.lists.iter().filter_map(CheckedList::held_back).peekable();
+        if held_back.peek().is_none() {
             return Ok(Exit::Done);
         }
         console.flush()?;
-        console.complain(&errors.join("\n").into());
-        Ok(Exit::Config)
+        held_back.for_each(|told| console.complain(&told));
+        Ok(Exit::Partly)
     }
 }
 
@@ -75,11 +82,25 @@ fn refused(explanation: Explanation) -> Trouble {
 }
 
 impl Checked {
-    fn new(file: &Path, config: &Config) -> Self {
-        let lists: Vec<_> = config.lists.iter().map(CheckedList::new).collect();
+    fn new(file: &Path, config: &Config, copies: &Copies) -> Self {
+        let copies = copies.find().copies;
+        let mut patience = Patience::default();
+        let lists = config.lists.iter().map(|list| {
+            let limits = list.limits;
+            let path = list.path.clone();
+            let read =
+                patience.read(&list.path, move |progress| list::read(&path, &limits, progress)).flatten();
+            let is_called = |copy: &&Accepted| *copy.name == *list.name.as_str();
+            let is_there = |copy: &&Accepted| copy.path == list.path;
+            let of_both = copies.iter().filter(is_called).find(is_there);
+            let before = of_both.or(copies.iter().find(is_there)).or(copies.iter().find(is_called));
+            CheckedList::new(list, read, before)
+        });
+        let lists: Vec<_> = lists.collect();
         Self {
             file: file.to_owned(),
-            valid: lists.iter().all(|list| list.error.is_none()),
+            valid: true,
+            held_back: lists.iter().filter(|list| list.error.is_some()).count(),
             interfaces: config.interfaces.clone(),
             mode: match config.mode {
                 Mode::Auto => "auto",
@@ -94,29 +115,42 @@ impl Checked {
 }
 
 impl CheckedList {
-    fn new(list: &config::List) -> Self {
+    fn new(list: &config::List, read: Result<ListFile, FileError>, before: Option<&Accepted>) -> Self {
         let (name, path) = (list.name.to_string(), list.path.clone());
-        match list::read(&list.path) {
-            Ok(read) => {
-                let told = read.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect();
-                Self {
-                    name,
-                    path,
-                    targets: read.targets.len(),
-                    rejected: read.rejected_count,
-                    error: None,
-                    told,
-                }
-            }
-            Err(error) => Self {
-                name,
-                path,
-                targets: 0,
-                rejected: 0,
-                error: Some(error.explain().to_string()),
-                told: Vec::new(),
-            },
+        let seen = match &read {
+            Ok(file) => file.seen(),
+            Err(FileError::Missing { .. }) => Seen::Missing,
+            Err(_) => Seen::Unreadable,
+        };
+        let is_meant = seen == Seen::Missing && before.is_some_and(|before| before.is_missing);
+        let doubt = match list.limits.judge(seen, before.map(|before| before.entries), is_meant) {
+            Verdict::Accept => None,
+            Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => Some(doubt),
+        };
+        let (file, error) = match read {
+            Ok(file) => (file, None),
+            Err(error) => (ListFile::default(), Some(error.to_string())),
+        };
+        let told =
+            |doubt| error.unwrap_or_else(|| format!("{} {doubt}{}", printable::path(&path), file.looks));
+        Self {
+            error: doubt.map(told),
+            name,
+            targets: file.targets.len(),
+            rejected: file.rejected_count,
+            told: file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect(),
+            path,
         }
+    }
+
+    /// What a daemon would do.
+    fn held_back(&self) -> Option<Explanation> {
+        let message = format!("list {} would be held back: {}", self.name, self.error.as_ref()?);
+        let remedy = format!(
+            "what was good before would stay in force; if this is meant: `filterd reload --accept {}`",
+            self.name
+        );
+        Some(Explanation::new(message, remedy))
     }
 }
 
@@ -126,7 +160,10 @@ fn render(checked: &Checked) -> String {
         names => names.join(", "),
     };
     let drops = if checked.enforce { "" } else { ", only counting (`enforce: false`)" };
-    let verdict = if checked.valid { "valid" } else { "NOT VALID" };
+    let verdict = match checked.held_back as u64 {
+        0 => "valid".to_owned(),
+        lists => format!("valid, but {} would be held back", counted(lists, "list")),
+    };
     let mut text = format!(
         "{} is {verdict}: {interfaces}, mode {}{drops}, {} blocked, {}\n",
         printable::path(&checked.file),
@@ -136,7 +173,7 @@ fn render(checked: &Checked) -> String {
     );
     for list in &checked.lists {
         let found = match (&list.error, list.rejected) {
-            (Some(_), _) => "FAILED".to_owned(),
+            (Some(_), _) => "WOULD BE HELD BACK".to_owned(),
             (None, 0) => counted(list.targets as u64, "target"),
             (None, lines) => format!(
                 "{}, {} not understood",

@@ -7,21 +7,41 @@ use clap::Args;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
+use crate::config::ListName;
 use crate::control::client::Client;
-use crate::control::wire::{self, reload::Reply};
+use crate::control::wire::{self, reload::Reply, words};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-pub struct Reload {}
+#[command(after_help = "\
+A list that is missing, empty, mostly not understood or suddenly much shorter is held back: what was there before stays, at
+the next start too, and the exit code is 7 until its file is mended or you say that it is meant. The limits are keys of the
+list in the configuration: max_shrink, max_rejected, max_entries.
+
+Examples:
+  filterd reload
+  filterd reload --accept drop --accept ssh
+  filterd reload --accept all")]
+pub struct Reload {
+    /// Take this list as it is, however little is left of it; `all` stands for every list
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    accept: Vec<ListName>,
+}
 
 impl Reload {
     pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
-        let reloaded = Client::connect(socket)?.call(&wire::Reload {})?;
+        let accept = self.accept.iter().map(ToString::to_string).collect();
+        let reloaded = Client::connect(socket)?.call(&wire::Reload { accept })?;
         console.answer(&reloaded, render)?;
         for warning in &reloaded.warnings {
             console.note(&format!("warning: {warning}"));
         }
-        Ok(Exit::Done)
+        if reloaded.held_back.is_empty() {
+            return Ok(Exit::Done);
+        }
+        console.flush()?;
+        reloaded.held_back.iter().for_each(|held| console.complain(&held.told));
+        Ok(Exit::Partly)
     }
 }
 
@@ -31,8 +51,12 @@ fn render(reloaded: &Reply) -> String {
         1 => "; 1 list unchanged".to_owned(),
         lists => format!("; {} lists unchanged", count(lists)),
     };
+    let held_back = match reloaded.held_back.len() as u64 {
+        0 => String::new(),
+        lists => format!("; {} held back", counted(lists, "list")),
+    };
     format!(
-        "reloaded in {} ms: {} entered, {} left{unchanged}",
+        "reloaded in {} ms: {} entered, {} left{unchanged}{held_back}",
         count(reloaded.milliseconds),
         counted(reloaded.entered, "target"),
         count(reloaded.left)
@@ -42,10 +66,18 @@ fn render(reloaded: &Reply) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::reload::HeldBack;
 
     #[test]
     fn the_difference_is_told() {
-        let reloaded = Reply { entered: 1, left: 20, unchanged: 3, milliseconds: 12, warnings: vec![] };
+        let reloaded = Reply { entered: 1, left: 20, unchanged: 3, milliseconds: 12, ..Reply::default() };
         assert_eq!(render(&reloaded), "reloaded in 12 ms: 1 target entered, 20 left; 3 lists unchanged");
+    }
+
+    #[test]
+    fn a_list_that_is_held_back_is_counted() {
+        let held = HeldBack { list: "drop".into(), since: 0, told: "because".into() };
+        let reloaded = Reply { held_back: vec![held], ..Reply::default() };
+        assert_eq!(render(&reloaded), "reloaded in 0 ms: 0 targets entered, 0 left; 1 list held back");
     }
 }

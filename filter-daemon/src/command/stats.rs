@@ -26,52 +26,95 @@ impl Stats {
 }
 
 fn render(stats: &Reply) -> String {
-    let row = |counted: &Counted| {
-        let verdict = match counted.verdict.as_str() {
-            "drop" if !stats.enforce => "would drop".to_owned(),
-            verdict => verdict.to_owned(),
-        };
-        [verdict, counted.reason.clone(), count(counted.packets)]
-    };
     let total = |verdict: &str| {
         let rows = stats.reasons.iter().filter(|counted| counted.verdict == verdict);
-        count(rows.map(|counted| counted.packets).sum())
+        rows.map(|counted| counted.packets).sum::<u64>()
     };
-    let dropped = if stats.enforce { "dropped" } else { "would have been dropped (`enforce: false`)" };
-    let summary = format!("{} packets {dropped}, {} passed", total("drop"), total("pass"));
-    let rows: Vec<_> = stats.reasons.iter().map(row).collect();
+    let spared = total("would_drop");
+    let mut summary =
+        format!("{} packets dropped, {} passed", count(total("drop")), count(total("pass") + spared));
+    if spared > 0 || !stats.enforce {
+        summary += &format!(", {} of them only because of `enforce: false`", count(spared));
+    }
+    let is_told =
+        |counted: &&Counted| counted.verdict != "would_drop" || counted.packets > 0 || !stats.enforce;
+    let rows: Vec<_> = stats.reasons.iter().filter(is_told).map(row).collect();
     format!("{summary}\n\n{}", table(&rows))
+}
+
+fn row(counted: &Counted) -> [String; 4] {
+    let Counted { reason, verdict, packets, meaning } = counted;
+    [verdict.replace('_', " "), reason.clone(), count(*packets), meaning.clone()]
 }
 
 #[cfg(test)]
 mod tests {
+    use filter_common::reason::{Reason, Verdict};
+
     use super::*;
 
-    fn stats(enforce: bool) -> Reply {
-        let counted = |reason: &str, verdict: &str, packets| Counted {
+    /// So many of listed sources were dropped, and so many were not.
+    fn stats(enforce: bool, dropped: u64, spared: u64) -> Reply {
+        let counted = |reason: &str, verdict: &str, packets, meaning: &str| Counted {
             reason: reason.into(),
             verdict: verdict.into(),
             packets,
+            meaning: meaning.into(),
         };
-        let reasons = vec![counted("listed", "drop", 1204), counted("unlisted", "pass", 1_000_000)];
+        let reasons = vec![
+            counted("listed", "drop", dropped, "it is on a list"),
+            counted("unlisted", "pass", 1_000_000, "it is on none"),
+            counted("listed", "would_drop", spared, "it is on a list"),
+        ];
         Reply { version: 1, enforce, reasons }
     }
 
     #[test]
-    fn every_reason_has_its_row() {
+    fn every_reason_has_its_row_and_says_what_it_means() {
         let expected = "\
 1,204 packets dropped, 1,000,000 passed
 
-drop  listed        1,204
-pass  unlisted  1,000,000
+drop  listed        1,204  it is on a list
+pass  unlisted  1,000,000  it is on none
 ";
-        assert_eq!(render(&stats(true)), expected);
+        assert_eq!(render(&stats(true, 1204, 0)), expected);
     }
 
     #[test]
     fn a_filter_that_only_counts_does_not_claim_to_drop() {
-        let text = render(&stats(false));
-        assert!(text.starts_with("1,204 packets would have been dropped (`enforce: false`)"), "{text}");
-        assert!(text.contains("would drop  listed"), "{text}");
+        let expected = "\
+0 packets dropped, 1,000,007 passed, 7 of them only because of `enforce: false`
+
+drop        listed            0  it is on a list
+pass        unlisted  1,000,000  it is on none
+would drop  listed            7  it is on a list
+";
+        assert_eq!(render(&stats(false, 0, 7)), expected);
+        assert!(render(&stats(false, 0, 0)).contains(", 0 of them only because of"));
+    }
+
+    /// FAULTS T4: what was counted stays what it was.
+    #[test]
+    fn what_was_dropped_and_what_was_only_counted_are_told_apart_later_too() {
+        for enforce in [false, true] {
+            let text = render(&stats(enforce, 5, 7));
+            assert!(text.starts_with("5 packets dropped, 1,000,007 passed, 7 of them only"), "{text}");
+            assert!(text.contains("\ndrop        listed            5"), "{text}");
+            assert!(text.contains("\nwould drop  listed            7"), "{text}");
+        }
+    }
+
+    /// The README's table of reasons is the program's own.
+    #[test]
+    fn the_readme_explains_every_reason() {
+        let readme = include_str!("../../../README.md");
+        for reason in Reason::ALL {
+            let verdict = match reason.verdict() {
+                Verdict::Pass(_) => "passes",
+                Verdict::Drop(_) => "dropped",
+            };
+            let row = format!("| `{}` | {} | {verdict} |", reason.name(), reason.meaning());
+            assert!(readme.contains(&row), "README.md lacks this row:\n{row}");
+        }
     }
 }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use filter_common::target::Span;
 
+use super::limits::{entries, share};
 use super::nearest::nearest;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
 use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
+use crate::source::Limits;
 use crate::text::printable::excerpt;
 
 const KEYS: [Key<Config>; 7] = [
@@ -21,7 +23,25 @@ const KEYS: [Key<Config>; 7] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 2] = [Key { name: "name", take: name }, Key { name: "path", take: path }];
+const LIST_KEYS: [Key<Draft>; 5] = [
+    Key { name: "name", take: name },
+    Key { name: "path", take: path },
+    Key {
+        name: "max_shrink",
+        take: |faults, node, draft| share(faults, node, "`max_shrink`", &mut draft.limits.max_shrink),
+    },
+    Key {
+        name: "max_rejected",
+        take: |faults, node, draft| share(faults, node, "`max_rejected`", &mut draft.limits.max_rejected),
+    },
+    Key {
+        name: "max_entries",
+        take: |faults, node, draft| entries(faults, node, &mut draft.limits.max_entries),
+    },
+];
+
+/// The keys without which a list is none.
+const NEEDED: [&str; 2] = ["name", "path"];
 
 /// More than anybody gives names to; every one costs memory, a row of the status and time at each reload.
 pub const MOST_LISTS: usize = 1000;
@@ -106,7 +126,7 @@ fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Optio
             "no" | "off" | "n" | "false" => "did you mean false?",
             _ => meaning,
         },
-        Value::Nothing | Value::Number | Value::List(_) | Value::Map(_) | Value::Tagged => meaning,
+        Value::Nothing | Value::Number(_) | Value::List(_) | Value::Map(_) | Value::Tagged => meaning,
     };
     faults.tell(node.number, format!("{subject} must be true or false, not {}", kind(&node.value)), help);
     None
@@ -156,6 +176,7 @@ fn address_taken_for_a_key(value: &Value) -> Option<String> {
 struct Draft {
     name: Option<(ListName, usize)>,
     path: Option<PathBuf>,
+    limits: Limits,
 }
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
@@ -174,14 +195,14 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         };
         let mut draft = Draft::default();
         let said = faults.fields(map, &LIST_KEYS, &mut draft);
-        for Key { name, .. } in LIST_KEYS.iter().filter(|key| !said.contains_key(key.name)) {
+        for name in NEEDED.iter().filter(|name| !said.contains_key(**name)) {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
         }
         let Some((name, node)) = draft.name else { continue };
         if faults.first(&mut names, name.as_str(), node)
             && let Some(path) = draft.path
         {
-            config.lists.push(List { name, path });
+            config.lists.push(List { name, path, limits: draft.limits });
         }
     }
 }

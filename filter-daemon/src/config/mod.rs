@@ -3,6 +3,7 @@
 mod check;
 mod diagnostic;
 mod interface;
+mod limits;
 mod name;
 mod nearest;
 mod nesting;
@@ -17,7 +18,9 @@ use std::path::{Path, PathBuf};
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
+use crate::source::Limits;
 use crate::source::file::{self, FileError};
+pub use check::MOST_LISTS;
 pub use diagnostic::{ConfigError, Invalid};
 pub use interface::{InterfaceNameError, check_interface_name};
 pub use name::{ListName, ListNameError};
@@ -70,6 +73,8 @@ pub struct List {
     pub name: ListName,
     /// Where it is.
     pub path: PathBuf,
+    /// How much it may change without being asked about.
+    pub limits: Limits,
 }
 
 impl Config {

@@ -19,7 +19,8 @@ pub struct Node {
 pub enum Value {
     Nothing,
     Bool(bool),
-    Number,
+    /// A whole number that is not negative, or any other.
+    Number(Option<u64>),
     Text(String),
     List(Vec<Node>),
     Map(Vec<(Node, Node)>),
@@ -98,23 +99,23 @@ impl<'de> Visitor<'de> for &mut Reader {
     }
 
     fn visit_i64<E: Error>(self, _: i64) -> Result<Node, E> {
-        self.node(Value::Number)
+        self.node(Value::Number(None))
     }
 
-    fn visit_u64<E: Error>(self, _: u64) -> Result<Node, E> {
-        self.node(Value::Number)
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Node, E> {
+        self.node(Value::Number(Some(number)))
     }
 
     fn visit_i128<E: Error>(self, _: i128) -> Result<Node, E> {
-        self.node(Value::Number)
+        self.node(Value::Number(None))
     }
 
     fn visit_u128<E: Error>(self, _: u128) -> Result<Node, E> {
-        self.node(Value::Number)
+        self.node(Value::Number(None))
     }
 
     fn visit_f64<E: Error>(self, _: f64) -> Result<Node, E> {
-        self.node(Value::Number)
+        self.node(Value::Number(None))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Node, E> {

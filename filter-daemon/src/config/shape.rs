@@ -81,7 +81,7 @@ impl Faults {
         match node.value {
             Value::List(items) => items,
             Value::Nothing => Vec::new(),
-            other @ (Value::Bool(_) | Value::Number | Value::Text(_) | Value::Map(_) | Value::Tagged) => {
+            other @ (Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Map(_) | Value::Tagged) => {
                 let help = "begin each line below with `- `, or write [a, b]";
                 self.tell(node.number, format!("{what} must be a list, not {}", kind(&other)), help);
                 Vec::new()
@@ -93,7 +93,7 @@ impl Faults {
         let help = match node.value {
             Value::Text(text) => return Some(Word { node: node.number, text }),
             Value::Nothing => "write it, or remove this",
-            Value::Bool(_) | Value::Number => "put it in quotes",
+            Value::Bool(_) | Value::Number(_) => "put it in quotes",
             Value::List(_) | Value::Map(_) => {
                 "write a single word; one with `: ` or a colon at its end needs quotes"
             }
@@ -114,7 +114,7 @@ pub fn kind(value: &Value) -> &'static str {
     match value {
         Value::Nothing => "nothing",
         Value::Bool(_) => "true or false",
-        Value::Number => "a number",
+        Value::Number(_) => "a number",
         Value::Text(_) => "text",
         Value::List(_) => "a list",
         Value::Map(_) => "a map of keys",

@@ -60,7 +60,8 @@ fn a_key_without_a_value_means_its_default() {
 
 #[test]
 fn a_file_that_says_nothing_is_no_configuration() {
-    let nothing = ["", "\n\n", " ", "# nothing\n", "#block: [10.0.0.1]\n\n# x", "---\n", "---\n...\n", "---\n# a\n"];
+    let nothing =
+        ["", "\n\n", " ", "# nothing\n", "#block: [10.0.0.1]\n\n# x", "---\n", "---\n...\n", "---\n# a\n"];
     for text in nothing.into_iter().chain(["\u{feff}", "{}", "null", "~", "--- {}\n", "\r\n"]) {
         let told = told(text);
         assert!(told.starts_with("f.yaml:1:"), "{text:?}: {told}");
@@ -169,7 +170,11 @@ fn every_slip_is_told_where_it_is_and_with_advice() {
         ("interfaces: [eth0:1]", "1:14: error: names with a colon", "did you mean eth0?"),
         ("interfaces: ['eth0,eth1']", "1:14: error: these are several names", "[eth0, eth1]"),
         ("interfaces:\n- eth0,eth1,", "2:3: error: these are several names", "[eth0, eth1]"),
-        ("interfaces: ['eth*']", "1:14: error: the name of an interface is no pattern", "each by its own name"),
+        (
+            "interfaces: ['eth*']",
+            "1:14: error: the name of an interface is no pattern",
+            "each by its own name",
+        ),
         ("interfaces: [eth0, eth0]", "1:20: error: `eth0` is here for the second", "the first is on line 1"),
         ("lists: [drop.txt]", "1:9: error: a list must be a map of keys", "write {name: drop"),
         ("lists: [{name: a}]", "1:9: error: this list has no `path`", "write {name"),

@@ -110,11 +110,7 @@ impl Client {
 
     /// Waits for the next line of an answer to that method.
     pub fn receive<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {
-        let line = self.read_line()?;
-        serde_json::from_slice::<Answer<M::Reply>>(line).map_err(|error| match serde_json::from_slice(line) {
-            Ok(failure) => ClientError::Failed(failure),
-            Err(_) => ClientError::Garbled(format!("{error} in {}", printable::bytes(line))),
-        })
+        answer::<M>(self.read_line()?)
     }
 
     fn last_words(&mut self) -> Option<Failure> {
@@ -133,6 +129,17 @@ impl Client {
             _ => Err(ClientError::Closed(ErrorKind::UnexpectedEof.into())),
         }
     }
+}
+
+/// Reads a line of an answer to that method.
+///
+/// # Errors
+/// When it is a refusal, or no answer at all.
+pub fn answer<M: Method>(line: &[u8]) -> Result<Answer<M::Reply>, ClientError> {
+    serde_json::from_slice::<Answer<M::Reply>>(line).map_err(|error| match serde_json::from_slice(line) {
+        Ok(failure) => ClientError::Failed(failure),
+        Err(_) => ClientError::Garbled(format!("{error} in {}", printable::bytes(line))),
+    })
 }
 
 fn unconnected(path: &Path, error: nix::Error) -> ClientError {

@@ -11,8 +11,9 @@ mod audit;
 pub mod client;
 mod complaints;
 mod connections;
+mod handle;
 mod lines;
-mod parse;
+pub mod parse;
 pub mod server;
 mod session;
 mod socket;
@@ -23,7 +24,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::SocketError;
+pub use socket::{SocketError, give_socket};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

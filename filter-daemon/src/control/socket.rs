@@ -1,17 +1,19 @@
 //! The socket's file: claimed, opened to its group, and gone when the daemon is.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{Flock, FlockArg};
-use nix::unistd::Gid;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::unistd::{Gid, Uid};
 use thiserror::Error;
 use tokio::net::UnixListener;
 
+use super::handle::Handle;
 use crate::accounts;
 use crate::text::{Explain, printable};
 
@@ -101,7 +103,7 @@ fn make_parent(path: &Path) -> io::Result<()> {
         return Ok(());
     };
     fs::create_dir_all(parent)?;
-    fs::set_permissions(parent, Permissions::from_mode(0o755))
+    Handle::of_our_directory(parent)?.set_mode(0o755)
 }
 
 /// Locks a file beside the socket: of two daemons that start at once, one must lose.
@@ -109,7 +111,7 @@ fn claim(path: &Path) -> Result<Flock<File>, SocketError> {
     let mut name = OsString::from(path);
     name.push(".lock");
     let lock = PathBuf::from(name);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&lock);
+    let file = open_lock(&lock);
     let file = file.map_err(|error| SocketError::Failed { what: "open", path: lock.clone(), error })?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| {
         if error == nix::Error::EWOULDBLOCK {
@@ -118,6 +120,19 @@ fn claim(path: &Path) -> Result<Flock<File>, SocketError> {
             SocketError::Failed { what: "lock", path: lock, error: error.into() }
         }
     })
+}
+
+/// Follows no link and waits for nobody: in a directory that is not ours anybody may have laid something there.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let mut how = OpenOptions::new();
+    how.create(true).truncate(false).write(true).mode(0o600).custom_flags(flags.bits());
+    let file = how.open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.nlink() != 1 {
+        return Err(io::Error::other("it is not the file that filterd makes"));
+    }
+    Ok(file)
 }
 
 /// Removes the socket that a killed daemon left behind. Anything else is left alone.
@@ -140,26 +155,34 @@ fn remove_stale(path: &Path) -> Result<(), SocketError> {
 
 /// Gives the socket to the group, if there is one, and then opens it to the group.
 fn open_to_group(path: &Path) -> io::Result<()> {
+    let socket = Handle::of_our_socket(path)?;
     match accounts::group(GROUP) {
-        Ok(Some(group)) => give_to(path, group)?,
+        Ok(Some(group)) => give_to(&socket, path, group)?,
         Ok(None) => tracing::debug!("there is no group {GROUP}: only root can reach the control socket"),
         Err(error) => tracing::warn!("cannot look up the group {GROUP}: {error}"),
     }
-    fs::set_permissions(path, Permissions::from_mode(0o660))
+    socket.set_mode(0o660)
 }
 
-fn give_to(path: &Path, group: Gid) -> io::Result<()> {
-    match chown(path, None, Some(group.as_raw())) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+fn give_to(socket: &Handle, path: &Path, group: Gid) -> io::Result<()> {
+    match socket.give(None, Some(group)) {
+        Err(error @ (Errno::EPERM | Errno::EACCES)) => {
             tracing::warn!("cannot give {} to the group {GROUP}: {error}", printable::path(path));
             Ok(())
         }
-        result => result,
+        given => Ok(given?),
     }
+}
+
+/// Makes the socket that we listen at this user's.
+pub fn give_socket(path: &Path, user: Uid) -> io::Result<()> {
+    Ok(Handle::of_our_socket(path)?.give(Some(user), None)?)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn listen(path: &Path) -> Result<(SocketFile, UnixListener), SocketError> {
@@ -228,5 +251,32 @@ mod tests {
         let _successor = std::os::unix::net::UnixListener::bind(&path).unwrap();
         drop(file);
         assert!(path.exists());
+    }
+
+    #[tokio::test]
+    async fn the_lock_is_not_made_through_a_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (path, secret) = (place.path().join("control.sock"), place.path().join("secret"));
+        std::os::unix::fs::symlink(&secret, place.path().join("control.sock.lock")).unwrap();
+        assert!(matches!(listen(&path), Err(SocketError::Failed { what: "open", .. })));
+        assert!(!secret.exists() && !path.exists());
+        // Nor is what has another name elsewhere taken for one.
+        fs::remove_file(place.path().join("control.sock.lock")).unwrap();
+        fs::write(&secret, "").unwrap();
+        fs::hard_link(&secret, place.path().join("control.sock.lock")).unwrap();
+        assert!(matches!(listen(&path), Err(SocketError::Failed { what: "open", .. })));
+    }
+
+    #[tokio::test]
+    async fn owner_and_mode_are_given_to_the_socket_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let (path, secret) = (place.path().join("control.sock"), place.path().join("secret"));
+        fs::write(&secret, "").unwrap();
+        fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+        // As if the socket's directory were somebody's who puts a link in its place once it is bound.
+        std::os::unix::fs::symlink(&secret, &path).unwrap();
+        assert!(open_to_group(&path).is_err() && give_socket(&path, Uid::from_raw(65534)).is_err());
+        let found = fs::metadata(&secret).unwrap();
+        assert_eq!((found.mode() & 0o777, found.uid()), (0o600, nix::unistd::geteuid().as_raw()));
     }
 }

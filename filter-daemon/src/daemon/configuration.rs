@@ -7,10 +7,11 @@ use tracing::{error, warn};
 
 use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
-use super::reload::{Known, Loaded};
+use super::reload::{Known, Loaded, Sources};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, ConfigError};
+use crate::control::wire::reload::Accept;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, printable};
 
@@ -38,7 +39,8 @@ pub struct Source {
 impl Configuration {
     /// Reads the configuration for a filterd that starts. Where it is not valid, its own last good copy is taken; but not
     /// by one that is to take the place of another, which protects better as it is.
-    pub fn at_start(run: &Run) -> Result<(Self, Loaded), DaemonError> {
+    pub fn at_start(run: &Run, sources: &mut Sources) -> Result<(Self, Loaded), DaemonError> {
+        let known = sources.known();
         let last_good = LastGood::in_directory(&run.state_dir);
         let mut this = Self {
             file: run.config.clone(),
@@ -48,16 +50,18 @@ impl Configuration {
             held_back: None,
             not_kept: None,
         };
-        let source = this.source();
-        let loaded = match source.load(&[]) {
-            Err(error) if !run.take_over => this.instead(error)?,
+        let nothing = Accept::default();
+        let loaded = match this.source().load(&known, &nothing, sources) {
+            Err(DaemonError::Config(error)) if !run.take_over => {
+                Loaded::gather(this.instead(error)?, &known, &nothing, sources)?
+            }
             loaded => loaded?,
         };
         Ok((this, loaded))
     }
 
     /// The last good copy in place of a file that cannot be used.
-    fn instead(&mut self, error: ConfigError) -> Result<Loaded, ConfigError> {
+    fn instead(&mut self, error: ConfigError) -> Result<Config, ConfigError> {
         let Some(path) = self.file.path() else { return Err(error) };
         let text = match self.last_good.read(path) {
             Ok(text) => text,
@@ -70,11 +74,13 @@ impl Configuration {
         let Ok(config) = config::parse(path, text.into_bytes()) else { return Err(error) };
         let mut told = held_back(&error.brief(), path, "its last good copy is in force instead");
         if let ConfigFile::Usual(_) = self.file {
-            told.remedy.get_or_insert_default().push_str("; where none is wanted any more, start with `--no-config`");
+            told.remedy
+                .get_or_insert_default()
+                .push_str("; where none is wanted any more, start with `--no-config`");
         }
         error!("{told}");
         self.held_back = Some(fault(told));
-        Ok(Loaded::gather(config, &[]))
+        Ok(config)
     }
 
     /// The file to be read, if there is to be one.
@@ -97,7 +103,9 @@ impl Configuration {
     /// What a filterd that starts does as it was told, for the log.
     pub fn summary(&self, config: &Config, interfaces: &[String]) -> String {
         let file = match (&self.file, self.path()) {
-            (ConfigFile::Usual(_), Some(path)) => format!("{} (`--no-config` leaves it out)", printable::path(path)),
+            (ConfigFile::Usual(_), Some(path)) => {
+                format!("{} (`--no-config` leaves it out)", printable::path(path))
+            }
             (_, Some(path)) => printable::path(path).to_string(),
             (_, None) => "none".to_owned(),
         };
@@ -139,6 +147,10 @@ impl Configuration {
     /// What was to come is not in force.
     pub fn was_refused(&mut self, error: &DaemonError) {
         self.copy = Copy::Nothing;
+        if matches!(error, DaemonError::NothingToAccept { .. }) {
+            // A slip of whoever asked says nothing of the file.
+            return;
+        }
         let since = self.held_back.take().map(|fault| fault.since);
         let path = self.file.path().unwrap_or(Path::new("--iface"));
         let fault = fault(held_back(&error.brief(), path, "what was in force before stays"));
@@ -153,11 +165,19 @@ impl Configuration {
 
 impl Source {
     /// Reads everything. A copy of a valid configuration is written at once, and put in its place when it is in force.
-    pub fn load(&self, known: &[Known]) -> Result<Loaded, ConfigError> {
-        let Some(path) = &self.path else { return Ok(Loaded::gather(Config::default(), known)) };
-        let bytes = config::read(path)?;
+    pub fn load(
+        &self,
+        known: &[Known],
+        accept: &Accept,
+        sources: &mut Sources,
+    ) -> Result<Loaded, DaemonError> {
+        let Some(path) = &self.path else {
+            return Loaded::gather(Config::default(), known, accept, sources);
+        };
+        let bytes = sources.read_config(path)?;
         let config = config::parse(path, bytes.clone())?;
-        Ok(Loaded { copy: self.last_good.prepare(path, &bytes), ..Loaded::gather(config, known) })
+        let copy = self.last_good.prepare(path, &bytes);
+        Ok(Loaded { copy, ..Loaded::gather(config, known, accept, sources)? })
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use super::commit::NotDone;
+use super::state_directory::StateError;
 use crate::blocklist::{Refusal, TooManyLists};
 use crate::config::ConfigError;
 use crate::control::SocketError;
@@ -25,6 +26,9 @@ pub enum DaemonError {
     /// The control socket cannot be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// The state directory is not for filterd.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -40,6 +44,14 @@ pub enum DaemonError {
         name: String,
         /// How many entries are on it.
         entries: u64,
+    },
+    /// A list that is to be accepted is none of the configuration's.
+    #[error("there is no list {name} to accept")]
+    NothingToAccept {
+        /// What it was called.
+        name: String,
+        /// Those there are.
+        there: String,
     },
     /// The user to become cannot be become.
     #[error("cannot become user {name}: {source}")]
@@ -72,15 +84,21 @@ impl Explain for DaemonError {
         match self {
             Self::Config(error) => error.remedy(),
             Self::Socket(error) => error.remedy(),
+            Self::State(error) => error.remedy(),
             Self::Kernel(error) => error.remedy(),
             Self::NotDone(error) => error.remedy(),
             Self::Journal(error) => error.remedy(),
             Self::NoInterface => Some(
-                "write `interfaces: [eth0]` into the configuration, or start filterd with `--iface eth0`".to_owned(),
+                "write `interfaces: [eth0]` into the configuration, or start filterd with `--iface eth0`"
+                    .to_owned(),
             ),
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
             }
+            Self::NothingToAccept { there, .. } if there.is_empty() => {
+                Some("the configuration names no lists".to_owned())
+            }
+            Self::NothingToAccept { there, .. } => Some(format!("the configuration has: {there}")),
             Self::User { .. } | Self::TooManyLists | Self::System(_) => None,
         }
     }
@@ -103,9 +121,10 @@ impl From<&DaemonError> for Exit {
         match error {
             DaemonError::Config(_)
             | DaemonError::NoInterface
+            | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists => Self::Config,
-            DaemonError::User { .. } => Self::Usage,
+            DaemonError::NothingToAccept { .. } | DaemonError::User { .. } => Self::Usage,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,

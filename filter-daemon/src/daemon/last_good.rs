@@ -59,7 +59,8 @@ impl LastGood {
         }
         let mut whole = String::new();
         file.take(LONGEST_HEAD + config::LARGEST).read_to_string(&mut whole).map_err(cannot)?;
-        let (found, text) = parted(&whole).ok_or_else(|| format!("{}: it is damaged", printable::path(&self.0)))?;
+        let (found, text) =
+            parted(&whole).ok_or_else(|| format!("{}: it is damaged", printable::path(&self.0)))?;
         if found != named(of) {
             return Err(format!("{}: it is of another file, {found}", printable::path(&self.0)));
         }

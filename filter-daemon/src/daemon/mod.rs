@@ -12,6 +12,7 @@ mod flush;
 mod interfaces;
 mod last_good;
 mod leftovers;
+mod lists;
 mod log;
 pub mod needs;
 mod owner;
@@ -24,6 +25,7 @@ mod reloading;
 mod report;
 mod serve;
 mod start;
+mod state_directory;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,7 +45,12 @@ pub fn run(run: &Run) -> ExitCode {
     _ = SigSet::from(Signal::SIGTTOU).thread_block();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = match runtime {
-        Ok(runtime) => runtime.block_on(in_a_task(run.clone())),
+        Ok(runtime) => {
+            let ended = runtime.block_on(in_a_task(run.clone()));
+            // A list file that hangs keeps nobody from ending.
+            runtime.shutdown_background();
+            ended
+        }
         Err(error) => Err(error.into()),
     };
     match ended {

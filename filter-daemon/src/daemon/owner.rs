@@ -12,15 +12,17 @@ use super::commit::Protection;
 use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::interfaces::Interfaces;
+use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
 use super::reading::Readings;
-use super::reload::{Loaded, Reload};
+use super::reload::{Loaded, Reload, Sources};
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
 use crate::clock;
-use crate::config::{Config, ConfigError, OnExit};
+use crate::config::{Config, OnExit};
 use crate::control::Call;
+use crate::control::wire::reload::{Accept, Reply as Reloaded};
 use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
@@ -45,6 +47,9 @@ pub struct Owner {
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) readings: Readings,
+    pub(super) lists: Lists,
+    /// What a reload has changed, until the copies of its lists are on disk.
+    pub(super) reloaded: Option<Reloaded>,
     /// The last thing that was done was a page, or a deadline's: somebody else comes first, if there is anybody.
     was_bulk: bool,
 }
@@ -65,7 +70,8 @@ enum Event {
     Hangup,
     Page,
     InterfaceChanged,
-    Loaded(Result<Loaded, ConfigError>),
+    Loaded(Result<Loaded, DaemonError>),
+    Kept(Outcomes),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
     Deadline,
@@ -76,13 +82,16 @@ impl Owner {
     pub fn new(
         run: &Run,
         (mut configuration, mut loaded): (Configuration, Loaded),
+        sources: Sources,
         broker: Broker,
         persistence: Persistence,
         mut blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
         configuration.is_coming(&mut loaded);
-        let (config, warnings) = super::reload::begin_with(loaded, &mut blocklist)?;
-        warnings.iter().for_each(|warning| warn!("{warning}"));
+        let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
+        super::report::log_found(&found);
+        let mut lists = Lists::of(&run.state_dir);
+        lists.keep_soon(to_keep);
         Ok(Self {
             run: run.clone(),
             started: clock::now(),
@@ -94,7 +103,9 @@ impl Owner {
             interfaces: Interfaces::new(),
             pages: Pages::default(),
             reload: Slot::empty(),
-            readings: Readings::default(),
+            readings: Readings::of(sources),
+            lists,
+            reloaded: None,
             was_bulk: false,
         })
     }
@@ -106,16 +117,10 @@ impl Owner {
         let attached = self.interfaces.attach(names, mode, filter).await;
         if attached.is_err() {
             filter.rollback()?;
-        }
-        attached
-    }
-
-    /// What is needed only to begin with is over.
-    pub fn drop_privileges(&mut self) -> Result<(), KernelError> {
-        if !self.config.enforce {
+        } else if !self.config.enforce {
             warn!("enforce is false: packets are counted, none is dropped");
         }
-        self.protection.filter_mut().drop_privileges()
+        attached
     }
 
     /// Takes the filter off every interface, and everything out of the kernel.
@@ -123,6 +128,11 @@ impl Owner {
         self.protection.filter_mut().remove()?;
         self.interfaces.forget();
         Ok(())
+    }
+
+    /// Waits until the copies of lists are written.
+    pub async fn keep_copies(&mut self) {
+        self.lists.end(self.protection.blocklist_mut()).await;
     }
 
     /// Waits until the journal is written and the broker is gone.
@@ -138,6 +148,7 @@ impl Owner {
 
     /// Serves requests, signals and time, until another filterd takes over.
     pub async fn work(&mut self, signals: &mut Signals) {
+        self.lists.write_next();
         loop {
             let event = self.next_event(signals).await;
             self.was_bulk = matches!(event, Event::Page | Event::Deadline);
@@ -157,10 +168,11 @@ impl Owner {
                 }
                 Event::Hangup => {
                     info!("SIGHUP: reading the configuration again");
-                    self.read(None);
+                    self.read(Accept::default(), None);
                 }
                 Event::Page => self.turn_page().await,
                 Event::Loaded(loaded) => self.begin_reload(loaded),
+                Event::Kept(outcomes) => self.note_copies(outcomes),
                 Event::GraceIsOver(result) => self.capacity.end_grace(result),
                 Event::Compacted(written) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
@@ -184,6 +196,7 @@ impl Owner {
             biased;
             result = self.capacity.grace_period() => Event::GraceIsOver(result),
             loaded = self.readings.read() => Event::Loaded(loaded),
+            outcomes = self.lists.written() => Event::Kept(outcomes),
             written = self.persistence.compacted() => Event::Compacted(written),
             Some(()) = signals.hangup.recv() => Event::Hangup,
             Some(()) = signals.interfaces.recv() => Event::InterfaceChanged,

@@ -1,56 +1,82 @@
 //! The configuration and its lists are read away from the owner, one reading at a time. Whoever asks while another is under
 //! way may have changed what that one has read already, and so gets a further one.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use tokio::task::JoinHandle;
 
 use super::configuration::Source;
-use super::reload::{Known, Loaded};
+use super::error::DaemonError;
+use super::reload::{Known, Loaded, Sources};
 use crate::clock;
-use crate::config::ConfigError;
 use crate::control::ReplyTo;
 use crate::control::wire::Failure;
-use crate::control::wire::reload::Reply;
+use crate::control::wire::reload::{Accept, Reply};
 
 /// Readings, and who waits for what comes of them.
-#[derive(Default)]
 pub struct Readings {
+    /// None while somebody reads.
+    sources: Option<Sources>,
     now: Option<Reading>,
+    next: VecDeque<Asked>,
+}
+
+/// Who asked for a reading, and what they said.
+#[derive(Default)]
+struct Asked {
+    accept: Accept,
+    waiting: Vec<ReplyTo<Reply>>,
 }
 
 struct Reading {
     began: Instant,
-    loading: Option<JoinHandle<Result<Loaded, ConfigError>>>,
+    loading: Option<JoinHandle<(Result<Loaded, DaemonError>, Sources)>>,
     waiting: Vec<ReplyTo<Reply>>,
-    again: Option<Vec<ReplyTo<Reply>>>,
 }
 
 impl Readings {
-    /// Begins to read, or notes that it is to be read again.
-    pub fn begin(&mut self, source: Source, known: Vec<Known>, answer: Option<ReplyTo<Reply>>) {
-        match &mut self.now {
-            Some(reading) => reading.again.get_or_insert_default().extend(answer),
-            None => self.begin_for(source, known, answer.into_iter().collect()),
+    /// Readings with what was learned by earlier ones.
+    pub fn of(sources: Sources) -> Self {
+        Self { sources: Some(sources), now: None, next: VecDeque::new() }
+    }
+
+    /// Notes that it is to be read, or read again. Whoever accepts lists has a reading alone: what is wrong with their words
+    /// is nothing to others.
+    pub fn ask(&mut self, accept: Accept, answer: Option<ReplyTo<Reply>>) {
+        match self.next.back_mut() {
+            Some(last) if accept.is_empty() && last.accept.is_empty() => last.waiting.extend(answer),
+            _ => self.next.push_back(Asked { accept, waiting: answer.into_iter().collect() }),
         }
     }
 
-    /// Begins to read for all these.
-    pub fn begin_for(&mut self, source: Source, known: Vec<Known>, waiting: Vec<ReplyTo<Reply>>) {
-        let loading = tokio::task::spawn_blocking(move || source.load(&known));
-        self.now = Some(Reading { began: clock::instant(), loading: Some(loading), waiting, again: None });
+    /// Is it to be read now?
+    pub fn is_due(&self) -> bool {
+        self.now.is_none() && !self.next.is_empty()
+    }
+
+    /// Begins to read for those who have waited longest.
+    pub fn begin(&mut self, source: Source, known: Vec<Known>) {
+        let Some(Asked { accept, waiting }) = self.next.pop_front() else { return };
+        let mut sources = self.sources.take().expect("one reading at a time");
+        let loading = tokio::task::spawn_blocking(move || {
+            let loaded = source.load(&known, &accept, &mut sources);
+            (loaded, sources)
+        });
+        self.now = Some(Reading { began: clock::instant(), loading: Some(loading), waiting });
     }
 
     /// Waits until everything is read, or for ever if nobody reads.
-    pub async fn read(&mut self) -> Result<Loaded, ConfigError> {
+    pub async fn read(&mut self) -> Result<Loaded, DaemonError> {
         let Some(loading) = self.now.as_mut().and_then(|reading| reading.loading.as_mut()) else {
             return std::future::pending().await;
         };
-        let loaded = loading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        let read = loading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
         if let Some(reading) = &mut self.now {
             reading.loading = None;
         }
-        loaded
+        self.sources = Some(read.1);
+        read.0
     }
 
     /// Does any client wait for what comes of it?
@@ -63,11 +89,10 @@ impl Readings {
         Some(self.now.as_ref()?.began)
     }
 
-    /// What was read is in force, or refused: tells all who wait. Gives back who waits for a further reading.
-    pub fn end(&mut self, result: Result<Reply, Failure>) -> Option<Vec<ReplyTo<Reply>>> {
-        let reading = self.now.take()?;
+    /// What was read is in force, or refused: tells all who wait.
+    pub fn end(&mut self, result: Result<Reply, Failure>) {
+        let waiting = self.now.take().map(|reading| reading.waiting);
         // A client that has gone meanwhile is told nothing.
-        reading.waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
-        reading.again
+        waiting.into_iter().flatten().for_each(|answer| _ = answer.send(result.clone()));
     }
 }

@@ -3,27 +3,35 @@
 use tracing::error;
 
 use super::error::DaemonError;
+use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reload::{Loaded, Reload};
 use crate::clock;
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::control::ReplyTo;
-use crate::control::wire::reload::Reply as Reloaded;
+use crate::control::wire::reload::{Accept, Reply as Reloaded};
 use crate::kernel::KernelError;
 use crate::text::Explain;
 
 impl Owner {
     /// Has the configuration read, away from everybody.
-    pub(super) fn read(&mut self, answer: Option<ReplyTo<Reloaded>>) {
-        let known = super::reload::known(self.protection.blocklist());
-        self.readings.begin(self.configuration.source(), known, answer);
+    pub(super) fn read(&mut self, accept: Accept, answer: Option<ReplyTo<Reloaded>>) {
+        self.readings.ask(accept, answer);
+        self.read_next();
+    }
+
+    /// Begins to read if somebody has asked for it, and nobody reads.
+    fn read_next(&mut self) {
+        if self.readings.is_due() {
+            let known = super::reload::known(self.protection.blocklist());
+            self.readings.begin(self.configuration.source(), known);
+        }
     }
 
     /// What was read is to be made true, if it is valid.
-    pub(super) fn begin_reload(&mut self, loaded: Result<Loaded, ConfigError>) {
+    pub(super) fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
         let began = self.readings.began().unwrap_or_else(clock::instant);
         let reload = loaded
-            .map_err(DaemonError::from)
             .and_then(|loaded| self.may_come(loaded))
             .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
         match reload {
@@ -41,14 +49,24 @@ impl Owner {
         Ok(loaded)
     }
 
-    /// Its last page is done, or it was undone.
+    /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
     pub(super) async fn finish_reload(&mut self, reload: Reload) {
-        let finished = reload.finish(self.protection.blocklist_mut());
-        let reloaded = match finished {
-            Ok((config, reloaded)) => Ok(self.follow(config, reloaded).await),
-            Err(error) => Err(error.into()),
-        };
-        self.end_reload(reloaded);
+        match reload.finish(self.protection.blocklist_mut()) {
+            Ok((config, reloaded, to_keep)) => {
+                self.reloaded = Some(self.follow(config, reloaded).await);
+                self.lists.keep(to_keep);
+            }
+            Err(error) => self.end_reload(Err(error.into())),
+        }
+    }
+
+    /// Copies of lists are on disk, or could not be made.
+    pub(super) fn note_copies(&mut self, outcomes: Outcomes) {
+        let are_all = self.lists.note(outcomes, self.protection.blocklist_mut());
+        if are_all && let Some(mut reloaded) = self.reloaded.take() {
+            reloaded.warnings.extend(self.lists.without_copies());
+            self.end_reload(Ok(reloaded));
+        }
     }
 
     /// What else a configuration says.
@@ -82,11 +100,8 @@ impl Owner {
                 }
             }
         }
-        let again = self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
-        if let Some(answers) = again {
-            let known = super::reload::known(self.protection.blocklist());
-            self.readings.begin_for(self.configuration.source(), known, answers);
-        }
+        self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
+        self.read_next();
     }
 }
 

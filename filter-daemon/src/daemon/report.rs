@@ -1,7 +1,6 @@
 //! What the daemon says of itself.
 
-use filter_common::reason::Verdict;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::interfaces::Watched;
 use super::owner::Owner;
@@ -36,21 +35,22 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.configuration.faults()).collect();
+        faults.extend(self.lists.faults(self.protection.blocklist()));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }
 
     /// What became of how many packets.
     pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
-        let counted =
-            self.protection.filter_mut().counters()?.into_iter().map(|(reason, packets)| stats::Counted {
+        let counted = self.protection.filter_mut().counters()?.into_iter().map(|(outcome, packets)| {
+            let reason = outcome.reason();
+            stats::Counted {
                 reason: reason.name().to_owned(),
-                verdict: match reason.verdict() {
-                    Verdict::Pass(_) => "pass".to_owned(),
-                    Verdict::Drop(_) => "drop".to_owned(),
-                },
+                verdict: outcome.name().to_owned(),
                 packets,
-            });
+                meaning: reason.meaning().to_owned(),
+            }
+        });
         Ok(stats::Reply {
             version: wire::VERSION,
             enforce: self.protection.filter().settings().enforce,
@@ -102,14 +102,21 @@ impl Owner {
             kind: list.origin.name().to_owned(),
             targets: list.entries,
             rejected: reading.map_or(0, |reading| reading.rejected),
-            error: reading.and_then(|reading| reading.error.clone()),
+            error: reading.and_then(|reading| Some(reading.trouble.as_ref()?.message.clone())),
+            read: reading.and_then(|reading| Some(reading.accepted.as_ref()?.at.secs())),
         }
     }
 }
 
+/// Tells the log what a reload, or a start, found that the operator should know.
+pub fn log_found(reloaded: &reload::Reply) {
+    reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
+    reloaded.held_back.iter().for_each(|held| error!("{}", held.told));
+}
+
 /// Tells the log what a reload changed. Where somebody waits for it, that is told with who it is.
 pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
-    reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
+    log_found(reloaded);
     let reload::Reply { entered, left, unchanged, milliseconds, .. } = reloaded;
     if !is_waited_for {
         info!(entered, left, unchanged, milliseconds, "reload");

@@ -14,6 +14,7 @@ use tracing::info;
 use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::owner::{Owner, Signals};
+use super::reload::Sources;
 use super::{persistence, privilege};
 use crate::cli::Run;
 use crate::clock;
@@ -40,12 +41,13 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
     let interfaces = interface::changes()?;
+    let state = privilege::state_directory(run);
+    state.inspect()?;
     let server = listen(run).await?;
     let broker = Broker::apart(&run.pin_dir, &run.log.words())?;
-    privilege::drop_privileges(run.user.as_ref(), &run.state_dir, &run.socket)?;
+    privilege::drop_privileges(run.user.as_ref(), &state, &run.socket)?;
     let mut owner = open(run, broker).await?;
     owner.attach().await?;
-    owner.drop_privileges()?;
     owner.configuration.has_begun();
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let serving = tokio::spawn(server.serve(calls));
@@ -59,6 +61,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     };
     // Whoever asks from here on is told that filterd is stopping.
     drop(signals);
+    owner.keep_copies().await;
     let ended = end(owner, by);
     tokio::task::yield_now().await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
@@ -121,7 +124,8 @@ fn ask_to_make_way(socket: &Path) -> bool {
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
-    let (configuration, loaded) = Configuration::at_start(run)?;
+    let mut sources = Sources::of(&run.state_dir);
+    let (configuration, loaded) = Configuration::at_start(run, &mut sources)?;
     let interfaces = loaded.config.interfaces_besides(&run.interfaces);
     if interfaces.is_empty() {
         return Err(DaemonError::NoInterface);
@@ -136,7 +140,9 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             Err(error) => return Err(error),
-            Ok((persistence, blocklist)) => return Owner::new(run, (configuration, loaded), broker, persistence, blocklist),
+            Ok((persistence, blocklist)) => {
+                return Owner::new(run, (configuration, loaded), sources, broker, persistence, blocklist);
+            }
         }
     }
 }

@@ -10,9 +10,9 @@
 mod copy;
 mod error;
 mod found;
-mod record;
+pub mod record;
 mod recover;
-mod store;
+pub mod store;
 mod writer;
 
 use std::path::Path;

@@ -1,11 +1,15 @@
 //! The journal's file: rows in a redb database, each written as a whole or not at all.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::panic;
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::unistd::geteuid;
+use redb::backends::FileBackend;
 use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
     TableError, WriteTransaction,
@@ -191,14 +195,31 @@ impl Rows for Store {
     }
 }
 
-/// Opens this file; one that is made is for us alone.
+/// Opens this file, made if it is not there, through no link; it is ours, and for us alone.
 pub fn open(path: &Path) -> Result<Database, DatabaseError> {
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(DatabaseError::Storage(StorageError::Io(error)))
-        }
-        Ok(_) | Err(_) => Builder::new().set_cache_size(CACHE).create(path),
+    let file = open_our_own(path).map_err(StorageError::Io)?;
+    Builder::new().set_cache_size(CACHE).create_with_backend(FileBackend::new(file)?)
+}
+
+fn open_our_own(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags.bits())
+        .open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.uid() != geteuid().as_raw() {
+        // An error of the system's, since the file is not damaged.
+        return Err(Errno::EPERM.into());
     }
+    if found.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
 }
 
 fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {

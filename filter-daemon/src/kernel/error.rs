@@ -42,6 +42,14 @@ pub enum KernelError {
         /// Why.
         reason: String,
     },
+    /// The process that holds the kernel was asked for something that it does for nobody.
+    #[error("the broker does not {what}: {why}")]
+    Refused {
+        /// What was asked.
+        what: String,
+        /// Why not.
+        why: String,
+    },
     /// Capabilities are missing.
     #[error("not permitted to {what}")]
     NotPermitted {
@@ -137,9 +145,11 @@ impl Explain for KernelError {
             ),
             Self::Attach { hint, .. } => hint.clone(),
             Self::TooMany { .. } => "block prefixes instead of single addresses".to_owned(),
-            Self::TooOld { .. } | Self::Load { .. } | Self::Netlink { .. } | Self::Window { .. } => {
-                return None;
-            }
+            Self::TooOld { .. }
+            | Self::Refused { .. }
+            | Self::Load { .. }
+            | Self::Netlink { .. }
+            | Self::Window { .. } => return None,
         };
         Some(remedy)
     }
@@ -175,6 +185,11 @@ impl KernelError {
     /// The error of making or looking at pins.
     pub(super) fn no_bpffs(directory: &Path, error: &io::Error) -> Self {
         Self::NoBpffs { path: directory.to_owned(), reason: error.to_string() }
+    }
+
+    /// The error of being asked for something that is done for nobody.
+    pub(super) fn refused(what: &str, why: &str) -> Self {
+        Self::Refused { what: what.to_owned(), why: why.to_owned() }
     }
 
     /// The error of talking to the process that holds the kernel.

@@ -42,6 +42,11 @@ pub async fn all() -> Result<Vec<Interface>, KernelError> {
     found.map_err(|error| failed(error.to_string()))
 }
 
+/// The interface of this name, as it is now.
+pub async fn named(name: &str) -> Result<Option<Interface>, KernelError> {
+    Ok(all().await?.into_iter().find(|interface| interface.name == name))
+}
+
 /// Tells whenever an interface came, went or changed; many changes in a row may be told as one.
 pub fn changes() -> io::Result<mpsc::Receiver<()>> {
     let (connection, _, mut messages) = rtnetlink::new_multicast_connection(&[MulticastGroup::Link])?;

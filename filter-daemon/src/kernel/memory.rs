@@ -7,19 +7,18 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use filter_common::cuckoo::geometry::Geometry;
-use filter_common::cuckoo::six;
 use filter_common::judge::judge_source;
+use filter_common::networks;
 use filter_common::packet::Source;
-use filter_common::reason::{Reason, Verdict};
+use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::settings::{self, Settings};
-use filter_common::{networks, stash};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
 use super::broker::client::{Answered, Place};
 use super::broker::kept::Kept;
 use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request};
+use super::broker::size;
 use super::seen::Seen;
 use super::window::Window;
 use super::{Attached, AttachedMode, KernelError};
@@ -158,18 +157,19 @@ impl State {
                 self.publish()?;
                 self.met = Some([before, self.judge_all(self.watched.iter().copied())]);
             }
-            Request::Attach { interface, .. } => {
-                let attached = Attached { index: interface.index, mode: AttachedMode::Native, program: 1 };
+            Request::Attach { index, .. } => {
+                let attached = Attached { index, mode: AttachedMode::Native, program: 1 };
                 return Ok((Answer::Attached(attached), None));
             }
             Request::Whereabouts { .. } => return Ok((Answer::Whereabouts(None), None)),
-            Request::Count => return Ok((Answer::Counted(vec![0; Reason::ALL.len()]), None)),
-            Request::Detach { .. } | Request::DropPrivileges | Request::Rollback | Request::Remove => {}
+            Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
+            Request::Detach { .. } | Request::Rollback | Request::Remove => {}
         }
         Ok((Answer::Done, None))
     }
 
     fn make(&mut self, map: MapUse, words: u32) -> Answered {
+        self.kept.may_make(map, words)?;
         let made = memfd_create(map.map.name(), MFdFlags::MFD_CLOEXEC)
             .map_err(|error| failed("make a map", &error.to_string()))?;
         let file = File::from(made);
@@ -177,12 +177,13 @@ impl State {
         let made = OwnedFd::from(file);
         let copy = made.try_clone().map_err(|error| failed("make a map", &error.to_string()))?;
         self.pinned.insert(map, (made, words));
-        self.kept.made(map);
+        self.kept.made(map, words);
         Ok((Answer::Done, Some(copy)))
     }
 
     /// As the loader does: each map must be pinned, and of the size that the program was made for.
     fn check(&self, blueprint: &Blueprint) -> Result<(), KernelError> {
+        self.kept.may_use(&blueprint.maps)?;
         for map in &blueprint.maps {
             let Some((_, words)) = self.pinned.get(map) else {
                 return Err(failed("load the judge", &format!("{map:?} is not pinned")));
@@ -207,7 +208,8 @@ impl State {
         let settings = Box::new(settings_of(&blueprint.settings));
         self.published = Some(Published { settings, maps });
         self.kept.published(&blueprint.maps);
-        self.pinned.retain(|map, _| self.kept.maps().contains(map));
+        let kept = self.kept.maps();
+        self.pinned.retain(|map, _| kept.contains(map));
         Ok(())
     }
 }
@@ -215,9 +217,9 @@ impl State {
 fn words_of(map: MapName, words: &[u64]) -> u32 {
     let block = settings_of(words).block;
     match map.part {
-        MapPart::Addresses => stash::WORDS + Geometry::exact4(block.addresses4.index_bits as u32).words(),
+        MapPart::Addresses => size::addresses(block.addresses4.index_bits as u32),
         MapPart::Networks => networks::WORDS,
-        MapPart::Six => six::STASHES * stash::WORDS + Geometry::six(block.six.index_bits as u32).words(),
+        MapPart::Six => size::prefixes(block.six.index_bits as u32),
     }
 }
 

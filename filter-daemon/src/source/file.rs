@@ -4,6 +4,7 @@ use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::fcntl::OFlag;
 
@@ -65,6 +66,22 @@ pub enum FileError {
         /// What it is.
         kind: &'static str,
     },
+    /// It is longer than anything of its kind may be.
+    #[error("{}: has more than {most} bytes", printable::path(path))]
+    TooLarge {
+        /// Where it is.
+        path: PathBuf,
+        /// As many would have been read.
+        most: u64,
+    },
+    /// Whoever keeps it, a server perhaps, does not answer.
+    #[error("{}: has not answered for {waited:?}", printable::path(path))]
+    Silent {
+        /// Where it is.
+        path: PathBuf,
+        /// For so long nothing came.
+        waited: Duration,
+    },
     /// The system's own words.
     #[error("{}: cannot be read: {source}", printable::path(path))]
     Unreadable {
@@ -77,8 +94,14 @@ pub enum FileError {
 
 impl Explain for FileError {
     fn remedy(&self) -> Option<String> {
-        let denied = matches!(self, Self::Denied { .. });
-        denied.then(|| "run as root, or let the user who runs filterd read it".to_owned())
+        match self {
+            Self::Denied { .. } => Some("run as root, or let the user who runs filterd read it".to_owned()),
+            Self::Silent { .. } => Some("look after the file system on which it is".to_owned()),
+            Self::Missing { .. }
+            | Self::NotPlain { .. }
+            | Self::TooLarge { .. }
+            | Self::Unreadable { .. } => None,
+        }
     }
 }
 

@@ -1,15 +1,17 @@
 //! A plain list file: one address, prefix or range a line, `#` and `;` begin comments.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::file::{self, FileError};
+use super::file::FileError;
+use super::input::Input;
+use super::limits::{Limits, Seen};
 use super::line::{self, Unread};
+use super::patience::Progress;
 use super::rejected::Rejected;
 use super::{Targets, net64, quad};
 use crate::text::lines::{Line, Lines};
-use crate::text::{Explain, printable};
 
 /// How many of the lines that were not understood are kept, to be shown to somebody.
 const KEPT: usize = 100;
@@ -19,78 +21,97 @@ const KEPT: usize = 100;
 pub struct ListFile {
     /// The targets it names.
     pub targets: Targets,
+    /// How many lines are neither blank nor comments.
+    pub lines: u64,
     /// The first hundred of the lines that were not understood.
     pub rejected: Vec<Rejected>,
     /// How many there are in all.
     pub rejected_count: u64,
+    /// There are more targets than the list may have, and what follows was not read.
+    pub is_cut: bool,
+    /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
+    pub looks: &'static str,
 }
 
-/// Why a list file cannot be used at all.
-#[derive(Debug, thiserror::Error)]
-pub enum ListError {
-    /// It cannot be opened or read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It has lines, but not one target.
-    #[error("{}: not one of its {lines} lines is an address, prefix or range{looks}", printable::path(path))]
-    NoTargets {
-        /// The file.
-        path: PathBuf,
-        /// How many lines are neither blank nor comments.
-        lines: u64,
-        /// What it seems to be, to follow the rest of the sentence.
-        looks: &'static str,
-    },
-}
-
-impl Explain for ListError {
-    fn remedy(&self) -> Option<String> {
-        match self {
-            Self::File(error) => error.remedy(),
-            Self::NoTargets { .. } => None,
-        }
+impl ListFile {
+    /// The same in counts.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        let (lines, rejected, targets) = (self.lines, self.rejected_count, self.targets.len() as u64);
+        Seen::Lines { lines, rejected, targets, is_cut: self.is_cut }
     }
 }
 
-/// Reads a list file.
+/// Reads a list file: at most as many bytes and targets as it may have.
 ///
 /// A line that is no target is skipped and remembered: one slip must not unblock all the others.
 ///
 /// # Errors
-/// When the file cannot be read, or there are lines in it but no target.
-pub fn read(path: &Path) -> Result<ListFile, ListError> {
-    let input = file::open(path)?;
-    parse(path, input)
+/// When the file cannot be read, or is too large.
+pub fn read(path: &Path, limits: &Limits, progress: Progress) -> Result<ListFile, FileError> {
+    parse(path, Input::open(path, limits.most_bytes())?.telling(progress), limits.max_entries)
 }
 
-fn parse(path: &Path, input: impl Read) -> Result<ListFile, ListError> {
-    let mut list = Reading { path: path.into(), list: ListFile::default(), beginning: Vec::new() };
+/// Reads a list of at most so many targets out of `input`, which is called `path`. What is beyond them is not read.
+///
+/// # Errors
+/// When the input fails.
+pub fn parse(path: &Path, input: impl Read, most: u64) -> Result<ListFile, FileError> {
+    let mut list = Reading::new(path, most);
     let mut lines = Lines::new(input);
     while let Some(line) = lines.read().map_err(|error| FileError::new(path, error))? {
         let targets = &mut list.list.targets;
         if let Some(address) = quad::parse(line.bytes) {
             targets.addresses.push(address);
+            list.understood += 1;
         } else if let Some(net) = net64::parse(line.bytes) {
             targets.nets64.push(net);
+            list.understood += 1;
         } else {
             list.take(&line);
         }
+        if list.is_full() {
+            break;
+        }
     }
-    list.finish()
+    // Whoever waits for the input need not wait for the sorting.
+    drop(lines);
+    Ok(list.finish())
 }
 
 struct Reading {
     path: Arc<Path>,
     list: ListFile,
+    understood: u64,
+    /// As many targets as it may have.
+    most: usize,
+    /// So many may be in memory, repetitions among them.
+    room: usize,
     // The first line that was not understood, to guess what the file is.
     beginning: Vec<u8>,
 }
 
 impl Reading {
+    fn new(path: &Path, most: u64) -> Self {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let room = most.saturating_add(most / 4);
+        Self {
+            path: path.into(),
+            list: ListFile::default(),
+            understood: 0,
+            most,
+            room,
+            beginning: Vec::new(),
+        }
+    }
+
     fn take(&mut self, line: &Line<'_>) {
         match line::read(line) {
             None => {}
-            Some(Ok(span)) => span.into_iter().for_each(|target| self.list.targets.push(target)),
+            Some(Ok(span)) => {
+                self.understood += 1;
+                span.into_iter().for_each(|target| self.list.targets.push(target));
+            }
             Some(Err(unread)) => self.reject(&unread),
         }
     }
@@ -105,18 +126,26 @@ impl Reading {
         }
     }
 
-    fn finish(self) -> Result<ListFile, ListError> {
-        let mut list = self.list;
-        if list.targets.is_empty() && list.rejected_count > 0 {
-            let looks = looks(&self.beginning);
-            return Err(ListError::NoTargets {
-                path: self.path.to_path_buf(),
-                lines: list.rejected_count,
-                looks,
-            });
+    /// Are there more targets than there may be? What is said twice counts once, so it is looked at closely, and that not
+    /// more often than every time a quarter of all has come.
+    fn is_full(&mut self) -> bool {
+        if self.list.targets.len() <= self.room {
+            return false;
         }
+        self.list.targets.sort();
+        self.list.targets.len() > self.most
+    }
+
+    fn finish(self) -> ListFile {
+        let mut list = self.list;
+        list.lines = self.understood + list.rejected_count;
         list.targets.sort();
-        Ok(list)
+        list.is_cut = list.targets.len() > self.most;
+        list.targets.truncate(self.most);
+        if list.targets.is_empty() && list.rejected_count > 0 {
+            list.looks = looks(&self.beginning);
+        }
+        list
     }
 }
 

@@ -1,12 +1,21 @@
 //! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
+//!
+//! `file` opens, `input` reads no more than it may, `patience` waits no longer than it should, `list` and `line` parse,
+//! `limits` says whether the result is believed, and `copies` keeps what was.
 
+pub mod copies;
 pub mod file;
+pub mod input;
+pub mod limits;
 pub mod line;
 pub mod list;
 mod net64;
+pub mod patience;
 mod quad;
 mod rejected;
 
-pub use crate::blocklist::Targets;
-pub use list::{ListError, ListFile};
+pub use crate::blocklist::{Accepted, Targets};
+pub use copies::{Copies, Draft};
+pub use limits::Limits;
+pub use list::ListFile;
 pub use rejected::{Reason, Rejected};

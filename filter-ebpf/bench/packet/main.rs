@@ -24,9 +24,9 @@ mod unstashed;
 use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS, XDP_TX};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
-use filter_common::judge::judge;
+use filter_common::judge::{Tables as _, judge};
 use filter_common::packet::{self, Source};
-use filter_common::reason::Verdict;
+use filter_common::reason::{Outcome, Verdict};
 
 #[xdp(frags)]
 pub fn bench_sender4(ctx: XdpContext) -> u32 {
@@ -109,9 +109,10 @@ pub fn bench_judge_uncounted(ctx: XdpContext) -> u32 {
 /// filterd's judge as it would be if there were no stash.
 #[xdp(frags)]
 pub fn bench_judge_unstashed(ctx: XdpContext) -> u32 {
-    let verdict = judge(&frame::InPlace::new(&ctx), &unstashed::Unstashed(maps::Maps));
-    report::count(&ctx, verdict);
-    action(matches!(verdict, Verdict::Drop(_)))
+    let tables = unstashed::Unstashed(maps::Maps);
+    let outcome = judge(&frame::InPlace::new(&ctx), &tables).outcome(tables.enforces());
+    report::count(&ctx, outcome);
+    action(matches!(outcome, Outcome::Drop(_)))
 }
 
 #[inline(always)]

@@ -2,6 +2,7 @@
 
 mod accelerator;
 mod bench;
+mod choice;
 mod guest;
 mod initrd;
 mod kernel;
@@ -38,36 +39,6 @@ const LIMIT: u64 = 1200;
 
 /// What is told where no kernel could be booted.
 const STAGE: &str = "virtual machines";
-
-/// The stories of the network ring in which kernels could differ, rather than what filterd alone decides.
-const CHOICE: [&str; 13] = [
-    "add_remove::the_",
-    "attach::",
-    "bulk::while",
-    "durable::what_was_added",
-    "enforce::",
-    "frames::",
-    "interfaces::",
-    "prefixes::all_of",
-    "reload::nobody_slips_through_while_a_target",
-    "side_by_side::",
-    "sockets::",
-    "stop::",
-    "vlan::",
-];
-
-/// Those that take long, and are about what filterd alone decides: told on this machine only.
-const HERE_ONLY: [&str; 9] = [
-    "consecutive::",
-    "growth::",
-    "in_between::",
-    "life::",
-    "list_names::",
-    "mixed::",
-    "pages::",
-    "succession::",
-    "trouble::",
-];
 
 /// What to boot, and what to do there.
 #[derive(Debug, Args)]
@@ -214,12 +185,12 @@ impl Vm {
         stages.map(|stage| format!("{stage} {}\n", words(stage).join(" "))).collect()
     }
 
-    /// Two kernels of the same version do not differ in what the stories left out are about.
+    /// All of the ring on the first kernel, the oldest one; what was asked for by name on each.
     fn network(&self, series: &str) -> Vec<String> {
-        let is_twin = series.strip_suffix("-generic").is_some_and(|other| self.series().contains(&other));
-        let chosen = CHOICE.iter().filter(|_| self.short || is_twin).map(|word| (*word).to_owned());
-        let left_out = HERE_ONLY.iter().flat_map(|word| ["--skip".to_owned(), (*word).to_owned()]);
-        chosen.chain(self.words()).chain(left_out).collect()
+        if !self.filter.is_empty() {
+            return self.words();
+        }
+        choice::words(!self.short && self.series().first() == Some(&series)).collect()
     }
 
     fn words(&self) -> Vec<String> {

@@ -4,12 +4,45 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counts, Deed, Failure, Method};
+use super::{Counts, Deed, Failure, Method, words};
+use crate::config::{ListName, MOST_LISTS};
+use crate::text::Explanation;
 
-/// It has no parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// As it travels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reload {}
+pub struct Reload {
+    /// Lists that are to be taken as they are; `all` stands for every one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept: Vec<String>,
+}
+
+/// Which lists are to be taken as they are, however little is left of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accept(Vec<ListName>);
+
+/// The word for every list.
+const ALL: &str = "all";
+
+impl Accept {
+    /// Is nothing said of any list?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Is this one of them?
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|accepted| accepted.as_str() == name || accepted.as_str() == ALL)
+    }
+
+    /// The first that is none of these.
+    pub fn unknown<'a>(&self, lists: impl Iterator<Item = &'a str> + Clone) -> Option<&str> {
+        let is_there = |name: &str| name == ALL || lists.clone().any(|list| list == name);
+        self.0.iter().map(ListName::as_str).find(|name| !is_there(name))
+    }
+}
 
 /// What a reload changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,22 +55,42 @@ pub struct Reply {
     pub unchanged: u64,
     /// How long it took, in milliseconds.
     pub milliseconds: u64,
-    /// What the operator should know: lines not understood, lists that could not be read.
+    /// What the operator should know, such as lines not understood.
     pub warnings: Vec<String>,
+    /// Lists that are not what their files say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<HeldBack>,
+}
+
+/// A list that is not what its file says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldBack {
+    /// Its name.
+    pub list: String,
+    /// Since when it is so, in seconds since 1970.
+    pub since: u64,
+    /// Why, what is in force instead, and what to do.
+    #[serde(flatten)]
+    pub told: Explanation,
 }
 
 impl Method for Reload {
     const NAME: &'static str = "io.filterd.Reload";
-    type Request = ();
+    type Request = Accept;
     type Reply = Reply;
     /// It reads every list again.
     const MAY_TAKE: Duration = Duration::from_secs(600);
 
-    fn check(self) -> Result<(), Failure> {
-        Ok(())
+    fn check(self) -> Result<Accept, Failure> {
+        if self.accept.len() > MOST_LISTS {
+            let message = format!("{} lists to accept: there are at most {MOST_LISTS}", self.accept.len());
+            return Err(Failure::InvalidRequest(message.into()));
+        }
+        let names: Result<_, String> = self.accept.iter().map(|name| words::list_name(name)).collect();
+        names.map(Accept).map_err(|error| Failure::Unparsable(error.into()))
     }
 
-    fn deed((): &()) -> Option<Deed> {
+    fn deed(_: &Accept) -> Option<Deed> {
         Some(Deed::about("reload", &[], None))
     }
 

@@ -16,7 +16,7 @@ pub struct Reply {
     pub version: u32,
     /// Does it drop, or only count?
     pub enforce: bool,
-    /// One row for each reason.
+    /// One row for each reason, and one more for each that may drop: what it would have dropped without `enforce`.
     pub reasons: Vec<Counted>,
 }
 
@@ -25,10 +25,13 @@ pub struct Reply {
 pub struct Counted {
     /// The reason's stable name.
     pub reason: String,
-    /// `drop` or `pass`: what becomes of such a packet while the filter enforces.
+    /// `pass`, `drop`, or `would_drop` (it passed while the filter only counted): what became of these packets.
     pub verdict: String,
     /// How many packets.
     pub packets: u64,
+    /// What the reason says of a packet, in words.
+    #[serde(default)]
+    pub meaning: String,
 }
 
 impl Method for Stats {

@@ -83,9 +83,12 @@ pub struct ListStatus {
     pub targets: u64,
     /// Lines that were not understood when it was last read.
     pub rejected: u64,
-    /// Why the last attempt to read it failed; it then keeps what it had.
+    /// Why it is not what its file says, and what is in force instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// When what was last believed of its file was read, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<u64>,
 }
 
 impl Method for Status {

@@ -168,8 +168,8 @@ fn requests_are_those_of_the_version_that_landed() {
         ),
         (written(&Stats {}), Message::Stats(Stats {}), r#"{"method":"io.filterd.Stats","parameters":{}}"#),
         (
-            written(&Reload {}),
-            Message::Reload(Reload {}),
+            written(&Reload::default()),
+            Message::Reload(Reload::default()),
             r#"{"method":"io.filterd.Reload","parameters":{}}"#,
         ),
         (written(&Ping {}), Message::Ping(Ping {}), r#"{"method":"io.filterd.Ping","parameters":{}}"#),
@@ -258,6 +258,7 @@ fn replies_are_those_of_the_version_that_landed() {
             targets: 8,
             rejected: 9,
             error: Some("gone".into()),
+            read: None,
         }],
     };
     is_written_and_read::<Status>(
@@ -265,18 +266,31 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
-    let counted = stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3 };
+    let counted =
+        stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };
     is_written_and_read::<Stats>(
         stats::Reply { version: VERSION, enforce: false, reasons: vec![counted] },
         false,
-        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3}]}}"#,
+        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"meaning":"why"}]}}"#,
     );
-    let reloaded =
-        reload::Reply { entered: 1, left: 2, unchanged: 3, milliseconds: 4, warnings: vec!["w".into()] };
+    let mut reloaded = reload::Reply {
+        entered: 1,
+        left: 2,
+        milliseconds: 4,
+        warnings: vec!["w".into()],
+        ..Default::default()
+    };
+    is_written_and_read::<Reload>(
+        reloaded.clone(),
+        false,
+        r#"{"parameters":{"entered":1,"left":2,"unchanged":0,"milliseconds":4,"warnings":["w"]}}"#,
+    );
+    reloaded.held_back =
+        vec![reload::HeldBack { list: "drop".into(), since: 5, told: Explanation::new("no", "say so") }];
     is_written_and_read::<Reload>(
         reloaded,
         false,
-        r#"{"parameters":{"entered":1,"left":2,"unchanged":3,"milliseconds":4,"warnings":["w"]}}"#,
+        r#"{"parameters":{"entered":1,"left":2,"unchanged":0,"milliseconds":4,"warnings":["w"],"held_back":[{"list":"drop","since":5,"message":"no","remedy":"say so"}]}}"#,
     );
     let pong = ping::Reply { version: VERSION, pid: 12 };
     is_written_and_read::<Ping>(pong.clone(), false, r#"{"parameters":{"version":1,"pid":12}}"#);

@@ -1,16 +1,18 @@
 //! The configuration and its list files: read away from the owner, then applied as changes by it.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::find::{Found, Look, find};
 use super::matching::{self, Known};
-use crate::blocklist::{ListId, Reading, Stamp, Targets};
-use crate::config::Config;
+use crate::blocklist::{Blocklist, ListId, Origin, Reading, Targets};
+use crate::config::{self, Config, ConfigError};
+use crate::control::wire::reload::Accept;
+use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
-use crate::source::{ListFile, list};
-use crate::text::Explain;
+use crate::source::file::FileError;
+use crate::source::patience::Patience;
+use crate::source::{Copies, copies};
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -38,48 +40,81 @@ pub struct LoadedList {
     pub found: Found,
 }
 
-/// What was found where a list file should be.
-#[derive(Debug)]
-pub enum Found {
-    /// The very file that was read last time.
-    Unchanged,
-    /// Another file, or other contents.
-    Read(ListFile, Option<Stamp>),
-    /// Nothing that can be used.
-    Unusable(String),
+/// Where lists are read from, and what was learned while doing so. One reading after another has it.
+pub struct Sources {
+    /// What was good before.
+    pub copies: Copies,
+    /// Who reads list files, and which of them hang.
+    pub lists: Patience<Result<Look, FileError>>,
+    /// Who reads the configuration.
+    config: Patience<Result<Vec<u8>, ConfigError>>,
+}
+
+impl Sources {
+    /// The copies of this state directory, and files as they are.
+    pub fn of(state: &Path) -> Self {
+        Self { copies: Copies::of(state), lists: Patience::default(), config: Patience::default() }
+    }
+
+    /// The lists of which there is a copy.
+    pub fn known(&self) -> Vec<Known> {
+        self.copies.clean();
+        let copies::Found { copies, damaged } = self.copies.find();
+        for path in damaged {
+            tracing::error!("{}: this copy of a list is damaged, and counts as none", path.display());
+        }
+        let known = copies.into_iter().map(|accepted| Known {
+            id: None,
+            name: accepted.name.clone(),
+            entries: accepted.entries,
+            reading: Reading { path: accepted.path.clone(), accepted: Some(accepted), ..Reading::default() },
+        });
+        known.collect()
+    }
+}
+
+/// The lists whose files have been read before, for the next reading.
+pub fn known(blocklist: &Blocklist) -> Vec<Known> {
+    let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
+    let known = files.map(|(id, list)| Known {
+        id: Some(id),
+        name: list.name.clone(),
+        entries: list.entries,
+        reading: list.reading.clone().unwrap_or_default(),
+    });
+    known.collect()
 }
 
 impl Loaded {
     /// Reads every list file of this configuration but those that are as they were.
-    pub fn gather(config: Config, known: &[Known]) -> Self {
+    pub fn gather(
+        config: Config,
+        known: &[Known],
+        accept: &Accept,
+        sources: &mut Sources,
+    ) -> Result<Self, DaemonError> {
+        let names = || config.lists.iter().map(|list| list.name.as_str());
+        if let Some(unknown) = accept.unknown(names()) {
+            let there = names().collect::<Vec<_>>().join(", ");
+            return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
+        }
         let block = config.block.iter().copied().collect();
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
             name: list.name.as_str().into(),
             path: list.path.clone(),
-            before: before.map(|known| known.id),
-            found: find(&list.path, before.map(|known| &known.reading)),
+            before: before.and_then(|known| known.id),
+            found: find(list, before, accept.has(list.name.as_str()), sources),
         });
-        Self { block, lists: lists.collect(), config, copy: Copy::Nothing }
+        let lists = lists.collect();
+        Ok(Self { block, lists, config, copy: Copy::Nothing })
     }
 }
 
-/// The stamp is taken before reading: a file that changes meanwhile is read again next time.
-fn find(path: &Path, before: Option<&Reading>) -> Found {
-    let stamp = std::fs::metadata(path).ok().map(|file| stamp(&file));
-    let is_as_before = |before: &Reading| before.path == path && before.stamp == stamp;
-    if stamp.is_some() && before.is_some_and(is_as_before) {
-        return Found::Unchanged;
+impl Sources {
+    /// The text of a configuration.
+    pub fn read_config(&mut self, path: &Path) -> Result<Vec<u8>, ConfigError> {
+        let owned = path.to_owned();
+        self.config.read(path, move |_| config::read(&owned))?
     }
-    match list::read(path) {
-        Ok(file) => Found::Read(file, stamp),
-        Err(error) => Found::Unusable(error.explain().to_string()),
-    }
-}
-
-/// What identifies the contents of a file without reading it.
-fn stamp(file: &Metadata) -> Stamp {
-    let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()].map(i64::cast_unsigned);
-    let [modified, modified_nanos, changed, changed_nanos] = times;
-    Stamp([file.dev(), file.ino(), file.size(), modified, modified_nanos, changed, changed_nanos])
 }

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use crate::blocklist::{ListId, Reading};
 use crate::config::List;
 
-/// A list of the configuration in force, whose file has been read before.
+/// A list that was there before: of the configuration in force, or, at a start, one of which there is a copy.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// Its number.
-    pub id: ListId,
+    /// Its number; a copy has none.
+    pub id: Option<ListId>,
     /// Its name.
     pub name: Arc<str>,
+    /// How many targets of it are in force.
+    pub entries: u64,
     /// How its file was found.
     pub reading: Reading,
 }
@@ -39,20 +41,26 @@ pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>
 mod tests {
     use super::*;
     use crate::blocklist::{Lists, Origin};
+    use crate::source::Limits;
 
     fn known(lists: &[(&str, &str)]) -> Vec<Known> {
         let mut rows = Lists::default();
         let known = lists.iter().map(|(name, path)| Known {
-            id: rows.make(name, Origin::File).unwrap(),
+            id: rows.make(name, Origin::File).ok(),
             name: (*name).into(),
+            entries: 0,
             reading: Reading { path: path.into(), ..Reading::default() },
         });
         known.collect()
     }
 
     fn matched(before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<Option<String>> {
-        let lists: Vec<List> =
-            now.iter().map(|(name, path)| List { name: name.parse().unwrap(), path: path.into() }).collect();
+        let list = |(name, path): &(&str, &str)| List {
+            name: name.parse().unwrap(),
+            path: path.into(),
+            limits: Limits::default(),
+        };
+        let lists: Vec<List> = now.iter().map(list).collect();
         let known = known(before);
         match_up(&known, &lists).into_iter().map(|known| Some(known?.name.to_string())).collect()
     }

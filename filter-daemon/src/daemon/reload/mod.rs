@@ -7,9 +7,11 @@
 //!
 //! A page that is refused all the same ends it: then everything is undone in pages, in the opposite order.
 
+mod find;
 mod load;
 mod matching;
 mod rows;
+mod trouble;
 mod undoing;
 
 use std::time::Instant;
@@ -20,6 +22,7 @@ use super::capacity::Capacity;
 use super::change::Done;
 use super::commit::{NotDone, Protection};
 use super::error::DaemonError;
+use super::lists::ToKeep;
 use super::needs;
 use super::pages::{Parts, Turn, Work};
 use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Record, Settings, Targets, Undo};
@@ -27,7 +30,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
-pub use load::Loaded;
+pub use load::{Loaded, Sources, known};
 pub use matching::Known;
 pub use rows::Rows;
 use undoing::Undoing;
@@ -97,17 +100,18 @@ impl Reload {
         if let Stage::Undo(_) = self.stage { "rolling back" } else { "reloading" }
     }
 
-    /// What became of it: the configuration now in force, and what the operator should know. To be asked at its end.
-    pub fn finish(self, blocklist: &mut Blocklist) -> Result<(Config, Reloaded), NotDone> {
+    /// What became of it: the configuration now in force, what the operator should know, and which copies there should be.
+    /// To be asked at its end.
+    pub fn finish(self, blocklist: &mut Blocklist) -> Result<(Config, Reloaded, Vec<ToKeep>), NotDone> {
         if let Stage::Ended(Err(error)) = self.stage {
             self.rows.give_back(blocklist);
             return Err(error);
         }
         let Done { entered, left, .. } = self.done;
         let mut reloaded = Reloaded { entered, left, ..Reloaded::default() };
-        self.rows.settle(blocklist, &mut reloaded);
+        let to_keep = self.rows.settle(blocklist, &mut reloaded);
         reloaded.milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok((self.config, reloaded))
+        Ok((self.config, reloaded, to_keep))
     }
 
     /// Exactly only where it matters: most reloads bring little that is new.
@@ -302,22 +306,12 @@ fn wait(
     if capacity.has_been_seen(commit) { (then(), Turn::More) } else { (again(commit), Turn::Wait) }
 }
 
-/// The lists whose files have been read before, for the next reading.
-pub fn known(blocklist: &Blocklist) -> Vec<Known> {
-    let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
-    let known = files.map(|(id, list)| Known {
-        id,
-        name: list.name.clone(),
-        reading: list.reading.clone().unwrap_or_default(),
-    });
-    known.collect()
-}
-
-/// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know.
+/// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know, and which copies there
+/// should be.
 pub fn begin_with(
     mut loaded: Loaded,
     blocklist: &mut Blocklist,
-) -> Result<(Config, Vec<String>), DaemonError> {
+) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
     let mut rows = Rows::take(&mut loaded, blocklist)?;
     let since = clock::now();
     let enforce = Settings { enforce: loaded.config.enforce };
@@ -328,6 +322,6 @@ pub fn begin_with(
         blocklist.replay(Record::Want { list, since, until: None, note: None, targets }, since)?;
     }
     let mut reloaded = Reloaded::default();
-    rows.settle(blocklist, &mut reloaded);
-    Ok((loaded.config, reloaded.warnings))
+    let to_keep = rows.settle(blocklist, &mut reloaded);
+    Ok((loaded.config, reloaded, to_keep))
 }

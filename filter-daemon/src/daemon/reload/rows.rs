@@ -2,15 +2,20 @@
 //! a name that the configuration uses is nobody else's, however empty its list is.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::load::{Found, Loaded, LoadedList};
-use crate::blocklist::{Blocklist, CONFIG_LIST, ListId, Origin, Targets, Timestamp};
+use super::find::Found;
+use super::load::{Loaded, LoadedList};
+use crate::blocklist::{
+    Accepted, Blocklist, CONFIG_LIST, ListId, Origin, Reading, Targets, Timestamp, Trouble,
+};
 use crate::clock;
-use crate::control::wire::reload::Reply as Reloaded;
+use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
-use crate::source::ListFile;
+use crate::daemon::lists::ToKeep;
+use crate::source::copies::Bytes;
+use crate::text::Explanation;
 
 /// What a configuration makes of the lists.
 pub struct Rows {
@@ -75,9 +80,12 @@ impl Rows {
                 id
             }
         };
-        if let Found::Read(file, _) = &mut found {
-            self.contents.push((id, std::mem::take(&mut file.targets)));
-        }
+        let targets = match &mut found {
+            Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
+            Found::Doubted { targets, .. } => targets.take(),
+            Found::Unchanged => None,
+        };
+        self.contents.extend(targets.map(|targets| (id, targets)));
         self.found.push(FoundList { id, path, found });
         Ok(())
     }
@@ -89,50 +97,79 @@ impl Rows {
         lists.rename(self.names_before);
     }
 
-    /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know.
-    pub fn settle(self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) {
+    /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know, and
+    /// which copies there should be.
+    pub fn settle(self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
         for id in self.gone {
             blocklist.lists_mut().forget(id);
         }
         let now = clock::now();
-        for FoundList { id, path, found } in self.found {
-            note(blocklist, id, path, found, now, reloaded);
-        }
+        let found = self.found.into_iter();
+        found.filter_map(|found| note(blocklist, found, now, reloaded)).collect()
     }
 }
 
+/// Notes how a file was found, and says which copy there should be of it.
 fn note(
     blocklist: &mut Blocklist,
-    id: ListId,
-    path: PathBuf,
-    found: Found,
+    found: FoundList,
     now: Timestamp,
     reloaded: &mut Reloaded,
-) {
-    let (name, entries) = {
-        let list = blocklist.lists().get(id);
-        (list.name.clone(), list.entries)
-    };
+) -> Option<ToKeep> {
+    let FoundList { id, path, found } = found;
+    let list = blocklist.lists().get(id);
+    let (name, entries) = (list.name.clone(), list.entries);
     let reading = blocklist.lists_mut().reading_mut(id);
+    let before = reading.accepted.clone();
+    reading.path = path;
+    let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
-        Found::Unusable(error) => {
-            reloaded.warnings.push(format!("list {name} keeps its {entries} entries: {error}"));
-            reading.error = Some(error);
-            // The next reload is to read it again, and to know it by its path.
-            reading.path = path;
-            reading.stamp = None;
+        Found::Doubted { told, rejected, accepted, .. } => {
+            reading.accepted = accepted.or(reading.accepted.take());
+            reading.rejected = rejected.unwrap_or(reading.rejected);
+            hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Read(file, stamp) => {
+        Found::Accepted { accepted, draft: bytes, .. } => {
             tracing::info!("list {name}: {entries} entries");
-            warn_of_rejected(&name, &file, &mut reloaded.warnings);
-            reading.path = path;
-            reading.stamp = stamp;
-            reading.at = Some(now);
-            reading.rejected = file.rejected_count;
-            reading.error = None;
+            warn_of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
+            reading.stamp = accepted.stamp;
+            reading.rejected = accepted.rejected;
+            reading.trouble = None;
+            reading.accepted = Some(accepted);
+            draft = bytes;
         }
     }
+    let read = reading.accepted.take()?;
+    let accepted = renamed(&read, &name, &reading.path);
+    reading.accepted = Some(accepted.clone());
+    let is_renamed = (&read.name, &read.path) != (&accepted.name, &accepted.path);
+    let bytes = match draft {
+        Some(draft) => Some(Bytes::Draft(draft)),
+        None => is_renamed.then(|| Bytes::Before(read.clone())),
+    };
+    Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
+}
+
+/// The same for a list of this name with its file there. What another file was says nothing of it.
+fn renamed(accepted: &Accepted, name: &Arc<str>, path: &Path) -> Accepted {
+    let stamp = accepted.stamp.filter(|_| accepted.path == path);
+    Accepted { name: name.clone(), path: path.into(), stamp, ..accepted.clone() }
+}
+
+/// The next reload is to read it again, whatever it is then.
+fn hold_back(reading: &mut Reading, name: &str, told: Explanation, now: Timestamp, reloaded: &mut Reloaded) {
+    let since = reading.trouble.as_ref().map_or(now, |trouble| trouble.since);
+    let Explanation { message, remedy } = told;
+    let trouble = Trouble { since, message, remedy: remedy.unwrap_or_default() };
+    let Trouble { message, remedy, .. } = trouble.clone();
+    reloaded.held_back.push(HeldBack {
+        list: name.to_owned(),
+        since: since.secs(),
+        told: Explanation::new(message, remedy),
+    });
+    reading.stamp = None;
+    reading.trouble = Some(trouble);
 }
 
 /// A live list with entries on it keeps its name.
@@ -145,13 +182,13 @@ fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(), D
     })
 }
 
-/// The first lines that were not understood, and how many there were.
-fn warn_of_rejected(name: &str, file: &ListFile, warnings: &mut Vec<String>) {
-    const TOLD: usize = 5;
-    match file.rejected_count {
+/// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks
+/// with the rights of its user.
+fn warn_of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
+    let lines = match rejected {
         0 => return,
-        1 => warnings.push(format!("list {name}: 1 line was not understood, and skipped")),
-        count => warnings.push(format!("list {name}: {count} lines were not understood, and skipped")),
-    }
-    warnings.extend(file.rejected.iter().take(TOLD).map(ToString::to_string));
+        1 => "1 line was".to_owned(),
+        count => format!("{count} lines were"),
+    };
+    warnings.push(format!("list {name}: {lines} not understood, and skipped: `filterd check` shows more"));
 }

@@ -47,7 +47,11 @@ pub fn partly_flushed(done: Done, error: NotDone) -> Failure {
 /// A reload changed nothing.
 pub fn reload_failed(error: &DaemonError) -> Failure {
     let told = error.explain();
-    if Exit::from(error) == Exit::Config { Failure::InvalidConfig(told) } else { Failure::Kernel(told) }
+    match Exit::from(error) {
+        Exit::Config => Failure::InvalidConfig(told),
+        Exit::Usage => Failure::Unparsable(told),
+        _ => Failure::Kernel(told),
+    }
 }
 
 /// The kernel refused.

@@ -25,7 +25,7 @@ impl Owner {
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
             Call::HandOver(Asked { reply, .. }) => answer(reply, Ok(pong())),
-            Call::Reload(Asked { reply, .. }) => self.read(Some(reply)),
+            Call::Reload(Asked { request, reply }) => self.read(request, Some(reply)),
         }
     }
 }

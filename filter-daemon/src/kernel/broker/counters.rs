@@ -1,9 +1,9 @@
-//! Packets by reason, summed over processors.
+//! Packets by what became of them, summed over processors.
 
 use std::fs;
 
 use aya::maps::{Map, MapData, MapInfo, MapType, PerCpuArray};
-use filter_common::reason::Reason;
+use filter_common::reason::{COUNTERS, Outcome};
 
 use super::super::KernelError;
 use super::pins::Pins;
@@ -19,7 +19,7 @@ pub fn make_fit(pins: &Pins) -> Result<(), KernelError> {
         matches!(map.map_type(), Ok(MapType::PerCpuArray))
             && map.key_size() as usize == size_of::<u32>()
             && map.value_size() as usize == size_of::<u64>()
-            && map.max_entries() as usize == Reason::ALL.len()
+            && map.max_entries() == COUNTERS
     });
     if fits {
         return Ok(());
@@ -28,11 +28,11 @@ pub fn make_fit(pins: &Pins) -> Result<(), KernelError> {
     fs::remove_file(&path).map_err(|error| KernelError::load("remove old counters", error))
 }
 
-/// How many packets met each reason, in the order of reasons.
+/// Of how many packets this became, in the order of all outcomes.
 pub fn read(pins: &Pins) -> Result<Vec<u64>, KernelError> {
     let failed = |error| KernelError::load("read the counters", error);
     let map = MapData::from_pin(pins.counters()).map_err(failed)?;
     let counters: PerCpuArray<_, u64> = PerCpuArray::try_from(Map::PerCpuArray(map)).map_err(failed)?;
-    let sum = |reason: Reason| Ok(counters.get(&(reason as u32), 0).map_err(failed)?.iter().sum());
-    Reason::ALL.into_iter().map(sum).collect()
+    let sum = |outcome: Outcome| Ok(counters.get(&outcome.counter(), 0).map_err(failed)?.iter().sum());
+    Outcome::all().map(sum).collect()
 }

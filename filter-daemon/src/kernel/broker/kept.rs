@@ -1,61 +1,170 @@
 //! Which maps stay pinned, so that a judge can be loaded for them: each from when it is made until it is discarded, or until
 //! a judge is published that no longer uses it. A map in the making outlives any number of publications.
+//!
+//! They have limits: whoever asks for maps may be somebody else than filterd by now.
 
+use super::super::KernelError;
 use super::request::MapUse;
+use super::size::{self, MOST_BYTES, MOST_OF_A_PART};
+
+/// How far a number may be ahead of the highest one there was: filterd counts by one, and the next filterd goes on there.
+const FARTHEST: u64 = 1 << 32;
 
 /// The maps whose pins are kept. All others were left by an earlier daemon, and go when the first judge is published.
 #[derive(Debug, Default)]
 pub struct Kept {
-    maps: Vec<MapUse>,
+    maps: Vec<Map>,
     /// Those of them that the published judge uses.
     used: Vec<MapUse>,
+    /// The highest number that there was.
+    latest: u64,
+}
+
+#[derive(Debug)]
+struct Map {
+    name: MapUse,
+    bytes: u64,
 }
 
 impl Kept {
-    /// A map has been made.
-    pub fn made(&mut self, map: MapUse) {
-        self.maps.push(map);
+    /// None yet; an earlier daemon's have numbers up to this.
+    pub fn behind(latest: u64) -> Self {
+        Self { latest, ..Self::default() }
     }
 
-    /// A map is not wanted any more; says whether it may go: not while packets are judged by it.
+    /// May this map be made, of so many words?
+    pub fn may_make(&self, map: MapUse, words: u32) -> Result<(), KernelError> {
+        let refused = |why: &str| Err(KernelError::refused(&format!("make {}", map.map.name()), why));
+        let Some(bytes) = size::bytes(map.map.part, words) else {
+            return refused(&format!("no table has {words} words"));
+        };
+        if self.contains(map) {
+            return refused(&format!("number {} is there", map.generation));
+        }
+        if map.generation > self.latest.saturating_add(FARTHEST) {
+            return refused(&format!("number {} is far ahead of {}", map.generation, self.latest));
+        }
+        if self.maps.iter().filter(|kept| kept.name.map == map.map).count() >= MOST_OF_A_PART {
+            return refused(&format!("there are {MOST_OF_A_PART} already"));
+        }
+        let all = self.maps.iter().map(|kept| kept.bytes).sum::<u64>();
+        if all.saturating_add(bytes) > MOST_BYTES {
+            return refused(&format!("all tables would have more than {MOST_BYTES} bytes"));
+        }
+        Ok(())
+    }
+
+    /// May a judge be loaded over these maps?
+    pub fn may_use(&self, maps: &[MapUse]) -> Result<(), KernelError> {
+        let refused = |why: &str| Err(KernelError::refused("load the judge", why));
+        for (at, map) in maps.iter().enumerate() {
+            if !self.contains(*map) {
+                return refused(&format!("there is no map {} {}", map.map.name(), map.generation));
+            }
+            if maps[..at].iter().any(|other| other.map == map.map) {
+                return refused(&format!("it has {} twice", map.map.name()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A map has been made.
+    pub fn made(&mut self, map: MapUse, words: u32) {
+        self.latest = self.latest.max(map.generation);
+        self.maps.push(Map { name: map, bytes: u64::from(words) * 8 });
+    }
+
+    /// A map is not wanted any more; says whether it may go: not while packets are judged by it, and not one that nobody
+    /// has made here.
     pub fn discarded(&mut self, map: MapUse) -> bool {
-        let may_go = !self.used.contains(&map);
+        let may_go = self.contains(map) && !self.used.contains(&map);
         if may_go {
-            self.maps.retain(|kept| *kept != map);
+            self.maps.retain(|kept| kept.name != map);
         }
         may_go
     }
 
     /// A judge that uses these has been published.
     pub fn published(&mut self, uses: &[MapUse]) {
-        self.maps.retain(|kept| uses.contains(kept) || !self.used.contains(kept));
+        self.maps.retain(|kept| uses.contains(&kept.name) || !self.used.contains(&kept.name));
         self.used = uses.to_vec();
     }
 
     /// Those to keep.
-    pub fn maps(&self) -> &[MapUse] {
-        &self.maps
+    pub fn maps(&self) -> Vec<MapUse> {
+        self.maps.iter().map(|kept| kept.name).collect()
+    }
+
+    fn contains(&self, map: MapUse) -> bool {
+        self.maps.iter().any(|kept| kept.name == map)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::request::{MapName, MapPart, SetName};
+    use super::super::size::{addresses, prefixes};
     use super::*;
 
+    fn map_of(part: MapPart, generation: u64) -> MapUse {
+        MapUse { map: MapName { set: SetName::Block, part }, generation }
+    }
+
     fn map(generation: u64) -> MapUse {
-        MapUse { map: MapName { set: SetName::Block, part: MapPart::Addresses }, generation }
+        map_of(MapPart::Addresses, generation)
+    }
+
+    fn why(refused: Result<(), KernelError>) -> String {
+        refused.expect_err("it is refused").to_string()
     }
 
     #[test]
     fn a_map_in_the_making_outlives_what_is_published_meanwhile() {
         let mut kept = Kept::default();
-        [1, 2, 3].into_iter().for_each(|generation| kept.made(map(generation)));
+        [1, 2, 3].into_iter().for_each(|generation| kept.made(map(generation), addresses(8)));
         kept.published(&[map(1)]);
         assert_eq!(kept.maps(), [1, 2, 3].map(map));
         kept.published(&[map(2)]);
         assert_eq!(kept.maps(), [2, 3].map(map), "the first one has been replaced");
         assert!(kept.discarded(map(3)) && !kept.discarded(map(2)));
         assert_eq!(kept.maps(), [map(2)], "what is in use stays");
+        assert!(!kept.discarded(map(9)), "what nobody has made here is nobody's to discard");
+    }
+
+    #[test]
+    fn maps_are_limited_in_size_number_and_sum() {
+        let mut kept = Kept::behind(7);
+        kept.may_make(map(8), addresses(8)).unwrap();
+        assert!(why(kept.may_make(map(8), u32::MAX)).ends_with("no table has 4294967295 words"));
+        assert!(why(kept.may_make(map(8), 0)).ends_with("no table has 0 words"));
+        assert!(why(kept.may_make(map(u64::MAX), addresses(8))).contains("far ahead of 7"));
+        kept.made(map(8), addresses(8));
+        assert!(why(kept.may_make(map(8), addresses(8))).ends_with("number 8 is there"));
+        (9..12).for_each(|generation| kept.made(map(generation), addresses(8)));
+        assert!(why(kept.may_make(map(12), addresses(8))).ends_with("there are 4 already"));
+        kept.may_make(map_of(MapPart::Six, 12), prefixes(7)).unwrap();
+    }
+
+    #[test]
+    fn all_maps_together_have_a_limit_that_the_largest_tables_of_both_families_keep() {
+        let mut kept = Kept::default();
+        for generation in 1..=3 {
+            for (part, words) in [(MapPart::Addresses, addresses(26)), (MapPart::Six, prefixes(24))] {
+                kept.may_make(map_of(part, generation), words).unwrap();
+                kept.made(map_of(part, generation), words);
+            }
+        }
+        assert!(why(kept.may_make(map(4), addresses(26))).contains("all tables would have more than"));
+        assert!(kept.discarded(map(1)));
+        kept.may_make(map(4), addresses(26)).unwrap();
+    }
+
+    #[test]
+    fn a_judge_uses_each_part_once_and_only_what_is_there() {
+        let mut kept = Kept::default();
+        [1, 2].into_iter().for_each(|generation| kept.made(map(generation), addresses(8)));
+        kept.may_use(&[map(2)]).unwrap();
+        assert!(why(kept.may_use(&[map(3)])).ends_with("there is no map addresses 3"));
+        assert!(why(kept.may_use(&[map(1), map(2)])).ends_with("it has addresses twice"));
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 
+use aya::programs::XdpMode;
 use aya::programs::links::{FdLink, PinnedLink};
-use aya::programs::{XdpMode, loaded_programs};
 use tracing::{info, warn};
 
 use super::super::error::errno_of;
@@ -13,6 +13,8 @@ use super::super::interface::{Interface, Occupant};
 use super::super::{Attached, AttachedMode, KernelError};
 use super::pins::Pins;
 use super::root::Root;
+use super::server::must_agree;
+use super::surroundings::{self, Neighbours};
 use crate::config::Mode;
 use crate::text::Explain;
 
@@ -28,15 +30,18 @@ impl Links {
         interface: &Interface,
         mode: Mode,
         pins: &Pins,
+        neighbours: &Neighbours,
     ) -> Result<Attached, KernelError> {
         let name = &interface.name;
         let (link, mode) = match adopt(root, interface, pins)? {
             Some(adopted) => adopted,
             None => {
                 if let Some(occupant) = &interface.occupant {
-                    return Err(refusal_for(occupant, name));
+                    return Err(refusal_for(occupant, name, neighbours));
                 }
                 let (link, mode) = climb(root, interface, mode)?;
+                // Between looking and attaching its number may have become another's: then the link goes again here.
+                must_agree(surroundings::interface(name)?, name, interface.index)?;
                 let pinned = link.pin(pins.link(name));
                 (pinned.map_err(|error| KernelError::load("pin the link", error))?.into(), mode)
             }
@@ -171,23 +176,16 @@ fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> Kern
     KernelError::Attach { name, mode, reason: source.to_string(), hint }
 }
 
-fn refusal_for(occupant: &Occupant, name: &str) -> KernelError {
+fn refusal_for(occupant: &Occupant, name: &str, neighbours: &Neighbours) -> KernelError {
     let (mode, off) = match occupant.mode {
         AttachedMode::Native => ("native", "xdpdrv"),
         AttachedMode::Generic => ("generic", "xdpgeneric"),
     };
     KernelError::Foreign {
         name: name.to_owned(),
-        program: program_name(occupant.id),
+        program: neighbours.name_of(occupant.id),
         id: occupant.id,
         mode: mode.to_owned(),
         off: off.to_owned(),
     }
-}
-
-/// A question mark if it has no name that we may read.
-fn program_name(id: u32) -> String {
-    let info = loaded_programs().flatten().find(|info| info.id() == id);
-    let name = info.and_then(|info| info.name_as_str().map(ToOwned::to_owned));
-    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "?".to_owned())
 }

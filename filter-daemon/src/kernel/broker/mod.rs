@@ -8,13 +8,15 @@ mod debug;
 mod judge;
 pub mod kept;
 pub mod leftovers;
-mod line;
+pub mod line;
 mod link;
 mod pins;
 pub mod process;
 pub mod request;
 mod root;
 mod server;
+pub mod size;
 mod storage;
+mod surroundings;
 
 pub use client::Broker;

@@ -74,7 +74,7 @@ impl Pins {
         self.directory.join("new-next")
     }
 
-    /// Packets by reason.
+    /// Packets by what became of them.
     pub fn counters(&self) -> PathBuf {
         self.directory.join("counters")
     }
@@ -198,6 +198,8 @@ fn mount_where_usual(directory: &Path) {
     let usual = Path::new("/sys/fs/bpf");
     let is_mounted = statfs(usual).is_ok_and(|kind| kind.filesystem_type() == BPF_FS_MAGIC);
     if directory.starts_with(usual) && !is_mounted {
-        _ = mount(Some("bpf"), usual, Some("bpf"), MsFlags::empty(), None::<&str>);
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        // Else it would be everybody's: whoever takes the name of the pins first keeps filterd from starting.
+        _ = mount(Some("bpf"), usual, Some("bpf"), flags, Some("mode=0700"));
     }
 }

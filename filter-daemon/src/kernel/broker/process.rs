@@ -8,8 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
-use rustix::thread::{CapabilitySet, capabilities, set_capabilities, set_name, set_no_new_privs};
+use rustix::thread::{
+    CapabilitySet, capabilities, remove_capability_from_bounding_set, set_capabilities, set_name,
+    set_no_new_privs,
+};
 
 use super::super::KernelError;
 use super::client::{Answered, Place};
@@ -20,9 +24,12 @@ use super::server::Server;
 /// The verb that makes a filterd the broker; nobody types it.
 pub const VERB: &str = "broker";
 
-/// What attaching and changing tables take. Before, file systems are mounted and foreign programs asked their names.
+/// What attaching and changing tables take.
 const NEEDED: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::PERFMON);
+
+/// What it takes besides to mount a file system and to ask foreign programs their names, before anybody asks for anything.
+const NEEDED_AT_FIRST: CapabilitySet = CapabilitySet::SYS_ADMIN;
 
 /// How long it may take to end: it has little more to do than to remove pins.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -96,11 +103,17 @@ impl Drop for Process {
 /// Is that process.
 pub fn be(directory: &Path) -> io::Result<()> {
     set_name(c"filterd-broker")?;
+    set_no_new_privs(true)?;
+    forget_bounding_set();
+    keep(NEEDED | NEEDED_AT_FIRST)?;
     // Signals to a whole terminal or service are for the other process: this one ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     let mut line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
     let told = match Server::open(directory) {
-        Ok(server) => serve(server, &mut line),
+        Ok(server) => {
+            keep(NEEDED)?;
+            serve(server, &mut line)
+        }
         Err(error) => line.send(&Answer::Failed(error), None),
     };
     told.map_err(io::Error::other)
@@ -109,9 +122,6 @@ pub fn be(directory: &Path) -> io::Result<()> {
 fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
     line.send(&Answer::Ready(server.latest_generation()), None)?;
     while let Some((request, _)) = line.receive::<Request>()? {
-        if matches!(request, Request::DropPrivileges) {
-            drop_the_rest();
-        }
         let (answer, descriptor) =
             server.serve(request).unwrap_or_else(|error| (Answer::Failed(error), None));
         line.send(&answer, descriptor)?;
@@ -120,14 +130,19 @@ fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// Keeps three capabilities of those there are. Where even that is refused, there were none to lose.
-fn drop_the_rest() {
-    let Ok(mut sets) = capabilities(None) else { return };
-    sets.permitted &= NEEDED;
-    sets.effective &= NEEDED;
+/// Keeps these capabilities of those there are, and nothing of memory in a file.
+fn keep(needed: CapabilitySet) -> io::Result<()> {
+    let mut sets = capabilities(None)?;
+    sets.permitted &= needed;
+    sets.effective &= needed;
     sets.inheritable = CapabilitySet::empty();
-    let given_up = set_capabilities(None, sets).and_then(|()| set_no_new_privs(true));
-    if let Err(error) = given_up {
-        tracing::warn!("cannot give up capabilities: {error}");
+    set_capabilities(None, sets)?;
+    Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
+}
+
+/// Where we are not root there is nothing to be forgotten, and nobody who may.
+fn forget_bounding_set() {
+    for capability in CapabilitySet::all() {
+        _ = remove_capability_from_bounding_set(capability);
     }
 }

@@ -1,9 +1,8 @@
 //! What the holder of the kernel can be asked to do: little, and nothing that a hostile asker could turn against anything
-//! but the filter itself.
+//! but the filter itself. What stands in a request is believed by nobody: `server` checks it.
 
 use serde::{Deserialize, Serialize};
 
-use super::super::interface::Interface;
 use super::super::{Attached, KernelError};
 use crate::config::Mode;
 
@@ -97,8 +96,10 @@ pub enum Request {
     Publish,
     /// Attach to an interface, or take over the link that an earlier daemon left there.
     Attach {
-        /// The interface.
-        interface: Interface,
+        /// Its name.
+        name: String,
+        /// Its number, which must be that of the name when it is attached to.
+        index: u32,
         /// How.
         mode: Mode,
     },
@@ -112,10 +113,8 @@ pub enum Request {
         /// The name.
         interface: String,
     },
-    /// How many packets met each reason?
+    /// How many packets became what?
     Count,
-    /// Keep no more capabilities than attaching and changing tables take.
-    DropPrivileges,
     /// Take everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
     Rollback,
     /// Take everything out of the kernel.
@@ -131,7 +130,7 @@ pub enum Answer {
     Attached(Attached),
     /// The number of the interface that the link sits on; none if that is gone.
     Whereabouts(Option<u32>),
-    /// Packets by reason.
+    /// Packets, in the order of all outcomes.
     Counted(Vec<u64>),
     /// The first words: the highest number that a map was pinned under.
     Ready(u64),

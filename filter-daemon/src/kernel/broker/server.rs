@@ -1,18 +1,22 @@
 //! The holder of the kernel: makes maps, loads programs, attaches them. Whatever needs a capability is in this room, and
-//! nothing in it reads what comes from the world.
+//! nothing in it reads what comes from the world, or believes who asks.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use filter_common::settings;
+
+use super::super::interface::Interface;
 use super::super::{KernelError, version};
 use super::counters;
 use super::judge::Judge;
 use super::kept::Kept;
 use super::link::Links;
 use super::pins::Pins;
-use super::request::{Answer, MapUse, Request};
+use super::request::{Answer, Blueprint, MapUse, Request};
 use super::root::Root;
 use super::storage;
+use super::surroundings::{self, Neighbours};
 use crate::config::check_interface_name;
 
 /// Everything of one daemon's that is in the kernel.
@@ -21,6 +25,8 @@ pub struct Server {
     root: Root,
     links: Links,
     kept: Kept,
+    /// Whose programs there were when it began.
+    neighbours: Neighbours,
     ready: Option<Judge>,
     published: Option<Judge>,
     /// Links were there when it began.
@@ -36,8 +42,9 @@ impl Server {
         counters::make_fit(&pins)?;
         let found_at_work = !pins.links().is_empty();
         let root = Root::open(&pins)?;
-        let (links, kept) = (Links::default(), Kept::default());
-        Ok(Self { pins, root, links, kept, ready: None, published: None, found_at_work })
+        let (links, kept) = (Links::default(), Kept::behind(pins.latest_generation()));
+        let neighbours = Neighbours::look();
+        Ok(Self { pins, root, links, kept, neighbours, ready: None, published: None, found_at_work })
     }
 
     /// The highest number that a map was pinned under.
@@ -49,8 +56,10 @@ impl Server {
     pub fn serve(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
         let answer = match request {
             Request::Make { map, generation, words } => {
-                let made = storage::create(map, words, &self.pins.table(MapUse { map, generation }))?;
-                self.kept.made(MapUse { map, generation });
+                let name = MapUse { map, generation };
+                self.kept.may_make(name, words)?;
+                let made = storage::create(map, words, &self.pins.table(name))?;
+                self.kept.made(name, words);
                 return Ok((Answer::Done, Some(made)));
             }
             Request::Discard { map, generation } => {
@@ -58,6 +67,8 @@ impl Server {
                 Answer::Done
             }
             Request::Prepare(blueprint) => {
+                must_have_all_settings(&blueprint)?;
+                self.kept.may_use(&blueprint.maps)?;
                 self.ready = Some(Judge::load(blueprint, &self.pins)?);
                 Answer::Done
             }
@@ -65,9 +76,11 @@ impl Server {
                 self.publish()?;
                 Answer::Done
             }
-            Request::Attach { interface, mode } => {
-                must_be_a_name(&interface.name)?;
-                Answer::Attached(self.links.attach(&mut self.root, &interface, mode, &self.pins)?)
+            Request::Attach { name, index, mode } => {
+                must_be_a_name(&name)?;
+                let interface = must_agree(surroundings::interface(&name)?, &name, index)?;
+                let Self { links, root, pins, neighbours, .. } = self;
+                Answer::Attached(links.attach(root, &interface, mode, pins, neighbours)?)
             }
             Request::Detach { interface } => {
                 must_be_a_name(&interface)?;
@@ -76,7 +89,6 @@ impl Server {
             }
             Request::Whereabouts { interface } => Answer::Whereabouts(self.links.whereabouts(&interface)),
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
-            Request::DropPrivileges => Answer::Done,
             Request::Rollback if self.found_at_work => Answer::Done,
             Request::Rollback | Request::Remove => {
                 let removed = self.pins.remove();
@@ -101,7 +113,7 @@ impl Server {
         let Some(judge) = self.ready.take() else { return Ok(()) };
         self.root.publish(&judge, &self.pins)?;
         self.kept.published(judge.maps());
-        let keep: Vec<_> = self.kept.maps().iter().map(|kept| self.pins.table(*kept)).collect();
+        let keep: Vec<_> = self.kept.maps().into_iter().map(|kept| self.pins.table(kept)).collect();
         if let Err(error) = self.pins.keep_tables(&keep) {
             tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
         }
@@ -124,9 +136,48 @@ fn must_be_a_name(interface: &str) -> Result<(), KernelError> {
     check_interface_name(interface).map_err(|error| KernelError::load("use an interface", error))
 }
 
+/// The program is made of all of them, and of nothing else.
+fn must_have_all_settings(blueprint: &Blueprint) -> Result<(), KernelError> {
+    match blueprint.settings.len() {
+        settings::WORDS => Ok(()),
+        words => Err(KernelError::refused("load the judge", &format!("its settings have {words} words"))),
+    }
+}
+
+/// The interface that was looked up, if it is the one that was meant.
+pub(super) fn must_agree(found: Option<Interface>, name: &str, index: u32) -> Result<Interface, KernelError> {
+    let why = match found {
+        Some(found) if found.name == name && found.index == index => return Ok(found),
+        Some(found) => format!("it is number {} now, and number {index} was meant", found.index),
+        None => "it is gone".to_owned(),
+    };
+    Err(KernelError::refused(&format!("attach to {name}"), &why))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interface_is_attached_to_only_by_its_own_name_and_number() {
+        let there = |name: &str, index| Interface { name: name.into(), index, mtu: 1500, occupant: None };
+        must_agree(Some(there("eth0", 2)), "eth0", 2).unwrap();
+        let why = |found, name, index| must_agree(found, name, index).unwrap_err().to_string();
+        assert!(
+            why(Some(there("eth0", 3)), "eth0", 2).ends_with("it is number 3 now, and number 2 was meant")
+        );
+        assert!(why(Some(there("eth1", 2)), "eth0", 2).starts_with("the broker does not attach to eth0: "));
+        assert!(why(None, "eth0", 2).ends_with("it is gone"));
+    }
+
+    #[test]
+    fn a_judge_has_all_settings() {
+        let of = |words| Blueprint { settings: vec![0; words], maps: Vec::new() };
+        must_have_all_settings(&of(settings::WORDS)).unwrap();
+        for words in [0, settings::WORDS - 1, settings::WORDS + 1] {
+            assert!(must_have_all_settings(&of(words)).is_err(), "{words}");
+        }
+    }
 
     #[test]
     fn no_interface_leads_out_of_the_pins() {

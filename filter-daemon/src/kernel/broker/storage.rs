@@ -15,13 +15,10 @@ const BPF_F_MMAPABLE: u32 = 1 << 10;
 
 /// Makes a map of zeroed words, and pins it at `path` in place of whatever an earlier daemon left there.
 pub fn create(map: MapName, words: u32, path: &Path) -> Result<OwnedFd, KernelError> {
-    let definition = Map::new_from_params(
-        BPF_MAP_TYPE_ARRAY,
-        size_of::<u32>() as u32,
-        words * size_of::<u64>() as u32,
-        1,
-        BPF_F_MMAPABLE,
-    );
+    let size = words.checked_mul(size_of::<u64>() as u32);
+    let size = size.ok_or_else(|| KernelError::refused("make a table", "it has no such size"))?;
+    let definition =
+        Map::new_from_params(BPF_MAP_TYPE_ARRAY, size_of::<u32>() as u32, size, 1, BPF_F_MMAPABLE);
     let made = MapData::create(definition, map.name(), None)
         .map_err(|error| KernelError::map(map.name(), u64::from(words) * 8, error))?;
     _ = fs::remove_file(path);

@@ -8,7 +8,11 @@ use crate::kernel::{Attached, Interface, KernelError};
 impl Filter {
     /// Attaches to an interface.
     pub fn attach(&mut self, interface: Interface, mode: Mode) -> Result<Attached, KernelError> {
-        match self.maps.broker().ask(Request::Attach { interface, mode })? {
+        match self.maps.broker().ask(Request::Attach {
+            name: interface.name,
+            index: interface.index,
+            mode,
+        })? {
             (Answer::Attached(attached), _) => Ok(attached),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
@@ -25,11 +29,6 @@ impl Filter {
             (Answer::Whereabouts(index), _) => Ok(index),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
-    }
-
-    /// What is needed only to begin with is over: nothing but attaching and changing tables is to come.
-    pub fn drop_privileges(&mut self) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::DropPrivileges)
     }
 
     /// Takes everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.

@@ -2,7 +2,7 @@
 
 use filter_common::judge::{judge, judge_source};
 use filter_common::packet::Source;
-use filter_common::reason::{Reason, Verdict};
+use filter_common::reason::{Outcome, Reason, Verdict};
 
 use super::Filter;
 use crate::kernel::broker::request::{Answer, Request};
@@ -26,10 +26,10 @@ impl Filter {
         Some(Seen::new(words, block.addresses.store.words(), block.networks.words(), block.six.store.words()))
     }
 
-    /// Packets by reason, since the filter was first attached.
-    pub fn counters(&mut self) -> Result<Vec<(Reason, u64)>, KernelError> {
+    /// Of how many packets became what, since the filter was first attached.
+    pub fn counters(&mut self) -> Result<Vec<(Outcome, u64)>, KernelError> {
         match self.maps.broker().ask(Request::Count)? {
-            (Answer::Counted(packets), _) => Ok(Reason::ALL.into_iter().zip(packets).collect()),
+            (Answer::Counted(packets), _) => Ok(Outcome::all().zip(packets).collect()),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
     }

@@ -9,16 +9,16 @@ use filter_common::target::Span;
 use super::super::Reason;
 use super::*;
 
-fn list(text: &str) -> ListFile {
-    parse(Path::new("drop.txt"), text.as_bytes()).expect("a list with targets")
+fn list(text: impl AsRef<[u8]>) -> ListFile {
+    parse(Path::new("drop.txt"), text.as_ref(), u64::MAX).expect("memory can be read")
 }
 
 fn targets(text: &str) -> Vec<String> {
     list(text).targets.iter().map(|target| target.to_string()).collect()
 }
 
-fn told(text: impl AsRef<[u8]>) -> String {
-    parse(Path::new("drop.txt"), text.as_ref()).expect_err("no list").to_string()
+fn looks(text: impl AsRef<[u8]>) -> &'static str {
+    list(text).looks
 }
 
 #[test]
@@ -62,14 +62,14 @@ fn a_line_that_is_no_target_is_told_and_the_others_count() {
 
 #[test]
 fn of_much_rubbish_a_hundred_lines_are_kept_and_all_are_counted() {
-    let list = list(&format!("{}203.0.113.7\n", "rubbish\n".repeat(1000)));
+    let list = list(format!("{}203.0.113.7\n", "rubbish\n".repeat(1000)));
     assert_eq!((list.rejected.len(), list.rejected_count, list.targets.len()), (100, 1000, 1));
 }
 
 #[test]
 fn an_endless_line_is_one_rejected_line() {
     let endless = io::repeat(b'1').take(5_000_000).chain(&b"\n203.0.113.7\n"[..]);
-    let list = parse(Path::new("drop.txt"), endless).unwrap();
+    let list = parse(Path::new("drop.txt"), endless, u64::MAX).unwrap();
     assert_eq!(list.targets.len(), 1);
     assert_eq!(list.rejected.len(), 1);
     assert_eq!((list.rejected[0].line, list.rejected[0].reason), (1, Reason::TooLong));
@@ -79,7 +79,7 @@ fn an_endless_line_is_one_rejected_line() {
 #[test]
 fn a_long_comment_is_still_a_comment() {
     let long = "x".repeat(10_000);
-    let list = list(&format!("# {long}\n203.0.113.7 # {long}\n"));
+    let list = list(format!("# {long}\n203.0.113.7 # {long}\n"));
     assert_eq!((list.targets.len(), list.rejected_count), (1, 0));
 }
 
@@ -90,22 +90,43 @@ fn a_list_may_be_empty() {
 }
 
 #[test]
-fn a_file_without_a_single_target_is_an_error_that_says_what_it_looks_like() {
-    assert_eq!(
-        told("<!DOCTYPE html>\n<html>"),
-        "drop.txt: not one of its 2 lines is an address, prefix or range: \
-         it looks like HTML, so the download has probably failed"
-    );
-    assert!(told("{\"cidr\":\"1.10.16.0/20\"}").contains("looks like JSON"));
-    assert!(told([0x1f, 0x8b, 8, 0]).contains("looks compressed"));
-    assert!(told(b"\xff\xfe1\0.\0").contains("looks like UTF-16"));
-    assert!(told(b"\0\0\0\0").ends_with("looks binary"));
-    assert!(told("rubbish").ends_with("address, prefix or range"));
+fn a_file_without_a_single_target_says_what_it_looks_like() {
+    assert_eq!(looks("<!DOCTYPE html>\n<html>"), ": it looks like HTML, so the download has probably failed");
+    assert!(looks("{\"cidr\":\"1.10.16.0/20\"}").contains("looks like JSON"));
+    assert!(looks([0x1f, 0x8b, 8, 0]).contains("looks compressed"));
+    assert!(looks(b"\xff\xfe1\0.\0").contains("looks like UTF-16"));
+    assert!(looks(b"\0\0\0\0").ends_with("looks binary"));
+    assert_eq!((looks("rubbish"), looks("<html>\n203.0.113.7")), ("", ""));
+}
+
+#[test]
+fn what_is_beyond_the_limit_is_not_read_and_repetitions_do_not_count() {
+    let cut = |text: &str, most| {
+        let list = parse(Path::new("drop.txt"), text.as_bytes(), most).unwrap();
+        (list.targets.len(), list.is_cut)
+    };
+    let twice = "10.0.0.1\n10.0.0.2\n10.0.0.3\n10.0.0.4\n".repeat(50);
+    assert_eq!(cut(&twice, 4), (4, false));
+    assert_eq!(cut(&twice, 3), (3, true));
+    assert_eq!(cut("::1\n10.0.0.1\n2001:db8::/64\n10.0.0.0/24\n", 3), (3, true));
+    assert_eq!(cut("", 0), (0, false));
+}
+
+#[test]
+fn ranges_that_make_many_targets_take_no_more_room_than_the_limit() {
+    // Each line makes 254 targets out of 80 bytes.
+    let line = |block: u32| format!("2001:db8:{block:x}::1-2001:db8:{block:x}:ffff:ffff:ffff:ffff:fffe\n");
+    let bomb: String = (0..1000).map(line).collect();
+    let list = parse(Path::new("drop.txt"), bomb.as_bytes(), 1000).unwrap();
+    assert!(list.is_cut && list.lines < 10, "{} lines", list.lines);
+    assert_eq!(list.targets.len(), 1000);
+    assert!(list.targets.others.capacity() < 4000, "room for {}", list.targets.others.capacity());
 }
 
 #[test]
 fn files_that_cannot_be_read_say_why() {
     let folder = tempfile::tempdir().unwrap();
+    let read = |path: &Path| read(path, &Limits::default(), Progress::default());
     assert!(read(&folder.path().join("no.txt")).unwrap_err().to_string().ends_with("no such file"));
     assert!(read(folder.path()).unwrap_err().to_string().contains("this is a directory"));
 }
@@ -115,7 +136,10 @@ fn a_file_is_read_from_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drop.txt");
     std::fs::write(&path, "203.0.113.7\n").unwrap();
-    assert_eq!(read(&path).unwrap().targets.addresses, [0xcb00_7107]);
+    assert_eq!(
+        read(&path, &Limits::default(), Progress::default()).unwrap().targets.addresses,
+        [0xcb00_7107]
+    );
 }
 
 /// What is left of a line without its comment.
@@ -139,14 +163,12 @@ proptest! {
     ) {
         let meant = lines.iter().filter(|line| !content(line).is_empty()).count() as u64;
         let understood = lines.iter().filter(|line| content(line).parse::<Span>().is_ok()).count() as u64;
-        match parse(Path::new("drop.txt"), lines.join("\n").as_bytes()) {
-            Ok(list) => prop_assert_eq!(list.rejected_count, meant - understood),
-            Err(error) => prop_assert!(understood == 0 && meant > 0, "{}", error),
-        }
+        let list = list(lines.join("\n"));
+        prop_assert_eq!((list.lines, list.rejected_count), (meant, meant - understood));
     }
 
     #[test]
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-        let _ = parse(Path::new("drop.txt"), &bytes[..]);
+        let _ = list(&bytes);
     }
 }

@@ -15,8 +15,8 @@ use crate::{debian, process};
 /// The oldest that builds aya-ebpf: the workspace's own.
 const OLDEST: (u32, u32) = (1, 90);
 
-/// Debian's newest, beside the one that its release is built with.
-const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy"];
+/// Debian's newest, beside the one that its release is built with. No clippy: nothing is installed that building does not need.
+const PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
 /// The LLVM of Debian's newest, before it is there to be asked.
 pub const USUAL_LLVM: u32 = 22;

@@ -1,0 +1,70 @@
+//! How much a list may change: `50%`, and a number of targets.
+
+use super::raw::{Node, Value};
+use super::shape::{Faults, kind};
+use crate::text::printable::excerpt;
+use crate::text::quantity;
+
+/// More targets than any table holds.
+const MOST_ENTRIES: u64 = 1_000_000_000;
+
+/// `50%`, from 0 to 100.
+pub fn share(faults: &mut Faults, node: Node, subject: &str, into: &mut u8) {
+    let (message, help) = match &node.value {
+        Value::Text(word) => match quantity::percent(word) {
+            Ok(percent) => {
+                *into = percent;
+                return;
+            }
+            Err(_) => (format!("{subject} cannot be `{}`", excerpt(word)), "write 0% to 100%".to_owned()),
+        },
+        Value::Number(Some(percent @ 0..=100)) => {
+            (format!("{subject} is a share"), format!("did you mean {percent}%?"))
+        }
+        other => (format!("{subject} is a share, not {}", kind(other)), "write it as in 50%".to_owned()),
+    };
+    faults.tell(node.number, message, help);
+}
+
+/// `5000000`; with commas, underscores or blanks between the digits, as people write large numbers, it is text to YAML.
+pub fn entries(faults: &mut Faults, node: Node, into: &mut u64) {
+    let number = match &node.value {
+        Value::Number(number) => *number,
+        Value::Text(word) => grouped(word),
+        Value::Nothing | Value::Bool(_) | Value::List(_) | Value::Map(_) | Value::Tagged => None,
+    };
+    match number {
+        Some(number @ 1..=MOST_ENTRIES) => *into = number,
+        _ => {
+            let message = format!("`max_entries` is a number of targets, not {}", said(&node.value));
+            faults.tell(node.number, message, "write 1 to 1000000000, as in 5000000");
+        }
+    }
+}
+
+fn grouped(word: &str) -> Option<u64> {
+    if is_digits(word) {
+        return word.parse().ok();
+    }
+    let mut groups = word.split([',', '_', ' ']);
+    let first = groups.next()?;
+    let is_well = |group: &str, least| group.len() >= least && group.len() <= 3 && is_digits(group);
+    let rest: Vec<&str> = groups.collect();
+    let fits = is_well(first, 1) && rest.iter().all(|group| is_well(group, 3));
+    fits.then(|| [&[first], &rest[..]].concat().concat().parse().ok())?
+}
+
+fn is_digits(group: &str) -> bool {
+    !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn said(value: &Value) -> String {
+    match value {
+        Value::Text(word) => format!("`{}`", excerpt(word)),
+        Value::Number(Some(number)) => number.to_string(),
+        Value::Number(None) => "this one".to_owned(),
+        other @ (Value::Nothing | Value::Bool(_) | Value::List(_) | Value::Map(_) | Value::Tagged) => {
+            kind(other).to_owned()
+        }
+    }
+}

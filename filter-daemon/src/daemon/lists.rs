@@ -1,0 +1,192 @@
+//! What is known of the lists that have files beside what is on them: their last good copies, which are written away from
+//! everybody, one reload's after the other's.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tracing::error;
+
+use crate::blocklist::{Accepted, Blocklist, ListId, Timestamp};
+use crate::clock;
+use crate::control::wire::{About, Fault};
+use crate::source::Copies;
+use crate::source::copies::{self, Bytes, CopyError};
+use crate::text::Explanation;
+
+/// How long copies are waited for when filterd ends.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A list, and the copy that there should be of it.
+#[derive(Debug)]
+pub struct ToKeep {
+    /// Its number.
+    pub id: ListId,
+    /// What is known of it.
+    pub accepted: Accepted,
+    /// What was known of it before; this copy stays until there is a new one.
+    pub before: Option<Accepted>,
+    /// What the copy is to be made of, if there is none of this yet.
+    pub bytes: Option<Bytes>,
+}
+
+/// What became of each copy.
+pub type Outcomes = Vec<Result<(), CopyError>>;
+
+/// The part of the owner's state that is about copies of lists.
+pub struct Lists {
+    copies: Copies,
+    /// What is being written.
+    writing: Option<Writing>,
+    /// What is to be written then.
+    next: VecDeque<Vec<ToKeep>>,
+    /// Copies that could not be made anew, and since when; the older ones stay.
+    failed: HashMap<ListId, Failed>,
+}
+
+struct Writing {
+    lists: Vec<(ListId, Option<Accepted>)>,
+    task: JoinHandle<Outcomes>,
+}
+
+struct Failed {
+    since: Timestamp,
+    told: Explanation,
+    /// The last one that could be made.
+    older: Option<Accepted>,
+}
+
+impl Lists {
+    /// The copies of this state directory.
+    pub fn of(state: &Path) -> Self {
+        let copies = Copies::of(state);
+        Self { copies, writing: None, next: VecDeque::new(), failed: HashMap::new() }
+    }
+
+    /// Has copies of these written, and all others removed.
+    pub fn keep(&mut self, lists: Vec<ToKeep>) {
+        self.keep_soon(lists);
+        self.write_next();
+    }
+
+    /// The same once the owner has begun its work: whoever makes way for it has ended by then.
+    pub fn keep_soon(&mut self, lists: Vec<ToKeep>) {
+        self.next.push_back(lists);
+    }
+
+    /// Waits until a reload's copies are written, or for ever if none are being written.
+    pub async fn written(&mut self) -> Outcomes {
+        match &mut self.writing {
+            Some(writing) => match (&mut writing.task).await {
+                Ok(outcomes) => outcomes,
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            },
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Notes what became of them. What failed is tried again by the next reload, which reads these lists anew. True if
+    /// nothing more is to be written.
+    pub fn note(&mut self, outcomes: Outcomes, blocklist: &mut Blocklist) -> bool {
+        let Some(writing) = self.writing.take() else { return true };
+        for ((id, older), outcome) in writing.lists.into_iter().zip(outcomes) {
+            let lists = blocklist.lists_mut();
+            match outcome {
+                Ok(()) => _ = self.failed.remove(&id),
+                // It was renamed meanwhile, or is gone: what is asked for then tells.
+                Err(_) if !lists.has(id) => {}
+                Err(error) => {
+                    let name = lists.get(id).name.clone();
+                    let reading = lists.reading_mut(id);
+                    reading.stamp = None;
+                    if let Some(accepted) = &mut reading.accepted {
+                        accepted.stamp = None;
+                    }
+                    self.fail(id, &name, &error, older);
+                }
+            }
+        }
+        self.write_next();
+        self.writing.is_none()
+    }
+
+    fn fail(&mut self, id: ListId, name: &str, error: &CopyError, older: Option<Accepted>) {
+        let message = format!("there is no copy of list {name} as it is now: {error}");
+        let remedy = match error {
+            CopyError::Full { .. } => {
+                "it is read from its file only: keep that safe, or make the lists shorter"
+            }
+            CopyError::Damaged | CopyError::Gone | CopyError::System { .. } => {
+                "make the state directory writable and see that it has room, then `filterd reload`"
+            }
+        };
+        let told = Explanation::new(message, remedy);
+        error!("{told}");
+        let failed = self.failed.entry(id).or_insert_with(|| Failed {
+            since: clock::now(),
+            told: told.clone(),
+            older: None,
+        });
+        failed.told = told;
+        failed.older = failed.older.take().or(older);
+    }
+
+    /// Waits until everything is written; a disk that hangs is not waited for for ever.
+    pub async fn end(&mut self, blocklist: &mut Blocklist) {
+        let all = async {
+            while self.writing.is_some() {
+                let outcomes = self.written().await;
+                self.note(outcomes, blocklist);
+            }
+        };
+        if tokio::time::timeout(PATIENCE, all).await.is_err() {
+            error!("the copies of lists are still not on disk, and are given up");
+        }
+    }
+
+    /// What is to be told of lists of which there is no copy as they are now.
+    pub fn without_copies(&self) -> impl Iterator<Item = String> {
+        self.failed.values().map(|failed| failed.told.to_string())
+    }
+
+    /// Lists that are not what their files say, and copies that could not be made.
+    pub fn faults(&self, blocklist: &Blocklist) -> Vec<Fault> {
+        let lists = blocklist.lists().iter().filter_map(|(_, list)| list.reading.as_ref()?.trouble.as_ref());
+        let held_back = lists.map(|trouble| Fault {
+            about: About::Lists,
+            since: trouble.since.secs(),
+            told: Explanation::new(trouble.message.clone(), trouble.remedy.clone()),
+        });
+        let failed = self.failed.values().map(|failed| Fault {
+            about: About::Durability,
+            since: failed.since.secs(),
+            told: failed.told.clone(),
+        });
+        held_back.chain(failed).collect()
+    }
+
+    /// Begins to write what is to be written, unless something is being written.
+    pub fn write_next(&mut self) {
+        if self.writing.is_some() {
+            return;
+        }
+        let Some(lists) = self.next.pop_front() else { return };
+        self.failed.retain(|id, _| lists.iter().any(|list| list.id == *id));
+        let mut kept: Vec<Accepted> =
+            self.failed.values().filter_map(|failed| failed.older.clone()).collect();
+        let (mut wanted, mut ids) = (Vec::new(), Vec::new());
+        for ToKeep { id, accepted, before, bytes } in lists {
+            match bytes {
+                Some(bytes) => {
+                    ids.push((id, before.clone()));
+                    wanted.push(copies::ToKeep { accepted, bytes, before });
+                }
+                None => kept.push(accepted),
+            }
+        }
+        let copies = self.copies.clone();
+        let task = tokio::task::spawn_blocking(move || copies.keep(wanted, kept));
+        self.writing = Some(Writing { lists: ids, task });
+    }
+}

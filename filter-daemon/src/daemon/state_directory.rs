@@ -1,0 +1,157 @@
+//! The state directory: nothing lies in it but what is filterd's own, and all of that belongs to whom the daemon becomes.
+//!
+//! It is looked at before anything is changed; a directory that holds anything else is refused as it is. What is changed
+//! then is each time the very object that was looked at: whoever owned the directory before may have laid links in it.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{Gid, Uid};
+use thiserror::Error;
+
+use object::Object;
+
+use crate::text::{Explain, printable};
+
+/// What filterd's own files are called, up to the first dot behind it: journal, configuration, lock.
+const FILES: [&str; 3] = ["live.redb", "configuration", "lock"];
+
+/// What its own directories are called: the last good copies of lists.
+const DIRECTORIES: [&str; 1] = ["lists"];
+
+/// What file systems put into their uppermost directory.
+const LOST_AND_FOUND: &str = "lost+found";
+
+/// Why a directory is not used.
+#[derive(Debug, Error)]
+pub enum StateError {
+    /// Something lies there that filterd has never made.
+    #[error("the state directory {} holds {name}, which is not filterd's", printable::path(directory))]
+    Foreign {
+        /// The directory.
+        directory: PathBuf,
+        /// What else there is.
+        name: String,
+    },
+    /// Something that filterd would write to is not as filterd made it.
+    #[error("{} is not to be trusted: {why}", printable::path(path))]
+    Untrusted {
+        /// What it is about.
+        path: PathBuf,
+        /// Why.
+        why: String,
+        /// What to do about it.
+        remedy: String,
+    },
+}
+
+impl Explain for StateError {
+    fn remedy(&self) -> Option<String> {
+        Some(match self {
+            Self::Foreign { .. } => {
+                "nothing was changed; give filterd a directory of its own with --state-dir, or move that away"
+                    .to_owned()
+            }
+            Self::Untrusted { remedy, .. } => remedy.clone(),
+        })
+    }
+}
+
+/// A state directory, and what of others' may lie in it.
+pub struct StateDirectory<'a> {
+    path: &'a Path,
+    /// Whose it is to be.
+    user: Uid,
+    group: Gid,
+    /// The socket and its lock, if they are in the same directory: looked after elsewhere.
+    socket: Option<[OsString; 2]>,
+}
+
+impl<'a> StateDirectory<'a> {
+    /// The one at `path`, of a filterd that listens at `socket`, which is to be theirs.
+    pub fn new(path: &'a Path, socket: &Path, user: Uid, group: Gid) -> Self {
+        let parent = socket.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let place = fs::canonicalize(parent.unwrap_or(Path::new(".")));
+        let is_here = place.is_ok_and(|place| fs::canonicalize(path).is_ok_and(|path| path == place));
+        let name = socket.file_name().filter(|_| is_here).map(OsString::from);
+        let socket = name.map(|name| {
+            let mut lock = name.clone();
+            lock.push(".lock");
+            [name, lock]
+        });
+        Self { path, user, group, socket }
+    }
+
+    /// Looks at everything, and changes nothing. What is not there, or cannot be opened, holds nothing foreign.
+    pub fn inspect(&self) -> Result<(), StateError> {
+        self.walk(&|_| Ok(()))
+    }
+
+    /// Makes it if it is missing, and everything in it its user's.
+    ///
+    /// What the disk refuses is left to the journal to tell: without a directory filterd goes on, and says so.
+    pub fn give(&self) -> Result<(), StateError> {
+        _ = self.make();
+        self.walk(&|object| object.give(self.user, self.group))
+    }
+
+    /// Whose it is, if it is there.
+    pub fn owner(&self) -> Option<Uid> {
+        fs::metadata(self.path).ok().map(|found| Uid::from_raw(found.uid()))
+    }
+
+    /// Only the last one is for us alone: what leads to it must let our user through.
+    fn make(&self) -> io::Result<()> {
+        if let Some(parent) = self.path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        DirBuilder::new().mode(0o700).create(self.path)
+    }
+
+    /// Shows everything that is filterd's to `visit`, each after it was looked at, the directory itself last.
+    fn walk(&self, visit: &dyn Fn(&Object) -> Result<(), StateError>) -> Result<(), StateError> {
+        let Ok(top) = Object::top(self.path) else { return Ok(()) };
+        // Whoever has the directory is a filterd of before; a file of anybody else's was laid there.
+        let theirs = [self.user, Uid::from_raw(0), top.owner()];
+        top.must_be_a_directory(&theirs)?;
+        for name in top.entries()? {
+            if name == LOST_AND_FOUND || self.socket.as_ref().is_some_and(|names| names.contains(&name)) {
+                continue;
+            }
+            let text = name.to_string_lossy();
+            if DIRECTORIES.contains(&&*text) {
+                let below = top.below(&name)?;
+                below.must_be_a_directory(&theirs)?;
+                for name in below.entries()? {
+                    let file = below.below(&name)?;
+                    file.must_be_plain(&theirs)?;
+                    visit(&file)?;
+                }
+                visit(&below)?;
+            } else if FILES.contains(&own_part(&text)) {
+                let file = top.below(&name)?;
+                file.must_be_plain(&theirs)?;
+                visit(&file)?;
+            } else {
+                let name = printable::excerpt(&text);
+                return Err(StateError::Foreign { directory: self.path.to_owned(), name });
+            }
+        }
+        visit(&top)
+    }
+}
+
+/// The part of a file's name that says whose it is: `live.redb.damaged-7` is of `live.redb`.
+fn own_part(name: &str) -> &str {
+    let is_own =
+        |own: &&&str| name.strip_prefix(**own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    FILES.iter().find(is_own).map_or("", |own| own)
+}
+
+mod object;
+
+#[cfg(test)]
+mod tests;

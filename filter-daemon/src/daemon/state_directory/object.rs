@@ -1,0 +1,127 @@
+//! One thing in the state directory, opened without following a link: what is looked at is what is then changed.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, open, openat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
+use nix::unistd::{Gid, Uid, fchownat, geteuid};
+
+use super::StateError;
+use crate::text::printable;
+
+/// It, and what was found when it was opened.
+pub struct Object {
+    descriptor: OwnedFd,
+    path: PathBuf,
+    found: FileStat,
+}
+
+impl Object {
+    /// The directory that the operator named, by whatever links.
+    pub fn top(path: &Path) -> Result<Self, StateError> {
+        let opened = open(path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty());
+        Self::opened(opened, path.to_owned())
+    }
+
+    /// What lies in this directory under that name.
+    pub fn below(&self, name: &OsStr) -> Result<Self, StateError> {
+        let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        Self::opened(openat(&self.descriptor, name, flags, Mode::empty()), self.path.join(name))
+    }
+
+    fn opened(opened: nix::Result<OwnedFd>, path: PathBuf) -> Result<Self, StateError> {
+        let found = opened.and_then(|descriptor| Ok((fstat(&descriptor)?, descriptor)));
+        match found {
+            Ok((found, descriptor)) => Ok(Self { descriptor, path, found }),
+            Err(error) => Err(refused(&path, error)),
+        }
+    }
+
+    /// The names of what lies in this directory.
+    pub fn entries(&self) -> Result<Vec<OsString>, StateError> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let listed = Dir::openat(&self.descriptor, ".", flags, Mode::empty())
+            .and_then(|mut directory| directory.iter().collect::<nix::Result<Vec<_>>>());
+        let listed = listed.map_err(|error| refused(&self.path, error))?;
+        let names = listed.iter().map(|entry| entry.file_name().to_bytes());
+        Ok(names
+            .filter(|name| !matches!(*name, b"." | b".."))
+            .map(|name| OsStr::from_bytes(name).into())
+            .collect())
+    }
+
+    /// It must be a directory of theirs.
+    pub fn must_be_a_directory(&self, theirs: &[Uid]) -> Result<(), StateError> {
+        if self.kind() != SFlag::S_IFDIR {
+            return Err(self.untrusted("it is no directory", "look at what put it there, and remove it"));
+        }
+        self.must_be_theirs(theirs)
+    }
+
+    /// It must be a file of theirs that nobody else writes to.
+    pub fn must_be_plain(&self, theirs: &[Uid]) -> Result<(), StateError> {
+        let what = match self.kind() {
+            SFlag::S_IFREG if self.found.st_mode & 0o022 == 0 => return self.must_be_theirs(theirs),
+            SFlag::S_IFREG => {
+                let why = format!("others may write to it (mode {:04o})", self.found.st_mode & 0o7777);
+                let shown = printable::path(&self.path);
+                let remedy = format!("`chmod 600 {shown}`, if what it holds is what you expect");
+                return Err(self.untrusted(&why, &remedy));
+            }
+            SFlag::S_IFLNK => "it is a link, and filterd never makes one",
+            SFlag::S_IFDIR => "it is a directory, and should be a file",
+            _ => "it is no plain file",
+        };
+        Err(self.untrusted(what, "look at what put it there, and remove it"))
+    }
+
+    /// Makes it theirs.
+    pub fn give(&self, user: Uid, group: Gid) -> Result<(), StateError> {
+        if self.found.st_uid == user.as_raw() && self.found.st_gid == group.as_raw() {
+            return Ok(());
+        }
+        if self.kind() == SFlag::S_IFREG && self.found.st_nlink > 1 && self.found.st_uid != user.as_raw() {
+            let remedy = "look for its other names: what is under one of them would become filterd's";
+            return Err(self.untrusted("it has more than one name, and belongs to somebody else", remedy));
+        }
+        match fchownat(&self.descriptor, "", Some(user), Some(group), AtFlags::AT_EMPTY_PATH) {
+            // The journal tells that nothing can be written there.
+            Ok(()) | Err(Errno::EROFS) => Ok(()),
+            Err(error) => Err(refused(&self.path, error)),
+        }
+    }
+
+    /// Root may have theirs; anybody else only what is his own.
+    fn must_be_theirs(&self, theirs: &[Uid]) -> Result<(), StateError> {
+        let (owner, ours) = (self.owner(), geteuid());
+        if owner == ours || ours.is_root() && theirs.contains(&owner) {
+            return Ok(());
+        }
+        let why = format!("it belongs to user {owner}, and filterd runs as user {ours}");
+        let shown = printable::path(&self.path);
+        Err(self.untrusted(&why, &format!("`chown {ours} {shown}`, if what it holds is what you expect")))
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> Uid {
+        Uid::from_raw(self.found.st_uid)
+    }
+
+    fn kind(&self) -> SFlag {
+        SFlag::from_bits_truncate(self.found.st_mode & SFlag::S_IFMT.bits())
+    }
+
+    fn untrusted(&self, why: &str, remedy: &str) -> StateError {
+        StateError::Untrusted { path: self.path.clone(), why: why.to_owned(), remedy: remedy.to_owned() }
+    }
+}
+
+fn refused(path: &Path, error: Errno) -> StateError {
+    let (path, why) = (path.to_owned(), std::io::Error::from(error).to_string());
+    StateError::Untrusted { path, why, remedy: "give filterd another directory with --state-dir".to_owned() }
+}

@@ -1,0 +1,132 @@
+//! What becomes of a directory that somebody named as the state's.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+
+use nix::unistd::{getegid, geteuid};
+use tempfile::TempDir;
+
+use super::*;
+
+fn place() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn state(path: &Path) -> StateDirectory<'_> {
+    StateDirectory::new(path, Path::new("/run/filterd/control.sock"), geteuid(), getegid())
+}
+
+fn inspect(path: &Path) -> Result<(), StateError> {
+    state(path).inspect()
+}
+
+#[test]
+fn what_filterd_has_made_is_its_own() {
+    let place = place();
+    fs::create_dir(place.path().join("lists")).unwrap();
+    for own in [
+        "live.redb",
+        "live.redb.old",
+        "live.redb.new",
+        "live.redb.damaged-7",
+        "live.redb.old.damaged-7",
+        "lock",
+        "configuration",
+        "lists/0123",
+    ] {
+        fs::write(place.path().join(own), "").unwrap();
+    }
+    inspect(place.path()).unwrap();
+}
+
+#[test]
+fn what_it_has_not_made_is_refused_by_name() {
+    for foreign in ["notes.txt", "live.redby", "live", ".profile", "lists2", "control.sock", "lockers"] {
+        let place = place();
+        fs::write(place.path().join(foreign), "").unwrap();
+        let refused = inspect(place.path()).unwrap_err().to_string();
+        assert!(refused.contains(&format!("holds {foreign}, ")), "{refused}");
+    }
+}
+
+#[test]
+fn the_socket_may_lie_in_the_same_directory() {
+    let place = place();
+    for own in ["s.sock", "s.sock.lock"] {
+        fs::write(place.path().join(own), "").unwrap();
+    }
+    let with = |socket: &str| {
+        StateDirectory::new(place.path(), &place.path().join(socket), geteuid(), getegid()).inspect()
+    };
+    with("s.sock").unwrap();
+    assert!(with("t.sock").is_err());
+}
+
+#[test]
+fn links_and_directories_are_no_files() {
+    let place = place();
+    let elsewhere = place.path().join("elsewhere");
+    fs::write(&elsewhere, "precious").unwrap();
+    for (number, own) in ["live.redb", "lists", "lists/link"].into_iter().enumerate() {
+        let state = place.path().join(number.to_string());
+        fs::create_dir_all(state.join(own).parent().unwrap()).unwrap();
+        symlink(&elsewhere, state.join(own)).unwrap();
+        let refused = inspect(&state).unwrap_err();
+        assert!(
+            matches!(&refused, StateError::Untrusted { path, .. } if *path == state.join(own)),
+            "{refused}"
+        );
+    }
+    let state = place.path().join("directory");
+    fs::create_dir_all(state.join("live.redb")).unwrap();
+    assert!(inspect(&state).unwrap_err().to_string().ends_with("it is a directory, and should be a file"));
+}
+
+#[test]
+fn a_file_that_others_may_write_to_is_refused() {
+    let place = place();
+    let file = place.path().join("live.redb");
+    fs::write(&file, "").unwrap();
+    for (mode, is_fine) in [(0o644, true), (0o600, true), (0o620, false), (0o602, false)] {
+        fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+        assert_eq!(inspect(place.path()).is_ok(), is_fine, "{mode:o}");
+    }
+}
+
+#[test]
+fn a_file_of_somebody_elses_is_refused() {
+    let (place, nobody) = (place(), Some(65534));
+    let file = place.path().join("live.redb");
+    fs::write(&file, "").unwrap();
+    // Only root can lay it there; anybody else is refused where the directory is not his own.
+    if chown(&file, nobody, nobody).is_err() {
+        assert!(inspect(Path::new("/")).is_err());
+        return;
+    }
+    let refused = inspect(place.path()).unwrap_err().to_string();
+    assert!(refused.ends_with("it belongs to user 65534, and filterd runs as user 0"), "{refused}");
+    // But whoever has the directory, too, is the filterd of before.
+    chown(place.path(), nobody, nobody).unwrap();
+    inspect(place.path()).unwrap();
+}
+
+#[test]
+fn it_is_made_for_one_user_alone_below_what_all_may_pass() {
+    let place = place();
+    let path = place.path().join("a/b");
+    state(&path).give().unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+    assert_ne!(fs::metadata(place.path().join("a")).unwrap().mode() & 0o055, 0);
+}
+
+#[test]
+fn a_file_with_another_name_elsewhere_is_not_given_away() {
+    let place = place();
+    let (path, secret) = (place.path().join("state"), place.path().join("secret"));
+    fs::create_dir(&path).unwrap();
+    fs::write(&secret, "").unwrap();
+    fs::hard_link(&secret, path.join("live.redb")).unwrap();
+    let nobody = StateDirectory::new(&path, Path::new("s"), Uid::from_raw(65534), Gid::from_raw(65534));
+    assert!(nobody.give().is_err());
+    assert_eq!(fs::metadata(&secret).unwrap().uid(), geteuid().as_raw());
+}

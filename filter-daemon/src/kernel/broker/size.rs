@@ -1,0 +1,60 @@
+//! The sizes that maps have: every other is refused, and all maps together have a limit.
+
+use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
+use filter_common::cuckoo::six;
+use filter_common::{networks, stash};
+
+use super::request::MapPart;
+
+/// A part has at most a map in use, one that is ready, one that is being filled, and one whose pin would not go.
+pub const MOST_OF_A_PART: usize = 4;
+
+/// Bytes of all maps together: as many as when the largest of each part are in use, ready and being filled.
+pub const MOST_BYTES: u64 =
+    3 * (largest(MapPart::Addresses) + largest(MapPart::Networks) + largest(MapPart::Six));
+
+/// The bytes of a map of so many words; none if no map of this part has that size.
+pub fn bytes(part: MapPart, words: u32) -> Option<u64> {
+    let is_a_size = match part {
+        MapPart::Addresses => EXACT4_BITS.map(addresses).any(|size| size == words),
+        MapPart::Networks => words == networks::WORDS,
+        MapPart::Six => SIX_BITS.map(prefixes).any(|size| size == words),
+    };
+    u64::from(words).checked_mul(8).filter(|_| is_a_size)
+}
+
+/// The words of a table of IPv4 addresses with so many index bits.
+pub const fn addresses(index_bits: u32) -> u32 {
+    stash::WORDS + Geometry::exact4(index_bits).words()
+}
+
+/// The same of IPv6 prefixes.
+pub const fn prefixes(index_bits: u32) -> u32 {
+    six::STASHES * stash::WORDS + Geometry::six(index_bits).words()
+}
+
+const fn largest(part: MapPart) -> u64 {
+    let words = match part {
+        MapPart::Addresses => addresses(*EXACT4_BITS.end()),
+        MapPart::Networks => networks::WORDS,
+        MapPart::Six => prefixes(*SIX_BITS.end()),
+    };
+    words as u64 * 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_sizes_of_tables_are_sizes() {
+        assert_eq!(bytes(MapPart::Addresses, addresses(8)), Some(u64::from(addresses(8)) * 8));
+        assert_eq!(bytes(MapPart::Six, prefixes(24)), Some(u64::from(prefixes(24)) * 8));
+        assert_eq!(bytes(MapPart::Networks, networks::WORDS), Some(u64::from(networks::WORDS) * 8));
+        for part in [MapPart::Addresses, MapPart::Networks, MapPart::Six] {
+            for words in [0, 1, networks::WORDS - 1, addresses(26) + 1, 1 << 29, u32::MAX] {
+                assert_eq!(bytes(part, words), None, "{part:?} of {words} words");
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A copy in the making: bytes are written down while a list is read, and become its copy if the list is believed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::header::{self, LENGTH};
+use super::{CopyError, UNFINISHED};
+use crate::blocklist::Accepted;
+
+/// A file without a name of its own yet; removed when dropped.
+#[derive(Debug)]
+pub struct Draft {
+    path: PathBuf,
+    file: Result<File, CopyError>,
+    sum: crc32fast::Hasher,
+    bytes: u64,
+    room: u64,
+    most: u64,
+}
+
+impl Draft {
+    /// One in this directory, if that is there, which may have so many bytes.
+    pub(super) fn new(directory: io::Result<&Path>, room: u64, most: u64) -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name = format!("{}-{}.{UNFINISHED}", process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let path = directory.as_ref().map_or_else(|_| PathBuf::new(), |directory| directory.join(name));
+        let file = directory.and_then(|_| {
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            file.write_all(&[0; LENGTH])?;
+            Ok(file)
+        });
+        let file = file.map_err(|source| CopyError::System { path: path.clone(), source });
+        Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room, most }
+    }
+
+    /// One of bytes that nobody wrote down.
+    #[must_use]
+    pub fn gone() -> Self {
+        let mut draft = Self::new(Err(io::ErrorKind::NotFound.into()), 0, 0);
+        draft.file = Err(CopyError::Gone);
+        draft
+    }
+
+    /// Writes more. A disk that refuses keeps nobody from reading.
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.sum.update(bytes);
+        self.bytes += bytes.len() as u64;
+        let Ok(file) = &mut self.file else { return };
+        let written = file.write_all(bytes);
+        if let Err(source) = written {
+            self.file = Err(CopyError::System { path: self.path.clone(), source });
+        } else if self.bytes + LENGTH as u64 > self.room {
+            self.file = Err(CopyError::Full { most: self.most });
+        }
+        if self.file.is_err() {
+            // What others may need is given back at once.
+            _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// How many bytes were written, and their sum.
+    #[must_use]
+    pub fn summary(&self) -> (u64, u32) {
+        (self.bytes, self.sum.clone().finalize())
+    }
+
+    /// Brings it to disk, and gives it its name.
+    pub(super) fn keep(mut self, accepted: &Accepted, name: &Path) -> Result<(), CopyError> {
+        let file = std::mem::replace(&mut self.file, Err(CopyError::Gone))?;
+        let system = |source| CopyError::System { path: name.into(), source };
+        let header = header::of(accepted).ok_or(CopyError::Gone)?;
+        file.write_all_at(&header, 0).map_err(system)?;
+        file.sync_all().map_err(system)?;
+        fs::rename(&self.path, name).map_err(system)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // It has its own name by now, or is gone, or nobody wants it.
+        _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,78 @@
+//! What is known of a copy, at its beginning: lines that a person can read, too, and a sum over them.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use crate::blocklist::{Accepted, Stamp, Timestamp};
+
+/// Bytes before the list's own: more than the longest path takes. What is not needed is zero.
+pub const LENGTH: usize = 8192;
+
+const MAGIC: &str = "filterd copy of a list, 1";
+
+/// The header as it is written; none where it is too long, which no path that can be opened makes it.
+pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {
+    let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum } = accepted;
+    let stamp = stamp.map_or_else(String::new, |stamp| stamp.0.map(|word| word.to_string()).join(" "));
+    let path = path.as_os_str().as_bytes();
+    let mut said = format!(
+        "name {name}\nstamp {stamp}\nat {}\nentries {entries}\nrejected {rejected}\nmissing {is_missing}\n\
+         bytes {bytes}\nchecksum {checksum}\npath {}\n",
+        at.secs(),
+        path.len()
+    )
+    .into_bytes();
+    said.extend(path);
+    said.push(b'\n');
+    let mut header = format!("{MAGIC}\nsum {:08x} {}\n", crc32fast::hash(&said), said.len()).into_bytes();
+    header.extend(said);
+    let fits = header.len() <= LENGTH;
+    header.resize(LENGTH, 0);
+    fits.then_some(header)
+}
+
+/// Reads the header; what follows is the list.
+pub fn read(input: &mut impl Read) -> io::Result<Accepted> {
+    let mut header = vec![0; LENGTH];
+    input.read_exact(&mut header)?;
+    parse(&header).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn parse(header: &[u8]) -> Option<Accepted> {
+    let mut rest = header.strip_prefix(MAGIC.as_bytes())?.strip_prefix(b"\n")?;
+    let sum = value(&mut rest, "sum")?;
+    let (sum, length) = sum.split_once(' ')?;
+    let mut rest = rest.get(..length.parse().ok()?)?;
+    if u32::from_str_radix(sum, 16).ok()? != crc32fast::hash(rest) {
+        return None;
+    }
+    let name = value(&mut rest, "name")?.into();
+    let stamp = stamp(value(&mut rest, "stamp")?)?;
+    let at = Timestamp::from_secs(value(&mut rest, "at")?.parse().ok()?);
+    let entries = value(&mut rest, "entries")?.parse().ok()?;
+    let rejected = value(&mut rest, "rejected")?.parse().ok()?;
+    let is_missing = value(&mut rest, "missing")?.parse().ok()?;
+    let bytes = value(&mut rest, "bytes")?.parse().ok()?;
+    let checksum = value(&mut rest, "checksum")?.parse().ok()?;
+    let length: usize = value(&mut rest, "path")?.parse().ok()?;
+    let path = PathBuf::from(OsStr::from_bytes(rest.get(..length)?));
+    Some(Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum })
+}
+
+fn stamp(words: &str) -> Option<Option<Stamp>> {
+    if words.is_empty() {
+        return Some(None);
+    }
+    let words: Vec<u64> = words.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    Some(Some(Stamp(words.try_into().ok()?)))
+}
+
+/// The value of the next line, which is to have this key.
+fn value<'a>(rest: &mut &'a [u8], key: &str) -> Option<&'a str> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let line = std::str::from_utf8(&rest[..end]).ok()?;
+    *rest = &rest[end + 1..];
+    line.strip_prefix(key)?.strip_prefix(' ')
+}

@@ -1,0 +1,247 @@
+//! The last good copy of each list: the bytes that were believed, kept in the state directory, so that a list whose file is
+//! missing, empty or spoilt at the next start is what it was.
+//!
+//! A copy is a file of its own, named by a hash of all that is known of it. So a new one never overwrites an old one: it
+//! is written beside, brought to disk, gets its name, and only then does the old one go.
+
+mod draft;
+mod header;
+
+use std::collections::HashSet;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nix::fcntl::OFlag;
+
+use super::{ListFile, list};
+use crate::blocklist::Accepted;
+pub use draft::Draft;
+
+/// All copies together take no more than this.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What ends the name of a file that is not a copy yet.
+const UNFINISHED: &str = "new";
+
+/// The directory of the copies.
+#[derive(Clone, Debug)]
+pub struct Copies {
+    directory: PathBuf,
+    most: u64,
+}
+
+/// What was found in the directory.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// What each copy is of; the newest first.
+    pub copies: Vec<Accepted>,
+    /// Files that are no copies any more.
+    pub damaged: Vec<PathBuf>,
+}
+
+/// Why there is no copy, or none that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// It is not what was written.
+    #[error("its copy is damaged")]
+    Damaged,
+    /// All copies together would be too large.
+    #[error("the copies of all lists would take more than {} MiB", .most >> 20)]
+    Full {
+        /// As many bytes are allowed.
+        most: u64,
+    },
+    /// What it would be made of is gone.
+    #[error("it has to be read again")]
+    Gone,
+    /// The system refuses.
+    #[error("{}: {source}", crate::text::printable::path(path))]
+    System {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A list that is to have a copy.
+#[derive(Debug)]
+pub struct ToKeep {
+    /// What is known of it.
+    pub accepted: Accepted,
+    /// Where its bytes are.
+    pub bytes: Bytes,
+    /// What was known of it before; this copy stays if there can be no new one.
+    pub before: Option<Accepted>,
+}
+
+/// Where the bytes of a copy come from.
+#[derive(Debug)]
+pub enum Bytes {
+    /// They were written down as they were read.
+    Draft(Draft),
+    /// They are in the copy that was made when this was known of the list.
+    Before(Accepted),
+}
+
+impl Copies {
+    /// The copies in this state directory.
+    #[must_use]
+    pub fn of(state: &Path) -> Self {
+        Self { directory: state.join("lists"), most: MOST_BYTES }
+    }
+
+    /// All there are.
+    #[must_use]
+    pub fn find(&self) -> Found {
+        let mut found = Found::default();
+        let mut copies: Vec<(SystemTime, Accepted)> = Vec::new();
+        for path in self.files().into_iter().filter(|path| !is_unfinished(path)) {
+            let read =
+                open(&path).and_then(|mut file| Ok((header::read(&mut file)?, file.metadata()?.modified()?)));
+            match read {
+                Ok((accepted, written)) if self.path(&accepted) == path => copies.push((written, accepted)),
+                Ok(_) | Err(_) => found.damaged.push(path),
+            }
+        }
+        copies.sort_by(|(one, a), (other, b)| (b.at, other).cmp(&(a.at, one)));
+        let mut seen = HashSet::new();
+        let is_newest = |accepted: &Accepted| seen.insert((accepted.name.clone(), accepted.path.clone()));
+        found.copies = copies.into_iter().map(|(_, accepted)| accepted).filter(is_newest).collect();
+        found
+    }
+
+    /// What a copy says.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what was written.
+    pub fn read(&self, accepted: &Accepted) -> Result<ListFile, CopyError> {
+        let path = self.path(accepted);
+        let system = |source| CopyError::System { path: path.clone(), source };
+        let mut file = open(&path).map_err(system)?;
+        if header::read(&mut file).map_err(|_| CopyError::Damaged)? != *accepted {
+            return Err(CopyError::Damaged);
+        }
+        let mut sum = crc32fast::Hasher::new();
+        let mut bytes = 0;
+        let input = Summed { file: file.take(accepted.bytes + 1), sum: &mut sum, bytes: &mut bytes };
+        let list = list::parse(&accepted.path, input, accepted.entries).map_err(|_| CopyError::Damaged)?;
+        let is_whole = bytes == accepted.bytes && sum.finalize() == accepted.checksum;
+        if is_whole { Ok(list) } else { Err(CopyError::Damaged) }
+    }
+
+    /// A file to write down what is being read.
+    #[must_use]
+    pub fn draft(&self) -> Draft {
+        let taken: u64 = self.files().iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
+        Draft::new(made.map(|()| self.directory.as_path()), self.most.saturating_sub(taken), self.most)
+    }
+
+    /// Makes these copies, keeps those that are `kept` already, and removes all others. Tells what became of each.
+    pub fn keep(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
+        let mut outcomes = Vec::with_capacity(wanted.len());
+        for ToKeep { accepted, bytes, before } in wanted {
+            let outcome = self.make(&accepted, bytes);
+            kept.extend(if outcome.is_ok() { Some(accepted) } else { before });
+            outcomes.push(outcome);
+        }
+        let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.path(accepted)).collect();
+        // What is gone from the configuration, or has a newer copy.
+        let over = self.files().into_iter().filter(|path| !kept.contains(path) && !is_unfinished(path));
+        over.for_each(|path| _ = fs::remove_file(path));
+        outcomes
+    }
+
+    /// Is there a copy of this?
+    #[must_use]
+    pub fn has(&self, accepted: &Accepted) -> bool {
+        self.path(accepted).exists()
+    }
+
+    /// Removes what an earlier filterd has not finished.
+    pub fn clean(&self) {
+        self.files()
+            .into_iter()
+            .filter(|path| is_unfinished(path))
+            .for_each(|path| _ = fs::remove_file(path));
+    }
+
+    fn make(&self, accepted: &Accepted, bytes: Bytes) -> Result<(), CopyError> {
+        let draft = match bytes {
+            Bytes::Draft(draft) => draft,
+            Bytes::Before(before) => self.draft_of(&before)?,
+        };
+        draft.keep(accepted, &self.path(accepted))?;
+        // The name is on disk when its directory is.
+        let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
+        synced.map_err(|source| CopyError::System { path: self.directory.clone(), source })
+    }
+
+    /// A copy that is there, to be kept under another name.
+    fn draft_of(&self, before: &Accepted) -> Result<Draft, CopyError> {
+        let mut file = open(&self.path(before)).map_err(|_| CopyError::Gone)?;
+        header::read(&mut file).map_err(|_| CopyError::Damaged)?;
+        let mut draft = self.draft();
+        let mut page = vec![0; 1 << 16];
+        loop {
+            let read = file.read(&mut page).map_err(|_| CopyError::Gone)?;
+            if read == 0 {
+                return Ok(draft);
+            }
+            draft.write(&page[..read]);
+        }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
+        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    }
+
+    fn path(&self, accepted: &Accepted) -> PathBuf {
+        let Accepted { name, path, bytes, checksum, is_missing, .. } = accepted;
+        let known = [name.as_bytes(), b"\0", path.as_os_str().as_bytes()].concat();
+        let known =
+            [&known[..], &bytes.to_le_bytes(), &checksum.to_le_bytes(), &[u8::from(*is_missing)]].concat();
+        self.directory.join(format!("{:016x}", fnv(&known)))
+    }
+}
+
+/// FNV-1a of 64 bits, <http://www.isthe.com/chongo/tech/comp/fnv/>: the same in every version of this program.
+fn fnv(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+fn is_unfinished(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == UNFINISHED)
+}
+
+/// Nothing that a link leads to is ours.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+}
+
+/// Sums up what passes.
+struct Summed<'a> {
+    file: io::Take<File>,
+    sum: &'a mut crc32fast::Hasher,
+    bytes: &'a mut u64,
+}
+
+impl Read for Summed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.sum.update(&buffer[..read]);
+        *self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Stories of copies: kept, replaced, renamed, damaged, too large.
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
+use super::*;
+use crate::blocklist::{Stamp, Timestamp};
+
+struct Place {
+    copies: Copies,
+    state: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let state = tempfile::tempdir().unwrap();
+        Self { copies: Copies::of(state.path()), state }
+    }
+
+    fn draft(&self, name: &str, text: &str) -> ToKeep {
+        let mut draft = self.copies.draft();
+        text.as_bytes().chunks(7).for_each(|bytes| draft.write(bytes));
+        let (bytes, checksum) = draft.summary();
+        let accepted = Accepted {
+            name: Arc::from(name),
+            path: format!("/lists/{name}.txt\n").into(),
+            stamp: Some(Stamp([1, 2, 3, 4, 5, 6, u64::MAX])),
+            at: Timestamp::from_secs(1_795_296_480),
+            entries: text.lines().count() as u64,
+            rejected: 0,
+            is_missing: false,
+            bytes,
+            checksum,
+        };
+        ToKeep { accepted, bytes: Bytes::Draft(draft), before: None }
+    }
+
+    /// Keeps this, and nothing else.
+    fn keep(&self, name: &str, text: &str) -> Accepted {
+        let draft = self.draft(name, text);
+        let accepted = draft.accepted.clone();
+        self.copies.keep(vec![draft], Vec::new()).remove(0).unwrap();
+        accepted
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.copies.find().copies.iter().map(|copy| copy.name.to_string()).collect()
+    }
+
+    fn files(&self) -> usize {
+        self.copies.files().len()
+    }
+}
+
+#[test]
+fn a_copy_says_what_was_read_and_is_for_nobody_else() {
+    let place = Place::new();
+    let accepted = place.keep("drop", "203.0.113.7\n198.51.100.0/24\n");
+    assert_eq!(place.copies.find().copies, [accepted.clone()]);
+    let list = place.copies.read(&accepted).unwrap();
+    assert_eq!((list.targets.len(), list.rejected_count), (2, 0));
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&place.state.path().join("lists")), 0o700);
+    assert_eq!(mode(&place.copies.path(&accepted)), 0o600);
+}
+
+#[test]
+fn a_new_copy_takes_the_place_of_the_old_one_and_others_stay() {
+    let place = Place::new();
+    let other = place.keep("other", "192.0.2.1\n");
+    let (old, new) = (place.draft("drop", "203.0.113.7\n"), place.draft("drop", "203.0.113.8\n"));
+    let before = old.accepted.clone();
+    place.copies.keep(vec![old], vec![other.clone()]).remove(0).unwrap();
+    assert!(place.copies.has(&before));
+    place.copies.keep(vec![new], vec![other]).remove(0).unwrap();
+    assert!(!place.copies.has(&before));
+    assert_eq!((place.names().len(), place.files()), (2, 2));
+}
+
+#[test]
+fn a_list_that_is_renamed_keeps_its_copy() {
+    let place = Place::new();
+    let before = place.keep("drop", "203.0.113.7\n");
+    let accepted = Accepted { name: Arc::from("spamhaus"), ..before.clone() };
+    let renamed = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), before: None };
+    place.copies.keep(vec![renamed], Vec::new()).remove(0).unwrap();
+    assert_eq!((place.names(), place.files()), (vec!["spamhaus".to_owned()], 1));
+    assert_eq!(place.copies.read(&accepted).unwrap().targets.len(), 1);
+}
+
+#[test]
+fn what_is_no_longer_listed_goes() {
+    let place = Place::new();
+    place.keep("drop", "203.0.113.7\n");
+    place.copies.keep(Vec::new(), Vec::new());
+    assert_eq!(place.files(), 0);
+}
+
+#[test]
+fn a_damaged_copy_is_none_whatever_byte_it_is() {
+    let place = Place::new();
+    let accepted = place.keep("drop", "203.0.113.7\n198.51.100.7\n");
+    let path = place.copies.path(&accepted);
+    let whole = fs::read(&path).unwrap();
+    let damaged = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        let found = place.copies.find();
+        found.copies.is_empty() && found.damaged == [path.clone()]
+            || matches!(place.copies.read(&accepted), Err(CopyError::Damaged))
+    };
+    // The zeros that fill the header up say nothing.
+    let said = whole.iter().position(|byte| *byte == 0).unwrap();
+    for at in (0..said).chain(whole.len() - 24..whole.len()) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        assert!(damaged(&bytes), "byte {at}");
+    }
+    for length in [0, 1, said, header::LENGTH, whole.len() - 1] {
+        assert!(damaged(&whole[..length]), "{length} bytes");
+    }
+    assert!(damaged(&[&whole[..], b"9"].concat()));
+    assert!(!damaged(&whole));
+}
+
+#[test]
+fn beyond_the_room_for_all_no_copy_is_made_and_the_old_one_stays() {
+    let mut place = Place::new();
+    place.copies.most = 3 * header::LENGTH as u64;
+    let before = place.keep("drop", "203.0.113.7\n");
+    let mut long = place.draft("drop", &"203.0.113.8\n".repeat(3000));
+    long.before = Some(before.clone());
+    let outcome = place.copies.keep(vec![long], Vec::new()).remove(0);
+    assert!(matches!(outcome, Err(CopyError::Full { .. })), "{outcome:?}");
+    assert!(place.copies.has(&before));
+    assert_eq!(place.files(), 1);
+}
+
+#[test]
+fn what_was_not_finished_is_removed() {
+    let place = Place::new();
+    let accepted = place.keep("drop", "203.0.113.7\n");
+    let draft = place.draft("drop", "203.0.113.8\n");
+    assert_eq!(place.names(), ["drop"]);
+    std::mem::forget(draft);
+    place.copies.clean();
+    assert_eq!(place.files(), 1);
+    assert!(place.copies.has(&accepted));
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_told_and_reading_goes_on() {
+    let copies = Copies::of(Path::new("/proc/self"));
+    let mut draft = copies.draft();
+    draft.write(b"203.0.113.7\n");
+    assert_eq!(draft.summary().0, 12);
+    let place = Place::new();
+    let ToKeep { accepted, .. } = place.draft("drop", "203.0.113.7\n");
+    let outcome = copies
+        .keep(vec![ToKeep { accepted, bytes: Bytes::Draft(draft), before: None }], Vec::new())
+        .remove(0);
+    assert!(matches!(outcome, Err(CopyError::System { .. })), "{outcome:?}");
+}

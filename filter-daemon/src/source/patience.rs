@@ -1,0 +1,157 @@
+//! A file that nobody hands over (a network file system whose server has gone) holds up nobody for long: it is read in
+//! a thread of its own, and given up when nothing comes. The thread stays until the system lets it go.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::thread;
+use std::time::Duration;
+
+use super::file::FileError;
+
+/// So long nothing may come: any disk and any living server is faster, even under load.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// And so long once another file has been given up: they probably have the same server.
+const IMPATIENCE: Duration = Duration::from_millis(500);
+
+/// What stands for the end of reading.
+const END: u64 = u64::MAX;
+
+/// How far a reading has come.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    /// Something has come.
+    pub fn tell(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Nothing more is waited for.
+    pub fn end(&self) {
+        self.0.store(END, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads files in threads of their own. Remembers those that were given up: there is never more than one thread a file.
+pub struct Patience<T> {
+    hanging: HashMap<PathBuf, Receiver<T>>,
+    first: Duration,
+}
+
+impl<T> Default for Patience<T> {
+    fn default() -> Self {
+        Self { hanging: HashMap::new(), first: PATIENCE }
+    }
+}
+
+impl<T: Send + 'static> Patience<T> {
+    /// What `work` makes of the file at `path`; it says as it gets on.
+    ///
+    /// # Errors
+    /// When nothing comes.
+    pub fn read(
+        &mut self,
+        path: &Path,
+        work: impl FnOnce(Progress) -> T + Send + 'static,
+    ) -> Result<T, FileError> {
+        if self.hangs(path) {
+            return Err(FileError::Silent { path: path.into(), waited: self.first });
+        }
+        let progress = Progress::default();
+        let (tell, told) = mpsc::channel();
+        let working = progress.clone();
+        let thread = thread::Builder::new().name("reading".to_owned()).spawn(move || {
+            // Nobody waits any more if it was given up.
+            _ = tell.send(work(working));
+        });
+        thread.map_err(|error| FileError::new(path, error))?;
+        let patience = if self.hanging.is_empty() { self.first } else { IMPATIENCE };
+        let mut before = progress.get();
+        loop {
+            match told.recv_timeout(patience) {
+                Ok(read) => return Ok(read),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(FileError::new(path, io::Error::other("reading it has failed")));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = progress.get();
+            if now == before && now != END {
+                self.hanging.insert(path.into(), told);
+                return Err(FileError::Silent { path: path.into(), waited: patience });
+            }
+            before = now;
+        }
+    }
+
+    /// Is the thread that was to read it still waiting?
+    fn hangs(&mut self, path: &Path) -> bool {
+        let still = |told: &Receiver<T>| matches!(told.try_recv(), Err(TryRecvError::Empty));
+        let hangs = self.hanging.get(path).is_some_and(still);
+        if !hangs {
+            self.hanging.remove(path);
+        }
+        hangs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn short() -> Patience<u8> {
+        Patience { first: Duration::from_millis(50), ..Patience::default() }
+    }
+
+    #[test]
+    fn what_hangs_is_given_up_and_not_begun_again_until_it_goes_on() {
+        let mut patience = short();
+        let path = Path::new("/nfs/drop.txt");
+        let (go_on, wait) = mpsc::channel::<()>();
+        let hung = patience.read(path, move |_| {
+            _ = wait.recv();
+            1
+        });
+        assert!(hung.unwrap_err().to_string().starts_with("/nfs/drop.txt: has not answered for"));
+        assert!(patience.read(path, |_| panic!("one thread a file")).is_err());
+        assert_eq!(patience.read(Path::new("other"), |_| 2).unwrap(), 2);
+        drop(go_on);
+        let again = (0..1000).find_map(|_| {
+            thread::sleep(Duration::from_millis(10));
+            patience.read(path, |_| 3).ok()
+        });
+        assert_eq!(again, Some(3));
+    }
+
+    #[test]
+    fn what_gets_on_is_waited_for_and_so_is_what_has_read_everything() {
+        let slow = |progress: Progress| {
+            for _ in 0..20 {
+                thread::sleep(Duration::from_millis(10));
+                progress.tell();
+            }
+            progress.end();
+            thread::sleep(Duration::from_millis(200));
+            1
+        };
+        // Much longer than a thread may sleep too long on a loaded machine would make this no test.
+        let mut patience = Patience { first: Duration::from_secs(1), ..Patience::default() };
+        assert_eq!(patience.read(Path::new("slow"), slow).unwrap(), 1);
+        let mut patience = short();
+        let ended = |progress: Progress| {
+            progress.end();
+            thread::sleep(Duration::from_millis(200));
+            1
+        };
+        assert_eq!(patience.read(Path::new("ended"), ended).unwrap(), 1);
+    }
+}

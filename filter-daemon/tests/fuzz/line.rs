@@ -1,0 +1,36 @@
+//! A line of a list, and of what `add -` reads: a target that is written as it was read, or what is wrong, told briefly.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use filterd::source::line;
+use filterd::text::lines::{LONGEST, Lines};
+
+use crate::hold::Reader;
+use crate::words;
+
+/// The buffer of lines, of which there may be two for a moment, and what is told of one.
+const FIXED: usize = 512 * 1024;
+
+#[test]
+fn any_line_is_a_target_or_told_in_a_short_and_harmless_way() {
+    Reader { name: "list", words: &words::TARGETS, fixed: FIXED, per_byte: 1, read }.holds();
+}
+
+fn read(input: &[u8]) {
+    let path: Arc<Path> = Path::new("l.txt").into();
+    let mut lines = Lines::new(input);
+    while let Some(line) = lines.read().expect("bytes in memory can be read") {
+        assert!(line.bytes.len() <= LONGEST);
+        match line::read(&line) {
+            None => {}
+            Some(Ok(span)) => {
+                assert_eq!(span.to_string().parse(), Ok(span), "{span} is written as it is read")
+            }
+            Some(Err(unread)) => {
+                let told = unread.of(&path).to_string();
+                assert!(told.len() < 1000 && !told.contains(char::is_control), "{told:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Rows of the journal: what is not what was written is told to be damaged, and what is right is written as it was read.
+
+use filterd::journal::record;
+
+use crate::hold::Reader;
+
+const FIXED: usize = 64 * 1024;
+const PER_BYTE: usize = 64;
+
+#[test]
+fn any_row_says_what_was_written_or_is_damaged() {
+    Reader { name: "record", words: &[], fixed: FIXED, per_byte: PER_BYTE, read }.holds();
+}
+
+/// Nearly every change spoils the checksum, and what stands behind it is not looked at then.
+#[test]
+fn any_row_whose_checksum_is_right_is_read_or_damaged() {
+    let read = |input: &[u8]| read(&sealed(input));
+    Reader { name: "record", words: &[], fixed: FIXED, per_byte: PER_BYTE, read }.holds();
+}
+
+fn read(input: &[u8]) {
+    let Ok(row) = record::decode(input) else { return };
+    let again = record::decode(&record::encode(&row.changes)).expect("what was read can be written");
+    assert_eq!((again.changes, again.skipped), (row.changes, 0));
+}
+
+fn sealed(input: &[u8]) -> Vec<u8> {
+    let row = input.get(4..).unwrap_or_default();
+    [&crc32fast::hash(row).to_le_bytes(), row].concat()
+}

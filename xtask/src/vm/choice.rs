@@ -1,0 +1,79 @@
+//! Which stories of the network ring are told in guests, and why. One that stands here under neither heading is told on this
+//! machine and on the first kernel that is booted, the oldest one: a process starts some fifty times slower there.
+
+/// The first words of stories' names, and the reason.
+type Stories = (&'static str, &'static str);
+
+/// Told on every kernel: what they show, kernels could do differently.
+const EVERYWHERE: [Stories; 18] = [
+    ("add_remove::the_", "packets meet each change of a map in use"),
+    ("attach::", "links of XDP, native and generic, and what is attached there already"),
+    ("bulk::while", "maps of many words, written while they are read"),
+    ("crash::a_killed", "what is pinned goes on when its process is gone"),
+    ("crash::the_next_one", "a pinned link is taken over"),
+    ("crash::the_root_program", "a link gets another program (BPF_LINK_UPDATE)"),
+    ("crash::counters_of", "a pinned map of another shape"),
+    ("durable::what_was_added", "fsync, and a file that is made anew"),
+    ("enforce::", "the judge is stored anew into the slot of a tail call"),
+    ("frames::", "what XDP is handed, byte by byte"),
+    ("interfaces::", "netlink's events: interfaces that come, go, are renamed and moved"),
+    ("prefixes::all_of", "judges with every lookup, before this verifier"),
+    ("privilege::", "capabilities, and what a process may without them"),
+    ("reload::nobody_slips_through_while_a_target", "grace periods, by membarrier"),
+    ("side_by_side::", "several links and pins at once"),
+    ("sockets::", "names and credentials of peers"),
+    ("stop::", "signals, and links that go with their pins"),
+    ("vlan::", "tags that the kernel takes off, in native and in generic mode"),
+];
+
+/// Told on this machine only: they take long, and filterd alone decides what they show.
+const HERE_ONLY: [Stories; 9] = [
+    ("consecutive::", "a hundred thousand addresses, to fill a table"),
+    ("growth::", "millions of addresses, to grow through tables"),
+    (
+        "in_between::",
+        "a flood beside many reloads; the grace periods are shown by `reload::nobody_slips_through`",
+    ),
+    ("life::", "hundreds of steps of a random life"),
+    ("list_names::", "thousands of lists"),
+    ("mixed::", "a hundred thousand addresses of both families"),
+    ("pages::", "large requests beside small ones, by the clock"),
+    ("succession::", "daemons that follow each other, dozens of times"),
+    ("trouble::", "strace refuses calls, and starts slowly"),
+];
+
+/// The words for the test program: the whole ring, or only what is told everywhere.
+pub fn words(is_whole: bool) -> impl Iterator<Item = String> {
+    let chosen = EVERYWHERE.iter().filter(move |_| !is_whole).map(|(stories, _)| (*stories).to_owned());
+    let left_out = HERE_ONLY.iter().flat_map(|(stories, _)| ["--skip".to_owned(), (*stories).to_owned()]);
+    chosen.chain(left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use bpf_build::workspace;
+
+    use super::*;
+
+    /// A name that chooses nothing would leave stories out, or tell them where they take too long, without a word.
+    #[test]
+    fn all_that_is_named_is_there() {
+        for (stories, why) in EVERYWHERE.iter().chain(&HERE_ONLY) {
+            let (module, begin) = stories.split_once("::").unwrap();
+            let file = workspace::root().join("tests/network").join(module).with_extension("rs");
+            let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{stories}: {error}"));
+            assert!(text.contains(&format!("#[test]\nfn {begin}")), "no story begins with {stories}");
+            assert!(!why.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_whole_ring_leaves_out_only_what_is_told_here() {
+        assert!(
+            words(true).all(|word| word == "--skip" || HERE_ONLY.iter().any(|(stories, _)| word == *stories))
+        );
+        assert_eq!(words(false).next().as_deref(), Some("add_remove::the_"));
+    }
+}
