@@ -88,7 +88,10 @@ fn journald_is_given_priorities_and_programs_json() {
     let mut told = String::new();
     journal.read_to_string(&mut told).expect("it is text");
     assert!(told.lines().all(|line| line.starts_with("<6>") || line.starts_with("<4>")), "{told}");
-    assert!(told.contains("<6>ready: ") && told.contains("<6>eth0: attached") && told.contains("<4>eth1"), "{told}");
+    assert!(
+        told.contains("<6>ready: ") && told.contains("<6>eth0: attached") && told.contains("<4>eth1"),
+        "{told}"
+    );
 
     let (mut reader, log) = pipe().expect("a pipe");
     let words = ["--log-format", "json", "-q", "--iface", "eth1"];
@@ -97,8 +100,10 @@ fn journald_is_given_priorities_and_programs_json() {
     filterd.end();
     let mut told = String::new();
     reader.read_to_string(&mut told).expect("it is text");
-    let lines: Vec<serde_json::Value> =
-        told.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {told}"))).collect();
+    let lines: Vec<serde_json::Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {told}")))
+        .collect();
     assert!(!lines.is_empty() && lines.iter().all(|line| line["level"] == "warn"), "{told}");
     assert!(lines[0]["message"].as_str().is_some_and(|message| message.starts_with("eth1")), "{told}");
 }

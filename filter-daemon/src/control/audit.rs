@@ -203,7 +203,8 @@ impl Sum {
         self.requests += 1;
         self.deed.targets += deed.targets;
         match came_of_it {
-            Ok(Counts { changed, entered, left }) => {
+            Ok(Counts { changed, entered, left, is_volatile }) => {
+                self.counts.is_volatile |= is_volatile;
                 self.counts.changed += changed;
                 self.counts.entered += entered;
                 self.counts.left += left;
@@ -229,19 +230,53 @@ impl Sum {
         let subject = self.subject();
         let Deed { list, ttl, note, .. } = &self.deed;
         let (list, note, ttl) = (list.as_deref(), note.as_deref(), ttl.map(|ttl| ttl.as_secs()));
-        let Counts { changed, entered, left } = self.counts;
+        let Counts { changed, entered, left, is_volatile } = self.counts;
         let requests = (self.requests > 1).then_some(self.requests);
-        let (user, login, process) = (asker.user.as_deref(), asker.login.as_deref(), asker.process.as_deref());
+        let (user, login, process) = (asker.user.as_str(), asker.login.as_deref(), asker.process.as_deref());
         let (uid, pid) = (asker.uid, asker.pid);
         match &self.failure {
+            None if is_volatile => {
+                let durable = false;
+                warn!(
+                    list,
+                    ttl,
+                    note,
+                    requests,
+                    changed,
+                    entered,
+                    left,
+                    durable,
+                    user,
+                    uid,
+                    login,
+                    process,
+                    pid,
+                    "{subject}"
+                );
+            }
             None => {
-                info!(list, ttl, note, requests, changed, entered, left, user, uid, login, process, pid, "{subject}");
+                info!(
+                    list,
+                    ttl, note, requests, changed, entered, left, user, uid, login, process, pid, "{subject}"
+                );
             }
             Some(failure) => {
                 let failed = requests.map(|_| self.failed);
                 let (word, why) = (if is_done(failure) { "" } else { "refused: " }, brief(failure));
                 warn!(
-                    list, ttl, note, requests, failed, changed, entered, left, user, uid, login, process, pid,
+                    list,
+                    ttl,
+                    note,
+                    requests,
+                    failed,
+                    changed,
+                    entered,
+                    left,
+                    user,
+                    uid,
+                    login,
+                    process,
+                    pid,
                     "{word}{subject}: {why}"
                 );
             }

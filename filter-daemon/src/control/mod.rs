@@ -11,9 +11,11 @@ mod audit;
 pub mod client;
 mod complaints;
 mod connections;
+mod endpoint;
 mod handle;
 mod lines;
 pub mod parse;
+pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;
@@ -24,7 +26,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::{SocketError, give_socket};
+pub use socket::{SocketError, give_socket, told_by_whom};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

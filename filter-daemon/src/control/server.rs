@@ -40,13 +40,15 @@ pub struct Server {
     file: SocketFile,
     listener: UnixListener,
     limits: Limits,
+    /// Who started this.
+    starter: u32,
 }
 
 impl Server {
     /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
     pub fn listen(path: &Path) -> Result<Self, SocketError> {
         let (file, listener) = SocketFile::listen(path)?;
-        Ok(Self { file, listener, limits: Limits::default() })
+        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw() })
     }
 
     /// The same with other limits.
@@ -57,7 +59,8 @@ impl Server {
 
     /// Serves clients until it is dropped; then their connections close and the socket's file goes.
     pub async fn serve(self, calls: mpsc::Sender<Call>) {
-        let admission = Admission { user: geteuid().as_raw(), group: self.file.group() };
+        let (user, group) = (geteuid().as_raw(), self.file.group());
+        let admission = Admission { user, group, starter: self.starter };
         let (audit, mut book) = Book::new();
         let complaints = Complaints::new();
         let context = Context { calls, patience: self.limits.patience, complaints, audit };
@@ -81,7 +84,8 @@ fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connectio
     match admitted.and_then(|peer| admission.admits(&peer).map(|()| peer)) {
         Ok(peer) => match connections.free() {
             Some(connection) => {
-                let client = Client { peer, witness: Witness::new(context.audit.clone()) };
+                let may_replace = admission.may_replace(&peer);
+                let client = Client { peer, may_replace, witness: Witness::new(context.audit.clone()) };
                 let session = session::hold(stream, client, connection.clone(), context.clone());
                 connections.take(connection, session);
             }

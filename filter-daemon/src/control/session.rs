@@ -51,6 +51,8 @@ pub struct Context {
 pub struct Client {
     /// As the kernel tells it.
     pub peer: Peer,
+    /// May it put another filterd in the place of this one?
+    pub may_replace: bool,
     /// As the log tells it.
     pub witness: Witness,
 }
@@ -110,7 +112,7 @@ impl Session {
     }
 
     fn note(&mut self, deed: Deed, came_of_it: Result<Counts, Failure>) {
-        let Client { peer, witness } = &mut self.client;
+        let Client { peer, witness, .. } = &mut self.client;
         witness.tell(|| Asker::of(peer), deed, came_of_it);
     }
 
@@ -145,6 +147,10 @@ impl Session {
 impl Answers for Session {
     /// Asks the owner of state, and again for each further page.
     async fn answer<M: Method>(&mut self, parameters: M) -> io::Result<()> {
+        if M::IS_ROOTS && !self.client.may_replace {
+            let message = "only root may put another filterd in the place of this one";
+            return self.refuse(&Failure::PermissionDenied(Explanation::new(message, "use sudo"))).await;
+        }
         let mut request = match parameters.check() {
             Ok(request) => request,
             Err(failure) => {

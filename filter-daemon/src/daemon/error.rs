@@ -6,12 +6,15 @@ use thiserror::Error;
 
 use super::commit::NotDone;
 use super::state_directory::StateError;
+use crate::accounts;
 use crate::blocklist::{Refusal, TooManyLists};
 use crate::config::ConfigError;
 use crate::control::SocketError;
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::kernel::KernelError;
+use crate::lock::Taken;
+use crate::source::file::FileError;
 use crate::text::{Explain, Explanation};
 
 /// What ended the daemon.
@@ -20,12 +23,26 @@ pub enum DaemonError {
     /// The configuration is not valid.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// A list may not be read.
+    #[error(transparent)]
+    Unreadable(FileError),
+    /// Several lists may not be read.
+    #[error("{lists} lists may not be read, of them {first}")]
+    UnreadableLists {
+        /// How many.
+        lists: usize,
+        /// The first of them.
+        first: FileError,
+    },
     /// Neither the command line nor the configuration names an interface.
     #[error("no interface to filter: neither the configuration nor --iface names one")]
     NoInterface,
     /// The control socket cannot be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// Another filterd uses the state directory.
+    #[error(transparent)]
+    Taken(#[from] Taken),
     /// The state directory is not for filterd.
     #[error(transparent)]
     State(#[from] StateError),
@@ -83,7 +100,14 @@ impl Explain for DaemonError {
     fn remedy(&self) -> Option<String> {
         match self {
             Self::Config(error) => error.remedy(),
+            Self::Unreadable(error) => error.remedy(),
+            Self::UnreadableLists { first, .. } => Some(format!(
+                "{}; `filterd check --as {} FILE` tells all of them",
+                first.remedy()?,
+                accounts::name_of(nix::unistd::geteuid())
+            )),
             Self::Socket(error) => error.remedy(),
+            Self::Taken(taken) => taken.remedy(),
             Self::State(error) => error.remedy(),
             Self::Kernel(error) => error.remedy(),
             Self::NotDone(error) => error.remedy(),
@@ -119,7 +143,10 @@ impl From<Refusal> for DaemonError {
 impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
+            DaemonError::Kernel(KernelError::Taken(_)) | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::Config(_)
+            | DaemonError::Unreadable(_)
+            | DaemonError::UnreadableLists { .. }
             | DaemonError::NoInterface
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }

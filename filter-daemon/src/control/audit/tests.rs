@@ -7,7 +7,13 @@ use crate::text::Explanation;
 
 fn asker(pid: i32) -> Arc<Asker> {
     let text = |text: &str| Some(text.to_owned());
-    Arc::new(Asker { user: text("ann"), uid: 1000, login: None, process: text("filterd"), pid: Some(pid) })
+    Arc::new(Asker {
+        user: "ann".to_owned(),
+        uid: 1000,
+        login: None,
+        process: text("filterd"),
+        pid: Some(pid),
+    })
 }
 
 fn deed(verb: &'static str, targets: u64) -> Deed {
@@ -15,7 +21,7 @@ fn deed(verb: &'static str, targets: u64) -> Deed {
 }
 
 fn done(changed: u64) -> Result<Counts, Failure> {
-    Ok(Counts { changed, entered: changed, left: 0 })
+    Ok(Counts { changed, entered: changed, ..Counts::default() })
 }
 
 /// What is written of these events, without time and level.
@@ -53,13 +59,24 @@ fn a_line_tells_what_was_asked_what_came_of_it_and_who_it_was() {
 
 #[test]
 fn a_refusal_tells_why() {
-    let because = Explanation::new("list drop belongs to the configuration\nand to nobody else", "change it there");
+    let because =
+        Explanation::new("list drop belongs to the configuration\nand to nobody else", "change it there");
     let lines = written([did(deed("add", 1), Err(Failure::Refused(because.clone())))]);
-    assert!(lines[0].starts_with("refused: add 203.0.113.7: list drop belongs to the configuration"), "{lines:?}");
+    assert!(
+        lines[0].starts_with("refused: add 203.0.113.7: list drop belongs to the configuration"),
+        "{lines:?}"
+    );
     assert!(lines[0].contains("; change it there changed=0") && lines[0].ends_with("pid=77"), "{lines:?}");
     // What is done is not refused.
     let lines = written([did(deed("add", 1), Err(Failure::NotDurable(because)))]);
     assert!(lines[0].starts_with("add 203.0.113.7: list drop"), "{lines:?}");
+}
+
+#[test]
+fn what_is_not_on_disk_is_told_as_such() {
+    let lines =
+        written([did(deed("add", 1), Ok(Counts { changed: 1, is_volatile: true, ..Counts::default() }))]);
+    assert!(lines[0].contains("changed=1 entered=0 left=0 durable=false user="), "{lines:?}");
 }
 
 #[test]
@@ -70,7 +87,10 @@ fn the_parts_of_something_large_are_one_line_when_its_process_has_gone() {
     let events = [came(), part(), came(), part(), part(), went(), part(), went()];
     let lines = written(events);
     assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].starts_with("add 8192 targets, 203.0.113.7 and others requests=4 changed=8000"), "{lines:?}");
+    assert!(
+        lines[0].starts_with("add 8192 targets, 203.0.113.7 and others requests=4 changed=8000"),
+        "{lines:?}"
+    );
 }
 
 #[test]
@@ -87,14 +107,21 @@ fn what_differs_among_the_parts_is_told_of_none_and_other_lists_are_told_apart()
 fn a_process_that_asks_without_end_gets_some_lines_and_a_sum() {
     let lines = written((0..10_000).map(|_| did(deed("add", 1), done(1))));
     assert_eq!(lines.len(), LINES as usize + 1);
-    assert!(lines[20].contains("add 9980 targets") && lines[20].contains("requests=9980 changed=9980"), "{lines:?}");
+    assert!(
+        lines[20].contains("add 9980 targets") && lines[20].contains("requests=9980 changed=9980"),
+        "{lines:?}"
+    );
 }
 
 #[test]
 fn of_parts_that_were_refused_it_is_told_how_many() {
     let failed = || did(deed("add", 1000), Err(Failure::Kernel("no memory".into())));
     let lines = written([did(deed("add", 1000), done(7)), failed(), failed()]);
-    assert!(lines[0].starts_with("refused: add 3000 targets, 203.0.113.7 and others: no memory requests=3 failed=2"), "{lines:?}");
+    assert!(
+        lines[0]
+            .starts_with("refused: add 3000 targets, 203.0.113.7 and others: no memory requests=3 failed=2"),
+        "{lines:?}"
+    );
     assert!(lines[0].contains("changed=7"), "{lines:?}");
 }
 

@@ -33,6 +33,8 @@ pub struct Counts {
     pub entered: u64,
     /// Targets that left it.
     pub left: u64,
+    /// It is done, but not on disk.
+    pub is_volatile: bool,
 }
 
 impl Deed {
@@ -46,6 +48,6 @@ impl Deed {
 impl From<&Changed> for Counts {
     fn from(reply: &Changed) -> Self {
         let Changed { changed, entered, left, .. } = *reply;
-        Self { changed, entered, left }
+        Self { changed, entered, left, is_volatile: reply.not_durable.is_some() }
     }
 }

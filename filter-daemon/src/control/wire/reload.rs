@@ -95,6 +95,7 @@ impl Method for Reload {
     }
 
     fn counts(reply: &Reply) -> Counts {
-        Counts { changed: reply.entered + reply.left, entered: reply.entered, left: reply.left }
+        let (entered, left) = (reply.entered, reply.left);
+        Counts { changed: entered + left, entered, left, ..Counts::default() }
     }
 }

@@ -55,10 +55,14 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let now = clock::since_1970().as_millis();
-        let now = i64::try_from(now).ok().and_then(|now| Timestamp::from_millisecond(now).ok()).unwrap_or_default();
+        let now =
+            i64::try_from(now).ok().and_then(|now| Timestamp::from_millisecond(now).ok()).unwrap_or_default();
         let lost = self.sink.lost();
         if lost > 0 {
-            let what = Told { message: format!("{lost} lines of this log could not be written and are lost"), fields: vec![] };
+            let what = Told {
+                message: format!("{lost} lines of this log could not be written and are lost"),
+                fields: vec![],
+            };
             line(&mut writer, self.format, Level::WARN, now, &what)?;
         }
         let mut told = Told::default();
@@ -149,7 +153,11 @@ fn text(writer: &mut Writer<'_>, told: &Told) -> fmt::Result {
 fn json(writer: &mut Writer<'_>, level: Level, now: Timestamp, told: &Told) -> fmt::Result {
     let time = now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
     let level = level.as_str().to_lowercase();
-    write!(writer, r#"{{"time":"{time}","level":"{level}","message":{}"#, Value::from(told.message.as_str()))?;
+    write!(
+        writer,
+        r#"{{"time":"{time}","level":"{level}","message":{}"#,
+        Value::from(told.message.as_str())
+    )?;
     for (name, value) in &told.fields {
         write!(writer, r#","{name}":{value}"#)?;
     }
@@ -197,7 +205,10 @@ mod tests {
 
     fn without_time(text: &str) -> Vec<&str> {
         let time = "2026-11-22T05:00:00.123Z".len();
-        assert!(text.lines().all(|line| line.is_char_boundary(time) && line[..time].ends_with('Z')), "{text}");
+        assert!(
+            text.lines().all(|line| line.is_char_boundary(time) && line[..time].ends_with('Z')),
+            "{text}"
+        );
         text.lines().map(|line| &line[time..]).collect()
     }
 

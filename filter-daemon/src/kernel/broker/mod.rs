@@ -5,11 +5,13 @@
 pub mod client;
 mod counters;
 mod debug;
+mod held;
 mod judge;
 pub mod kept;
 pub mod leftovers;
 pub mod line;
 mod link;
+mod occupied;
 mod pins;
 pub mod process;
 pub mod request;
