@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::kernel::broker::process;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
-pub use run::{ConfigFile, Run, user};
+pub use run::{ConfigFile, Log, LogFormat, Run, user};
 
 /// What filterd was started for.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub enum Invocation {
     Client(Client),
     /// To take out of the kernel what a daemon has left there.
     Detach(Detach),
-    /// To hold the kernel for a daemon that has its pins there.
-    Keep(PathBuf),
+    /// To hold the kernel for a daemon that has its pins there, and to log as it does.
+    Keep(PathBuf, Log),
 }
 
 /// What `detach` needs to know.
@@ -132,6 +132,11 @@ Examples:
 
 `filterd help COMMAND` tells more of one.
 
+Environment:
+  FILTERD_SOCKET  the control socket
+  FILTERD_LOG     what the log tells: off, error, warn, info (unless said), debug or trace
+  NO_COLOR        no colours
+
 Exit codes:
   0 done, or yes        3 configuration invalid       6 daemon does not answer, or not permitted
   1 no                  4 nothing changed (--strict)  7 partly applied
@@ -198,11 +203,11 @@ fn read(
             return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
-        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir)),
+        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir, run.log(quiet))),
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
-    run.checked(socket).map(Invocation::Run).map_err(wrong)
+    run.checked(socket, quiet).map(Invocation::Run).map_err(wrong)
 }
 
 /// Reads the words, and tells whoever remembers another program's what ours are.
