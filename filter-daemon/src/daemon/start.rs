@@ -51,6 +51,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let broker = Broker::apart(&run.pin_dir)?;
     let privileges = privilege::drop_privileges(run, &state)?;
     let mut owner = open(run, broker).await?;
+    info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
     owner.configuration.has_begun();
