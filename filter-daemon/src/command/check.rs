@@ -11,6 +11,7 @@ use super::render::figure::{count, counted};
 use crate::accounts::{self, User};
 use crate::cli::{places, user};
 use crate::config::{self, Config, Mode};
+use crate::control::client::Endpoint;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::source::file::FileError;
@@ -70,7 +71,7 @@ struct CheckedList {
 }
 
 impl Check {
-    pub fn execute(&self, _: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, _: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         if let Some(user) = &self.user {
             become_user(user)?;
         }

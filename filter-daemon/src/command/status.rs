@@ -1,14 +1,12 @@
 //! `filterd status`: what the daemon does at the moment, and how full it is.
 
-use std::path::Path;
-
 use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{bytes, count, table};
 use super::render::moment::Clock;
-use crate::control::client::Client;
+use crate::control::client::{Client, Endpoint};
 use crate::control::wire::status::{Interface, ListStatus, Reply, Table};
 use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
@@ -26,7 +24,7 @@ const NOTHING_IS_SEEN: &str = "\
 const NONE: &str = "none";
 
 impl Status {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let status = Client::connect(socket)?.call(&wire::Status {})?;
         console.answer(&status, |status| render(status, &Clock::system()))?;
         Ok(if status.faults.is_empty() { Exit::Done } else { Exit::Partly })
@@ -49,7 +47,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
         text.push_str(&format!("\n{reload} the configuration\n"));
     }
     section(&mut text, "Interfaces", &interfaces(status));
-    section(&mut text, "Tables", &tables(status));
+    section(&mut text, "Tables (each grows by itself)", &tables(status));
     section(&mut text, "Lists", &lists(status));
     section(&mut text, "Process", &process(status));
     text
@@ -88,10 +86,12 @@ fn history(interface: &Interface) -> String {
     [first, gone, unprotected].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn tables(status: &Reply) -> Vec<[String; 6]> {
+/// How many fit before a table grows is no news: it is neither full then nor in need of anybody.
+fn tables(status: &Reply) -> Vec<[String; 5]> {
     let row = |table: &Table| {
-        let (entries, capacity) = (count(table.entries), count(table.capacity));
-        [table.name.clone(), entries, "of".to_owned(), capacity, bytes(table.bytes), table.certainty.clone()]
+        let noun = if table.entries == 1 { "entry" } else { "entries" };
+        let (entries, size) = (count(table.entries), bytes(table.bytes));
+        [table.name.clone(), entries, noun.to_owned(), size, table.certainty.clone()]
     };
     status.tables.iter().map(row).collect()
 }
@@ -187,8 +187,8 @@ filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
 Interfaces
   eth0  native
 
-Tables
-  ipv4 addresses  1,000,000  of  1,245,184  2.0 MiB  exact
+Tables (each grows by itself)
+  ipv4 addresses  1,000,000  entries  2.0 MiB  exact
 
 Lists
   manual  live      1  target

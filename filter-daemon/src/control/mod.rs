@@ -9,6 +9,7 @@ mod answer;
 pub mod client;
 mod complaints;
 mod connections;
+mod endpoint;
 mod handle;
 mod lines;
 pub mod parse;
@@ -23,7 +24,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::{SocketError, give_socket};
+pub use socket::{SocketError, give_socket, told_by_whom};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

@@ -39,13 +39,15 @@ pub struct Server {
     file: SocketFile,
     listener: UnixListener,
     limits: Limits,
+    /// Who started this.
+    starter: u32,
 }
 
 impl Server {
     /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
     pub fn listen(path: &Path) -> Result<Self, SocketError> {
         let (file, listener) = SocketFile::listen(path)?;
-        Ok(Self { file, listener, limits: Limits::default() })
+        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw() })
     }
 
     /// The same with other limits.
@@ -56,7 +58,8 @@ impl Server {
 
     /// Serves clients until it is dropped; then their connections close and the socket's file goes.
     pub async fn serve(self, calls: mpsc::Sender<Call>) {
-        let admission = Admission { user: geteuid().as_raw(), group: self.file.group() };
+        let (user, group) = (geteuid().as_raw(), self.file.group());
+        let admission = Admission { user, group, starter: self.starter };
         let context = Context { calls, patience: self.limits.patience, complaints: Complaints::new() };
         let mut connections = Connections::new(self.limits.clients);
         loop {
@@ -74,10 +77,11 @@ impl Server {
 /// Gives a client its connection, or tells it why there is none.
 fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connections, context: &Context) {
     let admitted = Peer::of(&stream).map_err(|error| Failure::PermissionDenied(error.to_string().into()));
-    match admitted.and_then(|peer| admission.admits(&peer)) {
-        Ok(()) => match connections.free() {
+    match admitted.and_then(|peer| admission.admits(&peer).map(|()| admission.may_replace(&peer))) {
+        Ok(may_replace) => match connections.free() {
             Some(connection) => {
-                connections.take(connection.clone(), session::hold(stream, connection, context.clone()))
+                let session = session::hold(stream, connection.clone(), context.clone(), may_replace);
+                connections.take(connection, session);
             }
             None => turn_away(
                 stream,

@@ -14,6 +14,7 @@ use super::connections::Connection;
 use super::lines::{Broken, Lines};
 use super::wire::{Answers, Asked, Call, Failure, LONGEST_LINE, Method};
 use super::{answer, parse};
+use crate::text::Explanation;
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
@@ -42,10 +43,10 @@ pub struct Context {
 }
 
 /// Talks with one client until either side has had enough.
-pub async fn hold(stream: UnixStream, connection: Connection, context: Context) {
+pub async fn hold(stream: UnixStream, connection: Connection, context: Context, may_replace: bool) {
     let (from, to) = stream.into_split();
     let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
-    let mut session = Session { to, connection, context };
+    let mut session = Session { to, connection, context, may_replace };
     match session.run(lines).await {
         Ok(()) => {}
         // It was interrupted: its own business.
@@ -58,6 +59,8 @@ struct Session {
     to: OwnedWriteHalf,
     connection: Connection,
     context: Context,
+    /// May this client put another filterd in the place of this one?
+    may_replace: bool,
 }
 
 impl Session {
@@ -121,6 +124,10 @@ impl Session {
 impl Answers for Session {
     /// Asks the owner of state, and again for each further page.
     async fn answer<M: Method>(&mut self, parameters: M) -> io::Result<()> {
+        if M::IS_ROOTS && !self.may_replace {
+            let message = "only root may put another filterd in the place of this one";
+            return self.refuse(&Failure::PermissionDenied(Explanation::new(message, "use sudo"))).await;
+        }
         let mut request = match parameters.check() {
             Ok(request) => request,
             Err(failure) => return self.refuse(&failure).await,

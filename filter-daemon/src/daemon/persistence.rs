@@ -1,21 +1,19 @@
 //! Live entries and their journal: what is added and removed is answered for when it is on disk, and what was there is
 //! there again after a restart.
 
-use std::path::Path;
+mod restore;
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use filter_common::target::Target;
-use tokio::sync::oneshot;
-use tracing::{error, info, warn};
-
-use super::error::DaemonError;
-use crate::blocklist::{Blocklist, DEFAULT_LIST, Record, Timestamp};
+use crate::blocklist::{Blocklist, Record, Timestamp};
 use crate::clock;
-use crate::config::{Config, ListName};
 use crate::control::wire::{About, Fault};
-use crate::journal::{Damage, Done, Found, Instead, Journal, Lost, NotWritten};
-use crate::text::{Explain, Explanation};
+use crate::journal::{Done, Journal, Lost, NotWritten};
+use crate::text::Explanation;
+use filter_common::target::Target;
+pub use restore::restore;
+use tokio::sync::oneshot;
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
@@ -59,82 +57,6 @@ enum Stage {
 pub struct Outcome {
     is_expected: bool,
     failed: Arc<Mutex<Option<NotWritten>>>,
-}
-
-/// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
-/// default one.
-pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blocklist), DaemonError> {
-    let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
-    let now = clock::now();
-    let (journal, found, refused) = Journal::open(directory, now, &mut |record| {
-        if outcome.is_ok() {
-            outcome = blocklist.replay(record, now);
-        }
-    })?;
-    let refused_since = refused.as_ref().map(|error| (now, error.explain()));
-    let (retry, checked) = (clock::instant(), clock::instant());
-    let mut persistence = Persistence { journal, compaction: None, retry, checked, refused: refused_since };
-    outcome?;
-    blocklist.expire_all(now);
-    blocklist.forget_all_empty_lists();
-    let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
-    let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
-    let is_taken = |name: &str| name != DEFAULT_LIST && (is_reserved(name) || is_listed(name));
-    let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(&list.name));
-    for (_, list) in in_the_way {
-        let (name, entries) = (&list.name, list.entries);
-        warn!(
-            "list {name} belongs to the configuration now: its {entries} live entries go on in {DEFAULT_LIST}"
-        );
-    }
-    let moved = blocklist.move_out_of_the_way(is_taken, DEFAULT_LIST)?;
-    persistence.write_soon(moved);
-    if let Some(refused) = refused {
-        error!("{}", refused.explain());
-        error!(
-            "what was added live before is not blocked, and what is added now would not survive a restart"
-        );
-    }
-    tell(&found, &blocklist, now);
-    Ok((persistence, blocklist))
-}
-
-fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
-    if let Some(damage) = &found.damage {
-        tell_damage(damage, now);
-    }
-    if found.damaged_rows > 0 {
-        error!("{} rows of the journal are damaged: some live entries are not blocked", found.damaged_rows);
-    }
-    if found.skipped > 0 {
-        let skipped = found.skipped;
-        warn!(
-            "{skipped} records of the journal are skipped: a newer filterd wrote them, this one does not know their kind"
-        );
-    }
-    let live = live_entries(blocklist);
-    if live > 0 {
-        info!("{live} live entries are back");
-    }
-}
-
-fn tell_damage(damage: &Damage, now: Timestamp) {
-    error!("the journal of live entries is damaged: {}", damage.reason);
-    if let Some(aside) = &damage.set_aside {
-        error!("it was set aside as {}", aside.display());
-    }
-    match &damage.instead {
-        Instead::Copy { made } => {
-            let age = now.secs().saturating_sub(made.secs());
-            error!(
-                "its copy, {age} s old, is read instead: what was added since is not blocked, what was removed since is again"
-            );
-        }
-        Instead::DamagedCopy { reason } => {
-            error!("its copy is damaged, too: {reason}; what was added live before is not blocked");
-        }
-        Instead::Nothing => error!("there is no copy of it; what was added live before is not blocked"),
-    }
 }
 
 fn live_entries(blocklist: &Blocklist) -> u64 {

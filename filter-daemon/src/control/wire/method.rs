@@ -24,6 +24,9 @@ pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static 
     /// How long a client waits for a line of the answer.
     const MAY_TAKE: Duration = Duration::from_secs(60);
 
+    /// May only root ask for it, and whoever else could have started this filterd?
+    const IS_ROOTS: bool = false;
+
     /// Makes sure that the parameters can be carried out.
     fn check(self) -> Result<Self::Request, Failure>;
 

@@ -16,8 +16,12 @@ use tracing::info;
 use super::super::KernelError;
 use super::judge::Judge;
 use super::pins::Pins;
+use crate::text::printable;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
+
+/// What the kernel calls the root program.
+pub const NAME: &str = "filterd_root";
 
 /// The root program and its slot.
 pub struct Root {
@@ -97,7 +101,7 @@ impl Root {
         match self.program.attach_to_link(link) {
             Ok(updated) => drop(self.program.take_link(updated)?),
             // Its interface is gone, so there is nothing to filter.
-            Err(error) => info!("{}: its link is dead ({error})", path.display()),
+            Err(error) => info!("{}: its link is dead ({error})", printable::path(path)),
         }
         Ok(())
     }
@@ -115,7 +119,7 @@ fn load(pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
         .load(OBJECT)
         .map_err(|error| KernelError::load("load the root program", error))?;
     let program: &mut Xdp = object
-        .program_mut("filterd_root")
+        .program_mut(NAME)
         .and_then(|program| program.try_into().ok())
         .expect("the embedded object has this XDP program");
     program.load().map_err(|error| KernelError::load("load the root program", error))?;
