@@ -39,8 +39,10 @@ fn every_answer_is_as_it_was_read() {
 }
 
 fn sections() -> Vec<PathBuf> {
-    let files = fs::read_dir(SECTIONS).expect("the sections are beside this file").flatten().map(|file| file.path());
-    let mut sections: Vec<_> = files.filter(|path| path.extension().is_some_and(|kind| kind == "txt")).collect();
+    let files =
+        fs::read_dir(SECTIONS).expect("the sections are beside this file").flatten().map(|file| file.path());
+    let mut sections: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|kind| kind == "txt")).collect();
     sections.sort();
     sections
 }
@@ -82,7 +84,8 @@ fn shown(output: &Output, net: &Net) -> String {
         for line in String::from_utf8_lossy(bytes).lines() {
             let line = plain(line, net);
             // A character that a terminal would obey is one too many; here it is seen.
-            let line: String = line.chars().map(|letter| if letter.is_control() { '␛' } else { letter }).collect();
+            let line: String =
+                line.chars().map(|letter| if letter.is_control() { '␛' } else { letter }).collect();
             writeln!(told, "{}", format!("{mark} {line}").trim_end()).expect("text can be written to");
         }
     }

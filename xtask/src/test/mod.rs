@@ -70,8 +70,16 @@ const JUDGE_OBJECT: &str = "FILTERD_JUDGE_OBJECT";
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
-const RINGS: [Ring; 8] =
-    [Ring::Units, Ring::Model, Ring::Judge, Ring::Program, Ring::Network, Ring::OddInputs, Ring::Soak, Ring::Verifier];
+const RINGS: [Ring; 8] = [
+    Ring::Units,
+    Ring::Model,
+    Ring::Judge,
+    Ring::Program,
+    Ring::Network,
+    Ring::OddInputs,
+    Ring::Soak,
+    Ring::Verifier,
+];
 
 impl Ring {
     fn name(self) -> &'static str {
@@ -150,7 +158,13 @@ impl Test {
         report.begin(ring.name());
         let told = match ring {
             Ring::Model => model::run(&tools, &self.filter, report),
-            Ring::Units | Ring::Judge | Ring::Program | Ring::Network | Ring::OddInputs | Ring::Soak | Ring::Verifier => {
+            Ring::Units
+            | Ring::Judge
+            | Ring::Program
+            | Ring::Network
+            | Ring::OddInputs
+            | Ring::Soak
+            | Ring::Verifier => {
                 command(ring, daemon, &tools).and_then(|mut cargo| listen(cargo.args(&self.filter), report))
             }
         };

@@ -13,6 +13,7 @@ use crate::daemon::error::DaemonError;
 use crate::source::file::FileError;
 use crate::source::patience::Patience;
 use crate::source::{Copies, copies};
+use crate::text::printable;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl Sources {
         self.copies.clean();
         let copies::Found { copies, damaged } = self.copies.find();
         for path in damaged {
-            tracing::error!("{}: this copy of a list is damaged, and counts as none", printable::path(path));
+            tracing::error!("{}: this copy of a list is damaged, and counts as none", printable::path(&path));
         }
         let known = copies.into_iter().map(|accepted| Known {
             id: None,
