@@ -22,7 +22,7 @@ use crate::kernel::broker::process;
 use crate::text::printable;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
-pub use run::{ConfigFile, Run};
+pub use run::{ConfigFile, Run, user};
 
 /// What filterd was started for.
 #[derive(Debug)]

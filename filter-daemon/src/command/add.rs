@@ -14,7 +14,7 @@ use crate::config::ListName;
 use crate::control::client::Endpoint;
 use crate::control::wire::strings::Strings;
 use crate::control::wire::words;
-use crate::control::wire::{self, Changed, Entry};
+use crate::control::wire::{self, Changed, Entry, Idle};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -58,7 +58,8 @@ impl Add {
         let clock = Clock::system();
         console.answer(&outcome, |outcome| self.render(outcome, &clock))?;
         self.remedy(&outcome).into_iter().for_each(|remedy| console.note(&remedy));
-        Ok(outcome.exit(self.strict))
+        change::tell_durability(&outcome.changed, console);
+        Ok(self.exit(&outcome))
     }
 
     fn request(&self, targets: Strings) -> wire::Add {
@@ -67,31 +68,40 @@ impl Add {
         wire::Add { targets, list, ttl, note, shorten: self.shorten }
     }
 
+    /// What is attached nowhere drops nothing, which is not what the configuration says; counting only is.
+    fn exit(&self, outcome: &Outcome) -> Exit {
+        match (outcome.exit(self.strict), outcome.changed.idle) {
+            (Exit::Done, Some(Idle::NothingAttached)) => Exit::Partly,
+            (exit, _) => exit,
+        }
+    }
+
     fn render(&self, outcome: &Outcome, clock: &Clock) -> String {
-        let Changed { named, changed, entered, ref longer, .. } = outcome.changed;
+        let Changed { named, changed, entered, idle, ref longer, .. } = outcome.changed;
+        let blocked = blocked(idle);
         match (&self.targets[..], named, changed, entered) {
             (_, 0, ..) => String::new(),
             ([word], 1, changed, entered) if word != "-" => {
-                let mut lines = vec![self.one(word, changed, entered, longer)];
+                let mut lines = vec![self.one(word, changed, entered, &outcome.changed) + but(idle)];
                 lines.extend(longer.iter().map(|entry| longer_by(word, entry, clock)));
                 lines.join("\n")
             }
             (_, named, changed, entered) => {
                 let mut parts = Vec::new();
                 parts.extend(
-                    (entered > 0).then(|| format!("{} newly blocked{}", count(entered), self.length())),
+                    (entered > 0).then(|| format!("{} newly {blocked}{}", count(entered), self.length())),
                 );
                 let renewed = changed.saturating_sub(entered);
                 parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
                 let same = named.saturating_sub(changed);
-                parts.extend((same > 0).then(|| format!("{} already blocked", count(same))));
+                parts.extend((same > 0).then(|| format!("{} already {blocked}", count(same))));
                 let what = match &self.targets[..] {
                     [range] if range != "-" => {
                         format!("{range} ({})", counted_as(named, ["prefix", "prefixes"]))
                     }
                     _ => counted(named, "target"),
                 };
-                let mut lines = vec![format!("{what}: {}", parts.join(", "))];
+                let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(idle))];
                 // One entry may be around several targets.
                 let told: BTreeSet<_> = longer.iter().map(|entry| longer_by("", entry, clock)).collect();
                 let more = told.len() > MOST_TOLD;
@@ -103,18 +113,18 @@ impl Add {
     }
 
     /// What became of a single target. Wherever it stays blocked longer than asked, the entries are told behind this.
-    fn one(&self, word: &str, changed: u64, entered: u64, longer: &[Entry]) -> String {
-        let list = self.list();
+    fn one(&self, word: &str, changed: u64, entered: u64, all: &Changed) -> String {
+        let (list, blocked) = (self.list(), blocked(all.idle));
         match (changed, entered) {
-            (0, _) if self.keeps(longer) => {
-                format!("{word} is already blocked, and for longer: nothing was changed")
+            (0, _) if self.keeps(&all.longer) => {
+                format!("{word} is already {blocked}, and for longer: nothing was changed")
             }
             (0, _) if self.ttl.is_none() => {
-                format!("{word} is already blocked: list `{list}` holds it permanently")
+                format!("{word} is already {blocked}: list `{list}` holds it permanently")
             }
-            (0, _) => format!("{word} is already blocked until then by list `{list}`"),
-            (_, 0) => format!("{word} is already blocked; its entry in list `{list}` {}", self.fate()),
-            _ => format!("blocked {word}{}", self.length()),
+            (0, _) => format!("{word} is already {blocked} until then by list `{list}`"),
+            (_, 0) => format!("{word} is already {blocked}; its entry in list `{list}` {}", self.fate()),
+            _ => format!("{blocked} {word}{}", self.length()),
         }
     }
 
@@ -148,6 +158,22 @@ impl Add {
     }
 }
 
+/// Nothing is blocked where nothing is dropped.
+fn blocked(idle: Option<Idle>) -> &'static str {
+    if idle.is_none() { "blocked" } else { "listed" }
+}
+
+/// What becomes of packets all the same.
+fn but(idle: Option<Idle>) -> &'static str {
+    match idle {
+        None => "",
+        Some(Idle::NothingAttached) => {
+            ", but nothing is attached: nothing is dropped (`filterd status` tells why)"
+        }
+        Some(Idle::NotEnforced) => "; `enforce: false`, so it is only counted",
+    }
+}
+
 /// Which entry blocks it for longer than was asked.
 fn longer_by(word: &str, entry: &Entry, clock: &Clock) -> String {
     let of = if entry.target == word { String::new() } else { format!("{} of ", entry.target) };
@@ -157,6 +183,17 @@ fn longer_by(word: &str, entry: &Entry, clock: &Clock) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn add(words: &[&str], ttl: Option<&str>) -> Add {
+        Add {
+            targets: words.iter().map(ToString::to_string).collect(),
+            ttl: ttl.map(|word| word.parse().unwrap()),
+            list: None,
+            note: None,
+            shorten: false,
+            strict: false,
+        }
+    }
 
     fn told(words: &[&str], ttl: Option<&str>, numbers: [u64; 3]) -> String {
         told_with(words, ttl, numbers, vec![])
@@ -168,19 +205,31 @@ mod tests {
         [named, changed, entered]: [u64; 3],
         longer: Vec<Entry>,
     ) -> String {
-        let add = Add {
-            targets: words.iter().map(ToString::to_string).collect(),
-            ttl: ttl.map(|word| word.parse().unwrap()),
-            list: None,
-            note: None,
-            shorten: false,
-            strict: false,
-        };
         let changed = Changed { named, changed, entered, longer, ..Changed::default() };
-        let outcome = Outcome { changed, ..Outcome::default() };
-        let mut told = add.render(&outcome, &Clock::standing(1_795_296_480));
-        add.remedy(&outcome).into_iter().for_each(|remedy| told.push_str(&format!("\n{remedy}")));
+        told_all(&add(words, ttl), &Outcome { changed, ..Outcome::default() })
+    }
+
+    fn told_all(add: &Add, outcome: &Outcome) -> String {
+        let mut told = add.render(outcome, &Clock::standing(1_795_296_480));
+        add.remedy(outcome).into_iter().for_each(|remedy| told.push_str(&format!("\n{remedy}")));
         told
+    }
+
+    #[test]
+    fn nothing_is_called_blocked_that_passes() {
+        let idle = |idle| {
+            let changed =
+                Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
+            let (add, outcome) = (add(&["192.0.2.1"], None), Outcome { changed, ..Outcome::default() });
+            (told_all(&add, &outcome), add.exit(&outcome))
+        };
+        let (told, exit) = idle(Idle::NothingAttached);
+        let words =
+            "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
+        assert_eq!((told.as_str(), exit), (words, Exit::Partly));
+        let (told, exit) = idle(Idle::NotEnforced);
+        let words = "listed 192.0.2.1; `enforce: false`, so it is only counted";
+        assert_eq!((told.as_str(), exit), (words, Exit::Done));
     }
 
     fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::ask::change;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted, counted_as};
@@ -27,7 +28,8 @@ impl Flush {
         let request = wire::Flush { list: self.list.as_ref().map(ToString::to_string) };
         let changed = Client::connect(socket)?.call(&request)?;
         console.answer(&changed, |changed| render(changed, self.list.as_ref()))?;
-        Ok(Exit::Done)
+        change::tell_durability(&changed, console);
+        Ok(if changed.not_durable.is_some() { Exit::Partly } else { Exit::Done })
     }
 }
 

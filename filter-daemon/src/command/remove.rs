@@ -47,6 +47,7 @@ impl Remove {
         } else {
             console.answer(&outcome, |outcome| self.render(outcome))?;
         }
+        change::tell_durability(&outcome.changed, console);
         Ok(self.exit(&outcome))
     }
 

@@ -49,6 +49,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
     section(&mut text, "Interfaces", &interfaces(status));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
     section(&mut text, "Lists", &lists(status));
+    section(&mut text, "Process", &process(status));
     text
 }
 
@@ -110,6 +111,16 @@ fn lists(status: &Reply) -> Vec<[String; 5]> {
     status.lists.iter().map(row).collect()
 }
 
+/// Who the daemon is, and what it can do. A daemon of before does not say.
+fn process(status: &Reply) -> Vec<[String; 1]> {
+    let confined = match status.landlock {
+        Some(version) => format!("writes only its state and its socket (Landlock {version})"),
+        None => "may write whatever that user may (this kernel has no Landlock)".to_owned(),
+    };
+    let told = format!("runs as {}, without capabilities; {confined}", status.user);
+    if status.user.is_empty() { Vec::new() } else { vec![[told]] }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +143,8 @@ mod tests {
             filterd: "0.1.0".into(),
             pid: 812,
             started: NOW - 3 * 86_400 - 4 * 3600,
+            user: "filterd".into(),
+            landlock: Some(2),
             config: Some("/etc/filterd/filterd.yaml".into()),
             faults: vec![],
             enforce: true,
@@ -157,6 +170,16 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_confines_it_that_is_told() {
+        let status = Reply { landlock: None, user: "root".into(), ..status() };
+        let told = render(&status, &Clock::standing(NOW));
+        let line = "  runs as root, without capabilities; may write whatever that user may (this kernel has no Landlock)";
+        assert_eq!(told.lines().last(), Some(line));
+        let of_before = Reply { landlock: None, user: String::new(), ..status };
+        assert!(!render(&of_before, &Clock::standing(NOW)).contains("runs as"));
+    }
+
+    #[test]
     fn everything_is_told_at_a_glance() {
         let expected = "\
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
@@ -171,6 +194,9 @@ Lists
   manual  live      1  target
   drop    file  1,204  targets  3 lines were not understood
   gone    file      0  targets  not what its file says
+
+Process
+  runs as filterd, without capabilities; writes only its state and its socket (Landlock 2)
 ";
         assert_eq!(render(&status(), &Clock::standing(NOW)), expected);
     }

@@ -13,6 +13,7 @@ mod endpoint;
 mod handle;
 mod lines;
 pub mod parse;
+pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;

@@ -59,6 +59,7 @@ async fn answer(call: Call, addresses: u32) {
         Call::Remove(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Test(Asked { request, reply }) => {
             let tested = |address: &std::net::IpAddr| Tested {
+                idle: None,
                 address: address.to_string(),
                 dropped: false,
                 because: vec![],

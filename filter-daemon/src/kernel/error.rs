@@ -124,6 +124,9 @@ pub enum KernelError {
     },
 }
 
+/// A program whose name we may not ask: once started, the broker has no capability for it.
+pub(super) const UNNAMED: &str = "?";
+
 impl Explain for KernelError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
@@ -139,10 +142,14 @@ impl Explain for KernelError {
             Self::NoMemory { .. } => "what was blocked stays blocked; free memory, or raise the limit of \
                  filterd's cgroup (MemoryMax)"
                 .to_owned(),
-            Self::Foreign { name, off, .. } => format!(
-                "filterd never replaces a program that is not its own; remove it with whatever attached it, \
-                 or with `ip link set dev {name} {off} off`"
-            ),
+            Self::Foreign { name, program, id, off, .. } => {
+                let asked = format!("`bpftool prog show id {id}` names it; ");
+                let who = if program == UNNAMED { asked.as_str() } else { "" };
+                format!(
+                    "{who}filterd never replaces a program that is not its own; remove it with whatever attached it, \
+                     or with `ip link set dev {name} {off} off`"
+                )
+            }
             Self::Attach { hint, .. } => hint.clone(),
             Self::TooMany { .. } => "block prefixes instead of single addresses".to_owned(),
             Self::TooOld { .. }

@@ -120,6 +120,9 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.sum.changed += changed.changed;
         self.sum.entered += changed.entered;
         self.sum.left += changed.left;
+        self.sum.not_durable = self.sum.not_durable.take().or(changed.not_durable);
+        // What was so last.
+        self.sum.idle = changed.idle;
         self.sum.held.extend(changed.held);
         self.sum.held.truncate(MOST_HELD);
         self.sum.longer.extend(changed.longer);

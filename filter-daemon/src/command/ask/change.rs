@@ -39,12 +39,22 @@ pub struct Outcome {
 impl Outcome {
     /// What to exit with.
     pub fn exit(&self, strict: bool) -> Exit {
+        if self.changed.not_durable.is_some() {
+            return Exit::Partly;
+        }
         match (self.rejected, self.changed.named, self.changed.changed) {
             (1.., 0, _) => Exit::Usage,
             (1.., _, _) => Exit::Partly,
             (0, _, 0) if strict => Exit::Unchanged,
             (0, _, _) => Exit::Done,
         }
+    }
+}
+
+/// What is done, but would not survive a restart, is told so.
+pub fn tell_durability(changed: &Changed, console: &mut Console) {
+    if let Some(explanation) = &changed.not_durable {
+        console.complain(explanation);
     }
 }
 

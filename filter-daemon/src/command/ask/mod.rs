@@ -5,6 +5,7 @@ pub mod batch;
 pub mod change;
 pub mod input;
 mod interrupt;
+mod left_at_work;
 mod progress;
 pub mod target;
 pub mod trouble;

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::super::render::console::Console;
 use super::change::Outcome;
+use super::left_at_work;
 use crate::control::client::ClientError;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
@@ -39,6 +40,9 @@ pub enum Trouble {
 impl Explain for Trouble {
     fn remedy(&self) -> Option<String> {
         match self {
+            Self::Daemon(error @ ClientError::NotRunning(socket)) => {
+                left_at_work::told(socket).or_else(|| error.remedy())
+            }
             Self::Daemon(error) => error.remedy(),
             Self::Refused(failure) => failure.explanation().remedy.clone(),
             Self::Partly { cause, .. } => cause.remedy(),

@@ -35,10 +35,11 @@ impl Owner {
         };
         let targets: Targets = targets.into_iter().collect();
         let named = targets.len() as u64;
+        let idle = self.idle();
         let few = (targets.len() <= MOST_LOOKED_AT).then(|| targets.clone());
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let longer = few.map(|targets| longer(blocklist, &targets, until)).unwrap_or_default();
-            Changed { longer, ..changed(named, done) }
+            Changed { idle, longer, ..changed(named, done) }
         });
     }
 
@@ -133,7 +134,8 @@ fn answer_when_written(
     }
     let told = move |written: Result<(), NotWritten>| {
         outcome.note(written);
-        answer(reply, answered.and_then(|reply| outcome.get().map(|()| reply).map_err(not_durable)));
+        let not_durable = outcome.get().err().map(not_durable);
+        answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
     };
     parts.persistence.write(records, Box::new(told));
 }

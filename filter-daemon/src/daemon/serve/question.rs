@@ -9,7 +9,7 @@ use filter_common::target::Target;
 use super::failure::no_list;
 use crate::blocklist::{Blocklist, DEFAULT_LIST, ListId, NamedClaim, Targets, Timestamp};
 use crate::control::wire::list::{self, Family};
-use crate::control::wire::{Entry, Failure, Held, HeldBy, test};
+use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, test};
 use crate::daemon::owner::Owner;
 
 /// How many targets that stay blocked are told by name.
@@ -29,12 +29,21 @@ impl Owner {
         if is_listed == because.is_empty() {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
-        let is_attached = self.interfaces.iter().any(|one| one.attached().is_some());
+        let idle = self.idle();
         test::Tested {
             address: address.to_string(),
-            dropped: is_listed && filter.settings().enforce && is_attached,
+            dropped: is_listed && idle.is_none(),
+            idle: idle.filter(|_| is_listed),
             because: because.into_iter().map(|claim| entry(blocklist, claim)).collect(),
         }
+    }
+
+    /// Why nothing at all is dropped at the moment, if that is so.
+    pub(super) fn idle(&self) -> Option<Idle> {
+        if self.interfaces.iter().all(|one| one.attached().is_none()) {
+            return Some(Idle::NothingAttached);
+        }
+        (!self.protection.filter().settings().enforce).then_some(Idle::NotEnforced)
     }
 
     pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
