@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::blocklist::Timestamp;
 
 /// This very second.
@@ -27,6 +29,13 @@ pub fn then(then: Instant) -> Timestamp {
 /// To measure how long something takes, whatever is done to the clock meanwhile.
 pub fn instant() -> Instant {
     Instant::now()
+}
+
+/// What the clock is ahead of the time since boot, which nobody can set, in milliseconds.
+pub fn offset() -> i64 {
+    let boot = clock_gettime(ClockId::Boottime);
+    let boot = boot.tv_sec * 1000 + boot.tv_nsec / 1_000_000;
+    i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX).saturating_sub(boot)
 }
 
 /// A clock that is before 1970 stands at its beginning.

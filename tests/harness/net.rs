@@ -176,6 +176,14 @@ impl Net {
         self.daemon.take().expect("a filterd is running").end(signal)
     }
 
+    /// Waits until filterd ends by itself: how, and what had it written?
+    #[track_caller]
+    pub fn wait_for_the_end(&mut self) -> (ExitStatus, String) {
+        let daemon = self.daemon.take().expect("a filterd is running");
+        let log = self.home.path("log");
+        (daemon.wait(), std::fs::read_to_string(log).expect("it has a log"))
+    }
+
     /// The running filterd.
     pub fn daemon(&self) -> &Daemon {
         self.daemon.as_ref().expect("a filterd is running")

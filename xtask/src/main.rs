@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod demo;
 mod fresh_root;
+mod piece;
 mod results;
 mod run;
 mod soak;

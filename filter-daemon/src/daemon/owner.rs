@@ -15,8 +15,10 @@ use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
+use super::privilege::Privileges;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload, Sources};
+use super::time::Time;
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
 use crate::clock;
@@ -34,16 +36,21 @@ const EXPIRING: usize = 4096;
 /// A clock that is set while we wait is noticed within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
+/// To look costs more than to add: whoever adds much is told what was so a moment ago.
+const FRESH: Duration = Duration::from_millis(100);
+
 /// Everything that changes.
 pub struct Owner {
     pub(super) run: Run,
     pub(super) started: Timestamp,
+    pub(super) privileges: Privileges,
     pub(super) config: Config,
     pub(super) configuration: Configuration,
     pub(super) protection: Protection,
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
+    pub(super) time: Time,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) readings: Readings,
@@ -62,6 +69,16 @@ pub struct Signals {
     pub hangup: Signal,
     /// An interface has changed.
     pub interfaces: mpsc::Receiver<()>,
+    /// A child has ended: the broker is one.
+    pub children: Signal,
+}
+
+/// Why the loop has ended by itself.
+pub enum Ended {
+    /// Another filterd takes over.
+    TakenOver,
+    /// Without its broker it could change nothing in the kernel any more.
+    WithoutBroker(KernelError),
 }
 
 /// Where the loop wakes up.
@@ -69,6 +86,7 @@ enum Event {
     Call(Call),
     Hangup,
     Page,
+    ChildEnded,
     InterfaceChanged,
     Loaded(Result<Loaded, DaemonError>),
     Kept(Outcomes),
@@ -95,12 +113,14 @@ impl Owner {
         Ok(Self {
             run: run.clone(),
             started: clock::now(),
+            privileges: Privileges::default(),
             config,
             configuration,
             protection: Protection::begin(blocklist, Filter::through(broker))?,
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
+            time: Time::begin(),
             pages: Pages::default(),
             reload: Slot::empty(),
             readings: Readings::of(sources),
@@ -146,8 +166,8 @@ impl Owner {
         self.config.on_exit
     }
 
-    /// Serves requests, signals and time, until another filterd takes over.
-    pub async fn work(&mut self, signals: &mut Signals) {
+    /// Serves requests, signals and time, until another filterd takes over or the broker is gone.
+    pub async fn work(&mut self, signals: &mut Signals) -> Ended {
         self.lists.write_next();
         loop {
             let event = self.next_event(signals).await;
@@ -159,11 +179,17 @@ impl Owner {
             match event {
                 Event::Call(call) => {
                     let ends = matches!(call, Call::HandOver(_));
+                    self.look_before(&call).await;
                     self.serve(call);
                     // Out with the answer, before what nobody waits for.
                     tokio::task::yield_now().await;
                     if ends {
-                        return;
+                        return Ended::TakenOver;
+                    }
+                }
+                Event::ChildEnded => {
+                    if let Some(gone) = self.protection.filter_mut().obituary() {
+                        return Ended::WithoutBroker(gone);
                     }
                 }
                 Event::Hangup => self.read(Accept::default(), None),
@@ -191,6 +217,7 @@ impl Owner {
         let has_page = self.pages.are_due() || self.reload.is_due();
         tokio::select! {
             biased;
+            Some(()) = signals.children.recv() => Event::ChildEnded,
             result = self.capacity.grace_period() => Event::GraceIsOver(result),
             loaded = self.readings.read() => Event::Loaded(loaded),
             outcomes = self.lists.written() => Event::Kept(outcomes),
@@ -215,14 +242,17 @@ impl Owner {
     }
 
     async fn mind_deadlines(&mut self) {
+        self.time.look();
         let expiring = Change::Expire { most: EXPIRING };
         match self.protection.commit(&expiring, clock::now()) {
             Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),
             Ok(_) => {}
             Err(error) => error!("{}", error.explain()),
         }
-        if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
+        if self.interfaces.must_retry() {
             self.look_again().await;
+        } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
+            self.look_at_links().await;
         }
         tokio::task::yield_now().await;
     }
@@ -255,6 +285,25 @@ impl Owner {
     pub(super) async fn look_again(&mut self) -> Vec<KernelError> {
         let mode = self.mode();
         self.interfaces.look_again(mode, self.protection.filter_mut()).await
+    }
+
+    /// Those who are told what packets meet are told what is so at this moment.
+    async fn look_before(&mut self, call: &Call) {
+        let is_due = match call {
+            Call::Status(_) | Call::Test(_) => true,
+            Call::Add(_) => self.interfaces.age() > FRESH,
+            _ => false,
+        };
+        if is_due {
+            self.look_at_links().await;
+        }
+    }
+
+    /// Asks the kernel whether our links are where they were; if not, looks at everything.
+    async fn look_at_links(&mut self) {
+        if !self.interfaces.are_as_left(self.protection.filter_mut()) {
+            self.look_again().await;
+        }
     }
 
     fn mode(&self) -> crate::config::Mode {

@@ -78,6 +78,7 @@ impl Owner {
             );
         }
         self.capacity.shrink(&mut self.protection);
+        self.time.accept();
         match self.interfaces.follow(self.interface_names(), self.protection.filter_mut()) {
             Ok(()) => reloaded.warnings.extend(told(self.look_again().await)),
             Err(error) => reloaded.warnings.extend(told(vec![error])),

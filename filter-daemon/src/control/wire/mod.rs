@@ -9,12 +9,13 @@
 
 pub mod add;
 mod changed;
-mod entry;
+pub mod entry;
 mod failure;
 mod fault;
 pub mod flush;
 pub mod hand_over;
 mod held;
+mod idle;
 pub mod list;
 mod message;
 mod method;
@@ -34,13 +35,14 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use add::Add;
-pub use changed::Changed;
+pub use changed::{Changed, Emptied};
 pub use entry::Entry;
 pub use failure::Failure;
 pub use fault::{About, Fault};
 pub use flush::Flush;
 pub use hand_over::HandOver;
 pub use held::{Held, HeldBy};
+pub use idle::Idle;
 pub use list::List;
 pub use message::Envelope;
 pub use method::{Answers, Asked, Method};

@@ -64,7 +64,11 @@ pub fn kernel_failed(error: KernelError) -> Failure {
 }
 
 /// It is done, but not on disk.
-pub fn not_durable(failure: NotWritten) -> Failure {
+pub fn not_durable(failure: NotWritten) -> Explanation {
     warn!("{failure}");
-    Failure::NotDurable(format!("done, but it would not survive a restart: {failure}").into())
+    let message = format!("done, but it would not survive a restart: {failure}");
+    Explanation::new(
+        message,
+        "filterd writes it as soon as it can; `filterd status` tells while something is missing",
+    )
 }

@@ -18,6 +18,11 @@ pub trait Place: Send {
     /// Does what is asked.
     fn serve(&mut self, request: Request) -> Answered;
 
+    /// How it has ended, in the system's words; nothing while it lives.
+    fn fate(&mut self) -> Option<String> {
+        None
+    }
+
     /// There is nothing more to ask; waits until it has left.
     fn end(&mut self);
 }
@@ -49,6 +54,12 @@ impl Broker {
     /// The highest number that a map was pinned under when the broker began.
     pub fn latest_generation(&self) -> u64 {
         self.latest_generation
+    }
+
+    /// If it is gone, the error that says how it ended.
+    pub fn obituary(&mut self) -> Option<KernelError> {
+        let fate = self.place.fate()?;
+        Some(KernelError::broker_gone(format!("it has ended ({fate})")))
     }
 
     /// Asks, and waits for the answer.

@@ -87,7 +87,12 @@ impl Server {
                 self.links.detach(&interface, &self.pins)?;
                 Answer::Done
             }
-            Request::Whereabouts { interface } => Answer::Whereabouts(self.links.whereabouts(&interface)),
+            Request::Look => Answer::Links(self.links.look()),
+            Request::Rename { from, to } => {
+                must_be_a_name(&from).and_then(|()| must_be_a_name(&to))?;
+                self.links.rename(&from, &to, &self.pins)?;
+                Answer::Done
+            }
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
             Request::Rollback if self.found_at_work => Answer::Done,
             Request::Rollback | Request::Remove => {

@@ -6,6 +6,7 @@ use std::thread;
 use aya::programs::loaded_programs;
 
 use super::super::KernelError;
+use super::super::error::UNNAMED;
 use super::super::interface::{self, Interface};
 
 /// More programs than a machine has.
@@ -40,6 +41,6 @@ impl Neighbours {
 
     /// A question mark if it has no name that we know.
     pub fn name_of(&self, program: u32) -> String {
-        self.0.get(&program).cloned().unwrap_or_else(|| "?".to_owned())
+        self.0.get(&program).cloned().unwrap_or_else(|| UNNAMED.to_owned())
     }
 }
