@@ -65,6 +65,8 @@ fn an_interface_on_the_command_line_does_not_hide_the_usual_configuration() {
     let etc = net.home().path("etc");
     fs::create_dir_all(etc.join("filterd")).expect("a home can be written");
     fs::write(etc.join("filterd/filterd.yaml"), "block: [203.0.113.7]").expect("a home can be written");
+    fs::copy("/etc/passwd", etc.join("passwd")).expect("a home can be written");
+    fs::copy("/etc/group", etc.join("group")).expect("a home can be written");
     let daemon = with_etc(&net, &etc, &["--iface", "eth0"]);
     net.expect(ATTACKER).dropped();
     net.filterd(["status"]).succeeds().says("config /etc/filterd/filterd.yaml");

@@ -1,5 +1,7 @@
 //! What the daemon is started with.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -30,7 +32,7 @@ pub struct RunArguments {
     /// Pins of link and maps, on a bpf file system [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR")]
     pin_dir: Option<PathBuf>,
-    /// Be this user once everything is open; the kernel is held by a process of its own
+    /// Be this user once everything is open [default for root: filterd, if there is such a user]
     #[arg(long, value_name = "NAME", value_parser = user)]
     user: Option<User>,
     /// Take the place of a filterd that runs with the same socket, without a gap
@@ -53,7 +55,7 @@ pub struct Run {
     pub state_dir: PathBuf,
     /// Pins of link and maps.
     pub pin_dir: PathBuf,
-    /// Whom to become.
+    /// Whom to become; nobody else if none.
     pub user: Option<User>,
     /// Must whoever listens at the socket make way?
     pub take_over: bool,
@@ -148,6 +150,9 @@ impl RunArguments {
                 "nothing to filter: say where with `--iface eth0`, or give a configuration with --config{there}"
             ));
         }
+        // One that takes over is who the one before was, within whose reach the state is to stay.
+        let before = fs::metadata(&state_dir).ok().filter(|_| self.take_over);
+        let default = || accounts::default_user(before.map(|state| state.uid()));
         Ok(Run {
             interfaces: self.interfaces,
             config,
@@ -155,7 +160,7 @@ impl RunArguments {
             socket,
             state_dir,
             pin_dir: self.pin_dir.unwrap_or_else(|| places::PINS.into()),
-            user: self.user,
+            user: self.user.or_else(default),
             take_over: self.take_over,
         })
     }
@@ -176,7 +181,8 @@ fn interface(name: &str) -> Result<String, String> {
     }
 }
 
-fn user(name: &str) -> Result<User, String> {
+/// A user of this machine.
+pub fn user(name: &str) -> Result<User, String> {
     let found = accounts::user(name).map_err(|error| error.to_string())?;
     found.ok_or_else(|| "there is no such user in /etc/passwd".to_owned())
 }

@@ -15,12 +15,12 @@ mod status;
 mod test;
 
 use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
 use crate::cli::{Client, Everywhere, With};
+use crate::control::client::Endpoint;
 use crate::exit::Exit;
 use render::console::{self, Console};
 
@@ -112,10 +112,10 @@ pub fn execute(client: Client) -> ExitCode {
         // Locked only while it speaks, since the progress bar draws there too.
         err: &mut err,
     };
-    apply(&client.verb, &client.socket, &mut console).into()
+    apply(&client.verb, &client.endpoint, &mut console).into()
 }
 
-fn apply(verb: &Verb, socket: &Path, console: &mut Console) -> Exit {
+fn apply(verb: &Verb, socket: &Endpoint, console: &mut Console) -> Exit {
     let ended = whichever!(verb, With { own, .. } => own.execute(socket, console));
     let ended = ended.and_then(|exit| Ok(console.flush().map(|()| exit)?));
     ended.unwrap_or_else(|trouble| trouble.tell(console))

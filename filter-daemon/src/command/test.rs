@@ -1,13 +1,12 @@
 //! `filterd test`: is an address dropped, by whom, since when, and when does it expire?
 
-use std::path::Path;
-
 use clap::Args;
 
+use super::ask::target;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::moment::Clock;
-use crate::control::client::{Client, ClientError};
+use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::test::{Reply, Tested};
 use crate::control::wire::words;
 use crate::control::wire::{self, Entry, Idle, MOST_ADDRESSES};
@@ -26,7 +25,7 @@ pub struct Test {
 }
 
 impl Test {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         self.check()?;
         let all = ask(&mut Client::connect(socket)?, &self.addresses)?;
         console.answer(&all, |all| render(all, &Clock::system()))?;
@@ -35,7 +34,10 @@ impl Test {
 
     /// Every wrong word is told, and nothing asked.
     fn check(&self) -> Result<(), Trouble> {
-        let errors: Vec<_> = self.addresses.iter().filter_map(|word| words::address(word).err()).collect();
+        let told = |word: &String| {
+            words::address(word).err().map(|error| target::file(word, "test").unwrap_or(error))
+        };
+        let errors: Vec<_> = self.addresses.iter().filter_map(told).collect();
         if errors.is_empty() { Ok(()) } else { Err(Trouble::unparsable(errors.join("\n"))) }
     }
 }
@@ -83,7 +85,7 @@ fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
 
 fn render_entry(entry: &Entry, clock: &Clock) -> String {
     let note = entry.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    let (since, until) = (clock.since(entry.since), clock.until(entry.until));
+    let (since, until) = (clock.of(entry), clock.until(entry.until));
     format!("by {} of list `{}`, {since}, {until}{note}", entry.target, entry.list)
 }
 
@@ -102,6 +104,7 @@ mod tests {
             since,
             until,
             note: note.map(str::to_owned),
+            origin: None,
         };
         let because = vec![
             entry("203.0.113.7", "manual", NOW - 7200, Some(NOW + 720), Some("brute force")),
@@ -127,6 +130,7 @@ mod tests {
             since: NOW,
             until: None,
             note: None,
+            origin: None,
         }];
         let told = |idle| {
             let tested =

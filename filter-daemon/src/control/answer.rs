@@ -51,6 +51,7 @@ mod tests {
             since: u64::MAX,
             until: Some(u64::MAX),
             note: Some("\"".repeat(256)),
+            origin: Some("config".into()),
         }
     }
 

@@ -9,6 +9,7 @@ mod answer;
 pub mod client;
 mod complaints;
 mod connections;
+mod endpoint;
 mod handle;
 mod lines;
 pub mod parse;

@@ -103,7 +103,7 @@ fn pong() -> ping::Reply {
 
 fn entry(number: u32) -> Entry {
     let target = Target::from(std::net::Ipv4Addr::from_bits(number)).to_string();
-    Entry { target, list: "manual".into(), since: 0, until: None, note: None }
+    Entry { target, list: "manual".into(), since: 0, until: None, note: None, origin: None }
 }
 
 fn number(target: Target) -> u32 {

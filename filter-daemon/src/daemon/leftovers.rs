@@ -4,7 +4,8 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use crate::cli::Detach;
-use crate::command::render::console::laid_out;
+use crate::command::render::console;
+use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::kernel::leftovers;
 use crate::text::{Explain, Explanation};
@@ -14,19 +15,25 @@ pub fn detach(detach: &Detach) -> ExitCode {
     if UnixStream::connect(&detach.socket).is_ok() {
         let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
         let told = Explanation::new("filterd is running, and would be left without its filter", remedy);
-        eprintln!("{}", laid_out(&told));
-        return Exit::Refused.into();
+        return fail(detach, &Failure::Refused(told));
     }
     match leftovers::remove(&detach.pin_dir) {
         Ok(names) => {
             tell(detach, names.as_deref());
             Exit::Done.into()
         }
-        Err(error) => {
-            eprintln!("{}", laid_out(&error.explain()));
-            Exit::Kernel.into()
-        }
+        Err(error) => fail(detach, &Failure::Kernel(error.explain())),
     }
+}
+
+/// To programs on standard output, to people on standard error.
+fn fail(detach: &Detach, failure: &Failure) -> ExitCode {
+    if detach.json {
+        console::print_json(failure);
+    } else {
+        eprintln!("{}", console::laid_out(failure.explanation()));
+    }
+    Exit::from(failure).into()
 }
 
 fn tell(detach: &Detach, names: Option<&[String]>) {

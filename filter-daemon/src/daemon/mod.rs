@@ -7,6 +7,7 @@ mod capacity;
 mod change;
 pub mod commit;
 mod configuration;
+mod confine;
 mod error;
 mod flush;
 mod interfaces;
@@ -26,6 +27,7 @@ mod serve;
 mod start;
 mod state_directory;
 mod time;
+mod unreadable;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -15,6 +15,7 @@ use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
+use super::privilege::Privileges;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload, Sources};
 use super::time::Time;
@@ -42,6 +43,7 @@ const FRESH: Duration = Duration::from_millis(100);
 pub struct Owner {
     pub(super) run: Run,
     pub(super) started: Timestamp,
+    pub(super) privileges: Privileges,
     pub(super) config: Config,
     pub(super) configuration: Configuration,
     pub(super) protection: Protection,
@@ -111,6 +113,7 @@ impl Owner {
         Ok(Self {
             run: run.clone(),
             started: clock::now(),
+            privileges: Privileges::default(),
             config,
             configuration,
             protection: Protection::begin(blocklist, Filter::through(broker))?,

@@ -16,6 +16,8 @@ impl Owner {
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             started: self.started.secs(),
+            user: self.privileges.user.clone(),
+            landlock: self.privileges.confinement.landlock(),
             config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
@@ -34,8 +36,9 @@ impl Owner {
 
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.configuration.faults()).collect();
+        let mut faults: Vec<Fault> = self.interfaces.faults().collect();
         faults.extend(self.persistence.faults());
+        faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
         let has_deadlines = self.protection.blocklist().next_deadline().is_some();
         faults.extend(self.time.faults(has_deadlines));

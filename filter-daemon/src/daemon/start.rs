@@ -15,7 +15,7 @@ use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::owner::{Ended, Owner, Signals};
 use super::reload::Sources;
-use super::{persistence, privilege};
+use super::{persistence, privilege, unreadable};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::OnExit;
@@ -49,8 +49,9 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
         warn!("cannot note beside the socket where the pins are: {error}");
     }
     let broker = Broker::apart(&run.pin_dir)?;
-    privilege::drop_privileges(run.user.as_ref(), &state, &run.socket)?;
+    let privileges = privilege::drop_privileges(run, &state)?;
     let mut owner = open(run, broker).await?;
+    owner.privileges = privileges;
     owner.attach().await?;
     owner.configuration.has_begun();
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
@@ -131,7 +132,7 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
 /// stopping.
 fn is_stopping(socket: &Path, begun: Instant) -> bool {
     let asked = || Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
-    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent))
+    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent(_)))
 }
 
 /// It may be gone already, or be one that cannot be asked.
@@ -143,6 +144,7 @@ fn ask_to_make_way(socket: &Path) -> bool {
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
     let mut sources = Sources::of(&run.state_dir);
     let (configuration, loaded) = Configuration::at_start(run, &mut sources)?;
+    unreadable::refuse(sources.denied())?;
     let interfaces = loaded.config.interfaces_besides(&run.interfaces);
     if interfaces.is_empty() {
         return Err(DaemonError::NoInterface);

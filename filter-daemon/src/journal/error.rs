@@ -6,20 +6,21 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::text::Explain;
+use crate::text::{Explain, printable};
 
 /// Why there is no journal.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// Another daemon writes to it.
-    #[error("{} is in use by another filterd", path.display())]
+    #[error("{} is in use by another filterd", printable::path(path))]
     InUse {
         /// The file.
         path: PathBuf,
     },
     /// It was written by a newer filterd.
     #[error(
-        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one", path.display()
+        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one",
+        printable::path(path)
     )]
     Newer {
         /// The file.
@@ -30,7 +31,7 @@ pub enum JournalError {
         known: u64,
     },
     /// The system does not let us.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {source}", printable::path(path))]
     Directory {
         /// The file or directory.
         path: PathBuf,
@@ -53,7 +54,7 @@ impl Explain for JournalError {
 
 /// Something is not on disk.
 #[derive(Clone, Debug, Error)]
-#[error("cannot write to {}: {reason}", path.display())]
+#[error("cannot write to {}: {reason}", printable::path(path))]
 pub struct NotWritten {
     path: Arc<Path>,
     reason: Arc<str>,

@@ -7,7 +7,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::text::Explain;
+use crate::text::{Explain, printable};
 
 /// Why the kernel's part failed. It travels from the process that holds the kernel to the one that tells people.
 #[derive(Clone, Debug, Error, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub enum KernelError {
         found: String,
     },
     /// No bpffs where pins should go.
-    #[error("cannot use {} on a BPF file system: {reason}", path.display())]
+    #[error("cannot use {} on a BPF file system: {reason}", printable::path(path))]
     NoBpffs {
         /// The directory for pins.
         path: PathBuf,
@@ -27,7 +27,7 @@ pub enum KernelError {
         reason: String,
     },
     /// Somebody else could have changed a pin.
-    #[error("{} is not to be trusted: {why}", path.display())]
+    #[error("{} is not to be trusted: {why}", printable::path(path))]
     Untrusted {
         /// The pin, or a directory of pins.
         path: PathBuf,
@@ -133,7 +133,7 @@ impl Explain for KernelError {
             Self::NoBpffs { .. } => "try `mount -t bpf bpf /sys/fs/bpf`".to_owned(),
             Self::Untrusted { pins, .. } => format!(
                 "if that is a mistake, mend it; else remove what is there: `filterd detach --pin-dir {}`",
-                pins.display()
+                printable::path(pins)
             ),
             Self::BrokerGone { .. } => "what it attached goes on filtering; start filterd again".to_owned(),
             Self::NotPermitted { .. } => {

@@ -62,11 +62,8 @@ impl Trouble {
         if self.reader_left() {
             return Exit::Done;
         }
-        if console.json {
-            // If standard output fails, standard error has it too.
-            let _ = console.answer(&self.failure(), |_| String::new()).and_then(|()| console.flush());
-        }
-        console.complain(&self.explain());
+        // If standard output fails, the exit code is all that programs have left.
+        let _ = console.fail(&self.failure()).and_then(|()| console.flush());
         self.exit()
     }
 
@@ -87,9 +84,8 @@ impl Trouble {
         match self {
             Self::Daemon(ClientError::Failed(failure)) | Self::Refused(failure) => failure.clone(),
             Self::Daemon(ClientError::NotPermitted(_)) => Failure::PermissionDenied(self.explain()),
-            Self::Daemon(_) | Self::Partly { .. } | Self::Input(_) | Self::Output(_) => {
-                Failure::Unavailable(self.explain())
-            }
+            Self::Daemon(_) => Failure::Unavailable(self.explain()),
+            Self::Partly { .. } | Self::Input(_) | Self::Output(_) => Failure::Partly(self.explain()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::entry::Entry;
 use super::held::Held;
 use super::idle::Idle;
 use crate::text::Explanation;
@@ -26,4 +27,20 @@ pub struct Changed {
     /// Targets of a remove that are still blocked, and by what (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
+    /// Of an add of few targets: entries that block one of them, or a part of it, for longer than was asked (the first
+    /// hundred).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longer: Vec<Entry>,
+    /// Of a flush: the lists that were emptied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lists: Vec<Emptied>,
+}
+
+/// A list that was emptied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Emptied {
+    /// Its name.
+    pub name: String,
+    /// How many entries it had.
+    pub entries: u64,
 }

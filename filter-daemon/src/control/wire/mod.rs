@@ -9,7 +9,7 @@
 
 pub mod add;
 mod changed;
-mod entry;
+pub mod entry;
 mod failure;
 mod fault;
 pub mod flush;
@@ -35,7 +35,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use add::Add;
-pub use changed::Changed;
+pub use changed::{Changed, Emptied};
 pub use entry::Entry;
 pub use failure::Failure;
 pub use fault::{About, Fault};

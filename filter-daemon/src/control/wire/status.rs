@@ -20,6 +20,12 @@ pub struct Reply {
     pub pid: u32,
     /// When it started, in seconds since 1970.
     pub started: u64,
+    /// The user it runs as.
+    #[serde(default)]
+    pub user: String,
+    /// The version of Landlock that confines it, if any does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landlock: Option<u32>,
     /// The configuration file, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,

@@ -24,6 +24,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
         list: Some("ssh".into()),
         ttl: Some(7200),
         note: Some("brute force".into()),
+        shorten: false,
         ..add(&["203.0.113.7", "10.0.0.1-10.0.0.2", "2001:db8::/48"])
     };
     let targets = ["203.0.113.7", "10.0.0.1", "10.0.0.2", "2001:db8::/48"];
@@ -32,6 +33,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
         list: Some("ssh".parse().unwrap()),
         ttl: Some(Duration::from_secs(7200)),
         note: Some("brute force".into()),
+        shorten: false,
     };
     assert_eq!(raw.check(), Ok(checked));
 }
@@ -199,6 +201,7 @@ fn replies_are_those_of_the_version_that_landed() {
         since: 7,
         until,
         note: note.map(str::to_owned),
+        origin: None,
     };
     let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, ..Changed::default() };
     is_written_and_read::<Add>(
@@ -238,6 +241,8 @@ fn replies_are_those_of_the_version_that_landed() {
         filterd: "0.1.0".into(),
         pid: 1,
         started: 2,
+        user: "filterd".into(),
+        landlock: Some(7),
         config: Some("f.yaml".into()),
         faults: vec![],
         enforce: true,
@@ -268,7 +273,7 @@ fn replies_are_those_of_the_version_that_landed() {
     is_written_and_read::<Status>(
         status,
         false,
-        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
+        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"user":"filterd","landlock":7,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
     let counted =
         stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::config::{Config, ListName};
 use crate::daemon::error::DaemonError;
 use crate::journal::{Damage, Found, Instead, Journal};
-use crate::text::Explain;
+use crate::text::{Explain, printable};
 
 /// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
 /// default one.
@@ -72,7 +72,7 @@ fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
 fn tell_damage(damage: &Damage, now: Timestamp) {
     error!("the journal of live entries is damaged: {}", damage.reason);
     if let Some(aside) = &damage.set_aside {
-        error!("it was set aside as {}", aside.display());
+        error!("it was set aside as {}", printable::path(aside));
     }
     match &damage.instead {
         Instead::Copy { made } => {

@@ -63,6 +63,9 @@ pub enum Look {
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
     let look = Looking::new(list, before, &sources.copies);
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
+    if let Err(FileError::Denied { path }) = &looked {
+        sources.denied.push(path.clone());
+    }
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
         Ok(Look::Read { file, stamp, draft }) => Ok((file, stamp, draft)),

@@ -13,6 +13,7 @@ use crate::daemon::error::DaemonError;
 use crate::source::file::FileError;
 use crate::source::patience::Patience;
 use crate::source::{Copies, copies};
+use crate::text::printable;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ pub struct Sources {
     pub copies: Copies,
     /// Who reads list files, and which of them hang.
     pub lists: Patience<Result<Look, FileError>>,
+    /// The lists that our user may not read, when they were last looked at.
+    pub(super) denied: Vec<PathBuf>,
     /// Who reads the configuration.
     config: Patience<Result<Vec<u8>, ConfigError>>,
 }
@@ -53,7 +56,17 @@ pub struct Sources {
 impl Sources {
     /// The copies of this state directory, and files as they are.
     pub fn of(state: &Path) -> Self {
-        Self { copies: Copies::of(state), lists: Patience::default(), config: Patience::default() }
+        Self {
+            copies: Copies::of(state),
+            lists: Patience::default(),
+            denied: Vec::new(),
+            config: Patience::default(),
+        }
+    }
+
+    /// The lists that our user may not read, when they were last looked at.
+    pub fn denied(&self) -> &[PathBuf] {
+        &self.denied
     }
 
     /// The lists of which there is a copy.
@@ -61,7 +74,7 @@ impl Sources {
         self.copies.clean();
         let copies::Found { copies, damaged } = self.copies.find();
         for path in damaged {
-            tracing::error!("{}: this copy of a list is damaged, and counts as none", path.display());
+            tracing::error!("{}: this copy of a list is damaged, and counts as none", printable::path(&path));
         }
         let known = copies.into_iter().map(|accepted| Known {
             id: None,
@@ -98,6 +111,7 @@ impl Loaded {
             let there = names().collect::<Vec<_>>().join(", ");
             return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
         }
+        sources.denied.clear();
         let block = config.block.iter().copied().collect();
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {

@@ -264,7 +264,7 @@ impl Reload {
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
         let origin: Origin = list.origin;
-        Change::Want { list: list.name.clone(), origin, until: None, note: None, targets }
+        Change::Want { list: list.name.clone(), origin, until: None, shorten: false, note: None, targets }
     }
 }
 

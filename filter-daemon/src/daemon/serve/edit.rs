@@ -4,23 +4,26 @@ use std::sync::Arc;
 
 use super::answer;
 use super::failure::{belongs_elsewhere, no_list, not_done, not_durable, partly_flushed};
-use super::question::held;
+use super::question::{held, longer};
 use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
-use crate::control::wire::{Changed, Failure, add, flush, remove};
+use crate::control::wire::{Changed, Emptied, Failure, add, flush, remove};
 use crate::daemon::change::{self, Done};
 use crate::daemon::commit::NotDone;
-use crate::daemon::flush::Flush;
+use crate::daemon::flush::{Flush, Flushed};
 use crate::daemon::owner::Owner;
 use crate::daemon::pages::Parts;
 use crate::daemon::persistence::Outcome;
 use crate::journal::NotWritten;
 
+/// Whoever adds more targets than this reads no more than how many they were.
+const MOST_LOOKED_AT: usize = 100;
+
 impl Owner {
     pub(super) fn add(&mut self, request: add::Request, reply: ReplyTo<Changed>) {
-        let add::Request { targets, list, ttl, note } = request;
+        let add::Request { targets, list, ttl, note, shorten } = request;
         let list: Arc<str> = list.as_ref().map_or(DEFAULT_LIST, ListName::as_str).into();
         if let Err(failure) = self.must_be_live(&list) {
             return answer(reply, Err(failure));
@@ -28,12 +31,16 @@ impl Owner {
         let (until, note) = (ttl.map(clock::after), note.map(Arc::from));
         let page = |targets| {
             let (list, note) = (list.clone(), note.clone());
-            Change::Want { list, origin: Origin::Live, until, note, targets }
+            Change::Want { list, origin: Origin::Live, until, shorten, note, targets }
         };
         let targets: Targets = targets.into_iter().collect();
         let named = targets.len() as u64;
         let idle = self.idle();
-        self.carry_out(&targets, page, reply, move |done, _| Changed { idle, ..changed(named, done) });
+        let few = (targets.len() <= MOST_LOOKED_AT).then(|| targets.clone());
+        self.carry_out(&targets, page, reply, move |done, blocklist| {
+            let longer = few.map(|targets| longer(blocklist, &targets, until)).unwrap_or_default();
+            Changed { idle, longer, ..changed(named, done) }
+        });
     }
 
     pub(super) fn remove(&mut self, request: remove::Request, reply: ReplyTo<Changed>) {
@@ -57,13 +64,14 @@ impl Owner {
             None => self.protection.blocklist().lists().live().collect(),
         };
         let durable = self.config.durable;
-        let answer = move |done: Done, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
-            let answered = match failed {
-                None => Ok(changed(done.changed, done)),
-                Some(error) => Err(partly_flushed(done, error)),
+        let answer =
+            move |flushed: Flushed, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
+                let answered = match failed {
+                    None => Ok(emptied(flushed)),
+                    Some(error) => Err(partly_flushed(flushed.done, error)),
+                };
+                answer_when_written(answered, reply, durable, parts, outcome);
             };
-            answer_when_written(answered, reply, durable, parts, outcome);
-        };
         self.pages.push(Flush::new(lists, Box::new(answer)));
     }
 
@@ -128,4 +136,10 @@ fn answer_when_written(
 fn changed(named: u64, done: Done) -> Changed {
     let Done { changed, entered, left } = done;
     Changed { named, changed, entered, left, ..Changed::default() }
+}
+
+fn emptied(flushed: Flushed) -> Changed {
+    let list = |(name, entries): (Arc<str>, u64)| Emptied { name: name.to_string(), entries };
+    let lists = flushed.lists.into_iter().map(list).collect();
+    Changed { lists, ..changed(flushed.done.changed, flushed.done) }
 }

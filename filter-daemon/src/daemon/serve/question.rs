@@ -24,7 +24,8 @@ impl Owner {
         };
         let filter = self.protection.filter();
         let is_listed = matches!(filter.judge(source), Verdict::Drop(_));
-        let because = self.protection.blocklist().covering(Target::from(address));
+        let blocklist = self.protection.blocklist();
+        let because = blocklist.covering(Target::from(address));
         if is_listed == because.is_empty() {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
@@ -33,7 +34,7 @@ impl Owner {
             address: address.to_string(),
             dropped: is_listed && idle.is_none(),
             idle: idle.filter(|_| is_listed),
-            because: because.into_iter().map(entry).collect(),
+            because: because.into_iter().map(|claim| entry(blocklist, claim)).collect(),
         }
     }
 
@@ -53,7 +54,7 @@ impl Owner {
         let keep =
             |target: Target, list: ListId| only.is_none_or(|only| only == list) && is_of(target, family);
         let (page, next) = blocklist.page(after, most, keep);
-        Ok(list::Reply { entries: page.into_iter().map(entry).collect(), next })
+        Ok(list::Reply { entries: page.into_iter().map(|claim| entry(blocklist, claim)).collect(), next })
     }
 }
 
@@ -66,11 +67,10 @@ pub(super) fn held(blocklist: &Blocklist, targets: &Targets, left: u64) -> Vec<H
 
 fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
     let covering = blocklist.covering(target);
-    let origin = |list: &str| blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name());
     let by = covering.iter().map(|claim| HeldBy {
         target: claim.target.to_string(),
         list: claim.list.to_string(),
-        origin: origin(&claim.list).unwrap_or_default().to_owned(),
+        origin: origin(blocklist, &claim.list).unwrap_or_default().to_owned(),
     });
     let mut lists: Vec<String> = covering.iter().map(|claim| claim.list.to_string()).collect();
     lists.sort();
@@ -78,8 +78,21 @@ fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
     (!lists.is_empty()).then(|| Held { target: target.to_string(), lists, by: by.collect() })
 }
 
-fn entry(claim: NamedClaim) -> Entry {
+/// Which entries block these targets, or a part of them, for longer than that.
+pub(super) fn longer(blocklist: &Blocklist, targets: &Targets, until: Option<Timestamp>) -> Vec<Entry> {
+    let Some(asked) = until else { return Vec::new() };
+    let lasts = |claim: &NamedClaim| claim.until.is_none_or(|until| until > asked);
+    let all = targets.iter().flat_map(|target| blocklist.covering(target)).filter(lasts);
+    all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
+}
+
+fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
+    blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name())
+}
+
+fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
     Entry {
+        origin: origin(blocklist, &claim.list).map(str::to_owned),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         since: claim.since.secs(),

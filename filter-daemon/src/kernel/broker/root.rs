@@ -16,6 +16,7 @@ use tracing::info;
 use super::super::KernelError;
 use super::judge::Judge;
 use super::pins::Pins;
+use crate::text::printable;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
 
@@ -97,7 +98,7 @@ impl Root {
         match self.program.attach_to_link(link) {
             Ok(updated) => drop(self.program.take_link(updated)?),
             // Its interface is gone, so there is nothing to filter.
-            Err(error) => info!("{}: its link is dead ({error})", path.display()),
+            Err(error) => info!("{}: its link is dead ({error})", printable::path(path)),
         }
         Ok(())
     }

@@ -1,0 +1,140 @@
+//! What filterd answers to odd inputs: a table of command lines and answers, kept as text that people read, one file a
+//! section. Whoever changes an answer reads it there once more.
+//!
+//! A line of a section is a command for `sh`, whose answer follows:
+//! ```text
+//! $ filterd add 203.0.113.300
+//! ! filterd: what went to standard error
+//! > what went to standard output
+//! = 2
+//! ```
+//! Without `=` it exits with 0. `ODD_INPUTS=write cargo xtask test odd_inputs` writes down what is answered now.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use harness::{Net, home};
+
+const SECTIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/odd_inputs");
+
+#[test]
+fn every_answer_is_as_it_was_read() {
+    let write = std::env::var_os("ODD_INPUTS").is_some_and(|what| what == "write");
+    let mut wrong = Vec::new();
+    let mut commands = 0;
+    for path in sections() {
+        let kept = fs::read_to_string(&path).expect("it is there");
+        let (told, count) = answered(&kept);
+        commands += count;
+        if write {
+            fs::write(&path, told).expect("it can be written");
+        } else if told != kept {
+            wrong.push(first_difference(&path, &kept, &told));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(commands >= 200, "there are only {commands}");
+}
+
+fn sections() -> Vec<PathBuf> {
+    let files =
+        fs::read_dir(SECTIONS).expect("the sections are beside this file").flatten().map(|file| file.path());
+    let mut sections: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|kind| kind == "txt")).collect();
+    sections.sort();
+    sections
+}
+
+/// The section with the answers of now, and how many there are. Each section has a filterd of its own.
+fn answered(section: &str) -> (String, usize) {
+    let net = Net::with_filterd("block: [198.51.100.0/24]\nlists: [{name: drop, path: $HOME/drop.txt}]");
+    net.file("drop.txt", "203.0.113.0/24\n");
+    net.filterd(["reload"]).succeeds();
+    let place = net.home().path("place");
+    fs::create_dir(&place).expect("a home can be written");
+    let (mut told, mut count) = (String::new(), 0);
+    for line in section.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            count += 1;
+            told += &format!("{line}\n{}", shown(&run(&net, &place, command), &net));
+        } else if !["> ", "! ", "= ", ">", "!"].iter().any(|mark| line.starts_with(mark)) {
+            told += &format!("{line}\n");
+        }
+    }
+    (told, count)
+}
+
+fn run(net: &Net, place: &Path, line: &str) -> Output {
+    let binary = home::binary();
+    let directory = binary.parent().expect("a program lies somewhere").display().to_string();
+    let mut command = net.host().command("sh");
+    command.args(["-c", line]).current_dir(place).env("FILTERD_SOCKET", net.home().socket());
+    // What a home is called is not to be told.
+    command.env("PATH", format!("{directory}:{}", std::env::var("PATH").unwrap_or_default()));
+    command.env("NO_COLOR", "1").env("TZ", "UTC").env("COLUMNS", "100");
+    command.output().expect("there is a shell")
+}
+
+/// An answer in the form of a section.
+fn shown(output: &Output, net: &Net) -> String {
+    let mut told = String::new();
+    for (mark, bytes) in [('>', &output.stdout), ('!', &output.stderr)] {
+        for line in String::from_utf8_lossy(bytes).lines() {
+            let line = plain(line, net);
+            // A character that a terminal would obey is one too many; here it is seen.
+            let line: String =
+                line.chars().map(|letter| if letter.is_control() { '␛' } else { letter }).collect();
+            writeln!(told, "{}", format!("{mark} {line}").trim_end()).expect("text can be written to");
+        }
+    }
+    match output.status.code() {
+        Some(0) => {}
+        Some(code) => writeln!(told, "= {code}").expect("text can be written to"),
+        None => told.push_str("= a signal\n"),
+    }
+    told
+}
+
+/// Without what is another one each time: places, process ids, times of day, ages.
+fn plain(line: &str, net: &Net) -> String {
+    let place = net.home().path("");
+    let line = line.replace(place.to_string_lossy().trim_end_matches('/'), "$HOME");
+    let id = net.daemon().id();
+    let line = line.replace(&format!("pid {id}"), "pid PID").replace(&format!("\"pid\":{id}"), "\"pid\":PID");
+    let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    for at in 0..words.len() {
+        let word = words[at].trim_end_matches(',').to_owned();
+        let is_time = word.len() >= 5 && word.chars().all(|letter| letter.is_ascii_digit() || letter == ':');
+        if at > 0 && ["expires", "UTC"].contains(&words[at - 1].as_str()) && is_time {
+            words[at] = "HH:MM".to_owned();
+        }
+    }
+    let line = words.join(" ");
+    age(&line, " s ago")
+}
+
+/// `3 s ago` is `just now` on a faster machine.
+fn age(line: &str, unit: &str) -> String {
+    let Some(end) = line.find(unit) else { return line.to_owned() };
+    let begin = line[..end].rfind(' ').map_or(0, |at| at + 1);
+    if line[begin..end].parse::<u32>().is_err() {
+        return line.to_owned();
+    }
+    format!("{}just now{}", &line[..begin], age(&line[end + unit.len()..], unit))
+}
+
+fn first_difference(path: &Path, kept: &str, told: &str) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (mut asked, mut kept_lines) = ("", kept.lines());
+    for line in told.lines() {
+        let before = kept_lines.next();
+        asked = line.strip_prefix("$ ").unwrap_or(asked);
+        if before != Some(line) {
+            let before = before.unwrap_or("nothing");
+            return format!("{name}: `{asked}` is answered\n  {line}\nand was answered\n  {before}");
+        }
+    }
+    format!("{name}: `{asked}` is answered by less than before: {}", kept_lines.next().unwrap_or_default())
+}
