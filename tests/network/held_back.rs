@@ -20,7 +20,9 @@ fn wait_for_copies(net: &Net, names: &[&str]) -> Vec<PathBuf> {
         let files: Vec<PathBuf> = files.map(|file| file.expect("a name").path()).collect();
         let has = |name: &&str| {
             let said = format!("name {name}\n");
-            let says = |file: &&PathBuf| fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&said));
+            let says = |file: &&PathBuf| {
+                fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&said))
+            };
             files.iter().filter(says).count() == 1
         };
         if files.len() == names.len() && names.iter().all(has) {
@@ -32,7 +34,8 @@ fn wait_for_copies(net: &Net, names: &[&str]) -> Vec<PathBuf> {
 }
 
 fn many(count: u32) -> String {
-    (0..count).fold(format!("{ATTACKER}\n"), |text, host| text + &format!("10.0.{}.{}\n", host >> 8, host & 255))
+    (0..count)
+        .fold(format!("{ATTACKER}\n"), |text, host| text + &format!("10.0.{}.{}\n", host >> 8, host & 255))
 }
 
 #[test]
@@ -50,9 +53,11 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
         (rubbish.as_str(), "200 of them were not understood"),
     ] {
         net.file("drop.txt", spoilt);
-        net.filterd(["check", net.home().path("filterd.yaml").to_str().unwrap(), "--state-dir"].into_iter().chain([
-            net.home().path("state").to_str().unwrap(),
-        ]))
+        net.filterd(
+            ["check", net.home().path("filterd.yaml").to_str().unwrap(), "--state-dir"]
+                .into_iter()
+                .chain([net.home().path("state").to_str().unwrap()]),
+        )
         .exits(7)
         .complains(why);
         net.filterd(["-q", "reload"]).exits(7).complains(why).complains("filterd reload --accept drop");
@@ -171,7 +176,8 @@ fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
     let drop = net.home().path("drop.txt");
     fs::remove_file(&drop).expect("it was there");
     std::os::unix::fs::symlink(net.home().path("secret"), &drop).expect("a link can be made");
-    let told = net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not understood");
+    let told =
+        net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not understood");
     told.complains("filterd check");
     net.filterd(["status"]).succeeds().is_silent_about("hidden");
     assert!(!net.daemon().log().contains("hidden"));
