@@ -16,6 +16,7 @@ use crate::control::wire::strings::Strings;
 use crate::control::wire::words;
 use crate::control::wire::{self, Changed, Entry, Idle};
 use crate::exit::Exit;
+use crate::text::printable;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -82,7 +83,8 @@ impl Add {
         match (&self.targets[..], named, changed, entered) {
             (_, 0, ..) => String::new(),
             ([word], 1, changed, entered) if word != "-" => {
-                let mut lines = vec![self.one(word, changed, entered, &outcome.changed) + but(idle)];
+                let mut lines =
+                    vec![self.one(word, changed, entered, &outcome.changed) + &but(&outcome.changed)];
                 lines.extend(longer.iter().map(|entry| longer_by(word, entry, clock)));
                 lines.join("\n")
             }
@@ -101,7 +103,7 @@ impl Add {
                     }
                     _ => counted(named, "target"),
                 };
-                let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(idle))];
+                let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(&outcome.changed))];
                 // One entry may be around several targets.
                 let told: BTreeSet<_> = longer.iter().map(|entry| longer_by("", entry, clock)).collect();
                 let more = told.len() > MOST_TOLD;
@@ -164,13 +166,20 @@ fn blocked(idle: Option<Idle>) -> &'static str {
 }
 
 /// What becomes of packets all the same.
-fn but(idle: Option<Idle>) -> &'static str {
-    match idle {
-        None => "",
-        Some(Idle::NothingAttached) => {
-            ", but nothing is attached: nothing is dropped (`filterd status` tells why)"
+fn but(changed: &Changed) -> String {
+    match (changed.idle, &changed.except[..]) {
+        (None, []) => String::new(),
+        (None, names) => {
+            let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
+            format!(
+                ", but not on {}: nothing is filtered there (`filterd status` tells why)",
+                names.join(", ")
+            )
         }
-        Some(Idle::NotEnforced) => "; `enforce: false`, so it is only counted",
+        (Some(Idle::NothingAttached), _) => {
+            ", but nothing is attached: nothing is dropped (`filterd status` tells why)".to_owned()
+        }
+        (Some(Idle::NotEnforced), _) => "; `enforce: false`, so it is only counted".to_owned(),
     }
 }
 

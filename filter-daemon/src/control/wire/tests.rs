@@ -224,6 +224,7 @@ fn replies_are_those_of_the_version_that_landed() {
         address: "192.0.2.1".into(),
         dropped: true,
         idle: None,
+        except: vec![],
         because: vec![entry(None, None)],
     };
     is_written_and_read::<Test>(

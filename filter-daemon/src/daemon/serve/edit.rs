@@ -35,11 +35,11 @@ impl Owner {
         };
         let targets: Targets = targets.into_iter().collect();
         let named = targets.len() as u64;
-        let idle = self.idle();
+        let (idle, except) = (self.idle(), self.except());
         let few = (targets.len() <= MOST_LOOKED_AT).then(|| targets.clone());
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let longer = few.map(|targets| longer(blocklist, &targets, until)).unwrap_or_default();
-            Changed { idle, longer, ..changed(named, done) }
+            Changed { idle, except, longer, ..changed(named, done) }
         });
     }
 

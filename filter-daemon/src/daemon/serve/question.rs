@@ -34,6 +34,7 @@ impl Owner {
             address: address.to_string(),
             dropped: is_listed && idle.is_none(),
             idle: idle.filter(|_| is_listed),
+            except: if is_listed { self.except() } else { Vec::new() },
             because: because.into_iter().map(|claim| entry(blocklist, claim)).collect(),
         }
     }
@@ -44,6 +45,12 @@ impl Owner {
             return Some(Idle::NothingAttached);
         }
         (!self.protection.filter().settings().enforce).then_some(Idle::NotEnforced)
+    }
+
+    /// The interfaces on which nothing is dropped, though they are there and others are filtered.
+    pub(super) fn except(&self) -> Vec<String> {
+        let refuse = self.interfaces.iter().filter(|one| one.refuses() && self.idle().is_none());
+        refuse.map(|one| one.name().to_owned()).collect()
     }
 
     pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
