@@ -192,7 +192,10 @@ impl Owner {
                         return Ended::WithoutBroker(gone);
                     }
                 }
-                Event::Hangup => self.read(Accept::default(), None),
+                Event::Hangup => {
+                    info!("SIGHUP: reading the configuration again");
+                    self.read(Accept::default(), None);
+                }
                 Event::Page => self.turn_page().await,
                 Event::Loaded(loaded) => self.begin_reload(loaded),
                 Event::Kept(outcomes) => self.note_copies(outcomes),

@@ -114,11 +114,13 @@ impl Owner {
     }
 }
 
-/// Tells the log what a reload changed.
-pub fn log_reload(reloaded: &reload::Reply) {
+/// Tells the log what a reload changed. Where somebody waits for it, that is told with who it is.
+pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
     super::reload::tell_log(reloaded);
     let reload::Reply { entered, left, unchanged, milliseconds, .. } = reloaded;
-    info!("reloaded: +{entered} −{left}, {unchanged} lists unchanged, {milliseconds} ms");
+    if !is_waited_for {
+        info!(entered, left, unchanged, milliseconds, "reload");
+    }
 }
 
 fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {

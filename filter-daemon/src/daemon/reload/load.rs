@@ -9,8 +9,8 @@ use super::sources::Sources;
 use crate::blocklist::{Blocklist, ListId, Origin, Targets};
 use crate::config::Config;
 use crate::control::wire::reload::Accept;
-use crate::daemon::configuration::Copy;
 use crate::daemon::error::DaemonError;
+use crate::daemon::last_good::Copy;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
