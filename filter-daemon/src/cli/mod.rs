@@ -19,6 +19,7 @@ use crate::control::client::{Endpoint, TIMEOUT};
 use crate::control::wire;
 use crate::exit::Exit;
 use crate::kernel::broker::process;
+use crate::text::printable;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
 pub use run::{ConfigFile, Log, LogFormat, Run, user};
@@ -157,7 +158,7 @@ fn what_to_type(usual: &Path) -> String {
     if !usual.exists() {
         return WHAT_TO_TYPE.to_owned();
     }
-    let path = usual.display();
+    let path = printable::path(usual);
     format!("{WHAT_TO_TYPE}\nThere is a configuration, {path}: `sudo filterd run` starts filterd with it.")
 }
 
@@ -214,7 +215,11 @@ fn read(
 fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     Arguments::try_parse_from(words).map_err(|error| {
         let word = match error.get(ContextKind::InvalidSubcommand) {
-            Some(ContextValue::String(word)) => other_words::instead_of(word),
+            Some(ContextValue::String(word)) => {
+                let tree = Arguments::command();
+                let commands: Vec<_> = tree.get_subcommands().map(clap::Command::get_name).collect();
+                other_words::instead_of(word, &commands)
+            }
             _ => None,
         };
         word.map_or(error, |ours| clap::Error::raw(ErrorKind::InvalidSubcommand, format!("{ours}\n")))

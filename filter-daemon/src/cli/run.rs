@@ -9,6 +9,7 @@ use clap::Args;
 use super::places;
 use crate::accounts::{self, User};
 use crate::config::{InterfaceNameError, Mode, check_interface_name};
+use crate::text::printable;
 
 // As typed. No more than a comment, since it would become the help of `filterd run`.
 #[derive(Debug, Default, Args)]
@@ -209,7 +210,7 @@ impl RunArguments {
 }
 
 fn none_at(usual: &Path) -> String {
-    format!(" (there is none at {})", usual.display())
+    format!(" (there is none at {})", printable::path(usual))
 }
 
 fn interface(name: &str) -> Result<String, String> {

@@ -108,7 +108,7 @@ impl Owner {
         configuration.is_coming(&mut loaded);
         configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
         let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
-        super::report::log_found(&found);
+        super::reload::tell_log(&found);
         let mut lists = Lists::of(&run.state_dir);
         lists.keep_soon(to_keep);
         Ok(Self {

@@ -6,14 +6,15 @@ mod restore;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use filter_common::target::Target;
+use tokio::sync::oneshot;
+
 use crate::blocklist::{Blocklist, Record, Timestamp};
 use crate::clock;
 use crate::control::wire::{About, Fault};
 use crate::journal::{Done, Journal, Lost, NotWritten};
 use crate::text::Explanation;
-use filter_common::target::Target;
 pub use restore::restore;
-use tokio::sync::oneshot;
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
@@ -146,7 +147,8 @@ impl Persistence {
         let lost = || {
             let Lost { since, why } = self.journal.lost()?;
             let remedy = "make room there, or make it writable again: filterd tries every second, and then writes all \
-                          that is missing";
+                          that is missing; if the directory itself was removed or replaced, start filterd again, which \
+                          may write only to the one that it began with (`filterd list` has what would be lost)";
             Some(not_durable(clock::then(since), &why.to_string(), remedy))
         };
         refused().or_else(lost).into_iter()

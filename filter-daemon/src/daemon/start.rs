@@ -55,6 +55,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let privileges = privilege::drop_privileges(run, &state)?;
     let mut owner = open(run, broker).await?;
+    info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
     owner.configuration.has_begun();

@@ -14,7 +14,7 @@ use crate::text::{Explain, Explanation};
 pub fn no_list(name: &str) -> Failure {
     Failure::Unparsable(Explanation::new(
         format!("no such list: {name}"),
-        "`filterd status` names those there are",
+        "`filterd status` names those there are; a live list on which nothing is any more is none",
     ))
 }
 

@@ -29,8 +29,9 @@ pub const VERB: &str = "broker";
 const NEEDED: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::PERFMON);
 
-/// What it takes besides to mount a file system and to ask foreign programs their names, before anybody asks for anything.
-const NEEDED_AT_FIRST: CapabilitySet = CapabilitySet::SYS_ADMIN;
+/// What it takes besides to mount a file system, to ask foreign programs their names, and to see who else uses the pins,
+/// before anybody asks for anything.
+const NEEDED_AT_FIRST: CapabilitySet = CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_PTRACE);
 
 /// How long it may take to end: it has little more to do than to remove pins.
 const PATIENCE: Duration = Duration::from_secs(5);
