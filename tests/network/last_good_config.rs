@@ -71,8 +71,8 @@ fn an_interface_on_the_command_line_does_not_hide_the_usual_configuration() {
     net.expect(ATTACKER).dropped();
     net.filterd(["status"]).succeeds().says("config /etc/filterd/filterd.yaml");
     let log = daemon.log();
-    let first = log.lines().next().unwrap_or_default();
-    assert!(first.contains("/etc/filterd/filterd.yaml") && first.contains("eth0"), "{log}");
+    let told = |line: &str| line.contains("/etc/filterd/filterd.yaml") && line.contains("eth0");
+    assert!(log.lines().take(2).any(told), "{log}");
     daemon.end(Signal::SIGTERM);
     let _daemon = with_etc(&net, &etc, &["--iface", "eth0", "--no-config"]);
     net.expect(ATTACKER).passes();

@@ -58,11 +58,10 @@ pub fn start(log: Log) -> Told {
 impl Told {
     /// Why filterd ends. Whoever looks on sees it laid out, a log has it on one line.
     pub fn end(&self, error: &DaemonError) {
-        match self.format {
-            Format::Text { .. } if stderr().is_terminal() => {
-                self.sink.put(format!("{}\n", laid_out(&error.explain())).as_bytes());
-            }
-            _ => error!("{}", error.brief()),
+        if matches!(self.format, Format::Text { .. }) && stderr().is_terminal() {
+            self.sink.put(format!("{}\n", laid_out(&error.explain())).as_bytes());
+        } else {
+            error!("{}", error.brief());
         }
     }
 }

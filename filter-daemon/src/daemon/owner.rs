@@ -106,6 +106,7 @@ impl Owner {
         mut blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
         configuration.is_coming(&mut loaded);
+        configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
         let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
         super::reload::tell_log(&found);
         let mut lists = Lists::of(&run.state_dir);
@@ -309,7 +310,7 @@ impl Owner {
         }
     }
 
-    fn mode(&self) -> crate::config::Mode {
+    pub(super) fn mode(&self) -> crate::config::Mode {
         self.run.mode.unwrap_or(self.config.mode)
     }
 

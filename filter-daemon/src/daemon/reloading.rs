@@ -72,6 +72,7 @@ impl Owner {
     /// What else a configuration says.
     async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
         let before = std::mem::replace(&mut self.config, config);
+        self.configuration.says_mode(self.mode());
         if self.config.mode != before.mode && self.run.mode.is_none() {
             reloaded.warnings.push(
                 "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
