@@ -26,6 +26,7 @@ mod life;
 mod list_and_status;
 mod list_files;
 mod list_names;
+mod log;
 mod mixed;
 mod own_user;
 mod pages;

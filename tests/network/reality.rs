@@ -18,7 +18,7 @@ fn what_somebody_takes_off_comes_back_by_itself() {
     take_off(&net, "eth0");
     net.expect(ATTACKER).passes().then_within(SOON).dropped();
     net.wait_for_log("somebody has taken the filter off it");
-    net.filterd(["status"]).succeeds().says("went away once");
+    net.filterd(["status"]).succeeds().says("lost its filter once");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_link_that_was_given_another_program_gets_its_own_again() {
     let ours = net.attached("eth0").expect("attached")["prog"]["id"].clone();
     let foreign = ForeignProgram::take_link(&net.home().pins().join("links/eth0"));
     net.expect(ATTACKER).passes();
-    net.filterd(["status"]).succeeds().says("went away once");
+    net.filterd(["status"]).succeeds().says("lost its filter once");
     net.expect(ATTACKER).dropped();
     assert_eq!(net.attached("eth0").expect("attached")["prog"]["id"], ours);
     assert!(net.daemon().log().contains(&format!("(id {})", foreign.id)), "{}", net.daemon().log());

@@ -8,7 +8,7 @@ use super::ask::change::{self, Outcome};
 use super::ask::trouble::Trouble;
 use super::ask::ttl::Ttl;
 use super::render::console::Console;
-use super::render::figure::{count, counted};
+use super::render::figure::{count, counted, counted_as};
 use super::render::moment::{self, Clock};
 use crate::config::ListName;
 use crate::control::client::Endpoint;
@@ -16,6 +16,7 @@ use crate::control::wire::strings::Strings;
 use crate::control::wire::words;
 use crate::control::wire::{self, Changed, Entry, Idle};
 use crate::exit::Exit;
+use crate::text::printable;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -82,7 +83,8 @@ impl Add {
         match (&self.targets[..], named, changed, entered) {
             (_, 0, ..) => String::new(),
             ([word], 1, changed, entered) if word != "-" => {
-                let mut lines = vec![self.one(word, changed, entered, &outcome.changed) + but(idle)];
+                let mut lines =
+                    vec![self.one(word, changed, entered, &outcome.changed) + &but(&outcome.changed)];
                 lines.extend(longer.iter().map(|entry| longer_by(word, entry, clock)));
                 lines.join("\n")
             }
@@ -95,8 +97,13 @@ impl Add {
                 parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
                 let same = named.saturating_sub(changed);
                 parts.extend((same > 0).then(|| format!("{} already {blocked}", count(same))));
-                let first = format!("{}: {}{}", counted(named, "target"), parts.join(", "), but(idle));
-                let mut lines = vec![first];
+                let what = match &self.targets[..] {
+                    [range] if range != "-" => {
+                        format!("{range} ({})", counted_as(named, ["prefix", "prefixes"]))
+                    }
+                    _ => counted(named, "target"),
+                };
+                let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(&outcome.changed))];
                 // One entry may be around several targets.
                 let told: BTreeSet<_> = longer.iter().map(|entry| longer_by("", entry, clock)).collect();
                 let more = told.len() > MOST_TOLD;
@@ -159,13 +166,20 @@ fn blocked(idle: Option<Idle>) -> &'static str {
 }
 
 /// What becomes of packets all the same.
-fn but(idle: Option<Idle>) -> &'static str {
-    match idle {
-        None => "",
-        Some(Idle::NothingAttached) => {
-            ", but nothing is attached: nothing is dropped (`filterd status` tells why)"
+fn but(changed: &Changed) -> String {
+    match (changed.idle, &changed.except[..]) {
+        (None, []) => String::new(),
+        (None, names) => {
+            let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
+            format!(
+                ", but not on {}: nothing is filtered there (`filterd status` tells why)",
+                names.join(", ")
+            )
         }
-        Some(Idle::NotEnforced) => "; `enforce: false`, so it is only counted",
+        (Some(Idle::NothingAttached), _) => {
+            ", but nothing is attached: nothing is dropped (`filterd status` tells why)".to_owned()
+        }
+        (Some(Idle::NotEnforced), _) => "; `enforce: false`, so it is only counted".to_owned(),
     }
 }
 
@@ -262,7 +276,10 @@ mod tests {
         let many = "1,000 targets: 10 newly blocked, 5 updated, 985 already blocked";
         assert_eq!(told(&["-"], None, [1000, 15, 10]), many);
         assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
-        assert_eq!(told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]), "2 targets: 2 newly blocked");
+        assert_eq!(
+            told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]),
+            "10.0.0.1-10.0.0.2 (2 prefixes): 2 newly blocked"
+        );
         assert_eq!(told(&["-"], None, [0, 0, 0]), "");
     }
 }

@@ -79,7 +79,7 @@ fn interfaces(status: &Reply) -> Vec<[String; 3]> {
 /// Where it is, and how long it was without protection.
 fn history(interface: &Interface) -> String {
     let times = if interface.gaps == 1 { "once" } else { "several times" };
-    let gone = (interface.gaps > 0).then(|| format!("went away {times}"));
+    let gone = (interface.gaps > 0).then(|| format!("lost its filter {times}"));
     let unprotected =
         (interface.unprotected > 0).then(|| format!("{} s without protection", count(interface.unprotected)));
     let first = interface.note.as_deref().and_then(|note| note.lines().next()).map(str::to_owned);
@@ -218,7 +218,7 @@ Process
         let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
         let expected = "\
 Interfaces
-  eth0  native        went away once, 3 s without protection
+  eth0  native        lost its filter once, 3 s without protection
   eth1  NOT FILTERED  there is no interface eth1, 1,200 s without protection
   eth2  native        it is called lan0 now
 ";

@@ -11,6 +11,7 @@ use crate::control::wire::test::{Reply, Tested};
 use crate::control::wire::words;
 use crate::control::wire::{self, Entry, Idle, MOST_ADDRESSES};
 use crate::exit::Exit;
+use crate::text::printable;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -77,7 +78,11 @@ fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
     let mut lines = one.because.iter().map(|entry| render_entry(entry, clock));
     let first = if one.dropped { lines.next().unwrap_or_default() } else { String::new() };
     let mut text = format!("{:<width$}  {}\n", one.address, format!("{verdict}{first}").trim_end());
-    for line in lines {
+    let names: Vec<_> = one.except.iter().map(|name| printable::on_one_line(name)).collect();
+    let except = (one.dropped && !names.is_empty()).then(|| {
+        format!("but not on {}: nothing is filtered there (`filterd status` tells why)", names.join(", "))
+    });
+    for line in lines.chain(except) {
         text.push_str(&format!("{:<width$}           {line}\n", ""));
     }
     text
@@ -111,8 +116,14 @@ mod tests {
             entry("203.0.113.0/24", "drop", NOW - 3 * 86_400, None, None),
         ];
         let tested = vec![
-            Tested { address: "203.0.113.7".into(), dropped: true, idle: None, because },
-            Tested { address: "192.0.2.1".into(), dropped: false, idle: None, because: vec![] },
+            Tested { address: "203.0.113.7".into(), dropped: true, idle: None, except: vec![], because },
+            Tested {
+                address: "192.0.2.1".into(),
+                dropped: false,
+                idle: None,
+                except: vec![],
+                because: vec![],
+            },
         ];
         let expected = "\
 203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min): brute force
@@ -133,8 +144,13 @@ mod tests {
             origin: None,
         }];
         let told = |idle| {
-            let tested =
-                vec![Tested { address: "192.0.2.1".into(), dropped: false, idle, because: because.clone() }];
+            let tested = vec![Tested {
+                address: "192.0.2.1".into(),
+                dropped: false,
+                idle,
+                except: vec![],
+                because: because.clone(),
+            }];
             render(&Reply { tested }, &Clock::standing(NOW))
         };
         assert!(

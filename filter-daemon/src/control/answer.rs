@@ -72,6 +72,7 @@ mod tests {
             address: "2001:db8::1".into(),
             dropped: true,
             idle: None,
+            except: vec![],
             because: vec![worst_entry(); 600],
         };
         let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5] });

@@ -60,6 +60,7 @@ async fn answer(call: Call, addresses: u32) {
         Call::Test(Asked { request, reply }) => {
             let tested = |address: &std::net::IpAddr| Tested {
                 idle: None,
+                except: vec![],
                 address: address.to_string(),
                 dropped: false,
                 because: vec![],

@@ -6,14 +6,15 @@ mod restore;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use filter_common::target::Target;
+use tokio::sync::oneshot;
+
 use crate::blocklist::{Blocklist, Record, Timestamp};
 use crate::clock;
 use crate::control::wire::{About, Fault};
 use crate::journal::{Done, Journal, Lost, NotWritten};
 use crate::text::Explanation;
-use filter_common::target::Target;
 pub use restore::restore;
-use tokio::sync::oneshot;
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;

@@ -52,7 +52,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     if let Err(error) = pins_note::write(&run.socket, &run.pin_dir) {
         warn!("cannot note beside the socket where the pins are: {error}");
     }
-    let broker = Broker::apart(&run.pin_dir).map_err(pins_are_taken)?;
+    let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let privileges = privilege::drop_privileges(run, &state)?;
     let mut owner = open(run, broker).await?;
     info!("running as {privileges}");

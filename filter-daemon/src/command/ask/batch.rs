@@ -123,6 +123,7 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.sum.not_durable = self.sum.not_durable.take().or(changed.not_durable);
         // What was so last.
         self.sum.idle = changed.idle;
+        self.sum.except = changed.except;
         self.sum.held.extend(changed.held);
         self.sum.held.truncate(MOST_HELD);
         self.sum.longer.extend(changed.longer);

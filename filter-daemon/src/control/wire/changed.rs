@@ -21,6 +21,9 @@ pub struct Changed {
     /// Of an add: why what is listed is dropped nowhere at the moment, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
+    /// Of an add: interfaces that are there and not filtered, while others are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// It is done, but not on disk: why, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_durable: Option<Explanation>,

@@ -58,7 +58,7 @@ pub struct Interface {
     /// Seconds for which it was not filtered, since filterd started.
     #[serde(default)]
     pub unprotected: u64,
-    /// How often it went away.
+    /// How often it lost its filter: it was gone, or somebody took the filter off.
     #[serde(default)]
     pub gaps: u64,
 }

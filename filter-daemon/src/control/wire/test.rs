@@ -39,6 +39,9 @@ pub struct Tested {
     /// Why what is listed is dropped nowhere at the moment, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
+    /// Of what is dropped: interfaces that are there and not filtered, while others are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// Every entry that covers the address, the longest prefix first.
     pub because: Vec<Entry>,
 }

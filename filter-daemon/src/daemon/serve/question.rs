@@ -7,7 +7,7 @@ use filter_common::reason::Verdict;
 use filter_common::target::Target;
 
 use super::failure::no_list;
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
+use crate::blocklist::{Blocklist, DEFAULT_LIST, ListId, NamedClaim, Targets, Timestamp};
 use crate::control::wire::list::{self, Family};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, test};
 use crate::daemon::owner::Owner;
@@ -34,6 +34,7 @@ impl Owner {
             address: address.to_string(),
             dropped: is_listed && idle.is_none(),
             idle: idle.filter(|_| is_listed),
+            except: if is_listed { self.except() } else { Vec::new() },
             because: because.into_iter().map(|claim| entry(blocklist, claim)).collect(),
         }
     }
@@ -46,9 +47,21 @@ impl Owner {
         (!self.protection.filter().settings().enforce).then_some(Idle::NotEnforced)
     }
 
+    /// The interfaces on which nothing is dropped, though they are there and others are filtered.
+    pub(super) fn except(&self) -> Vec<String> {
+        let refuse = self.interfaces.iter().filter(|one| one.refuses() && self.idle().is_none());
+        refuse.map(|one| one.name().to_owned()).collect()
+    }
+
     pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
         let list::Request { list, family, after, most } = request;
         let blocklist = self.protection.blocklist();
+        // The list that is there without being made may be empty.
+        if list.as_ref().is_some_and(|name| name.as_str() == DEFAULT_LIST)
+            && blocklist.lists().find(DEFAULT_LIST).is_none()
+        {
+            return Ok(list::Reply::default());
+        }
         let find = |name: &str| blocklist.lists().find(name).ok_or_else(|| no_list(name));
         let only = list.map(|name| find(name.as_str())).transpose()?;
         let keep =

@@ -44,10 +44,10 @@ pub struct Process {
 
 impl Process {
     /// Starts it. Tells the highest number that a map is pinned under.
-    pub fn start(directory: &Path) -> Result<(u64, Self), KernelError> {
+    pub fn start(directory: &Path, log: &[&str]) -> Result<(u64, Self), KernelError> {
         let (ours, theirs) = Line::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        command.arg(VERB).arg(directory).stdin(Stdio::from(theirs));
+        command.args(log).arg(VERB).arg(directory).stdin(Stdio::from(theirs));
         let child = command.spawn().map_err(|error| KernelError::load("start the broker", error))?;
         // What it was started with is not to be held here: the line would never close.
         drop(command);
