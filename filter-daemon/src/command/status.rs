@@ -113,7 +113,7 @@ fn lists(status: &Reply) -> Vec<[String; 5]> {
 
 /// Who the daemon is, and what it can do. A daemon of before does not say.
 fn process(status: &Reply) -> Vec<[String; 1]> {
-    let confined = match status.landlock {
+    let confined = match status.landlock_version {
         Some(version) => format!("writes only its state and its socket (Landlock {version})"),
         None => "may write whatever that user may (this kernel has no Landlock)".to_owned(),
     };
@@ -144,7 +144,7 @@ mod tests {
             pid: 812,
             started: NOW - 3 * 86_400 - 4 * 3600,
             user: "filterd".into(),
-            landlock: Some(2),
+            landlock_version: Some(2),
             config: Some("/etc/filterd/filterd.yaml".into()),
             faults: vec![],
             enforce: true,
@@ -171,11 +171,11 @@ mod tests {
 
     #[test]
     fn where_nothing_confines_it_that_is_told() {
-        let status = Reply { landlock: None, user: "root".into(), ..status() };
+        let status = Reply { landlock_version: None, user: "root".into(), ..status() };
         let told = render(&status, &Clock::standing(NOW));
         let line = "  runs as root, without capabilities; may write whatever that user may (this kernel has no Landlock)";
         assert_eq!(told.lines().last(), Some(line));
-        let of_before = Reply { landlock: None, user: String::new(), ..status };
+        let of_before = Reply { landlock_version: None, user: String::new(), ..status };
         assert!(!render(&of_before, &Clock::standing(NOW)).contains("runs as"));
     }
 

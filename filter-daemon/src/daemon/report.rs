@@ -17,7 +17,7 @@ impl Owner {
             pid: std::process::id(),
             started: self.started.secs(),
             user: self.privileges.user.clone(),
-            landlock: self.privileges.confinement.landlock(),
+            landlock_version: self.privileges.confinement.landlock(),
             config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,

@@ -25,7 +25,7 @@ pub struct Reply {
     pub user: String,
     /// The version of Landlock that confines it, if any does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub landlock: Option<u32>,
+    pub landlock_version: Option<u32>,
     /// The configuration file, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,

@@ -243,7 +243,7 @@ fn replies_are_those_of_the_version_that_landed() {
         pid: 1,
         started: 2,
         user: "filterd".into(),
-        landlock: Some(7),
+        landlock_version: Some(7),
         config: Some("f.yaml".into()),
         faults: vec![],
         enforce: true,
@@ -274,7 +274,7 @@ fn replies_are_those_of_the_version_that_landed() {
     is_written_and_read::<Status>(
         status,
         false,
-        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"user":"filterd","landlock":7,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
+        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"user":"filterd","landlock_version":7,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
     let counted =
         stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };

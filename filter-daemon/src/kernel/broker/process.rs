@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::{
     CapabilitySet, capabilities, remove_capability_from_bounding_set, set_capabilities, set_name,
     set_no_new_privs,
@@ -110,7 +109,6 @@ impl Drop for Process {
 pub fn be(directory: &Path) -> io::Result<()> {
     set_name(c"filterd-broker")?;
     set_no_new_privs(true)?;
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     forget_bounding_set();
     keep(NEEDED | NEEDED_AT_FIRST)?;
     // Signals to a whole terminal or service are for the other process: this one ends after it.
