@@ -22,7 +22,7 @@ use crate::kernel::broker::process;
 use crate::text::printable;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
-pub use run::{ConfigFile, Run, user};
+pub use run::{ConfigFile, Log, LogFormat, Run, user};
 
 /// What filterd was started for.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ pub enum Invocation {
     Client(Client),
     /// To take out of the kernel what a daemon has left there.
     Detach(Detach),
-    /// To hold the kernel for a daemon that has its pins there.
-    Keep(PathBuf),
+    /// To hold the kernel for a daemon that has its pins there, and to log as it does.
+    Keep(PathBuf, Log),
 }
 
 /// What `detach` needs to know.
@@ -44,6 +44,8 @@ pub struct Detach {
     pub socket: PathBuf,
     /// Where its pins are.
     pub pin_dir: PathBuf,
+    /// Is that where they usually are, since nobody said otherwise?
+    pub is_usual: bool,
     /// Is a program reading?
     pub json: bool,
     /// Is nobody reading?
@@ -131,6 +133,11 @@ Examples:
 
 `filterd help COMMAND` tells more of one.
 
+Environment:
+  FILTERD_SOCKET  the control socket
+  FILTERD_LOG     what the log tells: off, error, warn, info (unless said), debug or trace
+  NO_COLOR        no colours
+
 Exit codes:
   0 done, or yes        3 configuration invalid       6 daemon does not answer, or not permitted
   1 no                  4 nothing changed (--strict)  7 partly applied
@@ -192,15 +199,16 @@ fn read(
         }
         Some(Command::Detach(With { own: DetachArguments { pin_dir }, .. })) => {
             run.must_be_empty().map_err(wrong)?;
+            let is_usual = pin_dir.is_none();
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
-            return Ok(Invocation::Detach(Detach { socket, pin_dir, json, quiet }));
+            return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
-        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir)),
+        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir, run.log(quiet))),
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
-    run.checked(socket).map(Invocation::Run).map_err(wrong)
+    run.checked(socket, quiet).map(Invocation::Run).map_err(wrong)
 }
 
 /// Reads the words, and tells whoever remembers another program's what ours are.
