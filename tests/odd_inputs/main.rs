@@ -12,8 +12,10 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::thread;
 
 use harness::{Net, home};
 
@@ -22,12 +24,15 @@ const SECTIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/odd_inputs");
 #[test]
 fn every_answer_is_as_it_was_read() {
     let write = std::env::var_os("ODD_INPUTS").is_some_and(|what| what == "write");
+    let kept = sections().into_iter().map(|path| (fs::read_to_string(&path).expect("it is there"), path));
+    let kept: Vec<_> = kept.collect();
+    let answers: Vec<_> = thread::scope(|scope| {
+        let begun: Vec<_> = kept.iter().map(|(text, _)| scope.spawn(|| answered(text))).collect();
+        begun.into_iter().map(|section| section.join().expect("a section is answered")).collect()
+    });
+    let commands: usize = answers.iter().map(|(_, count)| count).sum();
     let mut wrong = Vec::new();
-    let mut commands = 0;
-    for path in sections() {
-        let kept = fs::read_to_string(&path).expect("it is there");
-        let (told, count) = answered(&kept);
-        commands += count;
+    for ((kept, path), (told, _)) in kept.into_iter().zip(answers) {
         if write {
             fs::write(&path, told).expect("it can be written");
         } else if told != kept {
@@ -54,6 +59,9 @@ fn answered(section: &str) -> (String, usize) {
     net.filterd(["reload"]).succeeds();
     let place = net.home().path("place");
     fs::create_dir(&place).expect("a home can be written");
+    let programs = net.home().path("programs");
+    fs::create_dir(&programs).expect("a home can be written");
+    symlink(home::binary(), programs.join("filterd")).expect("a home can be written");
     let (mut told, mut count) = (String::new(), 0);
     for line in section.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
@@ -67,12 +75,10 @@ fn answered(section: &str) -> (String, usize) {
 }
 
 fn run(net: &Net, place: &Path, line: &str) -> Output {
-    let binary = home::binary();
-    let directory = binary.parent().expect("a program lies somewhere").display().to_string();
+    let programs = net.home().path("programs").display().to_string();
     let mut command = net.host().command("sh");
     command.args(["-c", line]).current_dir(place).env("FILTERD_SOCKET", net.home().socket());
-    // What a home is called is not to be told.
-    command.env("PATH", format!("{directory}:{}", std::env::var("PATH").unwrap_or_default()));
+    command.env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap_or_default()));
     command.env("NO_COLOR", "1").env("TZ", "UTC").env("COLUMNS", "100");
     command.output().expect("there is a shell")
 }

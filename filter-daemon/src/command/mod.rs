@@ -32,7 +32,7 @@ pub enum Verb {
     /// Block addresses, prefixes or ranges, from now on
     ///
     /// What is blocked already is no error: the answer says what changed. Adding again with a longer --ttl extends
-    /// it. Many targets at once are best given on standard input.
+    /// it, a shorter one ends it earlier only with --shorten. Many targets at once are best given on standard input.
     Add(With<add::Add>),
     /// Remove what was added
     ///

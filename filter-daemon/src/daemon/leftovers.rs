@@ -15,7 +15,7 @@ use crate::text::{Explain, Explanation, printable};
 pub fn detach(detach: &Detach) -> ExitCode {
     // A filterd from before pins were locked holds those at the usual place, if it listens at the usual place.
     if detach.is_usual && UnixStream::connect(&detach.socket).is_ok() {
-        return refuse(detach, "filterd is running, and would be left without its filter");
+        return refuse(detach, "filterd is running");
     }
     match leftovers::remove(&detach.pin_dir) {
         Ok(removed) => {
@@ -41,7 +41,7 @@ fn fail(detach: &Detach, failure: &Failure) -> ExitCode {
 /// Whoever runs would be left without its filter.
 fn refuse(detach: &Detach, why: &str) -> ExitCode {
     let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
-    let message = format!("{why}: a filterd that is running keeps its filter");
+    let message = format!("{why}: it would be left without its filter");
     fail(detach, &Failure::Refused(Explanation::new(message, remedy)))
 }
 
