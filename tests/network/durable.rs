@@ -116,10 +116,10 @@ fn a_full_disk_is_told_and_made_up_for() {
 }
 
 #[test]
-fn a_state_directory_that_somebody_removes_is_told_and_written_anew() {
+fn a_journal_that_somebody_removes_is_told_and_written_anew() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
-    fs::remove_dir_all(net.home().path("state")).expect("it was there");
+    fs::remove_file(net.home().path("state/live.redb")).expect("it was there");
     // Nothing was added since: it is found by looking.
     net.wait_for_log("would not survive a restart");
     net.wait_for_log("live entries are on disk again");
