@@ -38,8 +38,8 @@ pub fn offset() -> i64 {
     i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX).saturating_sub(boot)
 }
 
-/// A clock that is before 1970 stands at its beginning.
-fn since_1970() -> Duration {
+/// How long it is since 1970 began. A clock that is before stands at its beginning.
+pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 

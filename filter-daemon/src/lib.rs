@@ -14,5 +14,6 @@ pub mod daemon;
 pub mod exit;
 pub mod journal;
 pub mod kernel;
+pub mod lock;
 pub mod source;
 pub mod text;

@@ -103,16 +103,20 @@ fn plain(line: &str, net: &Net) -> String {
     let line = line.replace(place.to_string_lossy().trim_end_matches('/'), "$HOME");
     let id = net.daemon().id();
     let line = line.replace(&format!("pid {id}"), "pid PID").replace(&format!("\"pid\":{id}"), "\"pid\":PID");
-    let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    for at in 0..words.len() {
-        let word = words[at].trim_end_matches(',').to_owned();
-        let is_time = word.len() >= 5 && word.chars().all(|letter| letter.is_ascii_digit() || letter == ':');
-        if at > 0 && ["expires", "UTC"].contains(&words[at - 1].as_str()) && is_time {
-            words[at] = "HH:MM".to_owned();
-        }
-    }
-    let line = words.join(" ");
+    let line = between(&line, "expires ", "(in ", "… ");
+    let line = between(&line, "(in ", ")", "…");
+    let line = between(&line, "\"since\":", ",", "…");
+    let line = between(&line, "reloaded in ", " ms", "…");
     age(&line, " s ago")
+}
+
+/// With `other` in place of what stands between these two, wherever they do.
+fn between(line: &str, begin: &str, end: &str, other: &str) -> String {
+    let Some((before, rest)) = line.split_once(begin) else { return line.to_owned() };
+    match rest.find(end) {
+        Some(at) => format!("{before}{begin}{other}{}", between(&rest[at..], begin, end, other)),
+        None => line.to_owned(),
+    }
 }
 
 /// `3 s ago` is `just now` on a faster machine.

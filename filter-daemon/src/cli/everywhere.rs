@@ -17,7 +17,7 @@ pub struct Everywhere {
     /// Print JSON: one object, or one a line for lists
     #[arg(long, help_heading = "Everywhere")]
     pub json: bool,
-    /// Print nothing but errors
+    /// Print nothing but errors; `run` logs warnings, too
     #[arg(short, long, help_heading = "Everywhere")]
     pub quiet: bool,
     /// The control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]

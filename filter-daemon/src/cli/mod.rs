@@ -19,9 +19,10 @@ use crate::control::client::{Endpoint, TIMEOUT};
 use crate::control::wire;
 use crate::exit::Exit;
 use crate::kernel::broker::process;
+use crate::text::printable;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
-pub use run::{ConfigFile, Run, user};
+pub use run::{ConfigFile, Log, LogFormat, Run, user};
 
 /// What filterd was started for.
 #[derive(Debug)]
@@ -32,8 +33,8 @@ pub enum Invocation {
     Client(Client),
     /// To take out of the kernel what a daemon has left there.
     Detach(Detach),
-    /// To hold the kernel for a daemon that has its pins there.
-    Keep(PathBuf),
+    /// To hold the kernel for a daemon that has its pins there, and to log as it does.
+    Keep(PathBuf, Log),
 }
 
 /// What `detach` needs to know.
@@ -43,6 +44,8 @@ pub struct Detach {
     pub socket: PathBuf,
     /// Where its pins are.
     pub pin_dir: PathBuf,
+    /// Is that where they usually are, since nobody said otherwise?
+    pub is_usual: bool,
     /// Is a program reading?
     pub json: bool,
     /// Is nobody reading?
@@ -130,6 +133,11 @@ Examples:
 
 `filterd help COMMAND` tells more of one.
 
+Environment:
+  FILTERD_SOCKET  the control socket
+  FILTERD_LOG     what the log tells: off, error, warn, info (unless said), debug or trace
+  NO_COLOR        no colours
+
 Exit codes:
   0 done, or yes        3 configuration invalid       6 daemon does not answer, or not permitted
   1 no                  4 nothing changed (--strict)  7 partly applied
@@ -150,7 +158,7 @@ fn what_to_type(usual: &Path) -> String {
     if !usual.exists() {
         return WHAT_TO_TYPE.to_owned();
     }
-    let path = usual.display();
+    let path = printable::path(usual);
     format!("{WHAT_TO_TYPE}\nThere is a configuration, {path}: `sudo filterd run` starts filterd with it.")
 }
 
@@ -191,22 +199,27 @@ fn read(
         }
         Some(Command::Detach(With { own: DetachArguments { pin_dir }, .. })) => {
             run.must_be_empty().map_err(wrong)?;
+            let is_usual = pin_dir.is_none();
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
-            return Ok(Invocation::Detach(Detach { socket, pin_dir, json, quiet }));
+            return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
-        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir)),
+        Some(Command::Keep { pin_dir }) => return Ok(Invocation::Keep(pin_dir, run.log(quiet))),
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
-    run.checked(socket).map(Invocation::Run).map_err(wrong)
+    run.checked(socket, quiet).map(Invocation::Run).map_err(wrong)
 }
 
 /// Reads the words, and tells whoever remembers another program's what ours are.
 fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     Arguments::try_parse_from(words).map_err(|error| {
         let word = match error.get(ContextKind::InvalidSubcommand) {
-            Some(ContextValue::String(word)) => other_words::instead_of(word),
+            Some(ContextValue::String(word)) => {
+                let tree = Arguments::command();
+                let commands: Vec<_> = tree.get_subcommands().map(clap::Command::get_name).collect();
+                other_words::instead_of(word, &commands)
+            }
             _ => None,
         };
         word.map_or(error, |ours| clap::Error::raw(ErrorKind::InvalidSubcommand, format!("{ours}\n")))

@@ -1,5 +1,8 @@
 //! What people type who remember another program's words: each is told ours.
 
+use std::net::IpAddr;
+use std::path::Path;
+
 use filter_common::target::Span;
 
 use crate::text::printable;
@@ -42,7 +45,7 @@ const OTHERS: [(&[&str], &str); 20] = [
     (&["validate", "verify", "lint", "config", "configtest"], "`filterd check` checks a configuration"),
     (
         &["diff", "preview"],
-        "there is none yet; `filterd check` reads configuration and lists without applying them",
+        "it is still to come; `filterd check` reads configuration and lists without applying them",
     ),
     (
         &["start", "daemon", "up", "serve", "attach", "enable", "launch"],
@@ -58,11 +61,11 @@ const OTHERS: [(&[&str], &str); 20] = [
     ),
     (
         &["pause", "resume", "suspend", "dry-run", "dryrun", "confirm"],
-        "there is none yet; `enforce: false` in the configuration and `filterd reload` only counts what would be dropped",
+        "it is still to come; with `enforce: false` in the configuration, `filterd reload` makes filterd count and drop nothing",
     ),
     (
         &["export", "save", "backup"],
-        "there is none yet; `filterd list --json` tells every entry with its list, times and note",
+        "it is still to come; `filterd list --json` tells every entry with its list, times and note",
     ),
     (&["import", "load", "restore", "read"], "`filterd add - < FILE` blocks what a file lists"),
     (
@@ -74,18 +77,35 @@ const OTHERS: [(&[&str], &str); 20] = [
 ];
 
 /// What to type instead of this word.
-pub fn instead_of(word: &str) -> Option<String> {
+pub fn instead_of(word: &str, commands: &[&str]) -> Option<String> {
     let small = word.to_ascii_lowercase();
     let shown = printable::word(word);
+    if word.trim().is_empty() {
+        return Some("the command is empty: `filterd help` tells all there are".to_owned());
+    }
+    if small != word && commands.contains(&small.as_str()) {
+        return Some(format!(
+            "there is no command {shown}: commands are written in small letters, `filterd {small}`"
+        ));
+    }
     if let Some((_, ours)) = OTHERS.iter().find(|(theirs, _)| theirs.contains(&small.as_str())) {
         return Some(format!("there is no command {shown}: {ours}"));
     }
-    word.parse::<Span>().ok().map(|_| {
-        format!(
-            "{shown} is a target, not a command: `filterd add {word}` blocks it, `filterd test {word}` tells \
+    if word.parse::<IpAddr>().is_ok() {
+        return Some(format!(
+            "{shown} is an address, not a command: `filterd add {word}` blocks it, `filterd test {word}` tells \
              whether it is dropped"
-        )
-    })
+        ));
+    }
+    if word.parse::<Span>().is_ok() {
+        return Some(format!("{shown} is a target, not a command: `filterd add {word}` blocks it"));
+    }
+    is_interface(word)
+        .then(|| format!("{shown} is an interface, not a command: `filterd --iface {word}` filters it"))
+}
+
+fn is_interface(word: &str) -> bool {
+    !word.contains('/') && !word.starts_with('.') && Path::new("/sys/class/net").join(word).exists()
 }
 
 #[cfg(test)]
@@ -103,10 +123,14 @@ mod tests {
 
     #[test]
     fn other_programs_words_are_told_ours() {
-        let told = |word| instead_of(word).unwrap();
+        let told = |word| instead_of(word, &["add", "list"]).unwrap();
         assert_eq!(told("ban"), "there is no command `ban`: `filterd add` blocks");
         assert!(told("UNBAN").contains("`filterd remove`"));
         assert!(told("2001:db8::/32").contains("`filterd add 2001:db8::/32`"));
-        assert_eq!(instead_of("explode"), None);
+        assert!(told("203.0.113.7").contains("`filterd test 203.0.113.7`"));
+        assert!(told("ADD").contains("small letters, `filterd add`"));
+        assert!(told("").contains("`filterd help`"));
+        assert!(told("lo").contains("`filterd --iface lo`"));
+        assert_eq!(instead_of("explode", &[]), None);
     }
 }

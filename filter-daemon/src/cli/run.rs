@@ -9,6 +9,7 @@ use clap::Args;
 use super::places;
 use crate::accounts::{self, User};
 use crate::config::{InterfaceNameError, Mode, check_interface_name};
+use crate::text::printable;
 
 // As typed. No more than a comment, since it would become the help of `filterd run`.
 #[derive(Debug, Default, Args)]
@@ -35,6 +36,9 @@ pub struct RunArguments {
     /// Be this user once everything is open [default for root: filterd, if there is such a user]
     #[arg(long, value_name = "NAME", value_parser = user)]
     user: Option<User>,
+    /// What the log looks like; journald gets priorities, everybody else the time [default: text]
+    #[arg(long, value_parser = log_format, value_name = "text|json")]
+    log_format: Option<LogFormat>,
     /// Take the place of a filterd that runs with the same socket, without a gap
     #[arg(long)]
     take_over: bool,
@@ -59,6 +63,36 @@ pub struct Run {
     pub user: Option<User>,
     /// Must whoever listens at the socket make way?
     pub take_over: bool,
+    /// What is told, and how.
+    pub log: Log,
+}
+
+/// What the log tells, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// How it looks.
+    pub format: LogFormat,
+    /// Does it tell of errors and warnings only?
+    pub quiet: bool,
+}
+
+/// How the log looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Log {
+    /// The words that make another filterd log in the same way.
+    pub fn words(self) -> Vec<&'static str> {
+        let quiet = self.quiet.then_some("--quiet");
+        let json = (self.format == LogFormat::Json).then_some("--log-format=json");
+        quiet.into_iter().chain(json).collect()
+    }
 }
 
 /// Which configuration is to be read.
@@ -94,8 +128,14 @@ impl RunArguments {
             state_dir: further.state_dir.or(self.state_dir),
             pin_dir: further.pin_dir.or(self.pin_dir),
             user: further.user.or(self.user),
+            log_format: further.log_format.or(self.log_format),
             take_over: further.take_over || self.take_over,
         }
+    }
+
+    /// What the log is to be like.
+    pub fn log(&self, quiet: bool) -> Log {
+        Log { format: self.log_format.unwrap_or_default(), quiet }
     }
 
     /// What only the daemon knows what to do with cannot stand before another command.
@@ -108,6 +148,7 @@ impl RunArguments {
             (self.state_dir.is_some(), "--state-dir"),
             (self.pin_dir.is_some(), "--pin-dir"),
             (self.user.is_some(), "--user"),
+            (self.log_format.is_some(), "--log-format"),
             (self.take_over, "--take-over"),
         ];
         match given.iter().find(|(given, _)| *given) {
@@ -119,11 +160,12 @@ impl RunArguments {
     }
 
     /// Nobody has to name the configuration at its usual place.
-    pub fn checked(self, socket: PathBuf) -> Result<Run, String> {
-        self.checked_with(socket, Path::new(places::CONFIG))
+    pub fn checked(self, socket: PathBuf, quiet: bool) -> Result<Run, String> {
+        self.checked_with(socket, quiet, Path::new(places::CONFIG))
     }
 
-    fn checked_with(mut self, socket: PathBuf, usual: &Path) -> Result<Run, String> {
+    fn checked_with(mut self, socket: PathBuf, quiet: bool, usual: &Path) -> Result<Run, String> {
+        let log = self.log(quiet);
         let mut seen = Vec::new();
         self.interfaces.retain(|name| {
             !seen.contains(name) && {
@@ -162,12 +204,13 @@ impl RunArguments {
             pin_dir: self.pin_dir.unwrap_or_else(|| places::PINS.into()),
             user: self.user.or_else(default),
             take_over: self.take_over,
+            log,
         })
     }
 }
 
 fn none_at(usual: &Path) -> String {
-    format!(" (there is none at {})", usual.display())
+    format!(" (there is none at {})", printable::path(usual))
 }
 
 fn interface(name: &str) -> Result<String, String> {
@@ -187,6 +230,14 @@ pub fn user(name: &str) -> Result<User, String> {
     found.ok_or_else(|| "there is no such user in /etc/passwd".to_owned())
 }
 
+fn log_format(word: &str) -> Result<LogFormat, String> {
+    match word {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("write text or json".to_owned()),
+    }
+}
+
 fn mode(word: &str) -> Result<Mode, String> {
     match word {
         "auto" => Ok(Mode::Auto),
@@ -201,7 +252,7 @@ mod tests {
     use super::*;
 
     fn checked(run: RunArguments, usual: &Path) -> Result<Run, String> {
-        run.checked_with("control.sock".into(), usual)
+        run.checked_with("control.sock".into(), false, usual)
     }
 
     #[test]

@@ -62,6 +62,7 @@ fn interfaces_alone_run_the_daemon() {
         pin_dir: places::PINS.into(),
         user: None,
         take_over: false,
+        log: Log::default(),
     };
     assert_eq!(run("filterd --iface eth0 --iface eth1"), expected);
     assert_eq!(run("filterd run --iface eth0 --iface eth1"), expected);
@@ -75,6 +76,21 @@ fn every_place_can_be_moved() {
     assert_eq!(run.mode, Some(Mode::Generic));
     assert_eq!((run.socket, run.state_dir), ("s".into(), "d".into()));
     assert_eq!(run.pin_dir, PathBuf::from("/sys/fs/bpf/x"));
+}
+
+#[test]
+fn the_broker_logs_as_its_daemon_does() {
+    for (line, words) in
+        [("", &[][..]), ("-q", &["--quiet"]), ("--log-format json -q", &["--quiet", "--log-format=json"])]
+    {
+        let log = run(&format!("filterd --iface eth0 {line}")).log;
+        assert_eq!(log.words(), words);
+        let words = words.join(" ");
+        match parsed(&format!("filterd {words} broker /sys/fs/bpf/x")) {
+            Ok(Invocation::Keep(_, told)) => assert_eq!(told, log),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[test]

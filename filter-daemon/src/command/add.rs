@@ -8,7 +8,7 @@ use super::ask::change::{self, Outcome};
 use super::ask::trouble::Trouble;
 use super::ask::ttl::Ttl;
 use super::render::console::Console;
-use super::render::figure::{count, counted};
+use super::render::figure::{count, counted, counted_as};
 use super::render::moment::{self, Clock};
 use crate::config::ListName;
 use crate::control::client::Endpoint;
@@ -97,9 +97,13 @@ impl Add {
                 parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
                 let same = named.saturating_sub(changed);
                 parts.extend((same > 0).then(|| format!("{} already {blocked}", count(same))));
-                let first =
-                    format!("{}: {}{}", counted(named, "target"), parts.join(", "), but(&outcome.changed));
-                let mut lines = vec![first];
+                let what = match &self.targets[..] {
+                    [range] if range != "-" => {
+                        format!("{range} ({})", counted_as(named, ["prefix", "prefixes"]))
+                    }
+                    _ => counted(named, "target"),
+                };
+                let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(&outcome.changed))];
                 // One entry may be around several targets.
                 let told: BTreeSet<_> = longer.iter().map(|entry| longer_by("", entry, clock)).collect();
                 let more = told.len() > MOST_TOLD;
@@ -272,7 +276,10 @@ mod tests {
         let many = "1,000 targets: 10 newly blocked, 5 updated, 985 already blocked";
         assert_eq!(told(&["-"], None, [1000, 15, 10]), many);
         assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
-        assert_eq!(told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]), "2 targets: 2 newly blocked");
+        assert_eq!(
+            told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]),
+            "10.0.0.1-10.0.0.2 (2 prefixes): 2 newly blocked"
+        );
         assert_eq!(told(&["-"], None, [0, 0, 0]), "");
     }
 }

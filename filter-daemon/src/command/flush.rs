@@ -27,15 +27,18 @@ impl Flush {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let request = wire::Flush { list: self.list.as_ref().map(ToString::to_string) };
         let changed = Client::connect(socket)?.call(&request)?;
-        console.answer(&changed, render)?;
+        console.answer(&changed, |changed| render(changed, self.list.as_ref()))?;
         change::tell_durability(&changed, console);
         Ok(if changed.not_durable.is_some() { Exit::Partly } else { Exit::Done })
     }
 }
 
-fn render(changed: &Changed) -> String {
+fn render(changed: &Changed, only: Option<&ListName>) -> String {
     if changed.changed == 0 {
-        return "nothing to remove: nothing was added".to_owned();
+        return match only {
+            Some(list) => format!("nothing to remove: list `{list}` has no entry"),
+            None => "nothing to remove: nothing was added".to_owned(),
+        };
     }
     let all = counted_as(changed.changed, ["entry", "entries"]);
     let list = |list: &Emptied| format!("{} of list `{}`", count(list.entries), list.name);
@@ -63,7 +66,7 @@ mod tests {
         let told = |changed, left, lists: &[(&str, u64)]| {
             let list = |(name, entries): &(&str, u64)| Emptied { name: (*name).into(), entries: *entries };
             let lists = lists.iter().map(list).collect();
-            render(&Changed { named: changed, changed, left, lists, ..Changed::default() })
+            render(&Changed { named: changed, changed, left, lists, ..Changed::default() }, None)
         };
         assert_eq!(told(0, 0, &[]), "nothing to remove: nothing was added");
         assert_eq!(told(1, 1, &[("ssh", 1)]), "removed 1 entry of list `ssh`: 1 target unblocked");

@@ -47,9 +47,17 @@ impl List {
         }
         fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         if shown == 0 {
-            console.note("nothing is blocked");
+            console.note(&self.nothing());
         }
         Ok(Exit::Done)
+    }
+
+    fn nothing(&self) -> String {
+        let family = self.family.as_ref().map(|family| format!(" of IPv{family}")).unwrap_or_default();
+        match &self.list {
+            Some(list) => format!("list `{list}` has no entry{family}"),
+            None => format!("nothing{family} is blocked"),
+        }
     }
 
     fn request(&self) -> wire::List {

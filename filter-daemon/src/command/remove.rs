@@ -38,7 +38,12 @@ impl Remove {
         let Changed { changed, held: holders, .. } = &outcome.changed;
         if *changed == 0 && !holders.is_empty() {
             console.answer(&outcome, |_| String::new())?;
-            console.note(&format!("nothing removed: {}\n{}", held::held(holders), held::remedies(holders)));
+            let of = self.list.as_ref().map(|list| format!(" from list `{list}`")).unwrap_or_default();
+            console.note(&format!(
+                "nothing removed{of}: {}\n{}",
+                held::held(holders),
+                held::remedies(holders)
+            ));
         } else {
             console.answer(&outcome, |outcome| self.render(outcome))?;
         }

@@ -1,5 +1,6 @@
 //! Who is on the other end of the socket, and whether he may ask.
 
+use std::fmt;
 use std::fs;
 use std::io;
 
@@ -26,6 +27,16 @@ pub struct Admission {
     pub user: u32,
     /// The group that owns the socket.
     pub group: u32,
+    /// Who started the daemon, and could start another one.
+    pub starter: u32,
+}
+
+/// Short, for a log.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "uid {}", self.user)?;
+        self.process.map_or(Ok(()), |process| write!(f, ", pid {process}"))
+    }
 }
 
 impl Peer {
@@ -48,6 +59,11 @@ impl Admission {
             peer.user, self.group
         );
         Err(Failure::PermissionDenied(Explanation::new(message, "use sudo")))
+    }
+
+    /// May this peer put another filterd in the place of this one? The group may block and unblock, and no more.
+    pub fn may_replace(&self, peer: &Peer) -> bool {
+        peer.user == 0 || peer.user == self.starter
     }
 }
 
@@ -76,7 +92,7 @@ fn groups_of(status: &str, user: u32) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    const DAEMON: Admission = Admission { user: 900, group: 990 };
+    const DAEMON: Admission = Admission { user: 900, group: 990, starter: 0 };
 
     fn admits(user: u32, group: u32) -> bool {
         DAEMON.admits(&Peer { user, group, process: None }).is_ok()
@@ -89,6 +105,16 @@ mod tests {
         assert!(admits(1000, 990));
         assert!(!admits(1000, 1000));
         assert!(!admits(65534, 0));
+    }
+
+    #[test]
+    fn only_root_or_whoever_started_it_may_put_another_one_in_its_place() {
+        let may = |user, starter| {
+            Admission { starter, ..DAEMON }.may_replace(&Peer { user, group: 990, process: None })
+        };
+        assert!(may(0, 0) && may(0, 500) && may(500, 500));
+        assert!(!may(900, 0), "not even as the user that it has become");
+        assert!(!may(1000, 0));
     }
 
     #[test]

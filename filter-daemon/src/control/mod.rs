@@ -2,10 +2,12 @@
 //!
 //! [`wire`] is what travels. The daemon's end: [`server`] lets clients in, `session` talks with each: `parse` makes
 //! messages of its lines, which go to the owner of state as [`Call`]s once they are checked, and `answer` makes lines
-//! of the replies. The command line's end is [`client`].
+//! of the replies; `audit` logs who had what changed. The command line's end is [`client`].
 
 mod admission;
 mod answer;
+mod asker;
+mod audit;
 pub mod client;
 mod complaints;
 mod connections;
@@ -24,7 +26,7 @@ mod tests;
 
 pub use server::{Limits, Server};
 pub use session::Patience;
-pub use socket::{SocketError, give_socket};
+pub use socket::{SocketError, give_socket, told_by_whom};
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

@@ -11,9 +11,10 @@ use tokio::time::sleep;
 
 use super::admission::{Admission, Peer};
 use super::answer;
+use super::audit::{Book, Witness};
 use super::complaints::Complaints;
 use super::connections::Connections;
-use super::session::{self, Context, Patience};
+use super::session::{self, Client, Context, Patience};
 use super::socket::{SocketError, SocketFile};
 use super::wire::{Call, Failure};
 use crate::text::Explanation;
@@ -39,13 +40,15 @@ pub struct Server {
     file: SocketFile,
     listener: UnixListener,
     limits: Limits,
+    /// Who started this.
+    starter: u32,
 }
 
 impl Server {
     /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
     pub fn listen(path: &Path) -> Result<Self, SocketError> {
         let (file, listener) = SocketFile::listen(path)?;
-        Ok(Self { file, listener, limits: Limits::default() })
+        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw() })
     }
 
     /// The same with other limits.
@@ -56,8 +59,11 @@ impl Server {
 
     /// Serves clients until it is dropped; then their connections close and the socket's file goes.
     pub async fn serve(self, calls: mpsc::Sender<Call>) {
-        let admission = Admission { user: geteuid().as_raw(), group: self.file.group() };
-        let context = Context { calls, patience: self.limits.patience, complaints: Complaints::new() };
+        let (user, group) = (geteuid().as_raw(), self.file.group());
+        let admission = Admission { user, group, starter: self.starter };
+        let (audit, mut book) = Book::new();
+        let complaints = Complaints::new();
+        let context = Context { calls, patience: self.limits.patience, complaints, audit };
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {
@@ -66,6 +72,7 @@ impl Server {
                     Err(error) => recover(&error, &context.complaints).await,
                 },
                 () = connections.vacated() => {}
+                () = book.write() => {}
             }
         }
     }
@@ -74,10 +81,13 @@ impl Server {
 /// Gives a client its connection, or tells it why there is none.
 fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connections, context: &Context) {
     let admitted = Peer::of(&stream).map_err(|error| Failure::PermissionDenied(error.to_string().into()));
-    match admitted.and_then(|peer| admission.admits(&peer)) {
-        Ok(()) => match connections.free() {
+    match admitted.and_then(|peer| admission.admits(&peer).map(|()| peer)) {
+        Ok(peer) => match connections.free() {
             Some(connection) => {
-                connections.take(connection.clone(), session::hold(stream, connection, context.clone()))
+                let may_replace = admission.may_replace(&peer);
+                let client = Client { peer, may_replace, witness: Witness::new(context.audit.clone()) };
+                let session = session::hold(stream, client, connection.clone(), context.clone());
+                connections.take(connection, session);
             }
             None => turn_away(
                 stream,

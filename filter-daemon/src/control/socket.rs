@@ -8,13 +8,14 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Uid};
 use thiserror::Error;
 use tokio::net::UnixListener;
 
 use super::handle::Handle;
 use crate::accounts;
+use crate::lock::{Lock, NotLocked, Place, Taken};
 use crate::text::{Explain, printable};
 
 /// Members of this group may talk to the daemon.
@@ -24,8 +25,8 @@ pub const GROUP: &str = "filterd";
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// Another daemon is there.
-    #[error("a filterd is already running at {}", printable::path(.0))]
-    Taken(PathBuf),
+    #[error(transparent)]
+    Taken(#[from] Taken),
     /// Something that is no socket is there.
     #[error("{} exists and is no socket", printable::path(.0))]
     NoSocket(PathBuf),
@@ -44,10 +45,7 @@ pub enum SocketError {
 impl Explain for SocketError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
-            Self::Taken(_) => {
-                "stop it first, take its place with --take-over, or give this one its own --socket, --state-dir and \
-                 --pin-dir"
-            }
+            Self::Taken(taken) => return taken.remedy(),
             Self::NoSocket(_) => "move it away, or choose another --socket",
             Self::Failed { .. } => return None,
         };
@@ -63,7 +61,7 @@ pub struct SocketFile {
     /// Whose members may ask.
     group: u32,
     /// Held as long as this daemon lives, and released by the kernel even if it is killed.
-    _claim: Flock<File>,
+    _claim: Lock,
 }
 
 impl SocketFile {
@@ -107,19 +105,36 @@ fn make_parent(path: &Path) -> io::Result<()> {
 }
 
 /// Locks a file beside the socket: of two daemons that start at once, one must lose.
-fn claim(path: &Path) -> Result<Flock<File>, SocketError> {
+fn claim(path: &Path) -> Result<Lock, SocketError> {
+    let lock = lock_of(path);
+    let failed = |what| move |error| SocketError::Failed { what, path: lock_of(path), error };
+    match Lock::file(open_lock(&lock).map_err(failed("open"))?) {
+        Ok(Some(claim)) => Ok(claim),
+        Ok(None) => Err(taken(path)),
+        Err(NotLocked::Taken(taken)) => Err(taken.into()),
+        Err(NotLocked::Failed(error)) => Err(failed("lock")(error)),
+    }
+}
+
+fn lock_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".lock");
-    let lock = PathBuf::from(name);
-    let file = open_lock(&lock);
-    let file = file.map_err(|error| SocketError::Failed { what: "open", path: lock.clone(), error })?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| {
-        if error == nix::Error::EWOULDBLOCK {
-            SocketError::Taken(path.to_owned())
-        } else {
-            SocketError::Failed { what: "lock", path: lock, error: error.into() }
+    name.into()
+}
+
+/// Whose it is takes long to find out, and is asked only by who gives up.
+fn taken(path: &Path) -> SocketError {
+    Taken { place: Place::Socket, path: path.to_owned(), holder: None }.into()
+}
+
+/// The same, with who it is.
+pub fn told_by_whom(error: SocketError) -> SocketError {
+    match error {
+        SocketError::Taken(Taken { place, path, holder: None }) => {
+            Taken::by_holder_of(&lock_of(&path), place, &path).into()
         }
-    })
+        error @ (SocketError::Taken(_) | SocketError::NoSocket(_) | SocketError::Failed { .. }) => error,
+    }
 }
 
 /// Follows no link and waits for nobody: in a directory that is not ours anybody may have laid something there.
@@ -149,7 +164,7 @@ fn remove_stale(path: &Path) -> Result<(), SocketError> {
             fs::remove_file(path).map_err(failed("remove the stale"))
         }
         // Whether it answers or is too busy to: somebody listens.
-        _ => Err(SocketError::Taken(path.to_owned())),
+        _ => Err(taken(path)),
     }
 }
 

@@ -1,13 +1,12 @@
 //! Which configuration is in force: that of the file, or, where the file is not valid, the one before. A copy of the last
 //! one that came into force is kept, for a start at which the file is not valid.
 
-mod copy;
-
 use std::path::{Path, PathBuf};
 
 use tracing::{error, warn};
 
 use super::error::DaemonError;
+use super::last_good::{Copy, LastGood};
 use super::reload::{Known, Loaded, Sources};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
@@ -15,8 +14,6 @@ use crate::config::{self, Config, ConfigError};
 use crate::control::wire::reload::Accept;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, printable};
-pub use copy::Copy;
-use copy::LastGood;
 
 /// The part of the owner's state that is about the configuration's file.
 pub struct Configuration {

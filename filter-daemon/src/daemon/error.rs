@@ -13,6 +13,7 @@ use crate::control::SocketError;
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::kernel::KernelError;
+use crate::lock::Taken;
 use crate::source::file::FileError;
 use crate::text::{Explain, Explanation};
 
@@ -39,6 +40,9 @@ pub enum DaemonError {
     /// The control socket cannot be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// Another filterd uses the state directory.
+    #[error(transparent)]
+    Taken(#[from] Taken),
     /// The state directory is not for filterd.
     #[error(transparent)]
     State(#[from] StateError),
@@ -103,6 +107,7 @@ impl Explain for DaemonError {
                 accounts::name_of(nix::unistd::geteuid())
             )),
             Self::Socket(error) => error.remedy(),
+            Self::Taken(taken) => taken.remedy(),
             Self::State(error) => error.remedy(),
             Self::Kernel(error) => error.remedy(),
             Self::NotDone(error) => error.remedy(),
@@ -138,6 +143,7 @@ impl From<Refusal> for DaemonError {
 impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
+            DaemonError::Kernel(KernelError::Taken(_)) | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::Config(_)
             | DaemonError::Unreadable(_)
             | DaemonError::UnreadableLists { .. }

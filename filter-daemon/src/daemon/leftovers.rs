@@ -7,21 +7,23 @@ use crate::cli::Detach;
 use crate::command::render::console;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
-use crate::kernel::leftovers;
-use crate::text::{Explain, Explanation};
+use crate::kernel::KernelError;
+use crate::kernel::leftovers::{self, Removed};
+use crate::text::{Explain, Explanation, printable};
 
 /// Removes everything, and tells what it was.
 pub fn detach(detach: &Detach) -> ExitCode {
-    if UnixStream::connect(&detach.socket).is_ok() {
-        let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
-        let told = Explanation::new("filterd is running, and would be left without its filter", remedy);
-        return fail(detach, &Failure::Refused(told));
+    // A filterd from before pins were locked holds those at the usual place, if it listens at the usual place.
+    if detach.is_usual && UnixStream::connect(&detach.socket).is_ok() {
+        return refuse(detach, "filterd is running, and would be left without its filter");
     }
     match leftovers::remove(&detach.pin_dir) {
-        Ok(names) => {
-            tell(detach, names.as_deref());
+        Ok(removed) => {
+            tell(detach, removed.as_ref());
             Exit::Done.into()
         }
+        Err(error @ KernelError::Taken(_)) => refuse(detach, &error.explain().message),
+        Err(error @ KernelError::NoPins { .. }) => fail(detach, &Failure::Unparsable(error.explain())),
         Err(error) => fail(detach, &Failure::Kernel(error.explain())),
     }
 }
@@ -36,14 +38,31 @@ fn fail(detach: &Detach, failure: &Failure) -> ExitCode {
     Exit::from(failure).into()
 }
 
-fn tell(detach: &Detach, names: Option<&[String]>) {
+/// Whoever runs would be left without its filter.
+fn refuse(detach: &Detach, why: &str) -> ExitCode {
+    let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
+    let message = format!("{why}: a filterd that is running keeps its filter");
+    fail(detach, &Failure::Refused(Explanation::new(message, remedy)))
+}
+
+fn tell(detach: &Detach, removed: Option<&Removed>) {
+    let interfaces = removed.map_or(&[][..], |removed| &removed.interfaces);
+    let left = removed.map_or(&[][..], |removed| &removed.left);
     if detach.json {
-        println!("{}", serde_json::json!({ "version": 1, "detached": names.unwrap_or_default() }));
-    } else if !detach.quiet {
-        match names {
+        println!("{}", serde_json::json!({ "version": 1, "detached": interfaces, "left": left }));
+        return;
+    }
+    if !detach.quiet {
+        match removed {
             None => println!("there was nothing to detach"),
-            Some([]) => println!("removed what was left in the kernel; it was attached to no interface"),
-            Some(names) => names.iter().for_each(|name| println!("{name}: detached")),
+            Some(_) if interfaces.is_empty() => {
+                println!("removed what was left in the kernel; it was attached to no interface");
+            }
+            Some(_) => {
+                interfaces.iter().for_each(|name| println!("{}: detached", printable::on_one_line(name)))
+            }
         }
     }
+    left.iter()
+        .for_each(|path| eprintln!("filterd: {} is not filterd's, and is left", printable::path(path)));
 }

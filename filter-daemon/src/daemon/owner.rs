@@ -107,7 +107,7 @@ impl Owner {
     ) -> Result<Self, DaemonError> {
         configuration.is_coming(&mut loaded);
         let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
-        super::report::log_found(&found);
+        super::reload::tell_log(&found);
         let mut lists = Lists::of(&run.state_dir);
         lists.keep_soon(to_keep);
         Ok(Self {
@@ -192,7 +192,10 @@ impl Owner {
                         return Ended::WithoutBroker(gone);
                     }
                 }
-                Event::Hangup => self.read(Accept::default(), None),
+                Event::Hangup => {
+                    info!("SIGHUP: reading the configuration again");
+                    self.read(Accept::default(), None);
+                }
                 Event::Page => self.turn_page().await,
                 Event::Loaded(loaded) => self.begin_reload(loaded),
                 Event::Kept(outcomes) => self.note_copies(outcomes),

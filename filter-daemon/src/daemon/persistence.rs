@@ -147,8 +147,8 @@ impl Persistence {
         let lost = || {
             let Lost { since, why } = self.journal.lost()?;
             let remedy = "make room there, or make it writable again: filterd tries every second, and then writes all \
-                          that is missing\nif the directory itself was removed, make it again and start filterd with \
-                          --take-over, which keeps what is live";
+                          that is missing; if the directory itself was removed or replaced, start filterd again, which \
+                          may write only to the one that it began with (`filterd list` has what would be lost)";
             Some(not_durable(clock::then(since), &why.to_string(), remedy))
         };
         refused().or_else(lost).into_iter()

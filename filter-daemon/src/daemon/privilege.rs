@@ -1,6 +1,7 @@
 //! Giving up privileges: what reads lists and talks to clients needs none, since the broker is a process of
 //! its own.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{getegid, geteuid};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_new_privs};
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::confine::{Confinement, confine};
 use super::error::DaemonError;
@@ -25,6 +26,12 @@ pub struct Privileges {
     pub user: String,
     /// Where it may write.
     pub confinement: Confinement,
+}
+
+impl fmt::Display for Privileges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, without capabilities; {}", self.user, self.confinement)
+    }
 }
 
 /// The state directory, which is to belong to whom we become.
@@ -49,9 +56,7 @@ pub fn drop_privileges(run: &Run, state: &StateDirectory<'_>) -> Result<Privileg
         None => accounts::drop_capabilities()?,
     }
     keep_nothing()?;
-    let privileges = Privileges { user: accounts::name_of(geteuid()), confinement: confined(run) };
-    info!("running as {}, without capabilities; {}", privileges.user, privileges.confinement);
-    Ok(privileges)
+    Ok(Privileges { user: accounts::name_of(geteuid()), confinement: confined(run) })
 }
 
 fn become_user(user: &User, socket: &Path) -> io::Result<()> {

@@ -91,11 +91,14 @@ impl Owner {
         match &reloaded {
             Ok(reloaded) => {
                 self.configuration.is_in_force();
-                super::report::log_reload(reloaded);
+                super::report::log_reload(reloaded, self.readings.is_waited_for());
             }
             Err(error) => {
                 self.configuration.was_refused(error);
-                error!("reload failed, everything stays as it was: {}", error.brief());
+                // Else it is told with who asked for it.
+                if !self.readings.is_waited_for() {
+                    error!("reload failed, everything stays as it was: {}", error.brief());
+                }
             }
         }
         self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));

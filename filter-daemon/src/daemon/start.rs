@@ -4,6 +4,8 @@
 //! and only then is anything read. Everything is filled and published before the first interface is attached: the first
 //! packet that meets the filter meets all of it.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,10 +24,11 @@ use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
-use crate::control::{Call, Server, SocketError, pins_note};
+use crate::control::{Call, Server, SocketError, pins_note, told_by_whom};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
-use crate::kernel::interface;
+use crate::kernel::{KernelError, interface};
+use crate::lock::{Lock, NotLocked, Place, Taken};
 
 /// Requests that wait for the owner; beyond these, clients wait to be read.
 const MOST_WAITING: usize = 64;
@@ -45,12 +48,14 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let state = privilege::state_directory(run);
     state.inspect()?;
     let server = listen(run).await?;
+    let _state = lock_state(&run.state_dir)?;
     if let Err(error) = pins_note::write(&run.socket, &run.pin_dir) {
         warn!("cannot note beside the socket where the pins are: {error}");
     }
-    let broker = Broker::apart(&run.pin_dir)?;
+    let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let privileges = privilege::drop_privileges(run, &state)?;
     let mut owner = open(run, broker).await?;
+    info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
     owner.configuration.has_begun();
@@ -123,9 +128,27 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
             Err(SocketError::Taken(_)) if begun.elapsed() < AT_ONCE || is_stopping(&run.socket, begun) => {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            listening => return Ok(listening?),
+            listening => return Ok(listening.map_err(told_by_whom)?),
         }
     }
+}
+
+/// Nobody else may use the state directory while we do. Where there can be none, the journal tells why.
+fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
+    _ = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    match Lock::directory(Place::State, directory) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(NotLocked::Taken(taken)) => Err(taken.into()),
+        Err(NotLocked::Failed(_)) => Ok(None),
+    }
+}
+
+/// The broker itself cannot see where another filterd listens; we still can.
+fn pins_are_taken(error: KernelError) -> KernelError {
+    if let KernelError::Taken(taken) = &error {
+        return Taken::by_holder_of(&taken.path, taken.place, &taken.path).into();
+    }
+    error
 }
 
 /// Does whoever listens there answer no more requests, or is gone already? One that says nothing at all is not known to be
@@ -153,7 +176,7 @@ async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
     let begun = clock::instant();
     loop {
         match persistence::restore(&run.state_dir, &loaded.config) {
-            Err(DaemonError::Journal(JournalError::InUse { .. }))
+            Err(DaemonError::Journal(JournalError::InUse(_)))
                 if run.take_over && begun.elapsed() < PATIENCE =>
             {
                 tokio::time::sleep(Duration::from_millis(1)).await;

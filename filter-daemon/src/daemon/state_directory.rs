@@ -16,8 +16,8 @@ use object::Object;
 
 use crate::text::{Explain, printable};
 
-/// What filterd's own files are called, up to the first dot behind it: journal, configuration, lock.
-const FILES: [&str; 3] = ["live.redb", "configuration", "lock"];
+/// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies.
+const FILES: [&str; 2] = ["live.redb", "configuration"];
 
 /// What its own directories are called: the last good copies of lists.
 const DIRECTORIES: [&str; 1] = ["lists"];

@@ -6,17 +6,15 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::lock::Taken;
 use crate::text::{Explain, printable};
 
 /// Why there is no journal.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// Another daemon writes to it.
-    #[error("{} is in use by another filterd", printable::path(path))]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error(transparent)]
+    InUse(#[from] Taken),
     /// It was written by a newer filterd.
     #[error(
         "{} has format {found}, but this filterd knows only {known}: it was written by a newer one",
@@ -43,7 +41,7 @@ pub enum JournalError {
 impl Explain for JournalError {
     fn remedy(&self) -> Option<String> {
         match self {
-            Self::InUse { .. } => Some("give this one a place of its own with --state-dir".to_owned()),
+            Self::InUse(taken) => taken.remedy(),
             Self::Newer { .. } => Some(
                 "start that one, or move it and live.redb.old away and lose what was added live".to_owned(),
             ),

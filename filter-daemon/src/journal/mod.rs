@@ -80,7 +80,7 @@ impl Journal {
                 let store = Err(NotWritten::new(directory, &error));
                 Ok((Self::start(store, directory)?, Found::default(), Some(error)))
             }
-            Err(error @ (JournalError::InUse { .. } | JournalError::Newer { .. })) => Err(error),
+            Err(error @ (JournalError::InUse(_) | JournalError::Newer { .. })) => Err(error),
         }
     }
 

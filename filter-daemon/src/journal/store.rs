@@ -18,6 +18,7 @@ use redb::{
 use super::record;
 use super::{JournalError, NotWritten};
 use crate::blocklist::{Record, Timestamp};
+use crate::lock::{Place, Taken};
 
 /// What the numbers and bytes in the tables mean. It rises only when a program that knows the format before would do
 /// harm by skipping what it does not know: what may be skipped is a new kind of record, or fields behind a record's own.
@@ -277,7 +278,8 @@ impl Unusable {
             };
         }
         if matches!(error, DatabaseError::DatabaseAlreadyOpen) {
-            return Self::Other(JournalError::InUse { path: path.to_owned() });
+            let directory = path.parent().unwrap_or(path);
+            return Self::Other(Taken::by_holder_of(path, Place::State, directory).into());
         }
         Self::Damaged(error.to_string())
     }

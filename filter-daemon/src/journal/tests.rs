@@ -98,7 +98,7 @@ fn a_second_daemon_is_turned_away() {
     let directory = TempDir::new().unwrap();
     let _first = open(&directory);
     let second = Journal::open(directory.path(), NOW, &mut |_| {});
-    assert!(matches!(second, Err(JournalError::InUse { .. })));
+    assert!(matches!(second, Err(JournalError::InUse(_))));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::lock::{Holder, Taken};
 use crate::text::{Explain, printable};
 
 /// Why the kernel's part failed. It travels from the process that holds the kernel to the one that tells people.
@@ -22,6 +23,17 @@ pub enum KernelError {
     #[error("cannot use {} on a BPF file system: {reason}", printable::path(path))]
     NoBpffs {
         /// The directory for pins.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// Another filterd uses the pins.
+    #[error(transparent)]
+    Taken(#[from] Taken),
+    /// The pins of another directory were meant.
+    #[error("{} holds no pins of filterd: {reason}", path.display())]
+    NoPins {
+        /// The directory.
         path: PathBuf,
         /// Why not.
         reason: String,
@@ -87,6 +99,28 @@ pub enum KernelError {
         mode: String,
         /// What `ip link` calls that mode.
         off: String,
+        /// The number of the link that holds it there, if one does.
+        link: Option<u32>,
+    },
+    /// Another filterd filters there, or one that is gone has left its filter.
+    #[error(
+        "{name} is filtered by {} already: {program} (id {id}){}",
+        holder.as_ref().map_or_else(|| "another filterd".to_owned(), |holder| holder.to_string()),
+        pins.as_ref().map_or_else(String::new, |pins| format!(", pinned in {}", pins.display()))
+    )]
+    Occupied {
+        /// The interface.
+        name: String,
+        /// The program's name.
+        program: String,
+        /// The program's id.
+        id: u32,
+        /// The number of the link that holds it there, if that is known.
+        link: Option<u32>,
+        /// Where it is pinned, if that is known.
+        pins: Option<PathBuf>,
+        /// Who uses those pins, if anybody does.
+        holder: Option<Box<Holder>>,
     },
     /// The interface takes no XDP program in the mode asked for.
     #[error("cannot attach to {name} in {mode} mode: {reason}")]
@@ -131,6 +165,10 @@ impl Explain for KernelError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
             Self::NoBpffs { .. } => "try `mount -t bpf bpf /sys/fs/bpf`".to_owned(),
+            Self::Taken(taken) => return taken.remedy(),
+            Self::NoPins { .. } => {
+                "nothing was touched; name the directory that filterd was started with".to_owned()
+            }
             Self::Untrusted { pins, .. } => format!(
                 "if that is a mistake, mend it; else remove what is there: `filterd detach --pin-dir {}`",
                 printable::path(pins)
@@ -142,14 +180,33 @@ impl Explain for KernelError {
             Self::NoMemory { .. } => "what was blocked stays blocked; free memory, or raise the limit of \
                  filterd's cgroup (MemoryMax)"
                 .to_owned(),
-            Self::Foreign { name, program, id, off, .. } => {
+            Self::Foreign { name, program, id, off, link, .. } => {
                 let asked = format!("`bpftool prog show id {id}` names it; ");
                 let who = if program == UNNAMED { asked.as_str() } else { "" };
+                let remove = match link {
+                    Some(link) => format!("bpftool link detach id {link}"),
+                    None => format!("ip link set dev {name} {off} off"),
+                };
                 format!(
                     "{who}filterd never replaces a program that is not its own; remove it with whatever attached it, \
-                     or with `ip link set dev {name} {off} off`"
+                     or with `{remove}`"
                 )
             }
+            Self::Occupied { holder: Some(_), .. } => {
+                "stop that one, or take its place with --take-over and its \
+                 --socket, --state-dir and --pin-dir"
+                    .to_owned()
+            }
+            Self::Occupied { pins: Some(pins), .. } => format!(
+                "it does not run: take its filter off with `filterd detach --pin-dir {pins}`, or go on with it by \
+                 `--pin-dir {pins}`",
+                pins = printable::path(pins)
+            ),
+            Self::Occupied { link, .. } => format!(
+                "stop that one; what one has left that does not run goes with `filterd detach --pin-dir DIR`, or with \
+                 `bpftool link detach id {}`",
+                link.map_or_else(|| "ID".to_owned(), |link| link.to_string())
+            ),
             Self::Attach { hint, .. } => hint.clone(),
             Self::TooMany { .. } => "block prefixes instead of single addresses".to_owned(),
             Self::TooOld { .. }

@@ -157,6 +157,7 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
         let (json, err) = (console.json, &mut *console.err);
         while let Some(line) = input.next().map_err(Trouble::Input)? {
             match line {
+                Line::Json => return Err(json_lines(verb::<M>())),
                 Line::Listed(_) if verb::<M>() == "add" => return Err(of_list()),
                 Line::Span(span) | Line::Listed(span) => {
                     self.read += 1;
@@ -200,6 +201,15 @@ fn partly(done: Outcome, cause: Trouble) -> Trouble {
         return cause;
     }
     Trouble::Partly { done: Box::new(done), cause: Box::new(cause) }
+}
+
+fn json_lines(verb: &str) -> Trouble {
+    Trouble::unparsable(Explanation::new(
+        "standard input is JSON, but a list has one target a line",
+        format!(
+            "of what `filterd list --json` wrote, `jq -r .target FILE | filterd {verb} -` reads the targets"
+        ),
+    ))
 }
 
 /// The answer to `filterd list` is no list of targets: what stands behind each of them would be forgotten.

@@ -26,6 +26,8 @@ pub enum Line {
     Span(Span),
     /// The same, with what `filterd list` says of it.
     Listed(Span),
+    /// A line of JSON, which no list of targets has.
+    Json,
     /// Nothing that was understood.
     Rejected(Rejected),
 }
@@ -43,6 +45,7 @@ impl<R: Read> Input<R> {
                 None => {}
                 Some(Ok(span)) if entry::is_line(next.bytes) => return Ok(Some(Line::Listed(span))),
                 Some(Ok(span)) => return Ok(Some(Line::Span(span))),
+                Some(Err(unread)) if unread.content.starts_with(b"{") => return Ok(Some(Line::Json)),
                 Some(Err(unread)) => return Ok(Some(Line::Rejected(unread.of(&self.name)))),
             }
         }
@@ -71,6 +74,7 @@ mod tests {
             lines.push(match line {
                 Line::Span(span) | Line::Listed(span) => span.to_string(),
                 Line::Rejected(rejected) => rejected.to_string(),
+                Line::Json => "JSON".to_owned(),
             });
         }
         lines

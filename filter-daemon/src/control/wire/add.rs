@@ -6,7 +6,7 @@ use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
 use super::strings::Strings;
-use super::{Changed, Failure, Method, words};
+use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;
 
 /// As it travels.
@@ -57,5 +57,14 @@ impl Method for Add {
             note: words::optional(self.note, words::note)?,
             shorten: self.shorten,
         })
+    }
+
+    fn deed(request: &Request) -> Option<Deed> {
+        let about = Deed::about("add", &request.targets, request.list.as_ref());
+        Some(Deed { ttl: request.ttl, note: request.note.clone(), ..about })
+    }
+
+    fn counts(reply: &Changed) -> Counts {
+        reply.into()
     }
 }

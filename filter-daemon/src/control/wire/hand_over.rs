@@ -14,6 +14,7 @@ impl Method for HandOver {
     const NAME: &'static str = "io.filterd.HandOver";
     type Request = ();
     type Reply = Reply;
+    const IS_ROOTS: bool = true;
 
     fn check(self) -> Result<(), Failure> {
         Ok(())

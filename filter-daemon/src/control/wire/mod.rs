@@ -9,6 +9,7 @@
 
 pub mod add;
 mod changed;
+mod deed;
 pub mod entry;
 mod failure;
 mod fault;
@@ -36,6 +37,7 @@ use serde::{Deserialize, Serialize};
 
 pub use add::Add;
 pub use changed::{Changed, Emptied};
+pub use deed::{Counts, Deed};
 pub use entry::Entry;
 pub use failure::Failure;
 pub use fault::{About, Fault};

@@ -9,8 +9,10 @@
 
 mod find;
 mod load;
+mod look;
 mod matching;
 mod rows;
+mod sources;
 mod trouble;
 mod undoing;
 
@@ -30,9 +32,11 @@ use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
-pub use load::{Loaded, Sources, known};
+pub use load::{Loaded, known};
 pub use matching::Known;
 pub use rows::Rows;
+pub use sources::Sources;
+pub use trouble::tell_log;
 use undoing::Undoing;
 
 /// A reload under way.

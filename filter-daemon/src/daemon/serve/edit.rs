@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::answer;
-use super::failure::{belongs_elsewhere, no_list, not_done, not_durable, partly_flushed};
+use super::failure::{belongs_elsewhere, not_done, not_durable, partly_flushed};
 use super::question::{held, longer};
 use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
 use crate::clock;
@@ -45,11 +45,17 @@ impl Owner {
 
     pub(super) fn remove(&mut self, request: remove::Request, reply: ReplyTo<Changed>) {
         let remove::Request { targets, list } = request;
-        if let Some(Err(failure)) = list.as_ref().map(|name| self.live_list(name.as_str())) {
-            return answer(reply, Err(failure));
-        }
-        let from = list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()));
         let targets: Targets = targets.into_iter().collect();
+        let from = match list.as_ref().map(|name| self.live_list(name.as_str())) {
+            Some(Err(failure)) => return answer(reply, Err(failure)),
+            Some(Ok(None)) => {
+                let held = held(self.protection.blocklist(), &targets, 0);
+                return answer(reply, Ok(Changed { held, ..changed(targets.len() as u64, Done::default()) }));
+            }
+            Some(Ok(Some(_))) | None => {
+                list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()))
+            }
+        };
         let (page, all) = (|targets| Change::Release { from: from.clone(), targets }, targets.clone());
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let held = held(blocklist, &all, done.left);
@@ -59,7 +65,7 @@ impl Owner {
 
     pub(super) fn flush(&mut self, request: flush::Request, reply: ReplyTo<Changed>) {
         let lists = match request.list.map(|name| self.live_list(name.as_str())) {
-            Some(Ok(list)) => vec![list],
+            Some(Ok(list)) => list.into_iter().collect(),
             Some(Err(failure)) => return answer(reply, Err(failure)),
             None => self.protection.blocklist().lists().live().collect(),
         };
@@ -94,9 +100,10 @@ impl Owner {
         }
     }
 
-    fn live_list(&self, name: &str) -> Result<ListId, Failure> {
+    /// A live list on which nothing is has no row: whoever empties it twice has done nothing wrong.
+    fn live_list(&self, name: &str) -> Result<Option<ListId>, Failure> {
         self.must_be_live(name)?;
-        self.protection.blocklist().lists().find(name).ok_or_else(|| no_list(name))
+        Ok(self.protection.blocklist().lists().find(name))
     }
 
     /// Some names belong to the configuration, or to filterd itself, even while their lists are empty.

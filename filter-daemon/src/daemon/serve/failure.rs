@@ -1,7 +1,5 @@
 //! Why a request was not carried out, in the words of the wire.
 
-use tracing::{error, warn};
-
 use crate::blocklist::Refusal;
 use crate::control::wire::Failure;
 use crate::daemon::change::Done;
@@ -16,7 +14,7 @@ use crate::text::{Explain, Explanation};
 pub fn no_list(name: &str) -> Failure {
     Failure::Unparsable(Explanation::new(
         format!("no such list: {name}"),
-        "`filterd status` names those there are",
+        "`filterd status` names those there are; a live list on which nothing is any more is none",
     ))
 }
 
@@ -58,14 +56,11 @@ pub fn reload_failed(error: &DaemonError) -> Failure {
 
 /// The kernel refused.
 pub fn kernel_failed(error: KernelError) -> Failure {
-    let told = error.explain();
-    error!("{told}");
-    Failure::Kernel(told)
+    Failure::Kernel(error.explain())
 }
 
 /// It is done, but not on disk.
 pub fn not_durable(failure: NotWritten) -> Explanation {
-    warn!("{failure}");
     let message = format!("done, but it would not survive a restart: {failure}");
     Explanation::new(
         message,

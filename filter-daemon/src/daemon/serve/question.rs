@@ -7,7 +7,7 @@ use filter_common::reason::Verdict;
 use filter_common::target::Target;
 
 use super::failure::no_list;
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
+use crate::blocklist::{Blocklist, DEFAULT_LIST, ListId, NamedClaim, Targets, Timestamp};
 use crate::control::wire::list::{self, Family};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, test};
 use crate::daemon::owner::Owner;
@@ -56,6 +56,12 @@ impl Owner {
     pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
         let list::Request { list, family, after, most } = request;
         let blocklist = self.protection.blocklist();
+        // The list that is there without being made may be empty.
+        if list.as_ref().is_some_and(|name| name.as_str() == DEFAULT_LIST)
+            && blocklist.lists().find(DEFAULT_LIST).is_none()
+        {
+            return Ok(list::Reply::default());
+        }
         let find = |name: &str| blocklist.lists().find(name).ok_or_else(|| no_list(name));
         let only = list.map(|name| find(name.as_str())).transpose()?;
         let keep =

@@ -40,9 +40,9 @@ impl Broker {
         Ok(Self::at(server.latest_generation(), server))
     }
 
-    /// Starts a process that holds the kernel.
-    pub fn apart(directory: &Path) -> Result<Self, KernelError> {
-        let (latest_generation, process) = Process::start(directory)?;
+    /// Starts a process that holds the kernel, and logs as these words tell it.
+    pub fn apart(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
+        let (latest_generation, process) = Process::start(directory, log)?;
         Ok(Self::at(latest_generation, process))
     }
 

@@ -9,9 +9,10 @@ use aya::programs::links::{FdLink, PinnedLink};
 use tracing::{info, warn};
 
 use super::super::error::errno_of;
-use super::super::interface::{Interface, Occupant};
+use super::super::interface::Interface;
 use super::super::{Attached, AttachedMode, KernelError, Link};
 use super::held::{Held, Seat};
+use super::occupied;
 use super::pins::Pins;
 use super::root::Root;
 use super::server::must_agree;
@@ -40,7 +41,7 @@ impl Links {
             None => {
                 self.detach(name, pins)?;
                 if let Some(occupant) = &interface.occupant {
-                    return Err(refusal_for(occupant, name, neighbours));
+                    return Err(occupied::refusal(occupant, name, neighbours));
                 }
                 let (link, mode) = climb(root, interface, mode)?;
                 // Between looking and attaching its number may have become another's: then the link goes again here.
@@ -189,18 +190,4 @@ fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> Kern
     };
     let (name, mode) = (interface.name.clone(), mode.to_string());
     KernelError::Attach { name, mode, reason: source.to_string(), hint }
-}
-
-fn refusal_for(occupant: &Occupant, name: &str, neighbours: &Neighbours) -> KernelError {
-    let (mode, off) = match occupant.mode {
-        AttachedMode::Native => ("native", "xdpdrv"),
-        AttachedMode::Generic => ("generic", "xdpgeneric"),
-    };
-    KernelError::Foreign {
-        name: name.to_owned(),
-        program: neighbours.name_of(occupant.id),
-        id: occupant.id,
-        mode: mode.to_owned(),
-        off: off.to_owned(),
-    }
 }

@@ -11,6 +11,7 @@ pub mod kept;
 pub mod leftovers;
 pub mod line;
 mod link;
+mod occupied;
 mod pins;
 pub mod process;
 pub mod request;

@@ -15,6 +15,8 @@ use nix::unistd::geteuid;
 
 use super::super::KernelError;
 use super::request::MapUse;
+use crate::config::check_interface_name;
+use crate::lock::{Lock, NotLocked, Place};
 
 /// The directory of one daemon's pins.
 #[derive(Clone, Debug)]
@@ -28,26 +30,40 @@ const OWNER_ONLY: u32 = 0o700;
 const VERSION: &str = "version-";
 
 impl Pins {
-    /// Makes the directory, and mounts the BPF file system where it usually is if it is not.
-    pub fn open(directory: &Path) -> Result<Self, KernelError> {
+    /// Makes the directory, and mounts the BPF file system where it usually is if it is not. It is locked before anything
+    /// in it is touched.
+    pub fn open(directory: &Path) -> Result<(Self, Lock), KernelError> {
         let pins = Self { directory: directory.to_owned() };
         mount_where_usual(directory);
-        for part in ["", "links", "tables"] {
-            let path = directory.join(part);
-            pins.make(&path).map_err(|source| KernelError::no_bpffs(directory, &source))?;
-            pins.must_be_ours(&path)?;
-        }
-        Ok(pins)
+        pins.make_ours("")?;
+        let lock = pins.lock()?;
+        ["links", "tables"].into_iter().try_for_each(|part| pins.make_ours(part))?;
+        Ok((pins, lock))
     }
 
-    /// The same directory, if filterd has ever made it.
-    pub fn find(directory: &Path) -> Result<Option<Self>, KernelError> {
+    /// The same directory, if filterd has ever made it. Whatever is on another file system is nothing of ours.
+    pub fn find(directory: &Path) -> Result<Option<(Self, Lock)>, KernelError> {
         let pins = Self { directory: directory.to_owned() };
-        if !directory.exists() {
-            return Ok(None);
+        let failed = |source| KernelError::NoPins { path: directory.to_owned(), reason: source };
+        match fs::symlink_metadata(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error.to_string())),
+            Ok(found) if !found.is_dir() => return Err(failed("it is no directory".to_owned())),
+            Ok(_) => {}
+        }
+        if !is_bpffs(directory).map_err(|error| failed(error.to_string()))? {
+            return Err(failed("it is not on a BPF file system".to_owned()));
         }
         pins.must_be_ours(directory)?;
-        Ok(Some(pins))
+        let lock = pins.lock()?;
+        Ok(Some((pins, lock)))
+    }
+
+    fn lock(&self) -> Result<Lock, KernelError> {
+        Lock::directory(Place::Pins, &self.directory).map_err(|error| match error {
+            NotLocked::Taken(taken) => KernelError::Taken(taken),
+            NotLocked::Failed(source) => KernelError::no_bpffs(&self.directory, &source),
+        })
     }
 
     /// The directory.
@@ -138,18 +154,40 @@ impl Pins {
 
     /// Removes the pin of one table, if it is there.
     pub fn forget_table(&self, map: MapUse) -> io::Result<()> {
-        remove(&self.table(map))
+        remove_pin(&self.table(map))
     }
 
     /// Removes the root program and all that hangs on it, so that a new one can take its place.
     pub fn forget_root(&self) -> io::Result<()> {
-        [self.root(), self.next(), self.counters()].iter().try_for_each(|path| remove(path))?;
+        [self.root(), self.next(), self.counters()].iter().try_for_each(|path| remove_pin(path))?;
         self.keep_tables(&[])
     }
 
-    /// Removes everything, and with the last pin of a link its attachment.
-    pub fn remove(&self) -> io::Result<()> {
-        fs::remove_dir_all(&self.directory)
+    /// Removes everything of ours, and with the last pin of a link its attachment. Tells what else is there, and is left.
+    pub fn remove(&self) -> io::Result<Vec<PathBuf>> {
+        for pin in [self.root(), self.next(), self.counters(), self.new_root(), self.new_next()] {
+            remove_pin(&pin)?;
+        }
+        self.clear("links", |name| check_interface_name(name).is_ok())?;
+        self.clear("tables", |name| name.rsplit_once('-').is_some())?;
+        self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
+        let left = entries(&self.directory);
+        if left.is_empty() {
+            fs::remove_dir(&self.directory)?;
+        }
+        Ok(left)
+    }
+
+    /// Removes a directory of ours with the pins that have names like ours; it stays where there is anything else in it.
+    fn clear(&self, part: &str, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
+        let directory = self.directory.join(part);
+        // What lies behind a link is not ours, whatever it is called.
+        if !fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir()) {
+            return Ok(());
+        }
+        let named = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&is_ours);
+        entries(&directory).iter().filter(|path| named(path)).try_for_each(|path| remove_pin(path))?;
+        if entries(&directory).is_empty() { fs::remove_dir(&directory) } else { Ok(()) }
     }
 
     /// What belongs to somebody else, or can be written by somebody else, is not trusted.
@@ -174,25 +212,36 @@ impl Pins {
         })
     }
 
-    fn make(&self, path: &Path) -> io::Result<()> {
-        match DirBuilder::new().mode(OWNER_ONLY).create(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            other => other,
-        }?;
-        match statfs(path)?.filesystem_type() {
-            BPF_FS_MAGIC => Ok(()),
-            _ => {
-                _ = fs::remove_dir(path);
-                Err(io::Error::other("it is on another kind of file system"))
-            }
-        }
+    fn make_ours(&self, part: &str) -> Result<(), KernelError> {
+        let path = self.directory.join(part);
+        make(&path).map_err(|source| KernelError::no_bpffs(&self.directory, &source))?;
+        self.must_be_ours(&path)
     }
 }
 
-/// Removes a pin, if it is there.
-fn remove(path: &Path) -> io::Result<()> {
+fn make(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(OWNER_ONLY).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }?;
+    if is_bpffs(path)? {
+        return Ok(());
+    }
+    // Not if somebody has put something there.
+    _ = fs::remove_dir(path);
+    Err(io::Error::other("it is on another kind of file system"))
+}
+
+fn is_bpffs(path: &Path) -> io::Result<bool> {
+    Ok(statfs(path)?.filesystem_type() == BPF_FS_MAGIC)
+}
+
+/// Removes a pin, if it is there. A directory of that name is none of ours.
+fn remove_pin(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) => {
+            Err(error)
+        }
         _ => Ok(()),
     }
 }

@@ -20,6 +20,9 @@ use crate::text::printable;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
 
+/// What the kernel calls the root program.
+pub const NAME: &str = "filterd_root";
+
 /// The root program and its slot.
 pub struct Root {
     program: Xdp,
@@ -116,7 +119,7 @@ fn load(pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
         .load(OBJECT)
         .map_err(|error| KernelError::load("load the root program", error))?;
     let program: &mut Xdp = object
-        .program_mut("filterd_root")
+        .program_mut(NAME)
         .and_then(|program| program.try_into().ok())
         .expect("the embedded object has this XDP program");
     program.load().map_err(|error| KernelError::load("load the root program", error))?;

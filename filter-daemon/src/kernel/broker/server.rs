@@ -18,6 +18,7 @@ use super::root::Root;
 use super::storage;
 use super::surroundings::{self, Neighbours};
 use crate::config::check_interface_name;
+use crate::lock::Lock;
 
 /// Everything of one daemon's that is in the kernel.
 pub struct Server {
@@ -31,6 +32,10 @@ pub struct Server {
     published: Option<Judge>,
     /// Links were there when it began.
     found_at_work: bool,
+    /// Nothing of ours is left, and whoever comes next may be there already.
+    is_removed: bool,
+    /// No other filterd may touch the pins.
+    _lock: Lock,
 }
 
 impl Server {
@@ -38,13 +43,23 @@ impl Server {
     /// until another is published.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
         version::check()?;
-        let pins = Pins::open(directory)?;
+        let (pins, lock) = Pins::open(directory)?;
         counters::make_fit(&pins)?;
         let found_at_work = !pins.links().is_empty();
         let root = Root::open(&pins)?;
         let (links, kept) = (Links::default(), Kept::behind(pins.latest_generation()));
-        let neighbours = Neighbours::look();
-        Ok(Self { pins, root, links, kept, neighbours, ready: None, published: None, found_at_work })
+        Ok(Self {
+            pins,
+            root,
+            links,
+            kept,
+            neighbours: Neighbours::look(),
+            ready: None,
+            published: None,
+            found_at_work,
+            is_removed: false,
+            _lock: lock,
+        })
     }
 
     /// The highest number that a map was pinned under.
@@ -96,10 +111,7 @@ impl Server {
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
             Request::Rollback if self.found_at_work => Answer::Done,
             Request::Rollback | Request::Remove => {
-                let removed = self.pins.remove();
-                // The last to hold a link lets the kernel take it off at once; where that is a pin, it does so later.
-                self.links.forget();
-                removed.map_err(|error| KernelError::load("remove the pins", error))?;
+                self.remove()?;
                 Answer::Done
             }
         };
@@ -108,9 +120,19 @@ impl Server {
 
     /// Leaves everything as it is; nothing, where nothing is attached.
     pub fn leave(&mut self) {
-        if !self.found_at_work && self.links.is_empty() {
+        if !self.found_at_work && self.links.is_empty() && !self.is_removed {
             _ = self.pins.remove();
         }
+    }
+
+    fn remove(&mut self) -> Result<(), KernelError> {
+        let removed = self.pins.remove();
+        // The last to hold a link lets the kernel take it off at once; where that is a pin, it does so later.
+        self.links.forget();
+        let left = removed.map_err(|error| KernelError::load("remove the pins", error))?;
+        left.iter().for_each(|path| tracing::warn!("{} is not filterd's, and is left", path.display()));
+        self.is_removed = true;
+        Ok(())
     }
 
     /// Lets packets meet the judge that is ready.

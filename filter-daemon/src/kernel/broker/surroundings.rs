@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::thread;
 
-use aya::programs::loaded_programs;
+use aya::programs::{loaded_links, loaded_programs};
 
 use super::super::KernelError;
 use super::super::error::UNNAMED;
@@ -27,20 +27,31 @@ pub fn interface(name: &str) -> Result<Option<Interface>, KernelError> {
     })
 }
 
-/// The names of the programs that there were when the broker began: later it may not ask any more.
+/// The programs and links that there were when the broker began: later it may not ask any more.
 #[derive(Debug, Default)]
-pub struct Neighbours(HashMap<u32, String>);
+pub struct Neighbours {
+    names: HashMap<u32, String>,
+    /// Which link holds which program.
+    links: Vec<(u32, u32)>,
+}
 
 impl Neighbours {
     /// Looks at them; where that is not allowed, they have no names.
     pub fn look() -> Self {
         let programs = loaded_programs().flatten().take(MOST);
         let named = programs.filter_map(|program| Some((program.id(), program.name_as_str()?.to_owned())));
-        Self(named.filter(|(_, name)| !name.is_empty()).collect())
+        let links = loaded_links().flatten().take(MOST).map(|link| (link.id(), link.program_id()));
+        Self { names: named.filter(|(_, name)| !name.is_empty()).collect(), links: links.collect() }
     }
 
     /// A question mark if it has no name that we know.
     pub fn name_of(&self, program: u32) -> String {
-        self.0.get(&program).cloned().unwrap_or_else(|| UNNAMED.to_owned())
+        self.names.get(&program).cloned().unwrap_or_else(|| UNNAMED.to_owned())
+    }
+
+    /// The link that holds it, if it is held by just one: `ip link` does not take off what a link holds.
+    pub fn link_of(&self, program: u32) -> Option<u32> {
+        let mut links = self.links.iter().filter(|(_, held)| *held == program);
+        links.next().filter(|_| links.next().is_none()).map(|(link, _)| *link)
     }
 }

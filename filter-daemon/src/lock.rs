@@ -1,0 +1,178 @@
+//! One lock for each place: socket, state directory and pins each belong to the filterd that uses them, and whoever comes
+//! second is told who that is.
+//!
+//! The kernel holds a lock for an open file, not for a process: it lasts as long as anybody has that file open, is gone when
+//! a daemon is killed, and can be handed over without ever being free.
+
+mod holder;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::OFlag;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::clock;
+use crate::text::{Explain, printable};
+pub use holder::Holder;
+
+/// How long one that is just ending may keep its lock.
+const ENDING: Duration = Duration::from_millis(300);
+
+/// How long what a killed daemon started may need to notice.
+const ORPHANED: Duration = Duration::from_secs(10);
+
+/// How often a lock that will soon be free is tried.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// What can be locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Place {
+    /// The control socket.
+    Socket,
+    /// The state directory.
+    State,
+    /// The directory of pins.
+    Pins,
+}
+
+/// A place of ours, until this is dropped.
+#[derive(Debug)]
+pub struct Lock(File);
+
+/// Somebody else uses it.
+#[derive(Clone, Debug, Error, Serialize, Deserialize)]
+#[error("{} is in use by {}", self.what(), holder.as_ref().map_or_else(|| "another process".to_owned(), |holder| holder.to_string()))]
+pub struct Taken {
+    /// What it is.
+    pub place: Place,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Who it is, if that can be seen.
+    pub holder: Option<Box<Holder>>,
+}
+
+/// Why a place is not ours.
+#[derive(Debug)]
+pub enum NotLocked {
+    /// Somebody else uses it.
+    Taken(Taken),
+    /// The system refused.
+    Failed(io::Error),
+}
+
+impl Lock {
+    /// Locks a directory, in which nothing is changed by it.
+    pub fn directory(place: Place, path: &Path) -> Result<Self, NotLocked> {
+        let begun = clock::instant();
+        loop {
+            // A link among the pins would be somebody else's trick; the state directory may well be one.
+            let follow = if place == Place::Pins { OFlag::O_NOFOLLOW } else { OFlag::empty() };
+            let flags = (OFlag::O_DIRECTORY | follow).bits();
+            let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+            match Self::file(opened.map_err(NotLocked::Failed)?)? {
+                // Another one may have come to stand there meanwhile.
+                Some(lock) if lock.is_at(path) => return Ok(lock),
+                Some(_) => {}
+                None => wait_for(place, path, begun)?,
+            }
+        }
+    }
+
+    /// Locks a file that is open already; none if somebody else has it.
+    pub fn file(file: File) -> Result<Option<Self>, NotLocked> {
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(NotLocked::Failed(error)),
+        }
+    }
+
+    /// Is what is locked what lies there?
+    fn is_at(&self, path: &Path) -> bool {
+        let (ours, there) = (self.0.metadata(), fs::metadata(path));
+        matches!((ours, there), (Ok(ours), Ok(there)) if (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+    }
+}
+
+/// Whoever is about to go is waited for: one that has just been told to stop, and what a killed daemon has started.
+fn wait_for(place: Place, path: &Path, begun: Instant) -> Result<(), NotLocked> {
+    let waited = begun.elapsed();
+    if waited > ENDING {
+        let holder = Holder::of(path).map(Box::new);
+        let is_orphaned = holder.as_ref().is_some_and(|holder| holder.is_orphaned());
+        if !is_orphaned || waited > ORPHANED {
+            return Err(NotLocked::Taken(Taken { place, path: path.to_owned(), holder }));
+        }
+    }
+    sleep(AGAIN);
+    Ok(())
+}
+
+impl Taken {
+    /// It is, and this is who has this file open.
+    pub fn by_holder_of(file: &Path, place: Place, path: &Path) -> Self {
+        Self { place, path: path.to_owned(), holder: Holder::of(file).map(Box::new) }
+    }
+
+    fn what(&self) -> String {
+        let path = printable::path(&self.path);
+        match self.place {
+            Place::Socket => format!("the control socket {path}"),
+            Place::State => format!("the state directory {path}"),
+            Place::Pins => format!("the pin directory {path}"),
+        }
+    }
+}
+
+impl Explain for Taken {
+    fn remedy(&self) -> Option<String> {
+        let flag = match self.place {
+            Place::Socket => "--socket",
+            Place::State => "--state-dir",
+            Place::Pins => "--pin-dir",
+        };
+        let socket = self.holder.as_ref().and_then(|holder| holder.socket.as_ref());
+        let ask = socket.map_or_else(String::new, |socket| {
+            format!(" (`filterd --socket {} status` asks it)", printable::path(socket))
+        });
+        Some(format!(
+            "stop that one first{ask}, take its place with --take-over, or run this one beside it with --socket, \
+             --state-dir and --pin-dir of its own; here {flag} is missing or the same"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_belongs_to_one_until_that_one_is_gone() {
+        let place = tempfile::tempdir().unwrap();
+        let first = Lock::directory(Place::State, place.path()).unwrap();
+        let Err(NotLocked::Taken(taken)) = Lock::directory(Place::State, place.path()) else {
+            panic!("it was had twice")
+        };
+        assert_eq!(taken.holder.as_ref().unwrap().pid, std::process::id());
+        assert!(taken.to_string().contains(&std::process::id().to_string()), "{taken}");
+        drop(first);
+        Lock::directory(Place::State, place.path()).unwrap();
+    }
+
+    #[test]
+    fn what_lies_behind_a_link_is_not_locked_and_neither_is_a_file() {
+        let place = tempfile::tempdir().unwrap();
+        let (link, file) = (place.path().join("link"), place.path().join("file"));
+        std::os::unix::fs::symlink(place.path(), &link).unwrap();
+        fs::write(&file, "").unwrap();
+        for path in [link, file] {
+            assert!(matches!(Lock::directory(Place::Pins, &path), Err(NotLocked::Failed(_))), "{path:?}");
+        }
+    }
+}

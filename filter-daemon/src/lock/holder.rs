@@ -1,0 +1,129 @@
+//! Who holds a lock, as the kernel tells it of every process that we may look at.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The filterd that uses a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process id.
+    pub pid: u32,
+    /// Where it listens, if that can be seen.
+    pub socket: Option<PathBuf>,
+    /// What it is called, as the kernel knows it.
+    name: String,
+    /// Whoever started it is gone, and it only ends.
+    is_orphaned: bool,
+}
+
+/// What a broker is called: it works for the process that started it.
+const BROKER: &str = "filterd-broker";
+
+impl Holder {
+    /// Who has this file or directory open and locked?
+    pub fn of(path: &Path) -> Option<Self> {
+        let file = fs::metadata(path).ok()?;
+        let identity = (file.dev(), file.ino());
+        let pid = processes().find(|pid| holds(*pid, identity))?;
+        let is_broker = name(pid) == BROKER;
+        // Whoever has lost its parent is given another one, which is no filterd.
+        let owner = parent(pid).filter(|parent| is_broker && name(*parent).starts_with("filterd"));
+        let is_orphaned = is_broker && owner.is_none();
+        let pid = owner.unwrap_or(pid);
+        Some(Self { pid, socket: listens_at(pid), name: name(pid), is_orphaned })
+    }
+
+    /// Does it only end, since whoever started it is gone?
+    pub fn is_orphaned(&self) -> bool {
+        self.is_orphaned
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let another = if self.name.starts_with("filterd") { "another filterd" } else { self.name.as_str() };
+        write!(f, "{another} (process {}", self.pid)?;
+        match &self.socket {
+            Some(socket) => write!(f, ", which listens at {})", crate::text::printable::path(socket)),
+            None => f.write_str(")"),
+        }
+    }
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let listed = fs::read_dir("/proc").into_iter().flatten().flatten();
+    listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// A lock is told with every descriptor of the file that it was taken through.
+fn holds(pid: u32, identity: (u64, u64)) -> bool {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.map(|entry| entry.file_name()).any(|number| {
+        let number = number.to_string_lossy();
+        fs::metadata(format!("/proc/{pid}/fd/{number}"))
+            .is_ok_and(|file| (file.dev(), file.ino()) == identity)
+            && fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}"))
+                .is_ok_and(|told| told.lines().any(|line| line.starts_with("lock:")))
+    })
+}
+
+fn name(pid: u32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
+}
+
+/// The path of the first socket of its own at which it listens.
+fn listens_at(pid: u32) -> Option<PathBuf> {
+    let sockets = fs::read_to_string(format!("/proc/{pid}/net/unix")).ok()?;
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    let own: Vec<_> = open
+        .filter_map(|entry| fs::read_link(entry.path()).ok()?.to_str().map(ToOwned::to_owned))
+        .filter_map(|target| Some(target.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+        .collect();
+    sockets
+        .lines()
+        .find_map(|line| listening(line).filter(|(number, _)| own.contains(number)))
+        .map(|(_, path)| path)
+}
+
+/// A line of that table, if somebody listens there: its number and path. The flag is `__SO_ACCEPTCON`.
+fn listening(line: &str) -> Option<(String, PathBuf)> {
+    let (mut fields, mut rest) = (Vec::new(), line);
+    for _ in 0..7 {
+        let (field, behind) = rest.trim_start().split_once(' ')?;
+        fields.push(field);
+        rest = behind;
+    }
+    (fields[3] == "00010000" && rest.starts_with('/')).then(|| (fields[6].to_owned(), PathBuf::from(rest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_listens_is_known_by_its_number() {
+        let line = "0000000000000000: 00000002 00000000 00010000 0001 01 24601 /run/with blank/control.sock";
+        assert_eq!(listening(line), Some(("24601".to_owned(), "/run/with blank/control.sock".into())));
+        let connected = line.replace("00010000", "00000000");
+        assert_eq!(listening(&connected), None);
+        assert_eq!(listening("Num       RefCount Protocol Flags    Type St Inode Path"), None);
+    }
+
+    #[test]
+    fn it_is_known_where_this_process_listens() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let sockets = fs::read_to_string("/proc/self/net/unix").unwrap();
+        assert!(sockets.lines().filter_map(listening).any(|(_, found)| found == path));
+    }
+}

@@ -1,0 +1,123 @@
+//! One lock for each place: whoever comes second is told who is there, and changes nothing.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::path::Path;
+
+use harness::{ATTACKER, Net, Talk};
+use nix::sys::signal::Signal;
+use rustix::thread::{Uid, set_thread_res_uid};
+use serde_json::json;
+
+const BLOCKING: &str = "block: [203.0.113.7]";
+
+#[test]
+fn a_second_daemon_is_told_who_holds_the_place_and_the_first_filters_on() {
+    let net = Net::with_filterd(BLOCKING);
+    let pid = format!("process {}", net.daemon().id());
+    let (socket, home) = (net.home().socket().display().to_string(), net.home());
+    let places = [
+        ("--pin-dir", home.pins().to_owned(), "the pin directory"),
+        ("--state-dir", home.path("state"), "the state directory"),
+        ("--socket", home.socket(), "the control socket"),
+    ];
+    for (flag, path, name) in places {
+        let path = path.display().to_string();
+        let reply = net.another_filterd_with("interfaces: [eth9]", &[flag, &path]);
+        let reply = reply.exits(6).complains(name).complains(&path).complains(&pid).complains(&socket);
+        reply.complains(flag).complains("--take-over");
+        net.expect(ATTACKER).dropped();
+        net.filterd(["add", "192.0.2.77"]).succeeds();
+        net.expect("192.0.2.77").dropped();
+        net.filterd(["remove", "192.0.2.77"]).succeeds();
+        net.expect("192.0.2.77").passes();
+    }
+}
+
+#[test]
+fn the_filter_of_one_that_runs_is_not_detached_and_a_leftover_is() {
+    let mut net = Net::with_filterd(BLOCKING);
+    let pins = net.home().pins().display().to_string();
+    let pid = format!("process {}", net.daemon().id());
+    for socket in [net.home().socket(), "/nowhere/control.sock".into()] {
+        let socket = socket.display().to_string();
+        let reply = net.filterd(["detach", "--pin-dir", &pins, "--socket", &socket]);
+        reply.exits(5).complains(&pid).complains("stop it");
+        net.expect(ATTACKER).dropped();
+    }
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["detach", "--pin-dir", &pins]).succeeds().says("eth0: detached");
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn detach_takes_nothing_but_filterds_own_pins() {
+    let mut net = Net::with_filterd(BLOCKING);
+    // A home directory, with names in it such as pins have.
+    let home = net.home().path("precious");
+    fs::DirBuilder::new().mode(0o700).recursive(true).create(home.join("links")).expect("root may");
+    ["root", "links/eth0", "letters"]
+        .iter()
+        .for_each(|name| fs::write(home.join(name), "dear").expect("root may"));
+    net.filterd(["detach", "--pin-dir", &home.display().to_string()]).exits(2).complains("BPF file system");
+    ["root", "links/eth0", "letters"]
+        .iter()
+        .for_each(|name| assert!(home.join(name).exists(), "{name} is gone"));
+    let link = net.home().path("link");
+    symlink(net.home().pins(), &link).expect("a link can be made");
+    net.filterd(["detach", "--pin-dir", &link.display().to_string()]).exits(2).complains("no directory");
+    // Among the pins, what others have put there.
+    let pins = net.home().pins().to_owned();
+    let foreign = pins.join("somebody-elses");
+    fs::DirBuilder::new().mode(0o700).create(&foreign).expect("root may");
+    net.end(Signal::SIGKILL);
+    let reply = net.filterd(["detach", "--pin-dir", &pins.display().to_string()]).succeeds();
+    reply.says("eth0: detached").complains("somebody-elses");
+    net.expect(ATTACKER).passes();
+    assert_eq!(names_in(&pins), ["somebody-elses"]);
+}
+
+#[test]
+fn another_filterd_on_the_interface_is_known_and_what_is_named_works() {
+    let mut net = Net::with_filterd(BLOCKING);
+    let pins = net.home().pins().display().to_string();
+    let pid = format!("process {}", net.daemon().id());
+    let refused = net.another_filterd(BLOCKING).exits(8).complains(&pid).complains(&pins);
+    refused.complains("--take-over").is_silent_about("ip link");
+    net.end(Signal::SIGKILL);
+    let detach = format!("filterd detach --pin-dir {pins}");
+    net.another_filterd(BLOCKING).exits(8).complains(&detach).is_silent_about("ip link");
+    net.expect(ATTACKER).dropped();
+    net.filterd(detach.split(' ').skip(1)).succeeds();
+    net.another_filterd("interfaces: [eth9]\nblock: nonsense").exits(3);
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn only_root_may_end_it_over_the_socket() {
+    let mut net = Net::new();
+    net.readable_by_all();
+    net.start_with(BLOCKING, &["--user", "nobody"]);
+    let socket = net.home().socket();
+    let answer = as_nobody(|| Talk::to(&socket).ask("HandOver", &json!({})));
+    assert_eq!(answer["error"], "io.filterd.PermissionDenied", "{answer}");
+    let pong = as_nobody(|| Talk::to(&socket).ask("Ping", &json!({})));
+    assert!(pong["parameters"]["pid"].is_number(), "{pong}");
+    net.expect(ATTACKER).dropped();
+}
+
+/// Does something in a thread of another user.
+fn as_nobody<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    let nobody = || {
+        let nobody = Uid::from_raw(65534);
+        set_thread_res_uid(nobody, nobody, nobody).expect("root may become anybody");
+        act()
+    };
+    std::thread::scope(|scope| scope.spawn(nobody).join().expect("it does not panic"))
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("it is there").flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
