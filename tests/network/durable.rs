@@ -134,6 +134,19 @@ fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
     net.filterd(["status"]).succeeds();
 }
 
+#[test]
+fn a_journal_that_somebody_removes_is_told_and_written_anew() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    fs::remove_file(net.home().path("state/live.redb")).expect("it was there");
+    net.wait_for_log("would not survive a restart");
+    net.wait_for_log("live entries are on disk again");
+    net.filterd(["status"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect(ATTACKER).dropped();
+}
+
 /// SIGTERM comes before the disk has been tried again.
 #[test]
 fn what_a_full_disk_refused_is_on_disk_after_a_stop_when_there_is_room_again() {
