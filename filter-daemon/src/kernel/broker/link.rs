@@ -15,7 +15,6 @@ use super::held::{Held, Seat};
 use super::occupied;
 use super::pins::Pins;
 use super::root::Root;
-use super::server::must_agree;
 use super::surroundings::{self, Neighbours};
 use crate::config::Mode;
 use crate::text::Explain;
@@ -45,7 +44,7 @@ impl Links {
                 }
                 let (link, mode) = climb(root, interface, mode)?;
                 // Between looking and attaching its number may have become another's: then the link goes again here.
-                must_agree(surroundings::interface(name)?, name, interface.index)?;
+                surroundings::interface(name, interface.index)?;
                 let pinned = link.pin(pins.link(name));
                 self.hold(name, pinned.map_err(|error| KernelError::load("pin the link", error))?)?;
                 mode
