@@ -293,12 +293,8 @@ impl Owner {
 
     /// Those who are told what packets meet are told what is so at this moment.
     async fn look_before(&mut self, call: &Call) {
-        let is_due = match call {
-            Call::Status(_) | Call::Test(_) => true,
-            Call::Add(_) => self.interfaces.age() > FRESH,
-            _ => false,
-        };
-        if is_due {
+        let is_asked = matches!(call, Call::Status(_) | Call::Test(_));
+        if is_asked || matches!(call, Call::Add(_)) && self.interfaces.age() > FRESH {
             self.look_at_links().await;
         }
     }

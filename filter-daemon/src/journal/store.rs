@@ -210,7 +210,7 @@ impl Rows for Store {
 
     fn check(&mut self) -> Result<(), NotWritten> {
         let opened = || OpenOptions::new().write(true).open(&self.path);
-        let checked = self.must_be_in_place().and_then(|()| Ok(drop(opened()?)));
+        let checked = self.must_be_in_place().and_then(|()| Ok(opened().map(|_| ())?));
         checked.map_err(|error| {
             self.database = None;
             NotWritten::new(&self.path, &error)
