@@ -1,6 +1,6 @@
 //! What stands where a list should be, and whether it is believed: read and decided in the thread that reads.
 
-use super::look::{Look, Looking};
+use super::look::{Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
 use super::trouble::{Instead, Why, explain};
@@ -49,14 +49,14 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     }
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
-        Ok(Look::Read { file, stamp, draft }) => Ok((file, stamp, draft)),
+        Ok(Look::Read(contents)) => Ok(*contents),
         Err(error) => Err(error),
     };
     let judging = Judging { list, before, is_meant, copies: &sources.copies };
     judging.judge(found, before.map(|before| before.entries))
 }
 
-type Read = Result<(ListFile, Option<Stamp>, Option<Draft>), FileError>;
+type Read = Result<Contents, FileError>;
 
 struct Judging<'a> {
     list: &'a List,

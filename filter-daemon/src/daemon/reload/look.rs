@@ -17,15 +17,11 @@ pub enum Look {
     /// It is as it was.
     Unchanged,
     /// It was read.
-    Read {
-        /// What it says.
-        file: ListFile,
-        /// What it was when it was opened.
-        stamp: Option<Stamp>,
-        /// Its bytes, unless there is a copy of them.
-        draft: Option<Draft>,
-    },
+    Read(Box<Contents>),
 }
+
+/// What a file says, what it was when it was opened, and its bytes, unless there is a copy of them.
+pub type Contents = (ListFile, Option<Stamp>, Option<Draft>);
 
 /// What the thread that reads has to know.
 pub struct Looking {
@@ -64,7 +60,7 @@ impl Looking {
         let mut draft = (!is_copied).then(|| self.copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
         let file = list::parse(path, input, limits.max_entries)?;
-        Ok(Look::Read { file, stamp, draft })
+        Ok(Look::Read(Box::new((file, stamp, draft))))
     }
 }
 

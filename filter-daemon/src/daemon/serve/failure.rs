@@ -50,7 +50,13 @@ pub fn reload_failed(error: &DaemonError) -> Failure {
     match Exit::from(error) {
         Exit::Config => Failure::InvalidConfig(told),
         Exit::Usage => Failure::Unparsable(told),
-        _ => Failure::Kernel(told),
+        Exit::Done
+        | Exit::No
+        | Exit::Unchanged
+        | Exit::Refused
+        | Exit::Unreachable
+        | Exit::Partly
+        | Exit::Kernel => Failure::Kernel(told),
     }
 }
 
