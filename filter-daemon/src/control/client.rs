@@ -212,7 +212,10 @@ impl Client {
 pub fn answer<M: Method>(line: &[u8]) -> Result<Answer<M::Reply>, ClientError> {
     serde_json::from_slice::<Answer<M::Reply>>(line).map_err(|error| match serde_json::from_slice(line) {
         Ok(failure) => ClientError::Failed(failure),
-        Err(_) => ClientError::Garbled(format!("{error} in {}", printable::bytes(line))),
+        Err(_) => {
+            let fault = printable::sentence(&error.to_string());
+            ClientError::Garbled(format!("{fault} in {}", printable::bytes(line)))
+        }
     })
 }
 
