@@ -50,6 +50,7 @@ const OLD_PROVIDER_VLAN: u16 = 0x9100;
 const ADDRESSES: usize = 12;
 const TAG: usize = 4;
 const TYPE: usize = 2;
+const BEHIND_ALL_TAGS: usize = ADDRESSES + TAG * MOST_TAGS as usize;
 
 /// Who sent `frame`? A quick look tells it of nearly all. What that cannot read, or finds too many tags on, is looked at
 /// thoroughly.
@@ -101,7 +102,7 @@ fn sender(frame: &(impl Frame + ?Sized), look: Look) -> Source {
 #[inline(always)]
 fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
     let mut at = ADDRESSES;
-    let (mut tags, mut ids) = (0, 0);
+    let mut ids = 0;
     loop {
         let Some(kind) = frame.u16(at) else { return Content::Other(Source::Malformed) };
         match kind {
@@ -109,11 +110,10 @@ fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
             IPV6 => return Content::V6(at + TYPE),
             VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => {
                 let Some(more) = ids_of(frame, at, look) else { return Content::Other(Source::Malformed) };
-                (tags, ids) = (tags + 1, ids + more);
-                if tags > MOST_TAGS || ids > MOST_IDS {
+                (ids, at) = (ids + more, at + TAG);
+                if ids > MOST_IDS || at > BEHIND_ALL_TAGS {
                     return Content::Other(Source::TooManyTags);
                 }
-                at += TAG;
             }
             _ => return Content::Other(Source::NotIp),
         }

@@ -6,10 +6,14 @@
 use std::fs;
 use std::io;
 
-use nix::unistd::{Gid, Uid};
+use nix::unistd::{Gid, Uid, geteuid, setgid, setgroups, setuid};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 const USERS: &str = "/etc/passwd";
 const GROUPS: &str = "/etc/group";
+
+/// Whom the daemon becomes if nobody says otherwise, and if there is such a user.
+pub const OWN: &str = "filterd";
 
 /// Somebody whom the daemon can become.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +29,55 @@ pub struct User {
 /// The user of this name.
 pub fn user(name: &str) -> io::Result<Option<User>> {
     Ok(user_in(&read(USERS)?, name))
+}
+
+/// Whom a daemon is to become that is not told: root becomes who was there before, if anybody was, or else a user of its
+/// own, where there is one.
+pub fn default_user(before: Option<u32>) -> Option<User> {
+    if !geteuid().is_root() {
+        return None;
+    }
+    match before {
+        Some(uid) => user_of(Uid::from_raw(uid)).filter(|user| !user.uid.is_root()),
+        None => user(OWN).ok().flatten(),
+    }
+}
+
+/// The user of this number.
+pub fn user_of(uid: Uid) -> Option<User> {
+    let users = read(USERS).ok()?;
+    let number = uid.as_raw().to_string();
+    let is_theirs = |line: &&str| line.split(':').nth(2) == Some(&number);
+    let name = users.lines().find(is_theirs)?.split(':').next()?;
+    user_in(&users, name)
+}
+
+/// What the user of this number is called: the number, if it has no name.
+pub fn name_of(uid: Uid) -> String {
+    user_of(uid).map_or_else(|| uid.to_string(), |user| user.name)
+}
+
+/// What the group of this number is called: the number, if it has no name.
+pub fn group_name_of(gid: Gid) -> String {
+    let groups = read(GROUPS).unwrap_or_default();
+    let number = gid.as_raw().to_string();
+    let line = groups.lines().find(|line| line.split(':').nth(2) == Some(&number));
+    line.and_then(|line| line.split(':').next()).map_or(number.clone(), ToOwned::to_owned)
+}
+
+/// Becomes this user, without any capability, and never anybody else again.
+pub fn become_user(user: &User) -> io::Result<()> {
+    setgroups(&groups_of(user)?)?;
+    setgid(user.gid)?;
+    setuid(user.uid)?;
+    drop_capabilities()
+}
+
+/// Root without capabilities may do what the modes of files let root do.
+pub fn drop_capabilities() -> io::Result<()> {
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    Ok(set_capabilities(None, none)?)
 }
 
 /// The group of this name.

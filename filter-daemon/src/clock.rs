@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use nix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::blocklist::Timestamp;
 
@@ -31,13 +31,20 @@ pub fn instant() -> Instant {
     Instant::now()
 }
 
-/// How long this machine has been up, as every process on it sees it: for a moment that two of them agree on.
-pub fn uptime() -> Duration {
-    clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default()
+/// What the clock is ahead of the time since boot, which nobody can set, in milliseconds.
+pub fn offset() -> i64 {
+    let boot = clock_gettime(ClockId::Boottime);
+    let boot = boot.tv_sec * 1000 + boot.tv_nsec / 1_000_000;
+    i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX).saturating_sub(boot)
 }
 
-/// A clock that is before 1970 stands at its beginning.
-fn since_1970() -> Duration {
+/// How long this machine has been up, as every process on it sees it: for a moment that two of them agree on.
+pub fn uptime() -> Duration {
+    clock_gettime(ClockId::Monotonic).try_into().unwrap_or_default()
+}
+
+/// How long it is since 1970 began. A clock that is before stands at its beginning.
+pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 

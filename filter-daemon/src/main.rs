@@ -10,6 +10,6 @@ fn main() -> ExitCode {
         Invocation::Run(run) => daemon::run(&run),
         Invocation::Client(client) => command::execute(client),
         Invocation::Detach(leftovers) => daemon::detach(&leftovers),
-        Invocation::Keep { pin_dir, beside } => daemon::keep(&pin_dir, beside),
+        Invocation::Keep { pin_dir, beside, log } => daemon::keep(&pin_dir, beside, log),
     }
 }

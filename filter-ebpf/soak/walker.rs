@@ -4,14 +4,14 @@
 use aya_ebpf::btf_maps::{Array, PerCpuArray, ProgramArray};
 use aya_ebpf::macros::btf_map;
 use aya_ebpf::programs::XdpContext;
-use filter_common::reason::Reason;
+use filter_common::reason::{self, Outcome, Reason};
 
 /// One slot: filterd's root program.
 #[btf_map]
 static SUBJECT: ProgramArray<1> = ProgramArray::new();
 /// filterd's own.
 #[btf_map]
-static COUNTERS: PerCpuArray<u64, { Reason::ALL.len() }> = PerCpuArray::new();
+static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArray::new();
 /// Where the walk has come to.
 #[btf_map]
 static WALK: Array<u64, 3> = Array::new();
@@ -31,7 +31,7 @@ const SOURCE: usize = 14 + 12;
 
 #[inline(always)]
 pub fn step(ctx: &XdpContext) {
-    let Some(drops) = COUNTERS.get_ptr(Reason::Address4 as u32) else { return };
+    let Some(drops) = COUNTERS.get_ptr(Outcome::Drop(Reason::Address4).counter()) else { return };
     // SAFETY: the counter belongs to this processor, and the judge is not running.
     let drops = unsafe { drops.read_volatile() };
     let (next, before) = (load(NEXT), load(DROPS));

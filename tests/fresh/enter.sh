@@ -5,6 +5,8 @@ set -eu
 root=$1
 
 mount --make-rprivate /
+# What is entered must be a mount itself: `ip -n` changes how it is shared.
+mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount -t bpf bpf "$root/sys/fs/bpf"

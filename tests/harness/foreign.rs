@@ -1,6 +1,10 @@
 //! Somebody else's XDP program: it lets everything pass, and was there first.
 
+use std::path::Path;
+
 use aya::Ebpf;
+use aya::programs::links::{FdLink, PinnedLink};
+use aya::programs::xdp::XdpLink;
 use aya::programs::{Xdp, XdpMode};
 use object::write::{Object, Symbol, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
@@ -23,6 +27,21 @@ pub struct ForeignProgram {
 impl ForeignProgram {
     /// Attaches it to an interface in native mode.
     pub fn attach(namespace: &Namespace, interface: &str) -> Self {
+        Self::load(|program| {
+            namespace.inside(|| program.attach(interface, XdpMode::Driver)).expect("nobody else is there");
+        })
+    }
+
+    /// Lets it take the place of the program that this pinned link brings packets to.
+    pub fn take_link(pin: &Path) -> Self {
+        Self::load(|program| {
+            let link = FdLink::from(PinnedLink::from_pin(pin).expect("it is pinned"));
+            let link = XdpLink::try_from(link).expect("it is a link to an interface");
+            program.attach_to_link(link).expect("whoever holds a link may give it another program");
+        })
+    }
+
+    fn load(then: impl FnOnce(&mut Xdp)) -> Self {
         let name = "other_firewall";
         let mut object = Ebpf::load(&object_file(name)).expect("a program of two instructions loads");
         let program: &mut Xdp = object
@@ -31,7 +50,7 @@ impl ForeignProgram {
             .try_into()
             .expect("and it is an XDP program");
         program.load().expect("the verifier has nothing to say");
-        namespace.inside(|| program.attach(interface, XdpMode::Driver)).expect("nobody else is there");
+        then(program);
         let id = program.info().expect("it is loaded").id();
         Self { name, id, _program: object }
     }

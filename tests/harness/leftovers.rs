@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::namespace;
 
 /// Everything of a test run begins like this.
 const PREFIX: &str = "filterd-test-";
@@ -17,8 +18,8 @@ pub fn unique_name() -> String {
 
 /// Removes what runs that are no more have left.
 pub fn remove() {
-    for name in orphans(Path::new("/run/netns")) {
-        let _ = Command::new("ip").args(["netns", "del", &name]).status();
+    for name in orphans(Path::new(namespace::NAMES)) {
+        namespace::remove(&Path::new(namespace::NAMES).join(name));
     }
     for place in [Path::new("/sys/fs/bpf"), &std::env::temp_dir()] {
         for name in orphans(place) {

@@ -1,17 +1,24 @@
 //! A network namespace of one's own: made, entered by a thread, removed together with its interfaces.
+//!
+//! Made as `ip netns add` makes it, so that `ip -n` knows it, but without a process: in an emulated guest that takes as long
+//! as a hundred system calls.
 
 use std::fs::{self, File};
 use std::io::Write;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::Once;
 use std::thread;
 
-use nix::sched::{CloneFlags, setns};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
 
-/// `ip netns add` prepares /run/netns on first use and is not safe against itself.
-static MAKING: Mutex<()> = Mutex::new(());
+/// Where `ip` keeps the names of namespaces.
+pub const NAMES: &str = "/run/netns";
+
+/// The namespace of this thread.
+const OWN: &str = "/proc/thread-self/ns/net";
 
 /// A named network namespace, removed when dropped.
 #[derive(Debug)]
@@ -22,11 +29,15 @@ pub struct Namespace {
 impl Namespace {
     /// Makes an empty namespace, in which every interface will be silent but for the story.
     pub fn new(name: String) -> Self {
-        let making = MAKING.lock();
-        run(Command::new("ip").args(["netns", "add", &name]), "");
-        drop(making);
+        prepare();
         let namespace = Self { name };
-        namespace.inside(hush);
+        let path = namespace.path();
+        File::create_new(&path).expect("the name is unique");
+        apart(|| {
+            unshare(CloneFlags::CLONE_NEWNET).expect("root may make a namespace");
+            hold(Path::new(OWN), &path, MsFlags::MS_BIND);
+            hush();
+        });
         namespace
     }
 
@@ -57,23 +68,70 @@ impl Namespace {
     /// Does something inside the namespace; sockets opened there stay there.
     pub fn inside<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
         let namespace = File::open(self.path()).expect("the namespace lives as long as we do");
-        let visit = move || {
+        apart(move || {
             setns(namespace, CloneFlags::CLONE_NEWNET).expect("root may enter a namespace");
             act()
-        };
-        thread::scope(|scope| scope.spawn(visit).join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })
+    }
+
+    /// The same on this very thread, whose children stay there. `setpriv --pdeathsig` minds the end of the thread that started
+    /// it, so what is to live longer than a visit is started like this.
+    pub fn entered<T>(&self, act: impl FnOnce() -> T) -> T {
+        let _way_back = WayBack(File::open(OWN).expect("a thread has a namespace"));
+        let namespace = File::open(self.path()).expect("the namespace lives as long as we do");
+        setns(namespace, CloneFlags::CLONE_NEWNET).expect("root may enter a namespace");
+        act()
     }
 
     fn path(&self) -> PathBuf {
-        PathBuf::from("/run/netns").join(&self.name)
+        Path::new(NAMES).join(&self.name)
     }
 }
 
 impl Drop for Namespace {
     fn drop(&mut self) {
         // A leftover is removed by the next run; a panic here would hide the story's own.
-        let _ = Command::new("ip").args(["netns", "del", &self.name]).status();
+        remove(&self.path());
     }
+}
+
+/// Where a thread came from.
+struct WayBack(File);
+
+impl Drop for WayBack {
+    fn drop(&mut self) {
+        setns(&self.0, CloneFlags::CLONE_NEWNET).expect("root may go back");
+    }
+}
+
+/// Takes a namespace's name away. What was only held by it goes with it.
+pub fn remove(path: &Path) {
+    let _ = umount2(path, MntFlags::MNT_DETACH);
+    let _ = fs::remove_file(path);
+}
+
+/// As `ip` does on first use: the names are mounts, which other namespaces of mounts are to see.
+fn prepare() {
+    static PREPARED: Once = Once::new();
+    PREPARED.call_once(|| {
+        let names = Path::new(NAMES);
+        fs::create_dir_all(names).expect("root may write to /run");
+        let shared =
+            || mount(None::<&str>, names, None::<&str>, MsFlags::MS_SHARED | MsFlags::MS_REC, None::<&str>);
+        if shared().is_err() {
+            hold(names, names, MsFlags::MS_BIND | MsFlags::MS_REC);
+            shared().expect("root may share mounts");
+        }
+    });
+}
+
+fn hold(what: &Path, place: &Path, how: MsFlags) {
+    mount(Some(what), place, None::<&str>, how, None::<&str>).expect("root may mount");
+}
+
+/// In a thread of its own, whose namespace nobody else has.
+fn apart<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(act).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
 /// No router advertisements, and no address of its own making, on any interface that comes after this.

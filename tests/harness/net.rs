@@ -83,12 +83,14 @@ impl Net {
     /// Starts filterd with this configuration and these further arguments.
     #[track_caller]
     pub fn start_with(&mut self, config: &str, arguments: &[&str]) {
-        self.daemon = Some(Daemon::start(&mut self.command(config, arguments), &self.home));
+        let mut command = self.command(config, arguments);
+        self.daemon = Some(self.host.entered(|| Daemon::start(&mut command, &self.home)));
     }
 
+    /// To be started by whoever has entered the host.
     fn command(&self, config: &str, arguments: &[&str]) -> Command {
         // A test run that is killed takes its daemons with it.
-        let mut command = self.host.command("setpriv");
+        let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(home::binary());
         let mut own = daemon_arguments(&self.home, config);
         if arguments.contains(&"--user") {
@@ -112,9 +114,9 @@ impl Net {
     pub fn another_filterd_with(&self, config: &str, arguments: &[&str]) -> Reply {
         let home = Home::new();
         let own = without(daemon_arguments(&home, config), arguments);
-        let mut command = self.host.command("timeout");
+        let mut command = Command::new("timeout");
         command.args(["--signal=KILL", "30"]).arg(home::binary());
-        Reply::of(command.args(own).args(arguments).env("NO_COLOR", "1"))
+        self.host.entered(|| Reply::of(command.args(own).args(arguments).env("NO_COLOR", "1")))
     }
 
     /// Starts another filterd that takes the place of the running one.
@@ -122,7 +124,8 @@ impl Net {
     pub fn succeed(&mut self, config: &str) {
         let before = self.daemon.take().expect("a filterd is running");
         let home = &self.home;
-        let mut daemon = Daemon::spawn(&mut self.command(config, &["--take-over"]), home);
+        let mut command = self.command(config, &["--take-over"]);
+        let mut daemon = self.host.entered(|| Daemon::spawn(&mut command, home));
         let ours = format!("\"pid\":{}}}", daemon.id());
         daemon.wait_for("it does not take over", || {
             home.filterd(["ping", "--json"]).output.contains(&ours).then_some(())
@@ -190,8 +193,9 @@ impl Net {
     #[track_caller]
     pub fn stop_and_start_at_once(&mut self, config: &str) {
         let before = self.daemon.take().expect("a filterd is running");
+        let mut command = self.command(config, &[]);
         before.signal(Signal::SIGTERM);
-        let mut after = Daemon::spawn(&mut self.command(config, &[]), &self.home);
+        let mut after = self.host.entered(|| Daemon::spawn(&mut command, &self.home));
         after.forget_log();
         assert!(before.wait().success(), "the one before ends well");
         after.wait_for_log("ready: ");
@@ -202,6 +206,14 @@ impl Net {
     #[track_caller]
     pub fn end(&mut self, signal: Signal) -> ExitStatus {
         self.daemon.take().expect("a filterd is running").end(signal)
+    }
+
+    /// Waits until filterd ends by itself: how, and what had it written?
+    #[track_caller]
+    pub fn wait_for_the_end(&mut self) -> (ExitStatus, String) {
+        let daemon = self.daemon.take().expect("a filterd is running");
+        let log = self.home.path("log");
+        (daemon.wait(), std::fs::read_to_string(log).expect("it has a log"))
     }
 
     /// The running filterd.

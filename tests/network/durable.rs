@@ -96,8 +96,12 @@ fn a_damaged_journal_is_set_aside_and_told() {
 #[test]
 fn a_full_disk_is_told_and_made_up_for() {
     let (mut net, disk) = with_a_full_disk();
-    net.filterd_reading(["add", "-"], &neighbours(100_000)).exits(7).complains("would not survive a restart");
-    net.expect("10.0.0.9").dropped();
+    net.filterd_reading(["add", "-"], &neighbours(100_000))
+        .exits(7)
+        .says("100,000 targets: 100,000 newly blocked")
+        .complains("would not survive a restart");
+    net.expect_each(["10.0.0.9", "10.1.134.159"]).dropped();
+    net.filterd(["status"]).exits(7).says("would not survive a restart").says("make room there");
     disk.make_room();
     net.filterd(["add", ATTACKER]).succeeds();
     let patience = std::time::Instant::now();
@@ -105,9 +109,42 @@ fn a_full_disk_is_told_and_made_up_for() {
         assert!(patience.elapsed() < Duration::from_secs(60), "{}", net.daemon().log());
         std::thread::sleep(Duration::from_millis(20));
     }
+    net.filterd(["status"]).succeeds();
     net.end(Signal::SIGKILL);
     net.start("");
-    net.expect_each([ATTACKER, BYSTANDER, "10.0.0.9"]).dropped();
+    net.expect_each([ATTACKER, BYSTANDER, "10.0.0.9", "10.1.134.159"]).dropped();
+}
+
+/// Where Landlock or its user keeps the daemon from making it anew, that is for the operator to do.
+#[test]
+fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    fs::remove_dir_all(net.home().path("state")).expect("it was there");
+    // Nothing was added since: it is found by looking.
+    net.wait_for_log("would not survive a restart");
+    let status = net.filterd(["status"]);
+    if !status.output.contains("no Landlock") {
+        status.exits(7).says("start filterd again");
+    }
+    net.expect(ATTACKER).dropped();
+    net.stop();
+    net.start("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn a_journal_that_somebody_removes_is_told_and_written_anew() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    fs::remove_file(net.home().path("state/live.redb")).expect("it was there");
+    net.wait_for_log("would not survive a restart");
+    net.wait_for_log("live entries are on disk again");
+    net.filterd(["status"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect(ATTACKER).dropped();
 }
 
 /// SIGTERM comes before the disk has been tried again.

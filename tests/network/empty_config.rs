@@ -40,3 +40,14 @@ fn without_an_interface_filterd_does_not_start() {
     net.filterd(["check".as_ref(), file.as_os_str()]).succeeds();
     net.another_filterd("interfaces: []\nblock: [203.0.113.7]").exits(3).complains("interfaces: [eth0]");
 }
+
+#[test]
+fn a_mode_that_waits_for_the_next_start_is_told_until_then() {
+    let net = Net::with_filterd("mode: native");
+    net.configure("mode: generic");
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).exits(7).says("another `mode`").says("starts anew");
+    net.configure("mode: native");
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).succeeds();
+}

@@ -23,7 +23,10 @@ fn without_enforce_a_listed_source_passes_and_is_counted() {
 #[test]
 fn test_says_what_would_be_dropped() {
     let net = Net::with_filterd("enforce: false");
-    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["add", ATTACKER])
+        .succeeds()
+        .says("listed 203.0.113.7; `enforce: false`, so it is only counted");
+    net.filterd(["test", ATTACKER]).exits(1).says("`enforce: false`");
     let status = net.filterd(["status", "--json"]).succeeds().json();
     assert_eq!(status["enforce"], false);
     net.filterd(["status"]).succeeds().says("enforce");

@@ -80,7 +80,7 @@ fn the_only_interface_may_be_late_too() {
     let mut net = Net::new();
     net.start("interfaces: [eth9]");
     net.filterd(["status"]).exits(7).says("NOTHING IS DROPPED");
-    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["add", ATTACKER]).exits(7).says("but nothing is attached");
     net.host().ip("link set eth0 down");
     net.host().ip("link set eth0 name eth9");
     net.wait_for_log("eth9: attached after");
@@ -140,6 +140,10 @@ fn where_one_is_taken_the_other_is_filtered_and_it_is_told() {
     assert!(net.daemon().log().contains(foreign.name), "{}", net.daemon().log());
     net.filterd(["status"]).exits(7).says("eth1  NOT FILTERED");
     net.expect(ATTACKER).dropped();
+    net.filterd(["add", BYSTANDER]).succeeds().says("blocked 198.51.100.7, but not on eth1");
+    net.filterd(["test", BYSTANDER]).succeeds().says("DROPPED").says("but not on eth1");
+    net.expect(BYSTANDER).dropped();
+    net.expect(BYSTANDER).on("eth1").passes();
     assert_eq!(net.attached("eth1").expect("still there")["prog"]["id"], foreign.id);
 }
 

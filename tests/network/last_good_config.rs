@@ -65,12 +65,14 @@ fn an_interface_on_the_command_line_does_not_hide_the_usual_configuration() {
     let etc = net.home().path("etc");
     fs::create_dir_all(etc.join("filterd")).expect("a home can be written");
     fs::write(etc.join("filterd/filterd.yaml"), "block: [203.0.113.7]").expect("a home can be written");
+    fs::copy("/etc/passwd", etc.join("passwd")).expect("a home can be written");
+    fs::copy("/etc/group", etc.join("group")).expect("a home can be written");
     let daemon = with_etc(&net, &etc, &["--iface", "eth0"]);
     net.expect(ATTACKER).dropped();
     net.filterd(["status"]).succeeds().says("config /etc/filterd/filterd.yaml");
     let log = daemon.log();
-    let first = log.lines().next().unwrap_or_default();
-    assert!(first.contains("/etc/filterd/filterd.yaml") && first.contains("eth0"), "{log}");
+    let told = |line: &str| line.contains("/etc/filterd/filterd.yaml") && line.contains("eth0");
+    assert!(log.lines().take(2).any(told), "{log}");
     daemon.end(Signal::SIGTERM);
     let _daemon = with_etc(&net, &etc, &["--iface", "eth0", "--no-config"]);
     net.expect(ATTACKER).passes();

@@ -6,6 +6,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use bpf_build::{ebpf, process, toolchain, workspace};
 
+use crate::piece;
+
 /// How the daemon is built.
 #[derive(Debug, Clone, Copy)]
 pub enum Profile {
@@ -13,9 +15,10 @@ pub enum Profile {
     Release,
 }
 
-/// One piece at one place: when it starts there is no library to find and no address to adjust, which was half of what
-/// `filterd add` took. Said for the program alone, so that libraries and macros stay what cargo makes of them.
-const ONE_PIECE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"];
+/// One piece, so that there is no library to look for when it starts, which was half of what `filterd add` took; and one
+/// that lies wherever the kernel puts it. Said for the program alone, so that libraries and macros stay what cargo makes of
+/// them.
+const ONE_PIECE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=pie"];
 
 /// Builds the daemon and tells where it lies.
 pub fn daemon(profile: Profile) -> Result<PathBuf> {
@@ -30,11 +33,16 @@ pub fn daemon(profile: Profile) -> Result<PathBuf> {
             "release"
         }
     };
-    if can_be_one_piece() {
+    let one_piece = can_be_one_piece();
+    if one_piece {
         cargo.args(ONE_PIECE);
     }
     process::run(&mut cargo).context("cannot build the daemon")?;
-    workspace::daemon(directory)
+    let program = workspace::daemon(directory)?;
+    if one_piece {
+        piece::must_lie_anywhere(&program)?;
+    }
+    Ok(program)
 }
 
 /// Is the C library here as an archive? Debian and its kin bring it with the headers, others in a package of its own.

@@ -6,6 +6,8 @@ mod bench;
 mod build;
 mod check;
 mod demo;
+mod fresh_root;
+mod piece;
 mod results;
 mod run;
 mod soak;

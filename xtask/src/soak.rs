@@ -1,5 +1,6 @@
 //! `soak`: the stories that go on for long, each in full.
 
+use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
@@ -7,6 +8,7 @@ use bpf_build::{ebpf, process, toolchain, workspace};
 use clap::ValueEnum;
 
 use crate::build::{self, Profile};
+use crate::fresh_root;
 use crate::test;
 use crate::tools::Tools;
 
@@ -29,6 +31,10 @@ pub enum Soak {
     Life,
     /// A kernel that refuses calls, in random stories
     Refusals,
+    /// Whoever reads what comes from outside, a million inputs each; FILTERD_FUZZ and FILTERD_SEED choose them
+    Fuzz,
+    /// What README tells somebody with a fresh Debian, in one; FILTERD_RELEASE chooses it
+    FreshRoot,
 }
 
 /// The tests of the package that has a story.
@@ -36,6 +42,12 @@ const TESTS: [&str; 4] = ["--package", "filterd-tests", "--test", "soak"];
 
 /// The daemon's own, over a kernel in memory.
 const UNITS: [&str; 4] = ["--package", "filter-daemon", "--test", "kernel"];
+
+/// As fast as it can read.
+const FUZZ: [&str; 5] = ["--release", "--package", "filter-daemon", "--test", "fuzz"];
+
+/// Inputs for each reader.
+const INPUTS: &str = "1000000";
 
 impl Soak {
     /// What its stories' names begin with.
@@ -49,6 +61,7 @@ impl Soak {
             Self::Clients => &["clients::"],
             Self::Life => &["life::"],
             Self::Refusals => &["whatever_the_kernel_refuses"],
+            Self::Fuzz | Self::FreshRoot => &[],
         }
     }
 
@@ -63,12 +76,40 @@ impl Soak {
             | Self::Clients
             | Self::Life => &TESTS,
             Self::Refusals => &UNITS,
+            Self::Fuzz => &FUZZ,
+            Self::FreshRoot => &[],
         }
     }
 }
 
 /// Tells its stories, in full or in short.
 pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
+    match soak {
+        Soak::Fuzz => fuzz(short),
+        Soak::FreshRoot => fresh_root::run(short),
+        Soak::Moves
+        | Soak::Exact
+        | Soak::Kill
+        | Soak::Restart
+        | Soak::Day
+        | Soak::Clients
+        | Soak::Life
+        | Soak::Refusals => as_root(soak, short),
+    }
+}
+
+/// Needs neither root nor a daemon.
+fn fuzz(short: bool) -> Result<ExitCode> {
+    toolchain::ensure()?;
+    let mut cargo = workspace::cargo();
+    cargo.arg("test").args(FUZZ).args(["--", "--show-output"]);
+    if !short && env::var_os("FILTERD_FUZZ").is_none() {
+        cargo.env("FILTERD_FUZZ", INPUTS);
+    }
+    test::tell("fuzz", &mut cargo)
+}
+
+fn as_root(soak: Soak, short: bool) -> Result<ExitCode> {
     ensure!(process::is_root(), "soaking needs root: it makes network namespaces and loads programs");
     let toolchain = toolchain::ensure()?;
     let tools = Tools::provide(&test::TOOLS)?;

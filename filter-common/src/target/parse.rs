@@ -47,6 +47,7 @@ fn range(word: &str, first: &str, last: &str) -> Result<Span, E> {
             Span::new(first, last)
         }
         (Err(_), Err(_)) => Err(explain(word)),
+        (Err(E::Empty), Ok(_)) | (Ok(_), Err(E::Empty)) => Err(E::Unknown),
         (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
     }
 }
@@ -55,6 +56,9 @@ fn single(word: &str) -> Result<Target, E> {
     let Some((address_part, length_part)) = word.split_once('/') else {
         return host(address(word)?);
     };
+    if address_part.is_empty() {
+        return Err(E::Unknown);
+    }
     match address(address_part)? {
         IpAddr::V4(address) => match length::<u32>(length_part) {
             Ok(length) => prefix(address.to_bits(), length).map(Target::V4),
@@ -133,6 +137,8 @@ fn explain(word: &str) -> E {
         E::NoIpv4
     } else if word.contains(':') && every(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')) {
         E::NoIpv6
+    } else if word.starts_with('-') || word.starts_with("0x") {
+        E::Unknown
     } else if every(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
         E::Name
     } else {

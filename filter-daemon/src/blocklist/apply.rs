@@ -54,9 +54,12 @@ impl Blocklist {
         match change {
             // A list on which nothing would be is not made.
             Change::Want { targets, .. } if targets.is_empty() => Ok(Applied::default()),
-            Change::Want { list, origin, until, note, targets } => {
+            Change::Want { list, origin, until, shorten, note, targets } => {
                 let list = self.list_for(list, *origin)?;
                 let claim = Claim { list, since: now, until: *until, note: note.clone() };
+                if *shorten {
+                    return Ok(self.want_exactly(&claim, targets));
+                }
                 Ok(self.want(&claim, targets))
             }
             Change::Release { from, targets } => {
@@ -96,6 +99,26 @@ impl Blocklist {
             let (list, Claim { since, until, note, .. }) = (list.name.clone(), claim.clone());
             applied.records.push(Record::Want { list, since, until, note, targets: changed });
         }
+        applied
+    }
+
+    /// What is wanted for longer is recorded as released and wanted anew: the journal, too, only extends.
+    fn want_exactly(&mut self, claim: &Claim, targets: &Targets) -> Applied {
+        let mut applied = Applied::default();
+        self.prefetch(targets);
+        for target in targets.iter() {
+            let known = self.claim_of(target, claim.list).cloned();
+            let after = match &known {
+                Some(known) => Claim { until: claim.until, ..known.extended_by(claim.clone()) },
+                None => claim.clone(),
+            };
+            if known.as_ref() != Some(&after) {
+                self.make(target, claim.list, Some(after), &mut applied);
+                applied.changed += 1;
+            }
+        }
+        applied.records = self.releases(&applied.undo);
+        applied.records.extend(self.wants(&applied.undo));
         applied
     }
 

@@ -7,7 +7,8 @@ use super::{Origin, Settings, Targets, Timestamp, Undo};
 /// A change, as it is asked for: by a command, the configuration, a list file, or the clock.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// A list wants these targets from now on, whatever else it wants. Wanting one again extends it, and never shortens.
+    /// A list wants these targets from now on, whatever else it wants. Wanting one again extends it, and shortens it only
+    /// where that is said.
     Want {
         /// The list's name.
         list: Arc<str>,
@@ -15,6 +16,8 @@ pub enum Change {
         origin: Origin,
         /// Until when; permanent if none.
         until: Option<Timestamp>,
+        /// Does that hold for what the list wants for longer, too?
+        shorten: bool,
         /// Why, in the words of whoever adds it.
         note: Option<Arc<str>>,
         /// Which.

@@ -38,7 +38,10 @@ impl Story {
 
     fn want_all(&mut self, list: usize, targets: Targets, until: Option<u32>) -> Applied {
         let (list, until) = (self.lists[list].into(), until.map(at));
-        self.apply(&Change::Want { list, origin: Origin::Live, until, note: None, targets }, 1)
+        self.apply(
+            &Change::Want { list, origin: Origin::Live, until, shorten: false, note: None, targets },
+            1,
+        )
     }
 
     fn add(&mut self, list: usize, word: &str, until: Option<u32>) -> Effects {
@@ -163,6 +166,7 @@ fn a_list_of_the_configuration_is_not_changed_by_a_command() {
         list: "drop".into(),
         origin: Origin::Live,
         until: None,
+        shorten: false,
         note: None,
         targets: targets(&["192.0.2.1"]),
     };
@@ -178,6 +182,7 @@ fn a_preview_says_what_a_change_then_does() {
         list: "two".into(),
         origin: Origin::Live,
         until: None,
+        shorten: false,
         note: None,
         targets: targets(&["192.0.2.1", "192.0.2.2"]),
     };

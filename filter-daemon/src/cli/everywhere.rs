@@ -4,8 +4,11 @@
 //! The structs below are told of in plain comments, since others would become the help of whatever they are part of.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+
+use crate::text::quantity;
 
 // The flags.
 #[derive(Debug, Args)]
@@ -14,12 +17,15 @@ pub struct Everywhere {
     /// Print JSON: one object, or one a line for lists
     #[arg(long, help_heading = "Everywhere")]
     pub json: bool,
-    /// Print nothing but errors
+    /// Print nothing but errors; `run` logs warnings, too
     #[arg(short, long, help_heading = "Everywhere")]
     pub quiet: bool,
     /// The control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]
     #[arg(long, value_name = "PATH", help_heading = "Everywhere")]
     pub socket: Option<PathBuf>,
+    /// How long filterd may be silent before it is given up; 0 waits for ever [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = "Everywhere")]
+    pub timeout: Option<Duration>,
 }
 
 // What stands behind the name of a command: its own arguments, and these flags.
@@ -42,6 +48,12 @@ impl Everywhere {
             json: self.json || behind.json,
             quiet: self.quiet || behind.quiet,
             socket: behind.socket.clone().or(self.socket),
+            timeout: behind.timeout.or(self.timeout),
         }
     }
+}
+
+fn timeout(word: &str) -> Result<Duration, String> {
+    quantity::duration(word)
+        .map_err(|_| "write seconds, or a time as in 2s or 1min; 0 waits for ever".to_owned())
 }

@@ -1,7 +1,9 @@
 //! The command line as typed: one definition, from which help, man page and completions come.
 
 mod everywhere;
+mod other_words;
 pub mod places;
+mod refusal;
 mod run;
 
 use std::ffi::OsString;
@@ -9,16 +11,18 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::LazyLock;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::command::Verb;
+use crate::control::client::{Endpoint, TIMEOUT};
 use crate::control::wire;
 use crate::exit::Exit;
 use crate::kernel::broker::process;
+use crate::text::printable;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
-pub use run::{ConfigFile, Run};
+pub use run::{ConfigFile, Log, LogFormat, Run, user};
 
 /// What filterd was started for.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub enum Invocation {
         pin_dir: PathBuf,
         /// Does another daemon go on there meanwhile?
         beside: bool,
+        /// To log as the daemon does.
+        log: Log,
     },
 }
 
@@ -56,8 +62,8 @@ pub struct Detach {
 /// A command and how it is to be carried out.
 #[derive(Debug)]
 pub struct Client {
-    /// Where the daemon listens.
-    pub socket: PathBuf,
+    /// The daemon.
+    pub endpoint: Endpoint,
     /// Is a program reading?
     pub json: bool,
     /// Is nobody reading?
@@ -89,6 +95,8 @@ enum Command {
     Run(With<RunArguments>),
     /// Take out of the kernel what a filterd left there that was killed, or kept its filter on exit
     Detach(With<DetachArguments>),
+    /// Tell what filterd does, or one of its commands
+    Help(HelpArguments),
     #[command(name = process::VERB, hide = true)]
     Keep {
         pin_dir: PathBuf,
@@ -106,12 +114,19 @@ struct DetachArguments {
     pin_dir: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+struct HelpArguments {
+    /// The command
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+}
+
 impl Command {
     fn everywhere(&self) -> Option<&Everywhere> {
         match self {
             Self::Run(With { everywhere, .. }) | Self::Detach(With { everywhere, .. }) => Some(everywhere),
             Self::Verb(verb) => Some(verb.everywhere()),
-            Self::Keep { .. } => None,
+            Self::Help(_) | Self::Keep { .. } => None,
         }
     }
 }
@@ -127,10 +142,17 @@ Examples:
   filterd test 203.0.113.7                is it dropped, and why
   filterd status                          what filterd does at the moment
 
+`filterd help COMMAND` tells more of one.
+
+Environment:
+  FILTERD_SOCKET  the control socket
+  FILTERD_LOG     what the log tells: off, error, warn, info (unless said), debug or trace
+  NO_COLOR        no colours
+
 Exit codes:
-  0 done, or yes        3 config invalid              6 daemon not running, or not permitted
+  0 done, or yes        3 configuration invalid       6 daemon does not answer, or not permitted
   1 no                  4 nothing changed (--strict)  7 partly applied
-  2 usage, bad target   5 refused by the guard        8 refused by the kernel";
+  2 usage, bad target   5 refused                     8 refused by the kernel";
 
 const WHAT_TO_TYPE: &str = "\
 filterd drops packets by source address before the kernel's network stack sees them.
@@ -147,7 +169,7 @@ fn what_to_type(usual: &Path) -> String {
     if !usual.exists() {
         return WHAT_TO_TYPE.to_owned();
     }
-    let path = usual.display();
+    let path = printable::path(usual);
     format!("{WHAT_TO_TYPE}\nThere is a configuration, {path}: `sudo filterd run` starts filterd with it.")
 }
 
@@ -164,7 +186,8 @@ pub fn parse() -> Invocation {
         exit(Exit::Usage as i32);
     }
     let socket = std::env::var_os("FILTERD_SOCKET").filter(|path| !path.is_empty());
-    read(std::env::args_os(), socket).unwrap_or_else(|error| error.exit())
+    let words = || std::env::args_os();
+    read(words(), socket).unwrap_or_else(|error| refusal::tell(&error, words().any(|word| word == "--json")))
 }
 
 /// Reads a command line; `socket` is where the daemon listens unless the line says otherwise.
@@ -172,16 +195,18 @@ fn read(
     words: impl IntoIterator<Item = OsString>,
     socket: Option<OsString>,
 ) -> Result<Invocation, clap::Error> {
-    let Arguments { everywhere, run, command } = Arguments::try_parse_from(words)?;
+    let Arguments { everywhere, run, command } = parsed(words)?;
     let behind = command.as_ref().and_then(Command::everywhere);
-    let Everywhere { json, quiet, socket: said } = everywhere.and(behind);
+    let Everywhere { json, quiet, socket: said, timeout } = everywhere.and(behind);
     let socket = said.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
     let wrong = |message: String| Arguments::command().error(ErrorKind::ValueValidation, message);
     places::check_socket(&socket).map_err(wrong)?;
     let run = match command {
         Some(Command::Verb(verb)) => {
             run.must_be_empty().map_err(wrong)?;
-            return Ok(Invocation::Client(Client { socket, json, quiet, verb }));
+            let timeout = Some(timeout.unwrap_or(TIMEOUT)).filter(|timeout| !timeout.is_zero());
+            let endpoint = Endpoint { socket, timeout };
+            return Ok(Invocation::Client(Client { endpoint, json, quiet, verb }));
         }
         Some(Command::Detach(With { own: DetachArguments { pin_dir }, .. })) => {
             run.must_be_empty().map_err(wrong)?;
@@ -189,11 +214,35 @@ fn read(
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
             return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
-        Some(Command::Keep { pin_dir, beside }) => return Ok(Invocation::Keep { pin_dir, beside }),
+        Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
+        Some(Command::Keep { pin_dir, beside }) => {
+            return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet) });
+        }
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
-    run.checked(socket).map(Invocation::Run).map_err(wrong)
+    run.checked(socket, quiet).map(Invocation::Run).map_err(wrong)
+}
+
+/// Reads the words, and tells whoever remembers another program's what ours are.
+fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    Arguments::try_parse_from(words).map_err(|error| {
+        let word = match error.get(ContextKind::InvalidSubcommand) {
+            Some(ContextValue::String(word)) => {
+                let tree = Arguments::command();
+                let commands: Vec<_> = tree.get_subcommands().map(clap::Command::get_name).collect();
+                other_words::instead_of(word, &commands)
+            }
+            _ => None,
+        };
+        word.map_or(error, |ours| clap::Error::raw(ErrorKind::InvalidSubcommand, format!("{ours}\n")))
+    })
+}
+
+/// The help of a command, which clap tells as an error.
+fn help(command: Option<String>) -> clap::Error {
+    let words = ["filterd".to_owned()].into_iter().chain(command).chain(["--help".to_owned()]);
+    parsed(words.map(OsString::from)).expect_err("whoever asks for help gets nothing else")
 }
 
 #[cfg(test)]

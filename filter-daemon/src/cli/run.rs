@@ -1,5 +1,7 @@
 //! What the daemon is started with.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -7,6 +9,7 @@ use clap::Args;
 use super::places;
 use crate::accounts::{self, User};
 use crate::config::{InterfaceNameError, Mode, check_interface_name};
+use crate::text::printable;
 
 // As typed. No more than a comment, since it would become the help of `filterd run`.
 #[derive(Debug, Default, Args)]
@@ -30,9 +33,12 @@ pub struct RunArguments {
     /// Pins of link and maps, on a bpf file system [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR")]
     pin_dir: Option<PathBuf>,
-    /// Be this user once everything is open; the kernel is held by a process of its own
+    /// Be this user once everything is open [default for root: filterd, if there is such a user]
     #[arg(long, value_name = "NAME", value_parser = user)]
     user: Option<User>,
+    /// What the log looks like; journald gets priorities, everybody else the time [default: text]
+    #[arg(long, value_parser = log_format, value_name = "text|json")]
+    log_format: Option<LogFormat>,
     /// Take the place of a filterd that runs with the same socket, without a gap
     #[arg(long)]
     take_over: bool,
@@ -53,10 +59,40 @@ pub struct Run {
     pub state_dir: PathBuf,
     /// Pins of link and maps.
     pub pin_dir: PathBuf,
-    /// Whom to become.
+    /// Whom to become; nobody else if none.
     pub user: Option<User>,
     /// Must whoever listens at the socket make way?
     pub take_over: bool,
+    /// What is told, and how.
+    pub log: Log,
+}
+
+/// What the log tells, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// How it looks.
+    pub format: LogFormat,
+    /// Does it tell of errors and warnings only?
+    pub quiet: bool,
+}
+
+/// How the log looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Log {
+    /// The words that make another filterd log in the same way.
+    pub fn words(self) -> Vec<&'static str> {
+        let quiet = self.quiet.then_some("--quiet");
+        let json = (self.format == LogFormat::Json).then_some("--log-format=json");
+        quiet.into_iter().chain(json).collect()
+    }
 }
 
 /// Which configuration is to be read.
@@ -92,8 +128,14 @@ impl RunArguments {
             state_dir: further.state_dir.or(self.state_dir),
             pin_dir: further.pin_dir.or(self.pin_dir),
             user: further.user.or(self.user),
+            log_format: further.log_format.or(self.log_format),
             take_over: further.take_over || self.take_over,
         }
+    }
+
+    /// What the log is to be like.
+    pub fn log(&self, quiet: bool) -> Log {
+        Log { format: self.log_format.unwrap_or_default(), quiet }
     }
 
     /// What only the daemon knows what to do with cannot stand before another command.
@@ -106,6 +148,7 @@ impl RunArguments {
             (self.state_dir.is_some(), "--state-dir"),
             (self.pin_dir.is_some(), "--pin-dir"),
             (self.user.is_some(), "--user"),
+            (self.log_format.is_some(), "--log-format"),
             (self.take_over, "--take-over"),
         ];
         match given.iter().find(|(given, _)| *given) {
@@ -117,11 +160,12 @@ impl RunArguments {
     }
 
     /// Nobody has to name the configuration at its usual place.
-    pub fn checked(self, socket: PathBuf) -> Result<Run, String> {
-        self.checked_with(socket, Path::new(places::CONFIG))
+    pub fn checked(self, socket: PathBuf, quiet: bool) -> Result<Run, String> {
+        self.checked_with(socket, quiet, Path::new(places::CONFIG))
     }
 
-    fn checked_with(mut self, socket: PathBuf, usual: &Path) -> Result<Run, String> {
+    fn checked_with(mut self, socket: PathBuf, quiet: bool, usual: &Path) -> Result<Run, String> {
+        let log = self.log(quiet);
         let mut seen = Vec::new();
         self.interfaces.retain(|name| {
             !seen.contains(name) && {
@@ -148,6 +192,9 @@ impl RunArguments {
                 "nothing to filter: say where with `--iface eth0`, or give a configuration with --config{there}"
             ));
         }
+        // One that takes over is who the one before was, within whose reach the state is to stay.
+        let before = fs::metadata(&state_dir).ok().filter(|_| self.take_over);
+        let default = || accounts::default_user(before.map(|state| state.uid()));
         Ok(Run {
             interfaces: self.interfaces,
             config,
@@ -155,14 +202,15 @@ impl RunArguments {
             socket,
             state_dir,
             pin_dir: self.pin_dir.unwrap_or_else(|| places::PINS.into()),
-            user: self.user,
+            user: self.user.or_else(default),
             take_over: self.take_over,
+            log,
         })
     }
 }
 
 fn none_at(usual: &Path) -> String {
-    format!(" (there is none at {})", usual.display())
+    format!(" (there is none at {})", printable::path(usual))
 }
 
 fn interface(name: &str) -> Result<String, String> {
@@ -176,9 +224,18 @@ fn interface(name: &str) -> Result<String, String> {
     }
 }
 
-fn user(name: &str) -> Result<User, String> {
+/// A user of this machine.
+pub fn user(name: &str) -> Result<User, String> {
     let found = accounts::user(name).map_err(|error| error.to_string())?;
     found.ok_or_else(|| "there is no such user in /etc/passwd".to_owned())
+}
+
+fn log_format(word: &str) -> Result<LogFormat, String> {
+    match word {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("write text or json".to_owned()),
+    }
 }
 
 fn mode(word: &str) -> Result<Mode, String> {
@@ -195,7 +252,7 @@ mod tests {
     use super::*;
 
     fn checked(run: RunArguments, usual: &Path) -> Result<Run, String> {
-        run.checked_with("control.sock".into(), usual)
+        run.checked_with("control.sock".into(), false, usual)
     }
 
     #[test]

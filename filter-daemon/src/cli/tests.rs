@@ -1,5 +1,7 @@
 //! Command lines, and what they are taken for.
 
+use std::time::Duration;
+
 use super::*;
 use crate::config::Mode;
 
@@ -60,6 +62,7 @@ fn interfaces_alone_run_the_daemon() {
         pin_dir: places::PINS.into(),
         user: None,
         take_over: false,
+        log: Log::default(),
     };
     assert_eq!(run("filterd --iface eth0 --iface eth1"), expected);
     assert_eq!(run("filterd run --iface eth0 --iface eth1"), expected);
@@ -76,10 +79,25 @@ fn every_place_can_be_moved() {
 }
 
 #[test]
+fn the_broker_logs_as_its_daemon_does() {
+    for (line, words) in
+        [("", &[][..]), ("-q", &["--quiet"]), ("--log-format json -q", &["--quiet", "--log-format=json"])]
+    {
+        let log = run(&format!("filterd --iface eth0 {line}")).log;
+        assert_eq!(log.words(), words);
+        let words = words.join(" ");
+        match parsed(&format!("filterd {words} broker /sys/fs/bpf/x")) {
+            Ok(Invocation::Keep { log: told, .. }) => assert_eq!(told, log),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn the_socket_is_the_lines_then_the_environments_then_the_usual() {
     let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
     let socket = |line, environment: Option<&str>| match read(words(line), environment.map(OsString::from)) {
-        Ok(Invocation::Client(client)) => client.socket,
+        Ok(Invocation::Client(client)) => client.endpoint.socket,
         other => panic!("{other:?}"),
     };
     assert_eq!(socket("filterd ping --socket a", Some("b")), PathBuf::from("a"));
@@ -92,12 +110,44 @@ fn the_socket_is_the_lines_then_the_environments_then_the_usual() {
 fn flags_for_every_command_may_stand_anywhere() {
     let client = client("filterd -q add 203.0.113.7 --json --ttl 2h");
     assert!(client.quiet && client.json);
-    assert_eq!(self::client("filterd --socket a ping --socket b").socket, PathBuf::from("b"));
-    assert_eq!(self::client("filterd --socket a ping").socket, PathBuf::from("a"));
+    assert_eq!(self::client("filterd --socket a ping --socket b").endpoint.socket, PathBuf::from("b"));
+    assert_eq!(self::client("filterd --socket a ping").endpoint.socket, PathBuf::from("a"));
     assert_eq!(run("filterd run --iface eth0 --socket b").socket, PathBuf::from("b"));
     assert!(matches!(client.verb, Verb::Add(_)));
     assert!(matches!(self::client("filterd del 203.0.113.7").verb, Verb::Remove(_)));
     assert!(matches!(self::client("filterd add -").verb, Verb::Add(_)));
+}
+
+#[test]
+fn a_silent_daemon_is_borne_for_as_long_as_is_said() {
+    let timeout = |line: &str| client(line).endpoint.timeout;
+    assert_eq!(timeout("filterd ping"), Some(TIMEOUT));
+    assert_eq!(timeout("filterd ping --timeout 2s"), Some(Duration::from_secs(2)));
+    assert_eq!(timeout("filterd --timeout 1min ping"), Some(Duration::from_secs(60)));
+    assert_eq!(timeout("filterd ping --timeout 0"), None);
+    assert!(error("filterd ping --timeout soon").contains("0 waits for ever"));
+}
+
+#[test]
+fn other_programs_words_are_told_ours() {
+    assert!(error("filterd block 192.0.2.1").contains("`filterd add` blocks"));
+    assert!(error("filterd unban 192.0.2.1").contains("`filterd remove`"));
+    assert!(error("filterd 192.0.2.1").contains("`filterd test 192.0.2.1`"));
+    assert!(error("filterd explode").contains("unrecognized subcommand"));
+}
+
+#[test]
+fn help_may_be_a_command() {
+    for (line, told) in [
+        ("filterd help", "Exit codes:"),
+        ("filterd help add", "filterd add 203.0.113.7"),
+        ("filterd help help", "one of its commands"),
+    ] {
+        let help = parsed(line).expect_err("help");
+        assert_eq!(help.exit_code(), 0, "{line}");
+        assert!(help.to_string().contains(told), "{line}: {help}");
+    }
+    assert!(error("filterd help ban").contains("`filterd add` blocks"));
 }
 
 #[test]

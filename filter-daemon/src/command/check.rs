@@ -8,8 +8,10 @@ use serde::Serialize;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
-use crate::cli::places;
+use crate::accounts::{self, User};
+use crate::cli::{places, user};
 use crate::config::{self, Config, Mode};
+use crate::control::client::Endpoint;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::source::file::FileError;
@@ -22,11 +24,15 @@ use crate::text::{Explain, Explanation, printable};
 #[command(after_help = "\
 Examples:
   filterd check
+  sudo filterd check --as filterd
   filterd check new.yaml && sudo cp new.yaml /etc/filterd/filterd.yaml && sudo filterd reload")]
 pub struct Check {
     /// The configuration
     #[arg(value_name = "FILE", default_value = places::CONFIG)]
     file: PathBuf,
+    /// Look with the eyes of this user: what may it not read?
+    #[arg(long = "as", value_name = "USER", value_parser = user)]
+    user: Option<User>,
     /// Where filterd keeps what must survive: lists are compared with their last good copies, if you may read these
     #[arg(long, value_name = "DIR", default_value = places::STATE)]
     state_dir: PathBuf,
@@ -59,10 +65,16 @@ struct CheckedList {
     error: Option<String>,
     #[serde(skip)]
     told: Vec<String>,
+    /// What lets us read it, if we may not.
+    #[serde(skip)]
+    mend: Option<String>,
 }
 
 impl Check {
-    pub fn execute(&self, _: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, _: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        if let Some(user) = &self.user {
+            become_user(user)?;
+        }
         let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
         let checked = Checked::new(&self.file, &config, &Copies::of(&self.state_dir));
         console.answer(&checked, render)?;
@@ -73,8 +85,18 @@ impl Check {
         }
         console.flush()?;
         held_back.for_each(|told| console.complain(&told));
-        Ok(Exit::Partly)
+        // With a list that it may not read, no filterd starts.
+        let is_denied = checked.lists.iter().any(|list| list.mend.is_some());
+        Ok(if is_denied { Exit::Config } else { Exit::Partly })
     }
+}
+
+/// This process has nothing else to do, so that it need not be itself again.
+fn become_user(user: &User) -> Result<(), Trouble> {
+    accounts::become_user(user).map_err(|error| {
+        let told = format!("cannot look with the eyes of user {}: {error}", user.name);
+        Trouble::Refused(Failure::PermissionDenied(Explanation::new(told, "use sudo")))
+    })
 }
 
 fn refused(explanation: Explanation) -> Trouble {
@@ -127,9 +149,10 @@ impl CheckedList {
             Verdict::Accept => None,
             Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => Some(doubt),
         };
-        let (file, error) = match read {
-            Ok(file) => (file, None),
-            Err(error) => (ListFile::default(), Some(error.to_string())),
+        let is_denied = matches!(read, Err(FileError::Denied { .. }));
+        let (file, error, remedy) = match read {
+            Ok(file) => (file, None, None),
+            Err(error) => (ListFile::default(), Some(error.to_string()), error.remedy()),
         };
         let told =
             |doubt| error.unwrap_or_else(|| format!("{} {doubt}{}", printable::path(&path), file.looks));
@@ -139,13 +162,19 @@ impl CheckedList {
             targets: file.targets.len(),
             rejected: file.rejected_count,
             told: file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect(),
+            mend: remedy.filter(|_| is_denied),
             path,
         }
     }
 
     /// What a daemon would do.
     fn held_back(&self) -> Option<Explanation> {
-        let message = format!("list {} would be held back: {}", self.name, self.error.as_ref()?);
+        let error = self.error.as_ref()?;
+        if let Some(mend) = &self.mend {
+            let message = format!("list {}: {error}; filterd would not start without it", self.name);
+            return Some(Explanation::new(message, mend));
+        }
+        let message = format!("list {} would be held back: {error}", self.name);
         let remedy = format!(
             "what was good before would stay in force; if this is meant: `filterd reload --accept {}`",
             self.name

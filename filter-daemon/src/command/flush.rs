@@ -1,16 +1,15 @@
 //! `filterd flush`: removes everything that was added live.
 
-use std::path::Path;
-
 use clap::Args;
 
+use super::ask::change;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
-use super::render::figure::{count, counted};
+use super::render::figure::{count, counted, counted_as};
 use crate::config::ListName;
-use crate::control::client::Client;
+use crate::control::client::{Client, Endpoint};
 use crate::control::wire::words;
-use crate::control::wire::{self, Changed};
+use crate::control::wire::{self, Changed, Emptied};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -19,31 +18,43 @@ Examples:
   filterd flush
   filterd flush --list ssh")]
 pub struct Flush {
-    /// Only this live list
+    /// Only this live list; without it everybody's, which the answer counts list by list
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     list: Option<ListName>,
 }
 
 impl Flush {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let request = wire::Flush { list: self.list.as_ref().map(ToString::to_string) };
         let changed = Client::connect(socket)?.call(&request)?;
-        console.answer(&changed, render)?;
-        Ok(Exit::Done)
+        console.answer(&changed, |changed| render(changed, self.list.as_ref()))?;
+        change::tell_durability(&changed, console);
+        Ok(if changed.not_durable.is_some() { Exit::Partly } else { Exit::Done })
     }
 }
 
-fn render(changed: &Changed) -> String {
-    match (changed.changed, changed.changed.saturating_sub(changed.left)) {
-        (0, _) => "nothing to remove: nothing was added".to_owned(),
-        (all, 0) => format!("unblocked {}", counted(all, "target")),
-        (all, kept) => format!(
-            "removed {}: {} unblocked, {} still blocked by other lists",
-            counted(all, "target"),
-            count(changed.left),
-            count(kept)
-        ),
+fn render(changed: &Changed, only: Option<&ListName>) -> String {
+    if changed.changed == 0 {
+        return match only {
+            Some(list) => format!("nothing to remove: list `{list}` has no entry"),
+            None => "nothing to remove: nothing was added".to_owned(),
+        };
     }
+    let all = counted_as(changed.changed, ["entry", "entries"]);
+    let list = |list: &Emptied| format!("{} of list `{}`", count(list.entries), list.name);
+    let lists: Vec<_> = changed.lists.iter().map(list).collect();
+    let whose = match &changed.lists[..] {
+        // An older daemon does not tell.
+        [] => String::new(),
+        [only] => format!(" of list `{}`", only.name),
+        _ => format!(" ({})", lists.join(", ")),
+    };
+    let freed = counted(changed.left, "target");
+    let held = match changed.changed.saturating_sub(changed.left) {
+        0 => String::new(),
+        _ => "; what other lists hold is still blocked".to_owned(),
+    };
+    format!("removed {all}{whose}: {freed} unblocked{held}")
 }
 
 #[cfg(test)]
@@ -52,12 +63,16 @@ mod tests {
 
     #[test]
     fn the_answer_says_what_is_still_blocked() {
-        let told = |changed, left| render(&Changed { named: changed, changed, left, ..Changed::default() });
-        assert_eq!(told(0, 0), "nothing to remove: nothing was added");
-        assert_eq!(told(1, 1), "unblocked 1 target");
-        assert_eq!(
-            told(1200, 1000),
-            "removed 1,200 targets: 1,000 unblocked, 200 still blocked by other lists"
-        );
+        let told = |changed, left, lists: &[(&str, u64)]| {
+            let list = |(name, entries): &(&str, u64)| Emptied { name: (*name).into(), entries: *entries };
+            let lists = lists.iter().map(list).collect();
+            render(&Changed { named: changed, changed, left, lists, ..Changed::default() }, None)
+        };
+        assert_eq!(told(0, 0, &[]), "nothing to remove: nothing was added");
+        assert_eq!(told(1, 1, &[("ssh", 1)]), "removed 1 entry of list `ssh`: 1 target unblocked");
+        let both = "removed 1,200 entries (1,100 of list `ssh`, 100 of list `manual`): 1,000 targets unblocked; \
+                    what other lists hold is still blocked";
+        assert_eq!(told(1200, 1000, &[("ssh", 1100), ("manual", 100)]), both);
+        assert_eq!(told(2, 2, &[]), "removed 2 entries: 2 targets unblocked");
     }
 }

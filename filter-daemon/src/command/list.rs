@@ -1,6 +1,5 @@
-//! `filterd list`: what is blocked, entry by entry, in a form that `filterd add -` takes back.
+//! `filterd list`: what is blocked, entry by entry.
 
-use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
@@ -8,9 +7,10 @@ use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
+use super::render::entry;
 use super::render::moment::Clock;
 use crate::config::ListName;
-use crate::control::client::{Client, ClientError};
+use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::words;
 use crate::control::wire::{self, Entry};
 use crate::exit::Exit;
@@ -21,7 +21,7 @@ Examples:
   filterd list
   filterd list --list ssh --family 6
   filterd list --json | jq -r .target
-  filterd list > saved.txt; filterd add - < saved.txt")]
+  filterd list --list ssh | filterd remove -")]
 pub struct List {
     /// Only entries of this list
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
@@ -32,7 +32,7 @@ pub struct List {
 }
 
 impl List {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let mut client = Client::connect(socket)?;
         client.send(&self.request())?;
         let clock = Clock::system();
@@ -43,13 +43,21 @@ impl List {
         let mut shown = 0;
         for page in arriving {
             shown += page.len();
-            page.iter().try_for_each(|entry| console.answer(entry, |entry| render(entry, &clock)))?;
+            page.iter().try_for_each(|one| console.answer(one, |one| entry::line(one, &clock)))?;
         }
         fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         if shown == 0 {
-            console.note("nothing is blocked");
+            console.note(&self.nothing());
         }
         Ok(Exit::Done)
+    }
+
+    fn nothing(&self) -> String {
+        let family = self.family.as_ref().map(|family| format!(" of IPv{family}")).unwrap_or_default();
+        match &self.list {
+            Some(list) => format!("list `{list}` has no entry{family}"),
+            None => format!("nothing{family} is blocked"),
+        }
     }
 
     fn request(&self) -> wire::List {
@@ -65,31 +73,5 @@ fn fetch(mut client: Client, pages: &mpsc::Sender<Vec<Entry>>) -> Result<(), Cli
         if reader_left || !page.continues {
             return Ok(());
         }
-    }
-}
-
-fn render(entry: &Entry, clock: &Clock) -> String {
-    let Entry { target, list, since, until, note } = entry;
-    let (since, until) = (clock.since(*since), clock.until(*until));
-    let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    format!("{target:<20} # {list}, {since}, {until}{note}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_is_a_target_and_a_comment() {
-        let now = 1_795_296_480;
-        let entry = Entry {
-            target: "203.0.113.7".into(),
-            list: "ssh".into(),
-            since: now - 60,
-            until: Some(now + 720),
-            note: Some("x".into()),
-        };
-        let line = render(&entry, &Clock::standing(now));
-        assert_eq!(line, "203.0.113.7          # ssh, since 1 min ago, expires 21:40 (in 12 min): x");
     }
 }

@@ -15,12 +15,12 @@ mod status;
 mod test;
 
 use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
 use crate::cli::{Client, Everywhere, With};
+use crate::control::client::Endpoint;
 use crate::exit::Exit;
 use render::console::{self, Console};
 
@@ -32,7 +32,7 @@ pub enum Verb {
     /// Block addresses, prefixes or ranges, from now on
     ///
     /// What is blocked already is no error: the answer says what changed. Adding again with a longer --ttl extends
-    /// it. Many targets at once are best given on standard input.
+    /// it, a shorter one ends it earlier only with --shorten. Many targets at once are best given on standard input.
     Add(With<add::Add>),
     /// Remove what was added
     ///
@@ -112,10 +112,10 @@ pub fn execute(client: Client) -> ExitCode {
         // Locked only while it speaks, since the progress bar draws there too.
         err: &mut err,
     };
-    apply(&client.verb, &client.socket, &mut console).into()
+    apply(&client.verb, &client.endpoint, &mut console).into()
 }
 
-fn apply(verb: &Verb, socket: &Path, console: &mut Console) -> Exit {
+fn apply(verb: &Verb, socket: &Endpoint, console: &mut Console) -> Exit {
     let ended = whichever!(verb, With { own, .. } => own.execute(socket, console));
     let ended = ended.and_then(|exit| Ok(console.flush().map(|()| exit)?));
     ended.unwrap_or_else(|trouble| trouble.tell(console))

@@ -1,13 +1,11 @@
 //! `filterd ping`: does the daemon answer?
 
 use crate::clock;
-use std::path::Path;
-
 use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
-use crate::control::client::Client;
+use crate::control::client::{Client, Endpoint};
 use crate::control::wire;
 use crate::exit::Exit;
 
@@ -15,7 +13,7 @@ use crate::exit::Exit;
 pub struct Ping {}
 
 impl Ping {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let asked = clock::instant();
         let pong = Client::connect(socket)?.call(&wire::Ping {})?;
         let took = asked.elapsed().as_secs_f64() * 1000.0;

@@ -1,14 +1,12 @@
 //! `filterd reload`: the daemon reads its configuration and its lists again.
 
-use std::path::Path;
-
 use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
 use crate::config::ListName;
-use crate::control::client::Client;
+use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{self, reload::Reply, words};
 use crate::exit::Exit;
 
@@ -29,7 +27,7 @@ pub struct Reload {
 }
 
 impl Reload {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let accept = self.accept.iter().map(ToString::to_string).collect();
         let reloaded = Client::connect(socket)?.call(&wire::Reload { accept })?;
         console.answer(&reloaded, render)?;

@@ -1,7 +1,5 @@
 //! `filterd remove`: takes targets out of the live lists; what another list holds stays blocked, which is a no.
 
-use std::path::Path;
-
 use clap::Args;
 
 use super::ask::change::{self, Outcome};
@@ -10,6 +8,7 @@ use super::render::console::Console;
 use super::render::figure::{count, counted};
 use super::render::held;
 use crate::config::ListName;
+use crate::control::client::Endpoint;
 use crate::control::wire::strings::Strings;
 use crate::control::wire::words;
 use crate::control::wire::{self, Changed};
@@ -34,15 +33,21 @@ pub struct Remove {
 }
 
 impl Remove {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
         let Changed { changed, held: holders, .. } = &outcome.changed;
         if *changed == 0 && !holders.is_empty() {
             console.answer(&outcome, |_| String::new())?;
-            console.note(&format!("nothing removed: {}\n{}", held::held(holders), held::remedies(holders)));
+            let of = self.list.as_ref().map(|list| format!(" from list `{list}`")).unwrap_or_default();
+            console.note(&format!(
+                "nothing removed{of}: {}\n{}",
+                held::held(holders),
+                held::remedies(holders)
+            ));
         } else {
             console.answer(&outcome, |outcome| self.render(outcome))?;
         }
+        change::tell_durability(&outcome.changed, console);
         Ok(self.exit(&outcome))
     }
 
@@ -96,7 +101,8 @@ mod tests {
         let by: Vec<_> = by.iter().map(entry).collect();
         let lists = by.iter().map(|by| by.list.clone()).collect();
         let held = if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists, by }] };
-        remove.render(&Outcome { changed: Changed { named, changed, left, held, entered: 0 }, rejected: 0 })
+        let changed = Changed { named, changed, left, held, ..Changed::default() };
+        remove.render(&Outcome { changed, ..Outcome::default() })
     }
 
     #[test]
@@ -122,7 +128,7 @@ mod tests {
             let held = if by.is_empty() { vec![] } else { vec![Held { lists, ..Held::default() }] };
             remove.exit(&Outcome {
                 changed: Changed { named: 1, changed, held, ..Changed::default() },
-                rejected: 0,
+                ..Outcome::default()
             })
         };
         assert_eq!(exit(None, false, 1, &[]), Exit::Done);

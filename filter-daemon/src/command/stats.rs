@@ -1,13 +1,11 @@
 //! `filterd stats`: what became of how many packets.
 
-use std::path::Path;
-
 use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, table};
-use crate::control::client::Client;
+use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{
     self,
     stats::{Counted, Reply},
@@ -18,7 +16,7 @@ use crate::exit::Exit;
 pub struct Stats {}
 
 impl Stats {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let stats = Client::connect(socket)?.call(&wire::Stats {})?;
         console.answer(&stats, render)?;
         Ok(Exit::Done)

@@ -1,14 +1,12 @@
 //! `filterd status`: what the daemon does at the moment, and how full it is.
 
-use std::path::Path;
-
 use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{bytes, count, table};
 use super::render::moment::Clock;
-use crate::control::client::Client;
+use crate::control::client::{Client, Endpoint};
 use crate::control::wire::status::{Interface, ListStatus, Reply, Table};
 use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
@@ -26,7 +24,7 @@ const NOTHING_IS_SEEN: &str = "\
 const NONE: &str = "none";
 
 impl Status {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let status = Client::connect(socket)?.call(&wire::Status {})?;
         console.answer(&status, |status| render(status, &Clock::system()))?;
         Ok(if status.faults.is_empty() { Exit::Done } else { Exit::Partly })
@@ -49,8 +47,9 @@ fn render(status: &Reply, clock: &Clock) -> String {
         text.push_str(&format!("\n{reload} the configuration\n"));
     }
     section(&mut text, "Interfaces", &interfaces(status));
-    section(&mut text, "Tables", &tables(status));
+    section(&mut text, "Tables (each grows by itself)", &tables(status));
     section(&mut text, "Lists", &lists(status));
+    section(&mut text, "Process", &process(status));
     text
 }
 
@@ -80,17 +79,19 @@ fn interfaces(status: &Reply) -> Vec<[String; 3]> {
 /// Where it is, and how long it was without protection.
 fn history(interface: &Interface) -> String {
     let times = if interface.gaps == 1 { "once" } else { "several times" };
-    let gone = (interface.gaps > 0).then(|| format!("went away {times}"));
+    let gone = (interface.gaps > 0).then(|| format!("lost its filter {times}"));
     let unprotected =
         (interface.unprotected > 0).then(|| format!("{} s without protection", count(interface.unprotected)));
     let first = interface.note.as_deref().and_then(|note| note.lines().next()).map(str::to_owned);
     [first, gone, unprotected].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn tables(status: &Reply) -> Vec<[String; 6]> {
+/// How many fit before a table grows is no news: it is neither full then nor in need of anybody.
+fn tables(status: &Reply) -> Vec<[String; 5]> {
     let row = |table: &Table| {
-        let (entries, capacity) = (count(table.entries), count(table.capacity));
-        [table.name.clone(), entries, "of".to_owned(), capacity, bytes(table.bytes), table.certainty.clone()]
+        let noun = if table.entries == 1 { "entry" } else { "entries" };
+        let (entries, size) = (count(table.entries), bytes(table.bytes));
+        [table.name.clone(), entries, noun.to_owned(), size, table.certainty.clone()]
     };
     status.tables.iter().map(row).collect()
 }
@@ -108,6 +109,16 @@ fn lists(status: &Reply) -> Vec<[String; 5]> {
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), trouble]
     };
     status.lists.iter().map(row).collect()
+}
+
+/// Who the daemon is, and what it can do. A daemon of before does not say.
+fn process(status: &Reply) -> Vec<[String; 1]> {
+    let confined = match status.landlock_version {
+        Some(version) => format!("writes only its state and its socket (Landlock {version})"),
+        None => "may write whatever that user may (this kernel has no Landlock)".to_owned(),
+    };
+    let told = format!("runs as {}, without capabilities; {confined}", status.user);
+    if status.user.is_empty() { Vec::new() } else { vec![[told]] }
 }
 
 #[cfg(test)]
@@ -132,6 +143,8 @@ mod tests {
             filterd: "0.1.0".into(),
             pid: 812,
             started: NOW - 3 * 86_400 - 4 * 3600,
+            user: "filterd".into(),
+            landlock_version: Some(2),
             config: Some("/etc/filterd/filterd.yaml".into()),
             faults: vec![],
             enforce: true,
@@ -157,6 +170,16 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_confines_it_that_is_told() {
+        let status = Reply { landlock_version: None, user: "root".into(), ..status() };
+        let told = render(&status, &Clock::standing(NOW));
+        let line = "  runs as root, without capabilities; may write whatever that user may (this kernel has no Landlock)";
+        assert_eq!(told.lines().last(), Some(line));
+        let of_before = Reply { landlock_version: None, user: String::new(), ..status };
+        assert!(!render(&of_before, &Clock::standing(NOW)).contains("runs as"));
+    }
+
+    #[test]
     fn everything_is_told_at_a_glance() {
         let expected = "\
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
@@ -164,13 +187,16 @@ filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
 Interfaces
   eth0  native
 
-Tables
-  ipv4 addresses  1,000,000  of  1,245,184  2.0 MiB  exact
+Tables (each grows by itself)
+  ipv4 addresses  1,000,000  entries  2.0 MiB  exact
 
 Lists
   manual  live      1  target
   drop    file  1,204  targets  3 lines were not understood
   gone    file      0  targets  not what its file says
+
+Process
+  runs as filterd, without capabilities; writes only its state and its socket (Landlock 2)
 ";
         assert_eq!(render(&status(), &Clock::standing(NOW)), expected);
     }
@@ -192,7 +218,7 @@ Lists
         let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
         let expected = "\
 Interfaces
-  eth0  native        went away once, 3 s without protection
+  eth0  native        lost its filter once, 3 s without protection
   eth1  NOT FILTERED  there is no interface eth1, 1,200 s without protection
   eth2  native        it is called lan0 now
 ";

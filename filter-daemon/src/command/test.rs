@@ -1,17 +1,17 @@
 //! `filterd test`: is an address dropped, by whom, since when, and when does it expire?
 
-use std::path::Path;
-
 use clap::Args;
 
+use super::ask::target;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::moment::Clock;
-use crate::control::client::{Client, ClientError};
+use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::test::{Reply, Tested};
 use crate::control::wire::words;
-use crate::control::wire::{self, Entry, MOST_ADDRESSES};
+use crate::control::wire::{self, Entry, Idle, MOST_ADDRESSES};
 use crate::exit::Exit;
+use crate::text::printable;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -26,7 +26,7 @@ pub struct Test {
 }
 
 impl Test {
-    pub fn execute(&self, socket: &Path, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         self.check()?;
         let all = ask(&mut Client::connect(socket)?, &self.addresses)?;
         console.answer(&all, |all| render(all, &Clock::system()))?;
@@ -35,7 +35,10 @@ impl Test {
 
     /// Every wrong word is told, and nothing asked.
     fn check(&self) -> Result<(), Trouble> {
-        let errors: Vec<_> = self.addresses.iter().filter_map(|word| words::address(word).err()).collect();
+        let told = |word: &String| {
+            words::address(word).err().map(|error| target::file(word, "test").unwrap_or(error))
+        };
+        let errors: Vec<_> = self.addresses.iter().filter_map(told).collect();
         if errors.is_empty() { Ok(()) } else { Err(Trouble::unparsable(errors.join("\n"))) }
     }
 }
@@ -61,15 +64,25 @@ fn render(all: &Reply, clock: &Clock) -> String {
 }
 
 fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
-    let verdict = match (one.dropped, one.because.is_empty()) {
-        (true, _) => "DROPPED  ",
-        (false, true) => "passes   no list names it",
-        (false, false) => "passes   though listed (what the filter does at the moment: `filterd status`)",
+    let verdict = match (one.dropped, one.because.is_empty(), one.idle) {
+        (true, ..) => "DROPPED  ",
+        (false, true, _) => "passes   no list names it",
+        (_, _, Some(Idle::NothingAttached)) => {
+            "passes   listed, but nothing is attached (`filterd status` tells why)"
+        }
+        (_, _, Some(Idle::NotEnforced)) => "passes   listed, but `enforce: false`: it is only counted",
+        (false, false, None) => {
+            "passes   though listed (what the filter does at the moment: `filterd status`)"
+        }
     };
     let mut lines = one.because.iter().map(|entry| render_entry(entry, clock));
     let first = if one.dropped { lines.next().unwrap_or_default() } else { String::new() };
     let mut text = format!("{:<width$}  {}\n", one.address, format!("{verdict}{first}").trim_end());
-    for line in lines {
+    let names: Vec<_> = one.except.iter().map(|name| printable::on_one_line(name)).collect();
+    let except = (one.dropped && !names.is_empty()).then(|| {
+        format!("but not on {}: nothing is filtered there (`filterd status` tells why)", names.join(", "))
+    });
+    for line in lines.chain(except) {
         text.push_str(&format!("{:<width$}           {line}\n", ""));
     }
     text
@@ -77,7 +90,7 @@ fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
 
 fn render_entry(entry: &Entry, clock: &Clock) -> String {
     let note = entry.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    let (since, until) = (clock.since(entry.since), clock.until(entry.until));
+    let (since, until) = (clock.of(entry), clock.until(entry.until));
     format!("by {} of list `{}`, {since}, {until}{note}", entry.target, entry.list)
 }
 
@@ -96,14 +109,21 @@ mod tests {
             since,
             until,
             note: note.map(str::to_owned),
+            origin: None,
         };
         let because = vec![
             entry("203.0.113.7", "manual", NOW - 7200, Some(NOW + 720), Some("brute force")),
             entry("203.0.113.0/24", "drop", NOW - 3 * 86_400, None, None),
         ];
         let tested = vec![
-            Tested { address: "203.0.113.7".into(), dropped: true, because },
-            Tested { address: "192.0.2.1".into(), dropped: false, because: vec![] },
+            Tested { address: "203.0.113.7".into(), dropped: true, idle: None, except: vec![], because },
+            Tested {
+                address: "192.0.2.1".into(),
+                dropped: false,
+                idle: None,
+                except: vec![],
+                because: vec![],
+            },
         ];
         let expected = "\
 203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min): brute force
@@ -121,9 +141,27 @@ mod tests {
             since: NOW,
             until: None,
             note: None,
+            origin: None,
         }];
-        let tested = vec![Tested { address: "192.0.2.1".into(), dropped: false, because }];
-        let text = render(&Reply { tested }, &Clock::standing(NOW));
+        let told = |idle| {
+            let tested = vec![Tested {
+                address: "192.0.2.1".into(),
+                dropped: false,
+                idle,
+                except: vec![],
+                because: because.clone(),
+            }];
+            render(&Reply { tested }, &Clock::standing(NOW))
+        };
+        assert!(
+            told(Some(Idle::NothingAttached))
+                .starts_with("192.0.2.1  passes   listed, but nothing is attached")
+        );
+        assert!(
+            told(Some(Idle::NotEnforced)).starts_with("192.0.2.1  passes   listed, but `enforce: false`")
+        );
+        // A daemon that does not say why.
+        let text = told(None);
         assert!(text.starts_with("192.0.2.1  passes   though listed"), "{text}");
         assert!(
             text.contains("\n                    by 192.0.2.1 of list `drop`, since just now, permanent\n"),

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
@@ -99,7 +99,7 @@ struct Said {
     err: String,
 }
 
-fn run(line: &str, socket: &Path, input: &[u8]) -> Said {
+fn run(line: &str, socket: impl Into<Endpoint>, input: &[u8]) -> Said {
     let (json, quiet) = (line.contains(" --json"), line.contains(" -q"));
     let words = line.split_whitespace().filter(|word| !["--json", "-q"].contains(word));
     let Line { verb } = Line::parse_from(words);
@@ -114,7 +114,7 @@ fn run(line: &str, socket: &Path, input: &[u8]) -> Said {
         out: &mut out,
         err: &mut err,
     };
-    let exit = apply(&verb, socket, &mut console);
+    let exit = apply(&verb, &socket.into(), &mut console);
     Said { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }
 
@@ -133,7 +133,10 @@ fn what_changes_nothing_is_an_error_only_if_asked_to_be() {
     for (flag, exit) in [("", Exit::Done), ("--strict", Exit::Unchanged)] {
         let daemon = Daemon::answering(none_changed);
         let said = run(&format!("filterd add 203.0.113.7 {flag}"), &daemon.socket, b"");
-        assert_eq!((said.exit, said.out.as_str()), (exit, "203.0.113.7 is already blocked\n"));
+        assert_eq!(
+            (said.exit, said.out.as_str()),
+            (exit, "203.0.113.7 is already blocked: list `manual` holds it permanently\n")
+        );
     }
 }
 
@@ -259,14 +262,24 @@ fn a_list_comes_part_by_part() {
     let said = run("filterd list --json", &daemon.socket, b"");
     assert_eq!(said.exit, Exit::Done);
     let shown: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(shown, ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(entry));
+    let versioned = |target| json!({"version": 1, "target": target, "list": "manual", "since": 0});
+    assert_eq!(shown, ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(versioned));
     let daemon = Daemon::answering_in_parts(answer);
     let said = run("filterd list", &daemon.socket, b"");
     let mut input = input::Input::new(said.out.as_bytes());
     for target in ["10.0.0.1", "10.0.0.2", "10.0.0.3"] {
         let read_back = input.next().unwrap();
-        assert_eq!(read_back, Some(input::Line::Span(target.parse().unwrap())));
+        assert_eq!(read_back, Some(input::Line::Listed(target.parse().unwrap())));
     }
+    let again = run("filterd add -", Path::new("/nowhere"), said.out.as_bytes());
+    assert_eq!(again.exit, Exit::Unreachable, "asked only once there is somebody to ask");
+    let daemon = Daemon::answering(all_changed);
+    let again = run("filterd add -", &daemon.socket, said.out.as_bytes());
+    assert_eq!(again.exit, Exit::Usage);
+    assert!(again.err.contains("`filterd list` wrote") && again.err.contains("cut -d'#'"), "{}", again.err);
+    assert_eq!(daemon.asked(), []);
+    let daemon = Daemon::answering(all_changed);
+    assert_eq!(run("filterd remove -", &daemon.socket, said.out.as_bytes()).exit, Exit::Done);
 }
 
 #[test]
@@ -274,12 +287,113 @@ fn refusals_of_the_daemon_become_exit_codes() {
     let codes = [("Refused", Exit::Refused), ("Kernel", Exit::Kernel), ("InvalidConfig", Exit::Config)];
     for (error, exit) in codes {
         let answer = json!({"error": format!("io.filterd.{error}"), "parameters": {"message": "a\nb"}});
-        let expected = answer.clone();
-        let daemon = Daemon::answering(move |_| answer.clone());
-        let said = run("filterd reload --json", &daemon.socket, b"");
-        assert_eq!((said.exit, said.err.as_str()), (exit, "filterd: a\n         b\n"));
-        assert_eq!(serde_json::from_str::<Value>(&said.out).unwrap(), expected);
+        let mut expected = answer.clone();
+        expected["version"] = json!(1);
+        for (line, out, err) in [
+            ("filterd reload", None, "filterd: a\n         b\n"),
+            ("filterd reload -q", None, "filterd: a\n         b\n"),
+            ("filterd reload --json", Some(&expected), ""),
+            ("filterd reload --json -q", Some(&expected), ""),
+        ] {
+            let answer = answer.clone();
+            let daemon = Daemon::answering(move |_| answer.clone());
+            let said = run(line, &daemon.socket, b"");
+            assert_eq!((said.exit, said.err.as_str()), (exit, err), "{line}");
+            assert_eq!(serde_json::from_str(&said.out).ok().as_ref(), out, "{line}");
+        }
     }
+}
+
+#[test]
+fn programs_are_told_of_bad_lines_in_the_answer_and_nowhere_else() {
+    let daemon = Daemon::answering(all_changed);
+    let said = run("filterd add - --json", &daemon.socket, &b"203.0.113.7\n".repeat(2)[..]);
+    assert!(!said.out.contains("errors"), "{}", said.out);
+    let daemon = Daemon::answering(all_changed);
+    let input = format!("203.0.113.7\n{}", "rubbish!\n".repeat(20));
+    let said = run("filterd add - --json", &daemon.socket, input.as_bytes());
+    assert_eq!((said.exit, said.err.as_str()), (Exit::Partly, ""));
+    let answer: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&answer["rejected"], &answer["version"]), (&json!(20), &json!(1)));
+    assert_eq!(answer["errors"].as_array().map(Vec::len), Some(10));
+}
+
+/// Takes what it is sent and says nothing, as one that is stopped.
+struct Mute {
+    socket: PathBuf,
+    _listener: UnixListener,
+    _place: tempfile::TempDir,
+}
+
+impl Mute {
+    fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let socket = place.path().join("control.sock");
+        Self { _listener: UnixListener::bind(&socket).unwrap(), socket, _place: place }
+    }
+
+    fn with_patience(&self, timeout: Duration) -> Endpoint {
+        Endpoint { timeout: Some(timeout), ..Endpoint::from(&self.socket) }
+    }
+}
+
+#[test]
+fn no_command_waits_longer_than_it_was_told_for_a_daemon_that_says_nothing() {
+    let mute = Mute::new();
+    let input = "192.0.2.1\n".repeat(100_000);
+    thread::scope(|scope| {
+        for verb in [
+            "add 192.0.2.1",
+            "add -",
+            "remove 192.0.2.1",
+            "remove -",
+            "test 192.0.2.1",
+            "list",
+            "flush",
+            "status",
+            "stats",
+            "reload",
+            "ping",
+        ] {
+            let (endpoint, input) = (mute.with_patience(Duration::from_millis(200)), &input);
+            scope.spawn(move || {
+                let said = run(&format!("filterd {verb}"), &endpoint, input.as_bytes());
+                assert_eq!((said.exit, said.out.as_str()), (Exit::Unreachable, ""), "{verb}: {}", said.err);
+                assert!(
+                    said.err.contains("does not answer") && said.err.contains("--timeout"),
+                    "{}",
+                    said.err
+                );
+            });
+        }
+    });
+}
+
+#[test]
+fn a_daemon_that_is_at_work_is_waited_for() {
+    let place = tempfile::tempdir().unwrap();
+    let socket = place.path().join("control.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let pings = AtomicUsize::new(0);
+    let timeout = Some(Duration::from_millis(200));
+    let said = thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut working, _) = listener.accept().unwrap();
+            while pings.load(Ordering::Relaxed) < 5 {
+                let (mut probe, _) = listener.accept().unwrap();
+                let mut asked = String::new();
+                BufReader::new(&probe).read_line(&mut asked).unwrap();
+                assert!(asked.contains("io.filterd.Ping"), "{asked}");
+                writeln!(probe, "{}", json!({"parameters": {"version": 1, "pid": 1}})).unwrap();
+                pings.fetch_add(1, Ordering::Relaxed);
+            }
+            let reloaded =
+                json!({"entered": 1, "left": 2, "unchanged": 3, "milliseconds": 4, "warnings": []});
+            writeln!(working, "{}", json!({"parameters": reloaded})).unwrap();
+        });
+        run("filterd reload", &Endpoint { timeout, ..Endpoint::from(&socket) }, b"")
+    });
+    assert_eq!(said.exit, Exit::Done, "{}", said.err);
 }
 
 #[test]

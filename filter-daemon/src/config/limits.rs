@@ -21,7 +21,14 @@ pub fn share(faults: &mut Faults, node: Node, subject: &str, into: &mut u8) {
         Value::Number(Some(percent @ 0..=100)) => {
             (format!("{subject} is a share"), format!("did you mean {percent}%?"))
         }
-        other => (format!("{subject} is a share, not {}", kind(other)), "write it as in 50%".to_owned()),
+        Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Tagged => {
+            (format!("{subject} is a share, not {}", kind(&node.value)), "write it as in 50%".to_owned())
+        }
     };
     faults.tell(node.number, message, help);
 }

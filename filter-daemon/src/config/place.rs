@@ -31,7 +31,7 @@ fn problem(text: &str, fault: Fault) -> Problem {
 fn start(text: &str, node: usize) -> usize {
     let start = raw::start(text, node).filter(|start| text.is_char_boundary(*start)).unwrap_or(0);
     // A document without a value is told at its beginning, not behind its last comment.
-    if node == 0 && text[start..].trim().is_empty() { 0 } else { start }
+    if node == 0 && ["", "..."].contains(&text[start..].trim()) { 0 } else { start }
 }
 
 /// How many bytes of the text belong to the value that it begins with, as far as the line goes.

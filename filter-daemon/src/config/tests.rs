@@ -34,6 +34,8 @@ fn what_the_reference_shows_in_comments_is_valid_too() {
     assert_eq!(config.interfaces, ["eth0", "eth1"]);
     assert_eq!(config.block.len(), 9);
     assert_eq!(config.lists[0].path, Path::new("/etc/filterd/lists/drop.txt"));
+    // What it shows are the defaults.
+    assert_eq!(config.lists[1].limits, config.lists[0].limits);
 }
 
 #[test]
@@ -239,6 +241,31 @@ fn a_lone_carriage_return_before_an_error_does_not_panic() {
 fn what_is_not_utf8_is_told_where() {
     let told = told(b"mode: auto\nblock: [\xff]".to_vec());
     assert!(told.starts_with("f.yaml:2:9: error: this is not UTF-8"), "{told}");
+}
+
+#[test]
+fn a_list_says_how_much_it_may_change() {
+    let limits = |keys: &str| config(&format!("lists: [{{name: a, path: a, {keys}}}]")).lists[0].limits;
+    let given = limits("max_shrink: 100%, max_rejected: 0 %, max_entries: 7");
+    assert_eq!((given.max_shrink, given.max_rejected, given.max_entries), (100, 0, 7));
+    for number in ["5000000", "5_000_000", "'5,000,000'", "5 000 000", "'5000000'"] {
+        assert_eq!(limits(&format!("max_entries: {number}")), Default::default(), "{number}");
+    }
+    for (key, expected) in [
+        ("max_shrink: 50", "`max_shrink` is a share"),
+        ("max_shrink: 50", "did you mean 50%?"),
+        ("max_rejected: 101%", "`max_rejected` cannot be `101%`"),
+        ("max_rejected: half", "write 0% to 100%"),
+        ("max_shrink: [1]", "`max_shrink` is a share, not a list"),
+        ("max_entries: 0", "`max_entries` is a number of targets, not 0"),
+        ("max_entries: -1", "not this one"),
+        ("max_entries: 5,000,000", "unknown key `000`"),
+        ("max_entries: 5e6", "`max_entries` is a number of targets"),
+        ("max_entry: 5", "did you mean `max_entries`?"),
+    ] {
+        let told = told(format!("lists: [{{name: a, path: a, {key}}}]"));
+        assert!(told.contains(expected), "{key}: {told}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Who is on the other end of the socket, and whether he may ask.
 
+use std::fmt;
 use std::fs;
 use std::io;
 
@@ -28,6 +29,14 @@ pub struct Admission {
     pub group: u32,
     /// Who started the daemon, and could start another one.
     pub starter: u32,
+}
+
+/// Short, for a log.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "uid {}", self.user)?;
+        self.process.map_or(Ok(()), |process| write!(f, ", pid {process}"))
+    }
 }
 
 impl Peer {

@@ -51,6 +51,7 @@ mod tests {
             since: u64::MAX,
             until: Some(u64::MAX),
             note: Some("\"".repeat(256)),
+            origin: Some("config".into()),
         }
     }
 
@@ -67,7 +68,13 @@ mod tests {
 
     #[test]
     fn answers_of_a_test_are_cut_by_their_entries() {
-        let one = Tested { address: "2001:db8::1".into(), dropped: true, because: vec![worst_entry(); 600] };
+        let one = Tested {
+            address: "2001:db8::1".into(),
+            dropped: true,
+            idle: None,
+            except: vec![],
+            because: vec![worst_entry(); 600],
+        };
         let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5] });
         assert_eq!(lengths.len(), 5);
         assert!(lengths.iter().all(|length| *length <= LONGEST_LINE), "{lengths:?}");

@@ -1,38 +1,41 @@
 //! The command line's end of the control socket. It blocks, since starting a runtime would take longer than
 //! most commands.
+//!
+//! A daemon that is silent is asked for a sign of life over another connection: one that gives it is at work, and
+//! waited for; one that does not is not.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use thiserror::Error;
 
+pub use super::endpoint::{Endpoint, TIMEOUT};
 use super::session::STOPPING;
-use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method};
+use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method, Ping};
 use crate::clock;
 use crate::text::{Explain, printable};
-
-/// How long a busy daemon may take to accept a connection.
-const ACCEPT_WITHIN: Duration = Duration::from_secs(5);
-
-/// How long it may take to take a line.
-const TAKE_WITHIN: Duration = Duration::from_secs(60);
 
 /// How soon another one is asked that takes the place of one that stops.
 const ASK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A connection to the daemon.
 pub struct Client {
+    endpoint: Endpoint,
     stream: BufReader<UnixStream>,
     line: Vec<u8>,
     /// What was asked last, and whether a line of its answer has come.
     request: Vec<u8>,
     is_answered: bool,
-    path: PathBuf,
+    /// When the daemon was last heard, and how long what it was asked may take while it is alive.
+    heard: Instant,
+    may_take: Duration,
+    /// Is this the connection that asks for a sign of life?
+    is_probe: bool,
 }
 
 /// Why the daemon gave no answer, or the wrong one.
@@ -53,8 +56,11 @@ pub enum ClientError {
         error: nix::Error,
     },
     /// No answer in time.
-    #[error("filterd does not answer")]
-    Silent,
+    #[error("filterd does not answer at {}: it was silent for {} s", printable::path(&.0.socket), .0.timeout.unwrap_or_default().as_secs())]
+    Silent(Endpoint),
+    /// It lives, and yet gave no answer to this.
+    #[error("filterd is running, but did not finish this within {} s", .0.as_secs())]
+    Late(Duration),
     /// The connection broke.
     #[error("filterd closed the connection before it answered: {0}")]
     Closed(io::Error),
@@ -75,7 +81,11 @@ impl Explain for ClientError {
             Self::NotPermitted(_) => {
                 "use sudo, or become a member of the group that owns the socket (filterd)"
             }
-            Self::Silent => "it may be overloaded or stopped: see its log, and `ps -C filterd`",
+            Self::Silent(_) => {
+                "it may be starting, overloaded or stopped: see its log, and `ps -o pid,stat,args -C filterd` (T is \
+                 stopped, and `kill -CONT PID` lets it go on)\nwhat was asked may still be done; --timeout waits longer"
+            }
+            Self::Late(_) => "it may still be done: see its log, and `filterd status`",
             Self::Closed(_) => "see its log",
             Self::Failed(failure) => return failure.explanation().remedy.clone(),
             Self::Unreachable { .. } | Self::Garbled(_) => return None,
@@ -85,18 +95,30 @@ impl Explain for ClientError {
 }
 
 impl Client {
-    /// Connects, within a few seconds.
-    pub fn connect(path: &Path) -> Result<Self, ClientError> {
-        let stream = connected(path).map_err(|error| unconnected(path, error))?;
-        let blocking =
-            stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(TAKE_WITHIN)));
+    /// Connects, as soon as the daemon has room for one more.
+    pub fn connect(to: impl Into<Endpoint>) -> Result<Self, ClientError> {
+        let endpoint = to.into();
+        let patience = endpoint.timeout;
+        Self::connect_within(endpoint, patience)
+    }
+
+    fn connect_within(endpoint: Endpoint, patience: Option<Duration>) -> Result<Self, ClientError> {
+        let stream = connected(&endpoint.socket, patience).map_err(|error| unconnected(&endpoint, error))?;
+        let half = endpoint.half();
+        let blocking = stream
+            .set_nonblocking(false)
+            .and_then(|()| stream.set_write_timeout(half))
+            .and_then(|()| stream.set_read_timeout(half));
         blocking.map_err(ClientError::Closed)?;
         Ok(Self {
+            endpoint,
             stream: BufReader::new(stream),
             line: Vec::new(),
             request: Vec::new(),
             is_answered: false,
-            path: path.to_owned(),
+            heard: clock::instant(),
+            may_take: Duration::MAX,
+            is_probe: false,
         })
     }
 
@@ -108,20 +130,36 @@ impl Client {
 
     /// Sends a request without waiting for its answer.
     pub fn send<M: Method>(&mut self, parameters: &M) -> Result<(), ClientError> {
-        self.stream.get_ref().set_read_timeout(Some(M::MAY_TAKE)).map_err(ClientError::Closed)?;
+        (self.heard, self.may_take) = (clock::instant(), M::MAY_TAKE);
         self.line.clear();
         serde_json::to_writer(&mut self.line, &Envelope { method: M::NAME, parameters })
             .map_err(|error| ClientError::Garbled(error.to_string()))?;
         self.line.push(b'\n');
         self.request.clone_from(&self.line);
         self.is_answered = false;
-        match self.stream.get_mut().write_all(&self.line) {
+        match self.write_line() {
             // A daemon that turns a client away says why before it closes.
-            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => self
-                .last_words()
-                .map_or(Err(ClientError::Closed(error)), |failure| Err(ClientError::Failed(failure))),
-            result => result.map_err(broken),
+            Err(ClientError::Closed(error))
+                if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
+            {
+                let failure = self.last_words().ok_or(ClientError::Closed(error))?;
+                Err(ClientError::Failed(failure))
+            }
+            result => result,
         }
+    }
+
+    fn write_line(&mut self) -> Result<(), ClientError> {
+        let mut written = 0;
+        while written < self.line.len() {
+            match self.stream.get_mut().write(&self.line[written..]) {
+                Ok(0) => return Err(ClientError::Closed(ErrorKind::WriteZero.into())),
+                Ok(more) => written += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => self.bear(error)?,
+            }
+        }
+        Ok(())
     }
 
     /// Waits for the next line of an answer to that method.
@@ -137,18 +175,19 @@ impl Client {
                     return answered;
                 }
             };
-            let is_late = self.is_answered || begun.elapsed() > ACCEPT_WITHIN;
+            let patience = self.endpoint.timeout.unwrap_or(Duration::MAX);
+            let is_late = self.is_answered || begun.elapsed() > patience;
             sleep(ASK_AGAIN);
-            if is_late || self.ask_again::<M>().is_err() {
+            if is_late || self.ask_again().is_err() {
                 return Err(ClientError::Failed(Failure::Unavailable(stopping)));
             }
         }
     }
 
-    fn ask_again<M: Method>(&mut self) -> Result<(), ClientError> {
-        self.stream = Self::connect(&self.path)?.stream;
-        self.stream.get_ref().set_read_timeout(Some(M::MAY_TAKE)).map_err(ClientError::Closed)?;
-        self.stream.get_mut().write_all(&self.request).map_err(broken)
+    fn ask_again(&mut self) -> Result<(), ClientError> {
+        self.stream = Self::connect(self.endpoint.clone())?.stream;
+        self.line.clone_from(&self.request);
+        self.write_line()
     }
 
     fn receive_once<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {
@@ -166,14 +205,45 @@ impl Client {
 
     fn read_line(&mut self) -> Result<&[u8], ClientError> {
         self.line.clear();
-        let mut bounded = (&mut self.stream).take(LONGEST_LINE as u64 + 1);
-        bounded.read_until(b'\n', &mut self.line).map_err(broken)?;
+        loop {
+            let room = (LONGEST_LINE + 1).saturating_sub(self.line.len()) as u64;
+            // What was read before an error stays in the line.
+            match (&mut self.stream).take(room).read_until(b'\n', &mut self.line) {
+                Ok(_) => break,
+                Err(error) => self.bear(error)?,
+            }
+        }
+        self.heard = clock::instant();
         match self.line.pop() {
             Some(b'\n') => Ok(&self.line),
             Some(_) if self.line.len() >= LONGEST_LINE => {
                 Err(ClientError::Garbled("its answer is too long".to_owned()))
             }
             _ => Err(ClientError::Closed(ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    /// If nothing is wrong but that half of the patience is over, a sign of life is reason to wait on.
+    fn bear(&self, error: io::Error) -> Result<(), ClientError> {
+        if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+            return Err(ClientError::Closed(error));
+        }
+        if self.is_probe {
+            return Err(ClientError::Silent(self.endpoint.clone()));
+        }
+        if self.heard.elapsed() > self.may_take {
+            return Err(ClientError::Late(self.may_take));
+        }
+        self.sign_of_life()
+    }
+
+    fn sign_of_life(&self) -> Result<(), ClientError> {
+        let mut probe = Self::connect_within(self.endpoint.clone(), self.endpoint.half())?;
+        probe.is_probe = true;
+        match probe.call(&Ping {}) {
+            // Whoever refuses is alive, too.
+            Ok(_) | Err(ClientError::Failed(_)) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 }
@@ -185,35 +255,34 @@ impl Client {
 pub fn answer<M: Method>(line: &[u8]) -> Result<Answer<M::Reply>, ClientError> {
     serde_json::from_slice::<Answer<M::Reply>>(line).map_err(|error| match serde_json::from_slice(line) {
         Ok(failure) => ClientError::Failed(failure),
-        Err(_) => ClientError::Garbled(format!("{error} in {}", printable::bytes(line))),
+        Err(_) => {
+            let fault = printable::sentence(&error.to_string());
+            ClientError::Garbled(format!("{fault} in {}", printable::bytes(line)))
+        }
     })
 }
 
-fn unconnected(path: &Path, error: nix::Error) -> ClientError {
+fn unconnected(endpoint: &Endpoint, error: nix::Error) -> ClientError {
+    let path = &endpoint.socket;
     if matches!(error, nix::Error::ENOENT | nix::Error::ECONNREFUSED) {
-        ClientError::NotRunning(path.to_owned())
+        ClientError::NotRunning(path.clone())
     } else if matches!(error, nix::Error::EACCES | nix::Error::EPERM) {
-        ClientError::NotPermitted(path.to_owned())
+        ClientError::NotPermitted(path.clone())
     } else if error == nix::Error::EAGAIN {
-        ClientError::Silent
+        ClientError::Silent(endpoint.clone())
     } else {
-        ClientError::Unreachable { path: path.to_owned(), error }
+        ClientError::Unreachable { path: path.clone(), error }
     }
 }
 
-fn broken(error: io::Error) -> ClientError {
-    let late = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-    if late { ClientError::Silent } else { ClientError::Closed(error) }
-}
-
 /// Connects without blocking: a stopped daemon with a full backlog would hold its client for ever.
-fn connected(path: &Path) -> nix::Result<UnixStream> {
+fn connected(path: &Path, patience: Option<Duration>) -> nix::Result<UnixStream> {
     let address = UnixAddr::new(path)?;
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
-    let given_up = clock::instant() + ACCEPT_WITHIN;
+    let asked = clock::instant();
     while let Err(error) = connect(socket.as_raw_fd(), &address) {
-        if error != nix::Error::EAGAIN || clock::instant() > given_up {
+        if error != nix::Error::EAGAIN || patience.is_some_and(|patience| asked.elapsed() > patience) {
             return Err(error);
         }
         sleep(Duration::from_millis(20));

@@ -2,17 +2,21 @@
 //!
 //! [`wire`] is what travels. The daemon's end: [`server`] lets clients in, `session` talks with each: `parse` makes
 //! messages of its lines, which go to the owner of state as [`Call`]s once they are checked, and `answer` makes lines
-//! of the replies. The command line's end is [`client`].
+//! of the replies; `audit` logs who had what changed. The command line's end is [`client`].
 
 mod admission;
 mod answer;
+mod asker;
+mod audit;
 pub mod client;
 mod complaints;
 mod connections;
 pub mod descriptors;
+mod endpoint;
 mod handle;
 mod lines;
 pub mod parse;
+pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;

@@ -14,9 +14,10 @@ use tokio::time::sleep;
 
 use super::admission::{Admission, Peer};
 use super::answer;
+use super::audit::{Book, Witness};
 use super::complaints::Complaints;
 use super::connections::Connections;
-use super::session::{self, Context, Patience};
+use super::session::{self, Client, Context, Patience};
 use super::socket::{SocketError, SocketFile};
 use super::wire::{Call, Failure};
 use crate::lock::Lock;
@@ -98,9 +99,9 @@ impl Server {
     pub async fn serve(self, calls: mpsc::Sender<Call>) {
         let (user, group) = (geteuid().as_raw(), self.file.group());
         let admission = Admission { user, group, starter: self.starter };
-        let successors = self.successors.clone();
-        let context =
-            Context { calls, successors, patience: self.limits.patience, complaints: Complaints::new() };
+        let (audit, mut book) = Book::new();
+        let (complaints, successors) = (Complaints::new(), self.successors.clone());
+        let context = Context { calls, successors, patience: self.limits.patience, complaints, audit };
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {
@@ -110,6 +111,7 @@ impl Server {
                     Err(error) => recover(&error, &context.complaints).await,
                 },
                 () = connections.vacated() => {}
+                () = book.write() => {}
             }
         }
     }
@@ -130,10 +132,12 @@ impl Handle {
 /// Gives a client its connection, or tells it why there is none.
 fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connections, context: &Context) {
     let admitted = Peer::of(&stream).map_err(|error| Failure::PermissionDenied(error.to_string().into()));
-    match admitted.and_then(|peer| admission.admits(&peer).map(|()| admission.may_replace(&peer))) {
-        Ok(may_replace) => match connections.free() {
+    match admitted.and_then(|peer| admission.admits(&peer).map(|()| peer)) {
+        Ok(peer) => match connections.free() {
             Some(connection) => {
-                let session = session::hold(stream, connection.clone(), context.clone(), may_replace);
+                let may_replace = admission.may_replace(&peer);
+                let client = Client { peer, may_replace, witness: Witness::new(context.audit.clone()) };
+                let session = session::hold(stream, client, connection.clone(), context.clone());
                 connections.take(connection, session);
             }
             None => turn_away(

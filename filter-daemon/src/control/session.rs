@@ -9,10 +9,13 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::admission::Peer;
+use super::asker::Asker;
+use super::audit::{Audit, Witness};
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::wire::{Answers, Asked, Call, Failure, LONGEST_LINE, Message, Method};
+use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Message, Method};
 use super::{answer, parse};
 use crate::text::Explanation;
 
@@ -45,13 +48,25 @@ pub struct Context {
     pub patience: Patience,
     /// Where its faults are noted.
     pub complaints: Complaints,
+    /// Where the changes it asks for are noted.
+    pub audit: Audit,
+}
+
+/// Who is at the other end, and who tells what they did.
+pub struct Client {
+    /// As the kernel tells it.
+    pub peer: Peer,
+    /// May it put another filterd in the place of this one?
+    pub may_replace: bool,
+    /// As the log tells it.
+    pub witness: Witness,
 }
 
 /// Talks with one client until either side has had enough.
-pub async fn hold(stream: UnixStream, connection: Connection, context: Context, may_replace: bool) {
+pub async fn hold(stream: UnixStream, client: Client, connection: Connection, context: Context) {
     let (from, to) = stream.into_split();
     let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
-    let mut session = Session { to, connection, context, may_replace };
+    let mut session = Session { to, client, connection, context };
     match session.run(lines).await {
         Ok(None) => {}
         Ok(Some(from)) => session.hand_on(from).await,
@@ -63,10 +78,9 @@ pub async fn hold(stream: UnixStream, connection: Connection, context: Context, 
 
 struct Session {
     to: OwnedWriteHalf,
+    client: Client,
     connection: Connection,
     context: Context,
-    /// May this client put another filterd in the place of this one?
-    may_replace: bool,
 }
 
 impl Session {
@@ -81,7 +95,7 @@ impl Session {
             };
             self.connection.works();
             match message {
-                Ok(Message::GiveWay(_)) if self.may_replace => return Ok(Some(lines.into_inner())),
+                Ok(Message::GiveWay(_)) if self.client.may_replace => return Ok(Some(lines.into_inner())),
                 Ok(message) => message.give(self).await?,
                 Err(failure) => self.refuse(&failure).await?,
             }
@@ -113,6 +127,11 @@ impl Session {
         answer.await.unwrap_or_else(|_| Err(stopping()))
     }
 
+    fn note(&mut self, deed: Deed, came_of_it: Result<Counts, Failure>) {
+        let Client { peer, witness, .. } = &mut self.client;
+        witness.tell(|| Asker::of(peer), deed, came_of_it);
+    }
+
     async fn reply<M: Method>(&mut self, reply: M::Reply, more: bool) -> io::Result<()> {
         let mut parts = M::parts(reply).into_iter().peekable();
         while let Some(part) = parts.next() {
@@ -124,9 +143,13 @@ impl Session {
 
     async fn refuse(&mut self, failure: &Failure) -> io::Result<()> {
         if let Failure::InvalidRequest(explanation) = failure {
-            self.context.complaints.about(explanation);
+            self.complain(explanation);
         }
         self.write(&answer::failure(failure)).await
+    }
+
+    fn complain(&self, what: &Explanation) {
+        self.context.complaints.about(format_args!("{what} ({})", self.client.peer));
     }
 
     async fn write(&mut self, line: &[u8]) -> io::Result<()> {
@@ -140,17 +163,26 @@ impl Session {
 impl Answers for Session {
     /// Asks the owner of state, and again for each further page.
     async fn answer<M: Method>(&mut self, parameters: M) -> io::Result<()> {
-        if M::IS_ROOTS && !self.may_replace {
+        if M::IS_ROOTS && !self.client.may_replace {
             let message = "only root may put another filterd in the place of this one";
             return self.refuse(&Failure::PermissionDenied(Explanation::new(message, "use sudo"))).await;
         }
         let mut request = match parameters.check() {
             Ok(request) => request,
-            Err(failure) => return self.refuse(&failure).await,
+            Err(failure) => {
+                if !matches!(failure, Failure::InvalidRequest(_)) {
+                    self.complain(failure.explanation());
+                }
+                return self.refuse(&failure).await;
+            }
         };
         loop {
-            let asked = M::bookmark(&request);
-            let reply = match self.ask::<M>(request).await {
+            let (asked, deed) = (M::bookmark(&request), M::deed(&request));
+            let answered = self.ask::<M>(request).await;
+            if let Some(deed) = deed {
+                self.note(deed, answered.as_ref().map(M::counts).map_err(Failure::clone));
+            }
+            let reply = match answered {
                 Ok(reply) => reply,
                 Err(failure) => return self.refuse(&failure).await,
             };

@@ -59,6 +59,8 @@ async fn answer(call: Call, addresses: u32) {
         Call::Remove(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Test(Asked { request, reply }) => {
             let tested = |address: &std::net::IpAddr| Tested {
+                idle: None,
+                except: vec![],
                 address: address.to_string(),
                 dropped: false,
                 because: vec![],
@@ -104,7 +106,7 @@ fn pong() -> ping::Reply {
 
 fn entry(number: u32) -> Entry {
     let target = Target::from(std::net::Ipv4Addr::from_bits(number)).to_string();
-    Entry { target, list: "manual".into(), since: 0, until: None, note: None }
+    Entry { target, list: "manual".into(), since: 0, until: None, note: None, origin: None }
 }
 
 fn number(target: Target) -> u32 {

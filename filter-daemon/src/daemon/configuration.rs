@@ -1,22 +1,19 @@
 //! Which configuration is in force: that of the file, or, where the file is not valid, the one before. A copy of the last
 //! one that came into force is kept, for a start at which the file is not valid.
 
-mod copy;
-
 use std::path::{Path, PathBuf};
 
 use tracing::{error, warn};
 
 use super::error::DaemonError;
+use super::last_good::{Copy, LastGood};
 use super::reload::{Known, Loaded, Sources};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
-use crate::config::{self, Config, ConfigError};
+use crate::config::{self, Config, ConfigError, Mode};
 use crate::control::wire::reload::Accept;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, printable};
-pub use copy::Copy;
-use copy::LastGood;
 
 /// The part of the owner's state that is about the configuration's file.
 pub struct Configuration {
@@ -30,6 +27,9 @@ pub struct Configuration {
     held_back: Option<Fault>,
     /// Why there is no copy of what is in force.
     not_kept: Option<Fault>,
+    /// The mode that filterd began with and keeps, and why that is not the configuration's any more.
+    mode: Option<Mode>,
+    other_mode: Option<Fault>,
 }
 
 /// Where a reading finds the configuration, and where its copy goes.
@@ -52,6 +52,8 @@ impl Configuration {
             copy: Copy::Nothing,
             held_back: None,
             not_kept: None,
+            mode: None,
+            other_mode: None,
         };
         let nothing = Accept::default();
         let loaded = match this.source().load(&known, &nothing, sources) {
@@ -160,9 +162,20 @@ impl Configuration {
         self.held_back = Some(Fault { since: since.unwrap_or(fault.since), ..fault });
     }
 
+    /// The configuration says this mode; interfaces stay as they are attached.
+    pub fn says_mode(&mut self, mode: Mode) {
+        let begun = *self.mode.get_or_insert(mode);
+        if mode == begun {
+            self.other_mode = None;
+        } else if self.other_mode.is_none() {
+            let message = "the configuration has another `mode`, but interfaces stay attached as they are";
+            self.other_mode = Some(fault(Explanation::new(message, "it is taken when filterd starts anew")));
+        }
+    }
+
     /// What is not as it should be.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        self.held_back.iter().chain(&self.not_kept).cloned()
+        self.held_back.iter().chain(&self.not_kept).chain(&self.other_mode).cloned()
     }
 }
 

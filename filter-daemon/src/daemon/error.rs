@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::commit::NotDone;
 use super::not_succeeded::SuccessionError;
 use super::state_directory::StateError;
+use crate::accounts;
 use crate::blocklist::{Refusal, TooManyLists};
 use crate::config::ConfigError;
 use crate::control::SocketError;
@@ -14,6 +15,7 @@ use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::kernel::KernelError;
 use crate::lock::Taken;
+use crate::source::file::FileError;
 use crate::text::{Explain, Explanation};
 
 /// What ended the daemon.
@@ -22,6 +24,17 @@ pub enum DaemonError {
     /// The configuration is not valid.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// A list may not be read.
+    #[error(transparent)]
+    Unreadable(FileError),
+    /// Several lists may not be read.
+    #[error("{lists} lists may not be read, of them {first}")]
+    UnreadableLists {
+        /// How many.
+        lists: usize,
+        /// The first of them.
+        first: FileError,
+    },
     /// Neither the command line nor the configuration names an interface.
     #[error("no interface to filter: neither the configuration nor --iface names one")]
     NoInterface,
@@ -91,6 +104,12 @@ impl Explain for DaemonError {
     fn remedy(&self) -> Option<String> {
         match self {
             Self::Config(error) => error.remedy(),
+            Self::Unreadable(error) => error.remedy(),
+            Self::UnreadableLists { first, .. } => Some(format!(
+                "{}; `filterd check --as {} FILE` tells all of them",
+                first.remedy()?,
+                accounts::name_of(nix::unistd::geteuid())
+            )),
             Self::Socket(error) => error.remedy(),
             Self::Taken(taken) => taken.remedy(),
             Self::Succession(error) => error.remedy(),
@@ -132,6 +151,8 @@ impl From<&DaemonError> for Exit {
             DaemonError::Succession(error) => error.into(),
             DaemonError::Kernel(KernelError::Taken(_)) | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::Config(_)
+            | DaemonError::Unreadable(_)
+            | DaemonError::UnreadableLists { .. }
             | DaemonError::NoInterface
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }

@@ -1,23 +1,34 @@
 //! Live lists are emptied, page by page. Each page is whole: what was released before something failed stays released, and
 //! how much that was is told.
 
+use std::sync::Arc;
+
 use filter_common::target::Target;
 
 use super::change::Done;
 use super::commit::NotDone;
 use super::pages::{Parts, Turn, Work};
 use super::persistence::Outcome;
-use crate::blocklist::{Change, From, ListId};
+use crate::blocklist::{Applied, Change, From, ListId};
 use crate::clock;
 
 /// Told at the end: what was done, and why not more.
-pub type Answered = Box<dyn FnOnce(Done, Option<NotDone>, &mut Parts<'_>, Outcome) + Send>;
+pub type Answered = Box<dyn FnOnce(Flushed, Option<NotDone>, &mut Parts<'_>, Outcome) + Send>;
+
+/// What was done.
+#[derive(Clone, Debug, Default)]
+pub struct Flushed {
+    /// Of all lists together.
+    pub done: Done,
+    /// How many entries of which list.
+    pub lists: Vec<(Arc<str>, u64)>,
+}
 
 /// Lists on their way out.
 pub struct Flush {
     lists: Vec<ListId>,
     after: Option<Target>,
-    done: Done,
+    flushed: Flushed,
     outcome: Outcome,
     answer: Option<Answered>,
 }
@@ -25,14 +36,30 @@ pub struct Flush {
 impl Flush {
     /// Empties these lists.
     pub fn new(lists: Vec<ListId>, answer: Answered) -> Self {
-        Self { lists, after: None, done: Done::default(), outcome: Outcome::default(), answer: Some(answer) }
+        Self {
+            lists,
+            after: None,
+            flushed: Flushed::default(),
+            outcome: Outcome::default(),
+            answer: Some(answer),
+        }
     }
 
     fn end(&mut self, failed: Option<NotDone>, parts: &mut Parts<'_>) -> Turn {
         if let Some(answer) = self.answer.take() {
-            answer(self.done, failed, parts, self.outcome.clone());
+            answer(std::mem::take(&mut self.flushed), failed, parts, self.outcome.clone());
         }
         Turn::Done
+    }
+}
+
+impl Flushed {
+    fn add(&mut self, list: Arc<str>, applied: &Applied) {
+        self.done.add(applied);
+        match self.lists.last_mut() {
+            Some((last, entries)) if *last == list => *entries += applied.changed,
+            _ => self.lists.push((list, applied.changed)),
+        }
     }
 }
 
@@ -48,9 +75,9 @@ impl Work for Flush {
         }
         let name = blocklist.lists().get(list).name.clone();
         let (targets, next) = blocklist.to_release(list, self.after, |_| true);
-        let page = Change::Release { from: From::List(name), targets };
+        let page = Change::Release { from: From::List(name.clone()), targets };
         match parts.protection.commit(&page, clock::now()) {
-            Ok(applied) => self.done.add(&applied),
+            Ok(applied) => self.flushed.add(name, &applied),
             Err(error) => return self.end(Some(error), parts),
         }
         let records = parts.protection.take_records();

@@ -4,7 +4,8 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use crate::cli::Detach;
-use crate::command::render::console::laid_out;
+use crate::command::render::console;
+use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::kernel::KernelError;
 use crate::kernel::leftovers::{self, Removed};
@@ -14,28 +15,34 @@ use crate::text::{Explain, Explanation, printable};
 pub fn detach(detach: &Detach) -> ExitCode {
     // A filterd from before pins were locked holds those at the usual place, if it listens at the usual place.
     if detach.is_usual && UnixStream::connect(&detach.socket).is_ok() {
-        return refuse(&Explanation::from("filterd is running, and would be left without its filter"));
+        return refuse(detach, "filterd is running");
     }
     match leftovers::remove(&detach.pin_dir) {
         Ok(removed) => {
             tell(detach, removed.as_ref());
             Exit::Done.into()
         }
-        Err(error @ KernelError::Taken(_)) => refuse(&error.explain()),
-        Err(error) => {
-            let code = if matches!(error, KernelError::NoPins { .. }) { Exit::Usage } else { Exit::Kernel };
-            eprintln!("{}", laid_out(&error.explain()));
-            code.into()
-        }
+        Err(error @ KernelError::Taken(_)) => refuse(detach, &error.explain().message),
+        Err(error @ KernelError::NoPins { .. }) => fail(detach, &Failure::Unparsable(error.explain())),
+        Err(error) => fail(detach, &Failure::Kernel(error.explain())),
     }
 }
 
+/// To programs on standard output, to people on standard error.
+fn fail(detach: &Detach, failure: &Failure) -> ExitCode {
+    if detach.json {
+        console::print_json(failure);
+    } else {
+        eprintln!("{}", console::laid_out(failure.explanation()));
+    }
+    Exit::from(failure).into()
+}
+
 /// Whoever runs would be left without its filter.
-fn refuse(why: &Explanation) -> ExitCode {
+fn refuse(detach: &Detach, why: &str) -> ExitCode {
     let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
-    let message = format!("{}: a filterd that is running keeps its filter", why.message);
-    eprintln!("{}", laid_out(&Explanation::new(message, remedy)));
-    Exit::Refused.into()
+    let message = format!("{why}: it would be left without its filter");
+    fail(detach, &Failure::Refused(Explanation::new(message, remedy)))
 }
 
 fn tell(detach: &Detach, removed: Option<&Removed>) {

@@ -1,16 +1,93 @@
 //! What the daemon tells while it runs: one line an event, on standard error, where journald and people read it.
 
-use std::io::{IsTerminal, stderr};
+mod format;
+mod sink;
 
+use std::env;
+use std::io::{IsTerminal, stderr};
+use std::sync::Arc;
+
+use tracing::error;
 use tracing_subscriber::EnvFilter;
 
-use crate::text;
+use super::error::DaemonError;
+use crate::cli::{Log, LogFormat};
+use crate::command::render::console::laid_out;
+use crate::text::{Explain, printable};
+use format::{Format, Lines};
+use sink::Sink;
 
-/// Everything from `info` on, unless `FILTERD_LOG` says otherwise. No time stamps where somebody else adds them.
-pub fn start() {
-    let filter = EnvFilter::try_from_env("FILTERD_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr).with_target(false);
-    let lines = lines.fmt_fields(text::log::fields());
-    lines.with_ansi(colours).without_time().init();
+/// The environment's word on how much is told.
+const LEVEL: &str = "FILTERD_LOG";
+
+/// The levels there are, of which each tells what those before it tell, too.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// Where the last words go.
+pub struct Told {
+    sink: Arc<Sink>,
+    format: Format,
+}
+
+/// From here on everything is told that the level lets through.
+pub fn start(log: Log) -> Told {
+    let sink = Arc::new(Sink::of_standard_error());
+    let format = match log.format {
+        LogFormat::Json => Format::Json { priorities: sink.is_journal() },
+        LogFormat::Text if sink.is_journal() => Format::Journal,
+        LogFormat::Text => Format::Text { colours: colours() },
+    };
+    let said = env::var(LEVEL).ok().filter(|said| !said.is_empty() && !log.quiet);
+    let level = said.as_deref().and_then(level);
+    let lines = Lines { format, sink: sink.clone() };
+    let writer = sink.clone();
+    tracing_subscriber::fmt()
+        .with_env_filter(level.unwrap_or_else(|| EnvFilter::new(if log.quiet { "warn" } else { "info" })))
+        .with_writer(move || sink::Writer(writer.clone()))
+        // It would be told on standard error, by a word that ends the program where that cannot be written.
+        .log_internal_errors(false)
+        .with_ansi(false)
+        .event_format(lines)
+        .init();
+    if let Some(said) = said.filter(|said| self::level(said).is_none()) {
+        tracing::warn!("{LEVEL} cannot be {}: it is one of {}", printable::word(&said), LEVELS.join(", "));
+    }
+    Told { sink, format }
+}
+
+impl Told {
+    /// Why filterd ends. Whoever looks on sees it laid out, a log has it on one line.
+    pub fn end(&self, error: &DaemonError) {
+        if matches!(self.format, Format::Text { .. }) && stderr().is_terminal() {
+            self.sink.put(format!("{}\n", laid_out(&error.explain())).as_bytes());
+        } else {
+            error!("{}", error.brief());
+        }
+    }
+}
+
+fn colours() -> bool {
+    stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A level, or what developers write to have it for some part of the program only. A word that is neither would silence
+/// everything.
+fn level(said: &str) -> Option<EnvFilter> {
+    let is_level = LEVELS.contains(&said.to_lowercase().as_str());
+    (is_level || said.contains('=')).then(|| EnvFilter::try_new(said).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_one_of_six_words_or_names_a_part() {
+        for said in ["off", "error", "WARN", "info", "debug", "trace", "info,redb=off", "filterd=debug"] {
+            assert!(level(said).is_some(), "{said}");
+        }
+        for said in ["verbose", "7", "info;", "a=b=c"] {
+            assert!(level(said).is_none(), "{said}");
+        }
+    }
 }

@@ -7,9 +7,11 @@ mod capacity;
 mod change;
 pub mod commit;
 mod configuration;
+mod confine;
 mod error;
 mod flush;
 mod interfaces;
+mod last_good;
 mod leftovers;
 mod lists;
 mod log;
@@ -28,21 +30,25 @@ mod serve;
 mod start;
 mod state_directory;
 mod succession;
+mod time;
+mod unreadable;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::Run;
-use crate::command::render::console::laid_out;
+use nix::sys::signal::{SigSet, Signal};
+
+use crate::cli::{Log, Run};
 use crate::exit::Exit;
 use crate::kernel::broker::process;
-use crate::text::Explain;
 use error::DaemonError;
 pub use leftovers::detach;
 
 /// Runs until a signal ends it.
 pub fn run(run: &Run) -> ExitCode {
-    log::start();
+    let log = log::start(run.log);
+    // A terminal may stop whoever writes to it from behind, and a stopped daemon lets nothing expire.
+    _ = SigSet::from(Signal::SIGTTOU).thread_block();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = match runtime {
         Ok(runtime) => {
@@ -56,7 +62,7 @@ pub fn run(run: &Run) -> ExitCode {
     match ended {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("{}", laid_out(&error.explain()));
+            log.end(&error);
             Exit::from(&error).into()
         }
     }
@@ -71,12 +77,12 @@ async fn in_a_task(run: Run) -> Result<(), DaemonError> {
 }
 
 /// Is the process that holds the kernel for another one.
-pub fn keep(pin_dir: &Path, is_beside: bool) -> ExitCode {
-    log::start();
+pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
+    log::start(log);
     match process::be(pin_dir, is_beside) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("filterd: the broker is started by filterd itself, and by nobody else: {error}");
+            tracing::error!("the broker is started by filterd itself, and by nobody else: {error}");
             Exit::Kernel.into()
         }
     }

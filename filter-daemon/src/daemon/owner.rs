@@ -17,8 +17,10 @@ use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
+use super::privilege::Privileges;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload, Sources};
+use super::time::Time;
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
 use crate::clock;
@@ -37,16 +39,21 @@ const EXPIRING: usize = 4096;
 /// A clock that is set while we wait is noticed within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
+/// To look costs more than to add: whoever adds much is told what was so a moment ago.
+const FRESH: Duration = Duration::from_millis(100);
+
 /// Everything that changes.
 pub struct Owner {
     pub(super) run: Run,
     pub(super) started: Timestamp,
+    pub(super) privileges: Privileges,
     pub(super) config: Config,
     pub(super) configuration: Configuration,
     pub(super) protection: Protection,
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
+    pub(super) time: Time,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) readings: Readings,
@@ -67,8 +74,20 @@ pub struct Signals {
     pub hangup: Signal,
     /// An interface has changed.
     pub interfaces: mpsc::Receiver<()>,
+    /// A child has ended: the broker is one.
+    pub children: Signal,
     /// Another filterd is to take this one's place.
     pub successors: mpsc::Receiver<UnixStream>,
+}
+
+/// Why the loop has ended by itself.
+pub enum Ended {
+    /// Another filterd has told this one to go.
+    Asked,
+    /// Another one waits to be handed everything; if it comes to nothing, the loop goes on.
+    Succeeded(UnixStream),
+    /// Without its broker it could change nothing in the kernel any more.
+    WithoutBroker(KernelError),
 }
 
 /// Where the loop wakes up.
@@ -77,6 +96,7 @@ enum Event {
     Successor(UnixStream),
     Hangup,
     Page,
+    ChildEnded,
     InterfaceChanged,
     Loaded(Result<Loaded, DaemonError>),
     Kept(Outcomes),
@@ -104,8 +124,9 @@ impl Prepared {
         mut blocklist: Blocklist,
     ) -> Result<Self, DaemonError> {
         configuration.is_coming(&mut loaded);
+        configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
         let (config, found, to_keep) = super::reload::begin_with(loaded, &mut blocklist)?;
-        super::report::log_found(&found);
+        super::reload::tell_log(&found);
         let mut lists = Lists::of(&run.state_dir);
         lists.keep_soon(to_keep);
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
@@ -120,12 +141,14 @@ impl Owner {
         Self {
             run: run.clone(),
             started: clock::now(),
+            privileges: Privileges::default(),
             config,
             configuration,
             protection,
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
+            time: Time::begin(),
             pages: Pages::default(),
             reload: Slot::empty(),
             readings,
@@ -215,9 +238,8 @@ impl Owner {
         self.protection.end();
     }
 
-    /// Serves requests, signals and time, until another filterd takes over: one that has simply told this one to end, or
-    /// one that waits to be handed everything.
-    pub async fn work(&mut self, signals: &mut Signals) -> Option<UnixStream> {
+    /// Serves requests, signals and time, until another filterd takes over or the broker is gone.
+    pub async fn work(&mut self, signals: &mut Signals) -> Ended {
         self.lists.write_next();
         loop {
             let event = self.next_event(signals).await;
@@ -229,15 +251,24 @@ impl Owner {
             match event {
                 Event::Call(call) => {
                     let ends = matches!(call, Call::HandOver(_));
+                    self.look_before(&call).await;
                     self.serve(call);
                     // Out with the answer, before what nobody waits for.
                     tokio::task::yield_now().await;
                     if ends {
-                        return None;
+                        return Ended::Asked;
                     }
                 }
                 Event::Successor(successor) => self.successor = Some(successor),
-                Event::Hangup => self.read(Accept::default(), None),
+                Event::ChildEnded => {
+                    if let Some(gone) = self.protection.filter_mut().obituary() {
+                        return Ended::WithoutBroker(gone);
+                    }
+                }
+                Event::Hangup => {
+                    info!("SIGHUP: reading the configuration again");
+                    self.read(Accept::default(), None);
+                }
                 Event::Page => self.turn_page().await,
                 Event::Loaded(loaded) => self.begin_reload(loaded),
                 Event::Kept(outcomes) => self.note_copies(outcomes),
@@ -256,7 +287,7 @@ impl Owner {
                 self.successor.take_if(|_| self.pages.is_empty() && self.readings.is_idle())
             {
                 if self.reload.get().is_none() && self.reloaded.is_none() {
-                    return Some(successor);
+                    return Ended::Succeeded(successor);
                 }
                 self.successor = Some(successor);
             }
@@ -270,6 +301,7 @@ impl Owner {
         let has_page = self.pages.are_due() || self.reload.is_due();
         tokio::select! {
             biased;
+            Some(()) = signals.children.recv() => Event::ChildEnded,
             result = self.capacity.grace_period() => Event::GraceIsOver(result),
             loaded = self.readings.read() => Event::Loaded(loaded),
             outcomes = self.lists.written() => Event::Kept(outcomes),
@@ -295,14 +327,17 @@ impl Owner {
     }
 
     async fn mind_deadlines(&mut self) {
+        self.time.look();
         let expiring = Change::Expire { most: EXPIRING };
         match self.protection.commit(&expiring, clock::now()) {
             Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),
             Ok(_) => {}
             Err(error) => error!("{}", error.explain()),
         }
-        if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
+        if self.interfaces.must_retry() {
             self.look_again().await;
+        } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
+            self.look_at_links().await;
         }
         tokio::task::yield_now().await;
     }
@@ -337,7 +372,22 @@ impl Owner {
         self.interfaces.look_again(mode, self.protection.filter_mut()).await
     }
 
-    fn mode(&self) -> crate::config::Mode {
+    /// Those who are told what packets meet are told what is so at this moment.
+    async fn look_before(&mut self, call: &Call) {
+        let is_asked = matches!(call, Call::Status(_) | Call::Test(_));
+        if is_asked || matches!(call, Call::Add(_)) && self.interfaces.age() > FRESH {
+            self.look_at_links().await;
+        }
+    }
+
+    /// Asks the kernel whether our links are where they were; if not, looks at everything.
+    async fn look_at_links(&mut self) {
+        if !self.interfaces.are_as_left(self.protection.filter_mut()) {
+            self.look_again().await;
+        }
+    }
+
+    pub(super) fn mode(&self) -> crate::config::Mode {
         self.run.mode.unwrap_or(self.config.mode)
     }
 

@@ -1,23 +1,26 @@
 //! Live entries and their journal: what is added and removed is answered for when it is on disk, and what was there is
 //! there again after a restart.
 
-use std::path::Path;
+mod restore;
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use filter_common::target::Target;
 use tokio::sync::oneshot;
-use tracing::{error, info, warn};
 
-use super::error::DaemonError;
-use crate::blocklist::{Blocklist, DEFAULT_LIST, Record, Timestamp};
+use crate::blocklist::{Blocklist, Record, Timestamp};
 use crate::clock;
-use crate::config::{Config, ListName};
-use crate::journal::{Damage, Done, Found, Instead, Journal, NotWritten};
-use crate::text::Explain;
+use crate::control::wire::{About, Fault};
+use crate::journal::{Done, Journal, Lost, NotWritten};
+use crate::text::Explanation;
+pub use restore::restore;
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
+
+/// How often it is seen to that the journal's file is still there and can be written.
+const CHECK: Duration = Duration::from_secs(5);
 
 /// How long a disk that has failed is left alone.
 const RETRY: Duration = Duration::from_secs(1);
@@ -30,6 +33,10 @@ pub struct Persistence {
     compaction: Option<Compaction>,
     /// When the journal may be tried again after the disk has failed.
     retry: Instant,
+    /// When its file was last looked at.
+    checked: Instant,
+    /// Why there is none, and since when.
+    refused: Option<(Timestamp, Explanation)>,
 }
 
 /// What is wanted now, being written once more behind all that is in the journal.
@@ -51,80 +58,6 @@ enum Stage {
 pub struct Outcome {
     is_expected: bool,
     failed: Arc<Mutex<Option<NotWritten>>>,
-}
-
-/// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
-/// default one.
-pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blocklist), DaemonError> {
-    let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
-    let now = clock::now();
-    let (journal, found, refused) = Journal::open(directory, now, &mut |record| {
-        if outcome.is_ok() {
-            outcome = blocklist.replay(record, now);
-        }
-    })?;
-    let mut persistence = Persistence { journal, compaction: None, retry: clock::instant() };
-    outcome?;
-    blocklist.expire_all(now);
-    blocklist.forget_all_empty_lists();
-    let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
-    let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
-    let is_taken = |name: &str| name != DEFAULT_LIST && (is_reserved(name) || is_listed(name));
-    let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(&list.name));
-    for (_, list) in in_the_way {
-        let (name, entries) = (&list.name, list.entries);
-        warn!(
-            "list {name} belongs to the configuration now: its {entries} live entries go on in {DEFAULT_LIST}"
-        );
-    }
-    let moved = blocklist.move_out_of_the_way(is_taken, DEFAULT_LIST)?;
-    persistence.write_soon(moved);
-    if let Some(refused) = refused {
-        error!("{}", refused.explain());
-        error!(
-            "what was added live before is not blocked, and what is added now would not survive a restart"
-        );
-    }
-    tell(&found, &blocklist, now);
-    Ok((persistence, blocklist))
-}
-
-fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
-    if let Some(damage) = &found.damage {
-        tell_damage(damage, now);
-    }
-    if found.damaged_rows > 0 {
-        error!("{} rows of the journal are damaged: some live entries are not blocked", found.damaged_rows);
-    }
-    if found.skipped > 0 {
-        let skipped = found.skipped;
-        warn!(
-            "{skipped} records of the journal are skipped: a newer filterd wrote them, this one does not know their kind"
-        );
-    }
-    let live = live_entries(blocklist);
-    if live > 0 {
-        info!("{live} live entries are back");
-    }
-}
-
-fn tell_damage(damage: &Damage, now: Timestamp) {
-    error!("the journal of live entries is damaged: {}", damage.reason);
-    if let Some(aside) = &damage.set_aside {
-        error!("it was set aside as {}", aside.display());
-    }
-    match &damage.instead {
-        Instead::Copy { made } => {
-            let age = now.secs().saturating_sub(made.secs());
-            error!(
-                "its copy, {age} s old, is read instead: what was added since is not blocked, what was removed since is again"
-            );
-        }
-        Instead::DamagedCopy { reason } => {
-            error!("its copy is damaged, too: {reason}; what was added live before is not blocked");
-        }
-        Instead::Nothing => error!("there is no copy of it; what was added live before is not blocked"),
-    }
 }
 
 fn live_entries(blocklist: &Blocklist) -> u64 {
@@ -158,6 +91,10 @@ impl Persistence {
     pub fn keep_up(&mut self, blocklist: &Blocklist, now: Timestamp) {
         self.journal.keep_up();
         self.journal.keep_copy(now);
+        if self.checked.elapsed() >= CHECK {
+            self.checked = clock::instant();
+            self.journal.check();
+        }
         let is_due = self.journal.is_long(live_entries(blocklist))
             || self.journal.is_behind() && self.retry <= clock::instant();
         if is_due && self.compaction.is_none() {
@@ -196,7 +133,25 @@ impl Persistence {
     pub fn until_due(&self) -> Option<Duration> {
         let retry = || self.retry.saturating_duration_since(clock::instant());
         let is_waiting = self.journal.is_behind() && self.compaction.is_none();
-        is_waiting.then(retry).into_iter().chain(self.journal.until_due()).min()
+        let check = CHECK.saturating_sub(self.checked.elapsed());
+        is_waiting.then(retry).into_iter().chain(self.journal.until_due()).chain([check]).min()
+    }
+
+    /// What is added or removed now would not survive a restart, and why.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        let refused = || {
+            let (since, why) = self.refused.as_ref()?;
+            let remedy = "mend that, then start filterd again";
+            Some(not_durable(*since, &why.message, remedy))
+        };
+        let lost = || {
+            let Lost { since, why } = self.journal.lost()?;
+            let remedy = "make room there, or make it writable again: filterd tries every second, and then writes all \
+                          that is missing; if the directory itself was removed or replaced, start filterd again, which \
+                          may write only to the one that it began with (`filterd list` has what would be lost)";
+            Some(not_durable(clock::then(since), &why.to_string(), remedy))
+        };
+        refused().or_else(lost).into_iter()
     }
 
     /// Lets another filterd have the journal. If that comes to nothing, all of it is written anew.
@@ -245,6 +200,11 @@ impl Persistence {
         order(&mut self.journal, Box::new(move |result| _ = told.send(result)));
         self.compaction = Some(Compaction { written, stage });
     }
+}
+
+fn not_durable(since: Timestamp, why: &str, remedy: &str) -> Fault {
+    let message = format!("what is added or removed now would not survive a restart: {why}");
+    Fault { about: About::Durability, since: since.secs(), told: Explanation::new(message, remedy) }
 }
 
 impl Outcome {

@@ -1,22 +1,38 @@
 //! Giving up privileges: what reads lists and talks to clients needs none, since the broker is a process of
 //! its own.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{getegid, geteuid, setgid, setgroups, setuid};
+use nix::unistd::{getegid, geteuid};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
-};
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_new_privs};
+use tracing::warn;
 
+use super::confine::{Confinement, confine};
 use super::error::DaemonError;
 use super::state_directory::StateDirectory;
 use crate::accounts::{self, User};
 use crate::cli::Run;
 use crate::control::give_socket;
+
+/// What is left to the daemon.
+#[derive(Clone, Debug, Default)]
+pub struct Privileges {
+    /// Whom it is, by name.
+    pub user: String,
+    /// Where it may write.
+    pub confinement: Confinement,
+}
+
+impl fmt::Display for Privileges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, without capabilities; {}", self.user, self.confinement)
+    }
+}
 
 /// The state directory, which is to belong to whom we become.
 pub fn state_directory(run: &Run) -> StateDirectory<'_> {
@@ -24,31 +40,29 @@ pub fn state_directory(run: &Run) -> StateDirectory<'_> {
     StateDirectory::new(&run.state_dir, &run.socket, user, group)
 }
 
-/// Becomes `user`, if one is named, to whom state and socket are given before; and gives up all capabilities, and never has them again.
-/// Root without them may not read what is another's: what an earlier daemon wrote as another user is taken back first.
-/// Must be called before there are other threads, which would keep theirs.
-pub fn drop_privileges(
-    user: Option<&User>,
-    state: &StateDirectory<'_>,
-    socket: &Path,
-) -> Result<(), DaemonError> {
+/// Becomes the user that was named, if one was, to whom state and socket are given before; gives up all capabilities, and
+/// never has them again; and writes only to its own places from then on.
+///
+/// Root without capabilities may not read what is another's: what an earlier daemon wrote as another user is taken back
+/// first. Must be called before there are other threads, which would keep theirs.
+pub fn drop_privileges(run: &Run, state: &StateDirectory<'_>) -> Result<Privileges, DaemonError> {
     // Whatever is made from here on is for us alone.
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
     forget_bounding_set();
     state.give()?;
-    if let Some(user) = user {
-        become_user(user, socket).map_err(|source| DaemonError::User { name: user.name.clone(), source })?;
+    match &run.user {
+        Some(user) => become_user(user, &run.socket)
+            .map_err(|source| DaemonError::User { name: user.name.clone(), source })?,
+        None => accounts::drop_capabilities()?,
     }
-    Ok(keep_nothing()?)
+    keep_nothing()?;
+    Ok(Privileges { user: accounts::name_of(geteuid()), confinement: confined(run) })
 }
 
 fn become_user(user: &User, socket: &Path) -> io::Result<()> {
     // Its group says who may talk to us, and stays.
     give_socket(socket, user.uid)?;
-    setgroups(&accounts::groups_of(user)?)?;
-    setgid(user.gid)?;
-    setuid(user.uid)?;
-    Ok(())
+    accounts::become_user(user)
 }
 
 /// No program that is started could get any capability; where we are not root, none can anyway.
@@ -58,12 +72,17 @@ fn forget_bounding_set() {
     }
 }
 
-/// No capabilities, no way to get any, and nothing of our memory in a file or before another process of the same user.
+/// No way to get capabilities, and nothing of our memory in a file or before another process of the same user.
 fn keep_nothing() -> io::Result<()> {
-    let none = CapabilitySet::empty();
-    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    set_capabilities(None, none)?;
     set_no_new_privs(true)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
+}
+
+/// It works without, as on a kernel that has no Landlock.
+fn confined(run: &Run) -> Confinement {
+    confine(&run.state_dir, &run.socket).unwrap_or_else(|error| {
+        warn!("cannot be confined by Landlock: {error}");
+        Confinement::Nothing
+    })
 }

@@ -84,6 +84,11 @@ impl Readings {
         read.0
     }
 
+    /// Does any client wait for what comes of it?
+    pub fn is_waited_for(&self) -> bool {
+        self.now.as_ref().is_some_and(|reading| !reading.waiting.is_empty())
+    }
+
     /// When the reading under way began.
     pub fn began(&self) -> Option<Instant> {
         Some(self.now.as_ref()?.began)

@@ -72,12 +72,14 @@ impl Owner {
     /// What else a configuration says.
     async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
         let before = std::mem::replace(&mut self.config, config);
+        self.configuration.says_mode(self.mode());
         if self.config.mode != before.mode && self.run.mode.is_none() {
             reloaded.warnings.push(
                 "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
             );
         }
         self.capacity.shrink(&mut self.protection);
+        self.time.accept();
         match self.interfaces.follow(self.interface_names(), self.protection.filter_mut()) {
             Ok(()) => reloaded.warnings.extend(told(self.look_again().await)),
             Err(error) => reloaded.warnings.extend(told(vec![error])),
@@ -90,11 +92,14 @@ impl Owner {
         match &reloaded {
             Ok(reloaded) => {
                 self.configuration.is_in_force();
-                super::report::log_reload(reloaded);
+                super::report::log_reload(reloaded, self.readings.is_waited_for());
             }
             Err(error) => {
                 self.configuration.was_refused(error);
-                error!("reload failed, everything stays as it was: {}", error.brief());
+                // Else it is told with who asked for it.
+                if !self.readings.is_waited_for() {
+                    error!("reload failed, everything stays as it was: {}", error.brief());
+                }
             }
         }
         self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));

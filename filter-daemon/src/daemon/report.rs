@@ -1,6 +1,6 @@
 //! What the daemon says of itself.
 
-use tracing::{error, info, warn};
+use tracing::info;
 
 use super::interfaces::Watched;
 use super::owner::Owner;
@@ -16,6 +16,8 @@ impl Owner {
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             started: self.started.secs(),
+            user: self.privileges.user.clone(),
+            landlock_version: self.privileges.confinement.landlock(),
             config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
@@ -34,8 +36,12 @@ impl Owner {
 
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.interfaces.faults().chain(self.configuration.faults()).collect();
+        let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.extend(self.persistence.faults());
+        faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
+        let has_deadlines = self.protection.blocklist().next_deadline().is_some();
+        faults.extend(self.time.faults(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }
@@ -108,17 +114,13 @@ impl Owner {
     }
 }
 
-/// Tells the log what a reload, or a start, found that the operator should know.
-pub fn log_found(reloaded: &reload::Reply) {
-    reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
-    reloaded.held_back.iter().for_each(|held| error!("{}", held.told));
-}
-
-/// Tells the log what a reload changed.
-pub fn log_reload(reloaded: &reload::Reply) {
-    log_found(reloaded);
+/// Tells the log what a reload changed. Where somebody waits for it, that is told with who it is.
+pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
+    super::reload::tell_log(reloaded);
     let reload::Reply { entered, left, unchanged, milliseconds, .. } = reloaded;
-    info!("reloaded: +{entered} −{left}, {unchanged} lists unchanged, {milliseconds} ms");
+    if !is_waited_for {
+        info!(entered, left, unchanged, milliseconds, "reload");
+    }
 }
 
 fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {

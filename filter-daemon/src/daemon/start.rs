@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::configuration::Configuration;
 use super::error::DaemonError;
-use super::owner::{Owner, Prepared, Signals};
+use super::owner::{Ended, Owner, Prepared, Signals};
 use super::reload::{Loaded, Sources};
 use super::succession::{self, Predecessor};
-use super::{persistence, privilege};
+use super::{persistence, privilege, unreadable};
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
 use crate::clock;
@@ -26,7 +26,7 @@ use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
-use crate::control::{Call, Server, SocketError, told_by_whom};
+use crate::control::{Call, Server, SocketError, pins_note, told_by_whom};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
@@ -60,12 +60,15 @@ enum End {
     Asked,
     /// Another one has everything already.
     Succeeded,
+    /// The broker is gone.
+    WithoutBroker(KernelError),
 }
 
 /// Runs the daemon until a signal ends it, or another one takes its place.
 pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
+    let children = signal(SignalKind::child())?;
     let interfaces = interface::changes()?;
     let predecessor = if run.take_over { Predecessor::find(run)? } else { None };
     let Begun { mut owner, server, state } = match predecessor {
@@ -78,15 +81,19 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let socket = server.handle()?;
     let serving = tokio::spawn(server.with_successors(tell).serve(calls));
     info!("ready: {}", owner.summary());
-    let mut signals = Signals { calls: requests, hangup, interfaces, successors };
+    let mut signals = Signals { calls: requests, hangup, interfaces, children, successors };
     let [terminate, interrupt] = &mut stop;
     let by = loop {
-        let successor = tokio::select! {
-            successor = owner.work(&mut signals) => successor,
+        let ended = tokio::select! {
+            ended = owner.work(&mut signals) => ended,
             _ = terminate.recv() => break End::Signal("SIGTERM"),
             _ = interrupt.recv() => break End::Signal("SIGINT"),
         };
-        let Some(successor) = successor else { break End::Asked };
+        let successor = match ended {
+            Ended::Asked => break End::Asked,
+            Ended::WithoutBroker(gone) => break End::WithoutBroker(gone),
+            Ended::Succeeded(successor) => successor,
+        };
         owner.keep_copies().await;
         if succession::hand_over(&mut owner, successor.into_std()?, &socket, state.as_ref()) {
             break End::Succeeded;
@@ -95,9 +102,9 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     // Whoever asks from here on is told that filterd is stopping.
     drop(signals);
     owner.keep_copies().await;
-    let ended = end(owner, &by);
     // Whoever has come meanwhile is told the same, and asks the next one, if there is one.
     let goodbye = if let End::Succeeded = by { GOODBYE } else { Duration::ZERO };
+    let ended = end(owner, by);
     tokio::time::sleep(goodbye).await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
     serving.abort();
@@ -111,9 +118,14 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     directory.inspect()?;
     let server = listen(run).await?;
     let state = lock_state(&run.state_dir)?;
-    let broker = Broker::apart(&run.pin_dir).map_err(pins_are_taken)?;
-    privilege::drop_privileges(run.user.as_ref(), &directory, &run.socket)?;
+    if let Err(error) = pins_note::write(&run.socket, &run.pin_dir) {
+        warn!("cannot note beside the socket where the pins are: {error}");
+    }
+    let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let privileges = privilege::drop_privileges(run, &directory)?;
     let mut owner = open(run, broker).await?;
+    info!("running as {privileges}");
+    owner.privileges = privileges;
     owner.attach().await?;
     Ok(Begun { owner, server, state })
 }
@@ -122,8 +134,8 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
 async fn take_over(run: &Run, predecessor: Predecessor) -> Result<Begun, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
-    let broker = Broker::beside(&run.pin_dir).map_err(pins_are_taken)?;
-    privilege::drop_privileges(run.user.as_ref(), &directory, &run.socket)?;
+    let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let privileges = privilege::drop_privileges(run, &directory)?;
     let (sources, read) = read(run)?;
     succession::must_protect_as_well(&read.1)?;
     let mut prepared = Prepared::new(run, read, sources, broker, Blocklist::default())?;
@@ -132,6 +144,8 @@ async fn take_over(run: &Run, predecessor: Predecessor) -> Result<Begun, DaemonE
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
     let mut owner = Owner::of(run, prepared, persistence);
+    info!("running as {privileges}");
+    owner.privileges = privileges;
     owner.attach().await?;
     let (server, state) = made.done()?;
     stand_alone(&mut owner).await;
@@ -151,7 +165,7 @@ async fn stand_alone(owner: &mut Owner) {
 }
 
 /// Leaves the kernel as it is to be left, and waits until everything is written and the broker is gone.
-fn end(mut owner: Owner, by: &End) -> Result<(), DaemonError> {
+fn end(mut owner: Owner, by: End) -> Result<(), DaemonError> {
     let mut left = Ok(());
     match (by, owner.on_exit()) {
         (End::Succeeded, _) => {
@@ -160,6 +174,13 @@ fn end(mut owner: Owner, by: &End) -> Result<(), DaemonError> {
             return Ok(());
         }
         (End::Asked, _) => info!("another filterd takes over: the filter goes on"),
+        // Nobody is left who could take the filter off. A supervisor starts both anew, from the pins and without a gap.
+        (End::WithoutBroker(gone), _) => {
+            error!(
+                "without the broker filterd can change nothing: it stops, and its filter is left as it is"
+            );
+            left = Err(gone);
+        }
         (End::Signal(signal), OnExit::Keep) => {
             info!(
                 "stopping on {signal}; the filter goes on, as `on_exit: keep` says: `filterd detach` ends it"
@@ -217,7 +238,7 @@ fn pins_are_taken(error: KernelError) -> KernelError {
 /// stopping.
 fn is_stopping(socket: &Path, begun: Instant) -> bool {
     let asked = || Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
-    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent))
+    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent(_)))
 }
 
 /// It may be gone already, or be one that cannot be asked.
@@ -229,6 +250,7 @@ fn ask_to_make_way(socket: &Path) -> bool {
 fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
     let mut sources = Sources::of(&run.state_dir);
     let (configuration, loaded) = Configuration::at_start(run, &mut sources)?;
+    unreadable::refuse(sources.denied())?;
     let interfaces = loaded.config.interfaces_besides(&run.interfaces);
     if interfaces.is_empty() {
         return Err(DaemonError::NoInterface);

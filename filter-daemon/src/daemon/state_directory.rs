@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, Uid};
@@ -16,8 +16,8 @@ use object::Object;
 
 use crate::text::{Explain, printable};
 
-/// What filterd's own files are called, up to the first dot behind it: journal, configuration, lock.
-const FILES: [&str; 3] = ["live.redb", "configuration", "lock"];
+/// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies.
+const FILES: [&str; 2] = ["live.redb", "configuration"];
 
 /// What its own directories are called: the last good copies of lists.
 const DIRECTORIES: [&str; 1] = ["lists"];
@@ -96,11 +96,6 @@ impl<'a> StateDirectory<'a> {
     pub fn give(&self) -> Result<(), StateError> {
         _ = self.make();
         self.walk(&|object| object.give(self.user, self.group))
-    }
-
-    /// Whose it is, if it is there.
-    pub fn owner(&self) -> Option<Uid> {
-        fs::metadata(self.path).ok().map(|found| Uid::from_raw(found.uid()))
     }
 
     /// Only the last one is for us alone: what leads to it must let our user through.

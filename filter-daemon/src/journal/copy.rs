@@ -17,6 +17,7 @@ use tracing::warn;
 
 use super::store::{ABOUT, FORMAT, ROWS, Store, open};
 use crate::blocklist::Timestamp;
+use crate::text::printable;
 
 /// Where the copy of this file lies.
 pub fn path_of(path: &Path) -> PathBuf {
@@ -87,7 +88,7 @@ impl Copying {
             Err(error) => {
                 warn!(
                     "cannot make {} anew: {error}; the copy before, if there is one, stays",
-                    name.display()
+                    printable::path(&name)
                 );
             }
         }

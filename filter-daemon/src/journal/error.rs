@@ -7,7 +7,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::lock::Taken;
-use crate::text::Explain;
+use crate::text::{Explain, printable};
 
 /// Why there is no journal.
 #[derive(Debug, Error)]
@@ -17,7 +17,8 @@ pub enum JournalError {
     InUse(#[from] Taken),
     /// It was written by a newer filterd.
     #[error(
-        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one", path.display()
+        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one",
+        printable::path(path)
     )]
     Newer {
         /// The file.
@@ -28,7 +29,7 @@ pub enum JournalError {
         known: u64,
     },
     /// The system does not let us.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {source}", printable::path(path))]
     Directory {
         /// The file or directory.
         path: PathBuf,
@@ -51,7 +52,7 @@ impl Explain for JournalError {
 
 /// Something is not on disk.
 #[derive(Clone, Debug, Error)]
-#[error("cannot write to {}: {reason}", path.display())]
+#[error("cannot write to {}: {reason}", printable::path(path))]
 pub struct NotWritten {
     path: Arc<Path>,
     reason: Arc<str>,

@@ -7,6 +7,7 @@
 //!
 //! A second, older copy is kept beside it, and read where the file cannot be.
 
+mod behind;
 mod copy;
 mod error;
 mod found;
@@ -16,13 +17,13 @@ pub mod store;
 mod writer;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::blocklist::{Record, Timestamp};
+use behind::Behind;
+pub use behind::Lost;
 pub use error::{JournalError, NotWritten};
 pub use found::{Damage, Found, Instead};
 use store::Store;
@@ -46,7 +47,7 @@ pub struct Journal {
     /// Changes that nobody waits for, and when they are handed on.
     soon: Vec<Record>,
     due: Option<Instant>,
-    is_behind: Arc<AtomicBool>,
+    behind: Behind,
     /// Targets named since the last compaction began.
     written: u64,
     /// When the last copy was begun, if there is one.
@@ -85,8 +86,8 @@ impl Journal {
 
     fn start(store: Result<Store, NotWritten>, directory: &Path) -> Result<Self, JournalError> {
         let (orders, received) = mpsc::channel();
-        let is_behind = Arc::new(AtomicBool::new(false));
-        let writer = Writer::new(store, received, Arc::clone(&is_behind));
+        let behind = Behind::default();
+        let writer = Writer::new(store, received, behind.clone());
         let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || writer.work());
         let thread =
             thread.map_err(|source| JournalError::Directory { path: directory.to_owned(), source })?;
@@ -95,7 +96,7 @@ impl Journal {
             thread: Some(thread),
             soon: Vec::new(),
             due: None,
-            is_behind,
+            behind,
             written: 0,
             copied: None,
             is_newer: false,
@@ -175,7 +176,17 @@ impl Journal {
 
     /// Is something missing from it because the disk failed? A compaction makes up for it.
     pub fn is_behind(&self) -> bool {
-        self.is_behind.load(Ordering::Relaxed)
+        self.lost().is_some()
+    }
+
+    /// What is missing from it, since when and why.
+    pub fn lost(&self) -> Option<Lost> {
+        self.behind.get()
+    }
+
+    /// Sees to it that the file is looked at: somebody may have removed it, or its disk may have become read-only.
+    pub fn check(&mut self) {
+        self.order(Order::Check);
     }
 
     fn count(&mut self, changes: &[Record]) {

@@ -1,8 +1,8 @@
 //! The journal's file: rows in a redb database, each written as a whole or not at all.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::panic;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +42,8 @@ const CACHE: usize = 4 << 20;
 pub struct Store {
     path: PathBuf,
     database: Option<Database>,
+    /// Which file that is, whatever lies at the path.
+    file: (u64, u64),
     format: u64,
     next: u64,
 }
@@ -80,7 +82,8 @@ impl Store {
         let mut database = open(path).map_err(|error| Unusable::new(path, error))?;
         // Unless it says so itself, a page that is not what was written would be found in the middle of a change.
         database.check_integrity().map_err(|error| Unusable::new(path, error))?;
-        let mut store = Self { path: path.to_owned(), database: None, format: FIRST_FORMAT, next: 0 };
+        let file = fs::metadata(path).map(|found| number(&found)).unwrap_or_default();
+        let mut store = Self { path: path.to_owned(), database: None, file, format: FIRST_FORMAT, next: 0 };
         let contents = store.read_tables(&database).map_err(|error| Unusable::Damaged(error.to_string()))?;
         if store.format > FORMAT {
             let (path, found) = (path.to_owned(), store.format);
@@ -134,7 +137,7 @@ impl Store {
         &mut self,
         change: impl FnOnce(&WriteTransaction, u64) -> Result<(), redb::Error>,
     ) -> Result<(), NotWritten> {
-        let written = self.reopen().and_then(|()| {
+        let written = self.must_be_in_place().and_then(|()| self.reopen()).and_then(|()| {
             let database = self.database.as_ref().expect("it was just opened");
             let transaction = database.begin_write()?;
             change(&transaction, self.format)?;
@@ -146,9 +149,21 @@ impl Store {
         })
     }
 
+    /// What is written to a file that somebody has removed or replaced, nobody will ever read.
+    fn must_be_in_place(&self) -> Result<(), redb::Error> {
+        let found = || fs::metadata(&self.path).map(|found| number(&found));
+        match self.database.is_none() || found()? == self.file {
+            true => Ok(()),
+            false => Err(io::Error::other("somebody has put another file in its place").into()),
+        }
+    }
+
     fn reopen(&mut self) -> Result<(), redb::Error> {
         if self.database.is_none() {
+            // Where the whole directory was removed. If that cannot be, opening tells why.
+            _ = self.path.parent().map(|directory| DirBuilder::new().mode(0o700).create(directory));
             let database = open(&self.path)?;
+            self.file = number(&fs::metadata(&self.path)?);
             self.format = about(&database, "format")?.unwrap_or(FIRST_FORMAT);
             self.next = self.next.max(behind_the_last_row(&database)?);
             self.database = Some(database);
@@ -165,8 +180,11 @@ pub trait Rows {
     fn next(&self) -> u64;
     /// Removes the rows before that number.
     fn trim(&mut self, before: u64) -> Result<(), NotWritten>;
-    /// Lets another process have the file; it is opened again when something is written.
-    fn close(&mut self);
+    /// Lets another process have the file; it is opened again when something is written. Says why nothing in it can be
+    /// relied on until then.
+    fn close(&mut self) -> NotWritten;
+    /// Could a row be written?
+    fn check(&mut self) -> Result<(), NotWritten>;
     /// What a copy is made of.
     fn store(&self) -> &Store;
 }
@@ -194,13 +212,28 @@ impl Rows for Store {
         self.write(|transaction, _| Ok(transaction.open_table(ROWS)?.retain_in(..before, |_, _| false)?))
     }
 
-    fn close(&mut self) {
+    fn close(&mut self) -> NotWritten {
         self.database = None;
+        NotWritten::new(&self.path, &io::Error::other("another filterd was to go on with it"))
+    }
+
+    fn check(&mut self) -> Result<(), NotWritten> {
+        let opened = || OpenOptions::new().write(true).open(&self.path);
+        let checked = self.must_be_in_place().and_then(|()| Ok(opened().map(|_| ())?));
+        checked.map_err(|error| {
+            self.database = None;
+            NotWritten::new(&self.path, &error)
+        })
     }
 
     fn store(&self) -> &Store {
         self
     }
+}
+
+/// What tells one file from another.
+fn number(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
 
 /// Opens this file, made if it is not there, through no link; it is ours, and for us alone.

@@ -1,11 +1,10 @@
 //! The thread that writes: whatever has come while it wrote goes into one row, so that many share one wait for the disk.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use tracing::{error, info};
 
+use super::behind::Behind;
 use super::copy::Copier;
 use super::store::Rows;
 use super::{Done, NotWritten};
@@ -26,13 +25,15 @@ pub enum Order {
     Copy(Timestamp),
     /// Let another process have the file until something is written again, and tell.
     LetGo(Sender<()>),
+    /// See whether rows could still be written.
+    Check,
 }
 
 /// Does what it is told until nobody is left to tell it anything.
 pub struct Writer<R> {
     rows: Result<R, NotWritten>,
     orders: Receiver<Order>,
-    is_behind: Arc<AtomicBool>,
+    behind: Behind,
     /// How often something was lost that was to be written.
     losses: u64,
     mark: Mark,
@@ -49,8 +50,8 @@ struct Mark {
 
 impl<R: Rows> Writer<R> {
     /// Writes to `rows`, or tells everybody why there are none.
-    pub fn new(rows: Result<R, NotWritten>, orders: Receiver<Order>, is_behind: Arc<AtomicBool>) -> Self {
-        Self { rows, orders, is_behind, losses: 0, mark: Mark::default(), copier: Copier::default() }
+    pub fn new(rows: Result<R, NotWritten>, orders: Receiver<Order>, behind: Behind) -> Self {
+        Self { rows, orders, behind, losses: 0, mark: Mark::default(), copier: Copier::default() }
     }
 
     /// Works until the other end is dropped, and everything that was ordered is done.
@@ -66,6 +67,7 @@ impl<R: Rows> Writer<R> {
                 Order::Trim(now, done) => self.trim(now, done),
                 Order::Copy(now) => self.copy(now),
                 Order::LetGo(told) => self.let_go(&told),
+                Order::Check => self.check(),
             }
         }
         self.copier.stop();
@@ -83,7 +85,9 @@ impl<R: Rows> Writer<R> {
                     changes.extend(more);
                     told.push(done);
                 }
-                Ok(other @ (Order::Mark | Order::Trim(..) | Order::Copy(_) | Order::LetGo(_))) => {
+                Ok(
+                    other @ (Order::Mark | Order::Trim(..) | Order::Copy(_) | Order::Check | Order::LetGo(_)),
+                ) => {
                     ahead = Some(other);
                     break;
                 }
@@ -103,7 +107,7 @@ impl<R: Rows> Writer<R> {
         let before = self.mark.row;
         let trimmed = self.rows.as_mut().map_err(|error| error.clone()).and_then(|rows| rows.trim(before));
         let is_whole = trimmed.is_ok() && self.losses == self.mark.losses;
-        if is_whole && self.is_behind.swap(false, Ordering::Relaxed) {
+        if is_whole && self.behind.end() {
             info!("live entries are on disk again, all of them");
         }
         match &trimmed {
@@ -111,6 +115,12 @@ impl<R: Rows> Writer<R> {
             Err(_) => self.copier.stop(),
         }
         done(trimmed);
+    }
+
+    /// A file that is gone has lost what was in it.
+    fn check(&mut self) {
+        let checked = self.rows.as_mut().map_or(Ok(()), Rows::check);
+        self.note(&checked);
     }
 
     fn copy(&mut self, now: Timestamp) {
@@ -123,10 +133,9 @@ impl<R: Rows> Writer<R> {
     fn let_go(&mut self, told: &Sender<()>) {
         self.copier.stop();
         if let Ok(rows) = &mut self.rows {
-            rows.close();
+            self.behind.begin(&rows.close());
         }
         self.losses += 1;
-        self.is_behind.store(true, Ordering::Relaxed);
         // Whoever asked may have given up.
         _ = told.send(());
     }
@@ -136,7 +145,7 @@ impl<R: Rows> Writer<R> {
         self.losses += 1;
         // It reads from a database that has to be opened again, and may be what fills the disk.
         self.copier.stop();
-        if !self.is_behind.swap(true, Ordering::Relaxed) {
+        if self.behind.begin(failure) {
             error!("{failure}: what is added or removed now works, but would not survive a restart");
         }
     }

@@ -24,6 +24,17 @@ pub enum AttachedMode {
     Generic,
 }
 
+/// A link of ours that is on an interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The name it is known by: what its interface was called when it was attached.
+    pub name: String,
+    /// The number of its interface, in whatever namespace that now is.
+    pub index: u32,
+    /// The number of the program that it brings packets to.
+    pub program: u32,
+}
+
 impl fmt::Display for AttachedMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::lock::{Holder, Taken};
-use crate::text::Explain;
+use crate::text::{Explain, printable};
 
 /// Why the kernel's part failed. It travels from the process that holds the kernel to the one that tells people.
 #[derive(Clone, Debug, Error, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub enum KernelError {
         found: String,
     },
     /// No bpffs where pins should go.
-    #[error("cannot use {} on a BPF file system: {reason}", path.display())]
+    #[error("cannot use {} on a BPF file system: {reason}", printable::path(path))]
     NoBpffs {
         /// The directory for pins.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum KernelError {
         reason: String,
     },
     /// Somebody else could have changed a pin.
-    #[error("{} is not to be trusted: {why}", path.display())]
+    #[error("{} is not to be trusted: {why}", printable::path(path))]
     Untrusted {
         /// The pin, or a directory of pins.
         path: PathBuf,
@@ -158,6 +158,9 @@ pub enum KernelError {
     },
 }
 
+/// A program whose name we may not ask: once started, the broker has no capability for it.
+pub(super) const UNNAMED: &str = "?";
+
 impl Explain for KernelError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
@@ -168,7 +171,7 @@ impl Explain for KernelError {
             }
             Self::Untrusted { pins, .. } => format!(
                 "if that is a mistake, mend it; else remove what is there: `filterd detach --pin-dir {}`",
-                pins.display()
+                printable::path(pins)
             ),
             Self::BrokerGone { .. } => "what it attached goes on filtering; start filterd again".to_owned(),
             Self::NotPermitted { .. } => {
@@ -177,14 +180,18 @@ impl Explain for KernelError {
             Self::NoMemory { .. } => "what was blocked stays blocked; free memory, or raise the limit of \
                  filterd's cgroup (MemoryMax)"
                 .to_owned(),
-            Self::Foreign { name, off, link, .. } => format!(
-                "filterd never replaces a program that is not its own; remove it with whatever attached it, \
-                 or with `{}`",
-                match link {
+            Self::Foreign { name, program, id, off, link, .. } => {
+                let asked = format!("`bpftool prog show id {id}` names it; ");
+                let who = if program == UNNAMED { asked.as_str() } else { "" };
+                let remove = match link {
                     Some(link) => format!("bpftool link detach id {link}"),
                     None => format!("ip link set dev {name} {off} off"),
-                }
-            ),
+                };
+                format!(
+                    "{who}filterd never replaces a program that is not its own; remove it with whatever attached it, \
+                     or with `{remove}`"
+                )
+            }
             Self::Occupied { holder: Some(_), .. } => {
                 "stop that one, or take its place with --take-over and its \
                  --socket, --state-dir and --pin-dir"
@@ -193,7 +200,7 @@ impl Explain for KernelError {
             Self::Occupied { pins: Some(pins), .. } => format!(
                 "it does not run: take its filter off with `filterd detach --pin-dir {pins}`, or go on with it by \
                  `--pin-dir {pins}`",
-                pins = pins.display()
+                pins = printable::path(pins)
             ),
             Self::Occupied { link, .. } => format!(
                 "stop that one; what one has left that does not run goes with `filterd detach --pin-dir DIR`, or with \

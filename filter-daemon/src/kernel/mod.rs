@@ -28,7 +28,7 @@ mod store;
 mod version;
 pub mod window;
 
-pub use attached::{Attached, AttachedMode};
+pub use attached::{Attached, AttachedMode, Link};
 pub use broker::leftovers;
 pub use error::KernelError;
 pub use filter::Filter;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use nix::fcntl::OFlag;
 
+use super::permission;
 use crate::text::{Explain, printable};
 
 /// Opens a plain file for reading.
@@ -95,7 +96,7 @@ pub enum FileError {
 impl Explain for FileError {
     fn remedy(&self) -> Option<String> {
         match self {
-            Self::Denied { .. } => Some("run as root, or let the user who runs filterd read it".to_owned()),
+            Self::Denied { path } => Some(permission::mend(path)),
             Self::Silent { .. } => Some("look after the file system on which it is".to_owned()),
             Self::Missing { .. }
             | Self::NotPlain { .. }
@@ -149,7 +150,7 @@ mod tests {
     fn a_file_that_may_not_be_read_is_told_with_the_remedy() {
         let error = FileError::new(Path::new("drop.txt"), io::ErrorKind::PermissionDenied.into());
         assert_eq!(error.to_string(), "drop.txt: permission denied");
-        assert!(error.remedy().is_some_and(|remedy| remedy.starts_with("run as root")));
+        assert!(error.remedy().is_some_and(|remedy| remedy.starts_with("let user ")));
     }
 
     #[test]

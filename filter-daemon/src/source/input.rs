@@ -2,10 +2,9 @@
 //! the list may be believed, written down beside.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::copies::Draft;
 use super::file::{self, FileError};
 use super::patience::Progress;
 
@@ -13,7 +12,7 @@ use super::patience::Progress;
 pub struct Input<'a> {
     file: File,
     left: u64,
-    draft: Option<&'a mut Draft>,
+    copy: Option<&'a mut dyn Write>,
     progress: Progress,
 }
 
@@ -28,13 +27,13 @@ impl<'a> Input<'a> {
         if length > most {
             return Err(FileError::TooLarge { path: path.into(), most });
         }
-        Ok(Self { file, left: most, draft: None, progress: Progress::default() })
+        Ok(Self { file, left: most, copy: None, progress: Progress::default() })
     }
 
-    /// Also writes what is read into `draft`.
+    /// Also writes what is read into `copy`.
     #[must_use]
-    pub fn copied_to(mut self, draft: Option<&'a mut Draft>) -> Self {
-        self.draft = draft;
+    pub fn copied_to(mut self, copy: Option<&'a mut dyn Write>) -> Self {
+        self.copy = copy;
         self
     }
 
@@ -51,8 +50,8 @@ impl Read for Input<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.left = self.left.checked_sub(read as u64).ok_or(io::ErrorKind::FileTooLarge)?;
-        if let Some(draft) = &mut self.draft {
-            draft.write(&buffer[..read]);
+        if let Some(copy) = &mut self.copy {
+            copy.write_all(&buffer[..read])?;
         }
         self.progress.tell();
         Ok(read)

@@ -11,6 +11,7 @@ pub mod line;
 pub mod list;
 mod net64;
 pub mod patience;
+mod permission;
 mod quad;
 mod rejected;
 

@@ -2,7 +2,6 @@
 
 pub mod explanation;
 pub mod lines;
-pub mod log;
 pub mod printable;
 pub mod quantity;
 

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::OwnedFd;
 
 use filterd::kernel::broker::line::Line;
 use filterd::kernel::broker::request::{Answer, Request};
@@ -36,7 +35,7 @@ fn read_as<T: Serialize + DeserializeOwned>(input: &[u8]) {
     let Ok(Some((message, None))) = line.receive::<T>() else { return };
     let written = serde_json::to_vec(&message).expect("what was read can be written");
     let (mut line, other) = Line::pair().expect("sockets can be had");
-    File::from(OwnedFd::from(other)).write_all(&written).expect("the line takes it");
+    File::from(other).write_all(&written).expect("the line takes it");
     let again = line.receive::<T>().expect("and read again").expect("it is not empty").0;
     assert_eq!(serde_json::to_vec(&again).ok(), Some(written), "and is the same");
 }

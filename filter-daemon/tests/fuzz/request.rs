@@ -24,8 +24,8 @@ fn read(input: &[u8]) {
     match parse::message(input) {
         Err(refusal) => is_brief(&refusal, input.len()),
         Ok(message) => {
-            let given = pin!(message.give(&mut Checks));
-            let given = given.poll(&mut Context::from_waker(Waker::noop()));
+            let mut checks = Checks;
+            let given = pin!(message.give(&mut checks)).poll(&mut Context::from_waker(Waker::noop()));
             assert!(matches!(given, Poll::Ready(Ok(()))), "nothing is waited for");
         }
     }

@@ -247,7 +247,14 @@ impl World {
 }
 
 pub fn want(targets: Targets) -> Change {
-    Change::Want { list: "manual".into(), origin: Origin::Live, until: None, note: None, targets }
+    Change::Want {
+        list: "manual".into(),
+        origin: Origin::Live,
+        until: None,
+        shorten: false,
+        note: None,
+        targets,
+    }
 }
 
 pub fn release(targets: Targets) -> Change {

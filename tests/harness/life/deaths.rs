@@ -91,9 +91,9 @@ impl Life {
         if self.random.below(2) == 0 { "nothing changed meanwhile".to_owned() } else { self.alter() }
     }
 
-    /// A new filterd knows its configuration, its files and its journal, and nothing else.
+    /// A new filterd knows its configuration, its files and its journal, and for files that are gone the last good copies.
     fn begin(&mut self) -> Vec<Prefix> {
-        let configured = self.plan.read(None);
+        let configured = self.plan.read(Some((&self.applied, &self.reference)));
         let before = self.in_force(configured);
         self.reference.make_way();
         self.applied = self.plan.clone();

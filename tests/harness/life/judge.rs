@@ -74,7 +74,10 @@ impl Life {
             return;
         }
         let begun = self.now();
-        let status = self.net.filterd(["status", "--json"]).succeeds().json();
+        // A file that is gone, or a mistake in the configuration, is a fault as long as it is so.
+        let status = self.net.filterd(["status", "--json"]);
+        assert!(matches!(status.code(), Some(0 | 7)), "{status}");
+        let status = status.json();
         let during = During(begun, self.now());
         assert_eq!(status["enforce"], self.reference.enforce, "{status}");
         let told = status["lists"].as_array().expect("status has lists");

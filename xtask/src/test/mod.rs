@@ -45,6 +45,9 @@ pub enum Ring {
     Program,
     /// A running daemon between network namespaces
     Network,
+    /// What filterd answers to odd inputs, word by word
+    #[value(name = "odd_inputs")]
+    OddInputs,
     /// The stories that go on for long, in short
     Soak,
     /// Every combination of settings before the verifier, with and without CAP_PERFMON
@@ -67,15 +70,23 @@ const JUDGE_OBJECT: &str = "FILTERD_JUDGE_OBJECT";
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
-const RINGS: [Ring; 7] =
-    [Ring::Units, Ring::Model, Ring::Judge, Ring::Program, Ring::Network, Ring::Soak, Ring::Verifier];
+const RINGS: [Ring; 8] = [
+    Ring::Units,
+    Ring::Model,
+    Ring::Judge,
+    Ring::Program,
+    Ring::Network,
+    Ring::OddInputs,
+    Ring::Soak,
+    Ring::Verifier,
+];
 
 impl Ring {
     fn name(self) -> &'static str {
         match self {
             Self::Units => "units",
             Self::Model => "model",
-            Self::Judge | Self::Program | Self::Network | Self::Soak | Self::Verifier => {
+            Self::Judge | Self::Program | Self::Network | Self::OddInputs | Self::Soak | Self::Verifier => {
                 self.stories().unwrap_or_default()
             }
         }
@@ -88,6 +99,7 @@ impl Ring {
             Self::Judge => Some("judge"),
             Self::Program => Some("program"),
             Self::Network => Some("network"),
+            Self::OddInputs => Some("odd_inputs"),
             Self::Soak => Some("soak"),
             Self::Verifier => Some("verifier"),
         }
@@ -97,7 +109,7 @@ impl Ring {
     fn needs_daemon(self) -> bool {
         match self {
             Self::Units | Self::Model | Self::Judge => false,
-            Self::Program | Self::Network | Self::Soak | Self::Verifier => true,
+            Self::Program | Self::Network | Self::OddInputs | Self::Soak | Self::Verifier => true,
         }
     }
 
@@ -107,7 +119,7 @@ impl Ring {
             Self::Units | Self::Judge => &[],
             Self::Model => &model::TOOLS,
             Self::Program | Self::Verifier => &TOOLS[..1],
-            Self::Network | Self::Soak => &TOOLS,
+            Self::Network | Self::OddInputs | Self::Soak => &TOOLS,
         }
     }
 }
@@ -146,7 +158,13 @@ impl Test {
         report.begin(ring.name());
         let told = match ring {
             Ring::Model => model::run(&tools, &self.filter, report),
-            Ring::Units | Ring::Judge | Ring::Program | Ring::Network | Ring::Soak | Ring::Verifier => {
+            Ring::Units
+            | Ring::Judge
+            | Ring::Program
+            | Ring::Network
+            | Ring::OddInputs
+            | Ring::Soak
+            | Ring::Verifier => {
                 command(ring, daemon, &tools).and_then(|mut cargo| listen(cargo.args(&self.filter), report))
             }
         };

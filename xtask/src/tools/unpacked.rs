@@ -17,7 +17,7 @@ struct Needs {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const NEEDS: [Needs; 2] = [
+const NEEDS: [Needs; 3] = [
     Needs {
         program: "qemu-system-x86_64",
         words: &["-L", "{}/usr/share/qemu", "-L", "{}/usr/share/seabios", "-L", "{}/usr/lib/ipxe/qemu"],
@@ -27,6 +27,11 @@ const NEEDS: [Needs; 2] = [
         program: "iptables",
         words: &[],
         environment: &[("XTABLES_LIBDIR", "{}/usr/lib/x86_64-linux-gnu/xtables")],
+    },
+    Needs {
+        program: "debootstrap",
+        words: &[],
+        environment: &[("DEBOOTSTRAP_DIR", "{}/usr/share/debootstrap")],
     },
 ];
 

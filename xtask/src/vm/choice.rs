@@ -27,7 +27,7 @@ const EVERYWHERE: [Stories; 18] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show.
-const HERE_ONLY: [Stories; 9] = [
+const HERE_ONLY: [Stories; 10] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("growth::", "millions of addresses, to grow through tables"),
     (
@@ -40,6 +40,7 @@ const HERE_ONLY: [Stories; 9] = [
     ("pages::", "large requests beside small ones, by the clock"),
     ("succession::", "daemons that follow each other, dozens of times"),
     ("trouble::", "strace refuses calls, and starts slowly"),
+    ("words::", "dozens of commands, for what they say"),
 ];
 
 /// The words for the test program: the whole ring, or only what is told everywhere.

@@ -43,7 +43,7 @@ fn ipv4_in_ipv6_clothes_is_told_undressed() {
 fn every_slip_has_its_own_explanation() {
     let table = [
         ("", "this is empty"),
-        ("-", "this is a host name"),
+        ("-", "this is no address"),
         (
             "10.0.0.0/33",
             "the prefix length 33, but addresses of its family have 32 bits: write a number from 0 to 32",
@@ -78,7 +78,7 @@ fn every_slip_has_its_own_explanation() {
         ("10.0.0.1 10.0.0.2", "is no address, prefix or range"),
         ("٣.0.0.1", "is no address, prefix or range"),
         ("%", "is no address, prefix or range"),
-        ("/", "this is empty"),
+        ("/", "this is no address"),
     ];
     for (word, expected) in table {
         let told = told(word);

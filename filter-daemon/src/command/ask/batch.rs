@@ -1,11 +1,12 @@
 //! Targets on their way to the daemon: any number, in messages of bounded size, a few of them ahead of their answers.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::sync::Arc;
 
 use filter_common::target::Span;
 
-use crate::control::client::{Client, ClientError};
+use super::interrupt::Done;
+use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::strings::Strings;
 use crate::control::wire::{Changed, Method};
 
@@ -21,21 +22,35 @@ const MOST_HELD: usize = 100;
 
 /// Collects targets and sends them.
 pub struct Batches<'a, M> {
-    socket: &'a Path,
+    socket: &'a Endpoint,
     idle: Vec<Client>,
-    /// Those who wait for an answer, in the order in which they asked.
-    busy: VecDeque<Client>,
+    /// Those who wait for an answer, in the order in which they asked, and to how many words.
+    busy: VecDeque<(Client, u64)>,
     request: &'a dyn Fn(Strings) -> M,
     words: Strings,
     prefixes: usize,
     sum: Changed,
+    progress: Arc<Done>,
 }
 
 impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
     /// Sends targets to the daemon in messages made by `request`.
-    pub fn new(socket: &'a Path, request: &'a dyn Fn(Strings) -> M) -> Result<Self, ClientError> {
-        let (idle, sum) = (vec![Client::connect(socket)?], Changed::default());
-        Ok(Self { socket, idle, busy: VecDeque::new(), request, words: Strings::default(), prefixes: 0, sum })
+    pub fn new(socket: &'a Endpoint, request: &'a dyn Fn(Strings) -> M) -> Result<Self, ClientError> {
+        Ok(Self {
+            socket,
+            idle: vec![Client::connect(socket)?],
+            busy: VecDeque::new(),
+            request,
+            words: Strings::default(),
+            prefixes: 0,
+            sum: Changed::default(),
+            progress: Arc::default(),
+        })
+    }
+
+    /// How far it is, for whoever may have to tell it while this waits.
+    pub fn progress(&self) -> Arc<Done> {
+        self.progress.clone()
     }
 
     /// One more target, or a range of them.
@@ -82,16 +97,19 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.prefixes = 0;
         let words = std::mem::take(&mut self.words);
         let mut client = self.idle.pop().map_or_else(|| Client::connect(self.socket), Ok)?;
+        let lines = words.len() as u64;
+        self.progress.sends(lines);
         client.send(&(self.request)(words))?;
-        self.busy.push_back(client);
+        self.busy.push_back((client, lines));
         Ok(())
     }
 
     fn await_answers(&mut self, left: usize) -> Result<(), ClientError> {
         while self.busy.len() > left {
-            let Some(mut client) = self.busy.pop_front() else { break };
+            let Some((mut client, lines)) = self.busy.pop_front() else { break };
             let changed = client.receive::<M>()?.parameters;
             self.idle.push(client);
+            self.progress.is_told(lines);
             self.take(changed);
         }
         Ok(())
@@ -102,7 +120,13 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.sum.changed += changed.changed;
         self.sum.entered += changed.entered;
         self.sum.left += changed.left;
+        self.sum.not_durable = self.sum.not_durable.take().or(changed.not_durable);
+        // What was so last.
+        self.sum.idle = changed.idle;
+        self.sum.except = changed.except;
         self.sum.held.extend(changed.held);
         self.sum.held.truncate(MOST_HELD);
+        self.sum.longer.extend(changed.longer);
+        self.sum.longer.truncate(MOST_HELD);
     }
 }

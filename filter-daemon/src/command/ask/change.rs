@@ -1,7 +1,5 @@
 //! What add and remove have in common: where their targets come from, and how they end.
 
-use std::path::Path;
-
 use filter_common::target::Span;
 use serde::Serialize;
 
@@ -9,18 +7,21 @@ use super::super::render::console::Console;
 use super::super::render::figure::counted;
 use super::batch::Batches;
 use super::input::{Input, Line};
+use super::interrupt;
 use super::progress::Progress;
+use super::target;
 use super::trouble::Trouble;
-use crate::control::client::ClientError;
+use crate::control::client::{ClientError, Endpoint};
 use crate::control::wire::strings::Strings;
-use crate::control::wire::{Changed, Method, words};
+use crate::control::wire::{Changed, Method};
 use crate::exit::Exit;
+use crate::text::Explanation;
 
 /// In place of targets: they come on standard input.
 const STANDARD_INPUT: &str = "-";
 
 /// More bad lines than this are counted, not told.
-const MOST_TOLD: u64 = 10;
+const MOST_TOLD: usize = 10;
 
 /// What became of the targets.
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -30,11 +31,17 @@ pub struct Outcome {
     pub changed: Changed,
     /// Lines of standard input that were not understood.
     pub rejected: u64,
+    /// What is wrong with the first of them; people have been told already.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
 }
 
 impl Outcome {
     /// What to exit with.
     pub fn exit(&self, strict: bool) -> Exit {
+        if self.changed.not_durable.is_some() {
+            return Exit::Partly;
+        }
         match (self.rejected, self.changed.named, self.changed.changed) {
             (1.., 0, _) => Exit::Usage,
             (1.., _, _) => Exit::Partly,
@@ -44,10 +51,17 @@ impl Outcome {
     }
 }
 
+/// What is done, but would not survive a restart, is told so.
+pub fn tell_durability(changed: &Changed, console: &mut Console) {
+    if let Some(explanation) = &changed.not_durable {
+        console.complain(explanation);
+    }
+}
+
 /// Sends targets, given one by one or on standard input, to the daemon in messages made by `request`.
 pub fn apply<M: Method<Reply = Changed>>(
     words: &[String],
-    socket: &Path,
+    socket: &Endpoint,
     console: &mut Console,
     request: &dyn Fn(Strings) -> M,
 ) -> Result<Outcome, Trouble> {
@@ -55,15 +69,15 @@ pub fn apply<M: Method<Reply = Changed>>(
         let mut batches = Batches::new(socket, request)?;
         return from_input(&mut batches, console);
     }
-    let spans = parsed(words)?;
+    let spans = parsed(words, verb::<M>())?;
     let mut batches = Batches::new(socket, request)?;
     let ended = spans.into_iter().try_for_each(|span| batches.push(span)).and_then(|()| batches.finish());
-    conclude(&mut batches, ended, 0)
+    conclude(&mut batches, ended, Rejects::default())
 }
 
 /// All targets, or all that is wrong with them.
-fn parsed(words: &[String]) -> Result<Vec<Span>, Trouble> {
-    let (good, bad): (Vec<_>, Vec<_>) = words.iter().map(|word| span(word)).partition(Result::is_ok);
+fn parsed(words: &[String], verb: &str) -> Result<Vec<Span>, Trouble> {
+    let (good, bad): (Vec<_>, Vec<_>) = words.iter().map(|word| span(word, verb)).partition(Result::is_ok);
     if bad.is_empty() {
         return Ok(good.into_iter().flatten().collect());
     }
@@ -75,11 +89,16 @@ fn parsed(words: &[String]) -> Result<Vec<Span>, Trouble> {
     Err(Trouble::unparsable(message))
 }
 
-fn span(word: &str) -> Result<Span, String> {
+fn span(word: &str, verb: &str) -> Result<Span, String> {
     if word == STANDARD_INPUT {
         return Err("`-` reads standard input, and then stands alone".to_owned());
     }
-    words::span(word)
+    target::span(word, verb)
+}
+
+/// The command that asks by this method.
+fn verb<M: Method>() -> &'static str {
+    if M::NAME.ends_with("Remove") { "remove" } else { "add" }
 }
 
 fn from_input<M: Method<Reply = Changed>>(
@@ -90,20 +109,17 @@ fn from_input<M: Method<Reply = Changed>>(
         console.note("one target a line, Ctrl-D ends");
     }
     let progress = Progress::new(console.progress && !console.input_is_terminal, console.input_length);
-    let mut stream = Stream {
-        batches,
-        read: 0,
-        rejected: 0,
-        progress: &progress,
-        is_file: console.input_length.is_some(),
-    };
+    interrupt::tell_when_interrupted(batches.progress(), console.json);
+    let is_file = console.input_length.is_some();
+    let mut stream = Stream { batches, read: 0, rejected: Rejects::default(), progress: &progress, is_file };
     let ended = stream.run(console);
     let (read, rejected) = (stream.read, stream.rejected);
     progress.end();
-    if rejected > MOST_TOLD {
-        console.complain(&format!("stdin: {} in all were not understood", counted(rejected, "line")).into());
+    if rejected.count > MOST_TOLD as u64 {
+        let all = counted(rejected.count, "line");
+        console.complain(&format!("stdin: {all} in all were not understood").into());
     }
-    if read + rejected == 0 {
+    if read + rejected.count == 0 && ended.is_ok() {
         console.note("standard input names no target");
     }
     match ended {
@@ -117,11 +133,19 @@ fn from_input<M: Method<Reply = Changed>>(
     }
 }
 
+/// Lines that were not understood.
+#[derive(Default)]
+struct Rejects {
+    count: u64,
+    /// What is wrong with the first of them.
+    first: Vec<String>,
+}
+
 /// Standard input on its way to the daemon.
 struct Stream<'a, 'b, M> {
     batches: &'a mut Batches<'b, M>,
     read: u64,
-    rejected: u64,
+    rejected: Rejects,
     progress: &'a Progress,
     /// A file never makes its reader wait.
     is_file: bool,
@@ -130,19 +154,24 @@ struct Stream<'a, 'b, M> {
 impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
     fn run(&mut self, console: &mut Console) -> Result<(), Trouble> {
         let mut input = Input::new(&mut *console.input);
-        let err = &mut *console.err;
+        let (json, err) = (console.json, &mut *console.err);
         while let Some(line) = input.next().map_err(Trouble::Input)? {
             match line {
-                Line::Span(span) => {
+                Line::Json => return Err(json_lines(verb::<M>())),
+                Line::Listed(_) if verb::<M>() == "add" => return Err(of_list()),
+                Line::Span(span) | Line::Listed(span) => {
                     self.read += 1;
                     self.batches.push(span)?;
                     self.progress.show(self.read, &input);
                 }
                 Line::Rejected(rejected) => {
-                    self.rejected += 1;
-                    if self.rejected <= MOST_TOLD {
-                        // Told at once: the next line may take its time.
-                        self.progress.above(|| drop(writeln!(err, "{rejected}")));
+                    self.rejected.count += 1;
+                    if self.rejected.first.len() < MOST_TOLD {
+                        // People are told at once: the next line may take its time.
+                        if !json {
+                            self.progress.above(|| drop(writeln!(err, "{rejected}")));
+                        }
+                        self.rejected.first.push(rejected.to_string());
                     }
                 }
             }
@@ -157,9 +186,10 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
 fn conclude<M: Method<Reply = Changed>>(
     batches: &mut Batches<M>,
     ended: Result<(), ClientError>,
-    rejected: u64,
+    rejected: Rejects,
 ) -> Result<Outcome, Trouble> {
-    let outcome = Outcome { changed: batches.done(&ended), rejected };
+    let changed = batches.done(&ended);
+    let outcome = Outcome { changed, rejected: rejected.count, errors: rejected.first };
     match ended {
         Ok(()) => Ok(outcome),
         Err(error) => Err(partly(outcome, error.into())),
@@ -171,4 +201,22 @@ fn partly(done: Outcome, cause: Trouble) -> Trouble {
         return cause;
     }
     Trouble::Partly { done: Box::new(done), cause: Box::new(cause) }
+}
+
+fn json_lines(verb: &str) -> Trouble {
+    Trouble::unparsable(Explanation::new(
+        "standard input is JSON, but a list has one target a line",
+        format!(
+            "of what `filterd list --json` wrote, `jq -r .target FILE | filterd {verb} -` reads the targets"
+        ),
+    ))
+}
+
+/// The answer to `filterd list` is no list of targets: what stands behind each of them would be forgotten.
+fn of_list() -> Trouble {
+    Trouble::unparsable(Explanation::new(
+        "standard input is what `filterd list` wrote: `add` would forget the list, the time and the note of each entry",
+        "entries cannot be read back yet; to block their targets all the same, say for how long and in which list: \
+         `cut -d'#' -f1 FILE | filterd add - --ttl TIME --list NAME`",
+    ))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use filter_common::target::Span;
 
+use super::super::render::entry;
 use crate::source::{Rejected, line};
 use crate::text::lines::Lines;
 
@@ -23,6 +24,10 @@ pub struct Input<R> {
 pub enum Line {
     /// A target or several.
     Span(Span),
+    /// The same, with what `filterd list` says of it.
+    Listed(Span),
+    /// A line of JSON, which no list of targets has.
+    Json,
     /// Nothing that was understood.
     Rejected(Rejected),
 }
@@ -38,7 +43,9 @@ impl<R: Read> Input<R> {
         while let Some(next) = self.lines.read()? {
             match line::read(&next) {
                 None => {}
+                Some(Ok(span)) if entry::is_line(next.bytes) => return Ok(Some(Line::Listed(span))),
                 Some(Ok(span)) => return Ok(Some(Line::Span(span))),
+                Some(Err(unread)) if unread.content.starts_with(b"{") => return Ok(Some(Line::Json)),
                 Some(Err(unread)) => return Ok(Some(Line::Rejected(unread.of(&self.name)))),
             }
         }
@@ -65,8 +72,9 @@ mod tests {
         let mut lines = Vec::new();
         while let Some(line) = input.next().unwrap() {
             lines.push(match line {
-                Line::Span(span) => span.to_string(),
+                Line::Span(span) | Line::Listed(span) => span.to_string(),
                 Line::Rejected(rejected) => rejected.to_string(),
+                Line::Json => "JSON".to_owned(),
             });
         }
         lines

@@ -4,6 +4,9 @@
 pub mod batch;
 pub mod change;
 pub mod input;
+mod interrupt;
+mod left_at_work;
 mod progress;
+pub mod target;
 pub mod trouble;
 pub mod ttl;

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::super::render::console::Console;
 use super::change::Outcome;
+use super::left_at_work;
 use crate::control::client::ClientError;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
@@ -39,6 +40,9 @@ pub enum Trouble {
 impl Explain for Trouble {
     fn remedy(&self) -> Option<String> {
         match self {
+            Self::Daemon(error @ ClientError::NotRunning(socket)) => {
+                left_at_work::told(socket).or_else(|| error.remedy())
+            }
             Self::Daemon(error) => error.remedy(),
             Self::Refused(failure) => failure.explanation().remedy.clone(),
             Self::Partly { cause, .. } => cause.remedy(),
@@ -58,11 +62,8 @@ impl Trouble {
         if self.reader_left() {
             return Exit::Done;
         }
-        if console.json {
-            // If standard output fails, standard error has it too.
-            let _ = console.answer(&self.failure(), |_| String::new()).and_then(|()| console.flush());
-        }
-        console.complain(&self.explain());
+        // If standard output fails, the exit code is all that programs have left.
+        let _ = console.fail(&self.failure()).and_then(|()| console.flush());
         self.exit()
     }
 
@@ -83,9 +84,8 @@ impl Trouble {
         match self {
             Self::Daemon(ClientError::Failed(failure)) | Self::Refused(failure) => failure.clone(),
             Self::Daemon(ClientError::NotPermitted(_)) => Failure::PermissionDenied(self.explain()),
-            Self::Daemon(_) | Self::Partly { .. } | Self::Input(_) | Self::Output(_) => {
-                Failure::Unavailable(self.explain())
-            }
+            Self::Daemon(_) => Failure::Unavailable(self.explain()),
+            Self::Partly { .. } | Self::Input(_) | Self::Output(_) => Failure::Partly(self.explain()),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 
 use serde::Serialize;
 
+use crate::control::wire::{Failure, VERSION};
 use crate::text::{Explanation, printable};
 
 /// The terminal or the pipes of a command.
@@ -39,8 +40,7 @@ impl Console<'_> {
             return Ok(());
         }
         if self.json {
-            serde_json::to_writer(&mut self.out, reply)?;
-            return writeln!(self.out);
+            return self.out.write_all(&json_line(reply)?);
         }
         let text = text(reply);
         if text.is_empty() { Ok(()) } else { writeln!(self.out, "{}", printable::lines(text.trim_end())) }
@@ -53,9 +53,20 @@ impl Console<'_> {
         }
     }
 
-    /// What went wrong.
+    /// What went wrong: people are told on standard error.
     pub fn complain(&mut self, fault: &Explanation) {
-        self.tell(&laid_out(fault));
+        if !self.json {
+            self.tell(&laid_out(fault));
+        }
+    }
+
+    /// Why the command did not do what it was asked, programs are told on standard output, and only there.
+    pub fn fail(&mut self, failure: &Failure) -> io::Result<()> {
+        if self.json {
+            return json_line(failure).and_then(|line| self.out.write_all(&line));
+        }
+        self.complain(failure.explanation());
+        Ok(())
     }
 
     /// Sends out what is still held back.
@@ -69,6 +80,27 @@ impl Console<'_> {
     }
 }
 
+/// What programs read: one object on one line, which says first of which version it is.
+fn json_line(reply: &impl Serialize) -> io::Result<Vec<u8>> {
+    let object = serde_json::to_vec(reply)?;
+    let mut line = Vec::with_capacity(object.len() + 16);
+    match object.strip_prefix(b"{") {
+        Some(fields) if !fields.starts_with(b"\"version\":") => {
+            write!(line, "{{\"version\":{VERSION}{}", if fields == b"}" { "" } else { "," })?;
+            line.extend_from_slice(fields);
+        }
+        _ => line = object,
+    }
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// The same on standard output, for whoever has no console.
+pub fn print_json(reply: &impl Serialize) {
+    // If even standard output is gone, the exit code is all that is left.
+    let _ = json_line(reply).and_then(|line| io::stdout().write_all(&line));
+}
+
 /// A fault as people read it: behind the program's name, every further line and the remedy below the first.
 pub fn laid_out(fault: &Explanation) -> String {
     format!("filterd: {}", fault.lines().map(printable::line).collect::<Vec<_>>().join(INDENT))
@@ -78,4 +110,22 @@ pub fn laid_out(fault: &Explanation) -> String {
 pub fn length_of(input: &Stdin) -> Option<u64> {
     let file = File::from(input.as_fd().try_clone_to_owned().ok()?);
     file.metadata().ok().filter(|file| file.is_file()).map(|file| file.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn everything_for_programs_says_its_version_once_and_first() {
+        for (object, line) in [
+            (json!({}), "{\"version\":1}\n"),
+            (json!({"a": 1}), "{\"version\":1,\"a\":1}\n"),
+            (json!({"version": 1}), "{\"version\":1}\n"),
+        ] {
+            assert_eq!(json_line(&object).unwrap(), line.as_bytes());
+        }
+    }
 }

@@ -18,6 +18,11 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
+/// `1 entry`, `2 entries`: one, and several.
+pub fn counted_as(number: u64, [one, several]: [&str; 2]) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { several })
+}
+
 /// `2.0 MiB`.
 pub fn bytes(number: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::control::wire::entry::LIVE;
 use crate::control::wire::{Held, HeldBy};
 
 /// More targets that stay blocked than this are counted, not told.
@@ -9,9 +10,6 @@ const MOST_TOLD: usize = 10;
 
 /// More targets than this make a command that nobody reads.
 const MOST_IN_A_COMMAND: usize = 5;
-
-/// The origin of a list that commands fill.
-const LIVE: &str = "live";
 
 /// Each target with the entries that hold it, one a line.
 pub fn held(all: &[Held]) -> String {

@@ -1,6 +1,7 @@
 //! How answers look: numbers, times, and the terminal or pipes that they go to.
 
 pub mod console;
+pub mod entry;
 pub mod figure;
 pub mod held;
 pub mod moment;

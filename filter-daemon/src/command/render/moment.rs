@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::clock;
+use crate::control::wire::Entry;
+use crate::control::wire::entry::LIVE;
 
 /// Now and here.
 pub struct Clock {
@@ -21,26 +23,47 @@ const NEAR: u64 = 600;
 /// Units of time, longest first, in seconds.
 const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
 
+/// How a line begins that tells since when somebody blocks a target.
+pub const SINCE: &str = "since ";
+/// The same for what is read again at every start: since when it has been blocked before is not known.
+pub const READ: &str = "read ";
+/// An entry without an end.
+pub const PERMANENT: &str = "permanent";
+/// How the end of another begins.
+pub const EXPIRES: &str = "expires ";
+
 impl Clock {
     /// The system's clock and time zone.
     pub fn system() -> Self {
         Self { now: clock::now().secs(), zone: OnceCell::new() }
     }
 
+    /// `since 2 h ago`; `read 2 h ago`, of an entry that is read again at every start.
+    pub fn of(&self, entry: &Entry) -> String {
+        match &entry.origin {
+            Some(origin) if origin != LIVE => format!("{READ}{}", self.ago(entry.since)),
+            Some(_) | None => self.since(entry.since),
+        }
+    }
+
     /// `since 2 h ago`.
     pub fn since(&self, then: u64) -> String {
+        format!("{SINCE}{}", self.ago(then))
+    }
+
+    fn ago(&self, then: u64) -> String {
         match self.now.saturating_sub(then) {
-            0 => "since just now".to_owned(),
-            seconds => format!("since {} ago", length(seconds)),
+            0 => "just now".to_owned(),
+            seconds => format!("{} ago", length(seconds)),
         }
     }
 
     /// `expires 21:40 (in 12 min)`, `permanent`.
     pub fn until(&self, then: Option<u64>) -> String {
         match then {
-            None => "permanent".to_owned(),
-            Some(then) if then <= self.now => "expires now".to_owned(),
-            Some(then) => format!("expires {} (in {})", self.on_the_wall(then), length(then - self.now)),
+            None => PERMANENT.to_owned(),
+            Some(then) if then <= self.now => format!("{EXPIRES}now"),
+            Some(then) => format!("{EXPIRES}{} (in {})", self.on_the_wall(then), length(then - self.now)),
         }
     }
 
@@ -125,8 +148,8 @@ mod tests {
     #[test]
     fn times_are_relative_and_on_the_wall() {
         let clock = Clock::standing(NOW);
-        assert_eq!(clock.since(NOW - 7200), "since 2 h ago");
-        assert_eq!(clock.since(NOW), "since just now");
+        assert_eq!(clock.ago(NOW - 7200), "2 h ago");
+        assert_eq!(clock.ago(NOW), "just now");
         assert_eq!(clock.until(Some(NOW + 720)), "expires 21:40 (in 12 min)");
         assert_eq!(clock.until(Some(NOW + 90)), "expires 21:29:30 (in 1 min 30 s)");
         assert_eq!(clock.until(Some(NOW + 730)), "expires 21:40 (in 12 min)");
@@ -137,7 +160,7 @@ mod tests {
     #[test]
     fn clocks_that_disagree_and_absurd_times_break_nothing() {
         let clock = Clock::standing(NOW);
-        assert_eq!(clock.since(NOW + 5), "since just now");
+        assert_eq!(clock.ago(NOW + 5), "just now");
         assert_eq!(clock.until(Some(NOW - 5)), "expires now");
         assert!(clock.until(Some(u64::MAX)).starts_with("expires the end of time"));
     }

@@ -6,7 +6,7 @@ use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
 use super::strings::Strings;
-use super::{Changed, Failure, Method, words};
+use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;
 
 /// As it travels.
@@ -24,6 +24,9 @@ pub struct Add {
     /// Why, in the operator's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Does what the list blocks for longer end then, too?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shorten: bool,
 }
 
 /// As it is carried out.
@@ -37,6 +40,8 @@ pub struct Request {
     pub ttl: Option<Duration>,
     /// Why.
     pub note: Option<String>,
+    /// Does what the list blocks for longer end then, too?
+    pub shorten: bool,
 }
 
 impl Method for Add {
@@ -50,6 +55,16 @@ impl Method for Add {
             list: words::optional(self.list, words::list_name)?,
             ttl: self.ttl.map(words::ttl).transpose()?,
             note: words::optional(self.note, words::note)?,
+            shorten: self.shorten,
         })
+    }
+
+    fn deed(request: &Request) -> Option<Deed> {
+        let about = Deed::about("add", &request.targets, request.list.as_ref());
+        Some(Deed { ttl: request.ttl, note: request.note.clone(), ..about })
+    }
+
+    fn counts(reply: &Changed) -> Counts {
+        reply.into()
     }
 }

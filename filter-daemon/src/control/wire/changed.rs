@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::entry::Entry;
 use super::held::Held;
+use super::idle::Idle;
+use crate::text::Explanation;
 
 /// Counts are of targets, after ranges became prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,7 +18,32 @@ pub struct Changed {
     pub entered: u64,
     /// How many left it.
     pub left: u64,
+    /// Of an add: why what is listed is dropped nowhere at the moment, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+    /// Of an add: interfaces that are there and not filtered, while others are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
+    /// It is done, but not on disk: why, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_durable: Option<Explanation>,
     /// Targets of a remove that are still blocked, and by what (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
+    /// Of an add of few targets: entries that block one of them, or a part of it, for longer than was asked (the first
+    /// hundred).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longer: Vec<Entry>,
+    /// Of a flush: the lists that were emptied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lists: Vec<Emptied>,
+}
+
+/// A list that was emptied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Emptied {
+    /// Its name.
+    pub name: String,
+    /// How many entries it had.
+    pub entries: u64,
 }

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The origin of lists that commands fill.
+pub const LIVE: &str = "live";
+
 /// An entry. Times are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -9,7 +12,7 @@ pub struct Entry {
     pub target: String,
     /// The list that it is in.
     pub list: String,
-    /// Since when.
+    /// Since when. Of a list that is not live: since when this daemon has read it.
     pub since: u64,
     /// When it expires; never if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -17,4 +20,7 @@ pub struct Entry {
     /// Why, in the words of whoever added it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Where the list comes from: `config`, `file` or `live`. Older daemons do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }

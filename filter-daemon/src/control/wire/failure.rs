@@ -26,7 +26,8 @@ pub enum Failure {
     /// The kernel did not do it; the old set stays.
     #[serde(rename = "io.filterd.Kernel")]
     Kernel(Explanation),
-    /// It is done and works, but is not on disk: it would not survive a restart.
+    /// It is done and works, but is not on disk: it would not survive a restart. Older daemons say so in this way;
+    /// newer ones tell what they did, too ([`Changed`](super::Changed)).
     #[serde(rename = "io.filterd.NotDurable")]
     NotDurable(Explanation),
     /// A part of it is done, and stays so.

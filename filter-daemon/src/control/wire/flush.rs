@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Changed, Failure, Method, words};
+use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;
 
 /// As it travels.
@@ -28,5 +28,13 @@ impl Method for Flush {
 
     fn check(self) -> Result<Request, Failure> {
         Ok(Request { list: words::optional(self.list, words::list_name)? })
+    }
+
+    fn deed(request: &Request) -> Option<Deed> {
+        Some(Deed::about("flush", &[], request.list.as_ref()))
+    }
+
+    fn counts(reply: &Changed) -> Counts {
+        reply.into()
     }
 }

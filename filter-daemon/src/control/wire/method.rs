@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-use super::{Call, Failure};
+use super::{Call, Counts, Deed, Failure};
 
 /// A method; the type that implements it is its parameters, as they travel.
 pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -29,6 +29,16 @@ pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static 
 
     /// Makes sure that the parameters can be carried out.
     fn check(self) -> Result<Self::Request, Failure>;
+
+    /// What a request that changes something is in the log; nothing for one that only asks.
+    fn deed(_: &Self::Request) -> Option<Deed> {
+        None
+    }
+
+    /// What came of it.
+    fn counts(_: &Self::Reply) -> Counts {
+        Counts::default()
+    }
 
     /// Cuts a reply into parts that fit one line each; at least one.
     fn parts(reply: Self::Reply) -> Vec<Self::Reply> {

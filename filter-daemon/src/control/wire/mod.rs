@@ -9,13 +9,15 @@
 
 pub mod add;
 mod changed;
-mod entry;
+mod deed;
+pub mod entry;
 mod failure;
 mod fault;
 pub mod flush;
 pub mod give_way;
 pub mod hand_over;
 mod held;
+mod idle;
 pub mod list;
 mod message;
 mod method;
@@ -36,7 +38,8 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use add::Add;
-pub use changed::Changed;
+pub use changed::{Changed, Emptied};
+pub use deed::{Counts, Deed};
 pub use entry::Entry;
 pub use failure::Failure;
 pub use fault::{About, Fault};
@@ -44,6 +47,7 @@ pub use flush::Flush;
 pub use give_way::GiveWay;
 pub use hand_over::HandOver;
 pub use held::{Held, HeldBy};
+pub use idle::Idle;
 pub use list::List;
 pub use message::Envelope;
 pub use method::{Answers, Asked, Method};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Method, words};
+use super::{Counts, Deed, Failure, Method, words};
 use crate::config::{ListName, MOST_LISTS};
 use crate::text::Explanation;
 
@@ -88,5 +88,14 @@ impl Method for Reload {
         }
         let names: Result<_, String> = self.accept.iter().map(|name| words::list_name(name)).collect();
         names.map(Accept).map_err(|error| Failure::Unparsable(error.into()))
+    }
+
+    fn deed(_: &Accept) -> Option<Deed> {
+        Some(Deed::about("reload", &[], None))
+    }
+
+    fn counts(reply: &Reply) -> Counts {
+        let (entered, left) = (reply.entered, reply.left);
+        Counts { changed: entered + left, entered, left, ..Counts::default() }
     }
 }

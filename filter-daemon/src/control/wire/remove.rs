@@ -4,7 +4,7 @@ use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
 use super::strings::Strings;
-use super::{Changed, Failure, Method, words};
+use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;
 
 /// As it travels.
@@ -37,5 +37,13 @@ impl Method for Remove {
             targets: words::targets(&self.targets)?,
             list: words::optional(self.list, words::list_name)?,
         })
+    }
+
+    fn deed(request: &Request) -> Option<Deed> {
+        Some(Deed::about("remove", &request.targets, request.list.as_ref()))
+    }
+
+    fn counts(reply: &Changed) -> Counts {
+        reply.into()
     }
 }

@@ -20,6 +20,12 @@ pub struct Reply {
     pub pid: u32,
     /// When it started, in seconds since 1970.
     pub started: u64,
+    /// The user it runs as.
+    #[serde(default)]
+    pub user: String,
+    /// The version of Landlock that confines it, if any does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landlock_version: Option<u32>,
     /// The configuration file, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
@@ -52,7 +58,7 @@ pub struct Interface {
     /// Seconds for which it was not filtered, since filterd started.
     #[serde(default)]
     pub unprotected: u64,
-    /// How often it went away.
+    /// How often it lost its filter: it was gone, or somebody took the filter off.
     #[serde(default)]
     pub gaps: u64,
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::strings::Strings;
-use super::{Entry, Failure, Method, parts, words};
+use super::{Entry, Failure, Idle, Method, parts, words};
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,12 @@ pub struct Tested {
     pub address: String,
     /// Is a packet from there dropped now?
     pub dropped: bool,
+    /// Why what is listed is dropped nowhere at the moment, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+    /// Of what is dropped: interfaces that are there and not filtered, while others are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// Every entry that covers the address, the longest prefix first.
     pub because: Vec<Entry>,
 }

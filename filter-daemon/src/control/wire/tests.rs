@@ -24,6 +24,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
         list: Some("ssh".into()),
         ttl: Some(7200),
         note: Some("brute force".into()),
+        shorten: false,
         ..add(&["203.0.113.7", "10.0.0.1-10.0.0.2", "2001:db8::/48"])
     };
     let targets = ["203.0.113.7", "10.0.0.1", "10.0.0.2", "2001:db8::/48"];
@@ -32,6 +33,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
         list: Some("ssh".parse().unwrap()),
         ttl: Some(Duration::from_secs(7200)),
         note: Some("brute force".into()),
+        shorten: false,
     };
     assert_eq!(raw.check(), Ok(checked));
 }
@@ -199,8 +201,9 @@ fn replies_are_those_of_the_version_that_landed() {
         since: 7,
         until,
         note: note.map(str::to_owned),
+        origin: None,
     };
-    let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, held: vec![] };
+    let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, ..Changed::default() };
     is_written_and_read::<Add>(
         changed.clone(),
         false,
@@ -217,8 +220,13 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"named":4,"changed":3,"entered":2,"left":1}}"#,
     );
-    let tested =
-        test::Tested { address: "192.0.2.1".into(), dropped: true, because: vec![entry(None, None)] };
+    let tested = test::Tested {
+        address: "192.0.2.1".into(),
+        dropped: true,
+        idle: None,
+        except: vec![],
+        because: vec![entry(None, None)],
+    };
     is_written_and_read::<Test>(
         test::Reply { tested: vec![tested] },
         true,
@@ -234,6 +242,8 @@ fn replies_are_those_of_the_version_that_landed() {
         filterd: "0.1.0".into(),
         pid: 1,
         started: 2,
+        user: "filterd".into(),
+        landlock_version: Some(7),
         config: Some("f.yaml".into()),
         faults: vec![],
         enforce: true,
@@ -264,7 +274,7 @@ fn replies_are_those_of_the_version_that_landed() {
     is_written_and_read::<Status>(
         status,
         false,
-        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
+        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"user":"filterd","landlock_version":7,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
     let counted =
         stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };
@@ -313,4 +323,30 @@ fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
     let expected = json!({"target": "192.0.2.1", "lists": ["drop"],
                           "by": [{"target": "192.0.2.0/24", "list": "drop", "origin": "file"}]});
     assert_eq!(serde_json::to_value(&held).unwrap(), expected);
+}
+
+/// docs/json.md tells every field of every reply.
+#[test]
+fn every_field_is_documented() {
+    let sources = [
+        include_str!("changed.rs"),
+        include_str!("entry.rs"),
+        include_str!("fault.rs"),
+        include_str!("held.rs"),
+        include_str!("ping.rs"),
+        include_str!("reload.rs"),
+        include_str!("stats.rs"),
+        include_str!("status.rs"),
+        include_str!("test.rs"),
+        include_str!("../../text/explanation.rs"),
+    ];
+    let docs = include_str!("../../../../docs/json.md");
+    // What is asked, and what is written as the two fields it has.
+    let others = ["accept", "addresses", "told"];
+    let fields = sources.into_iter().flat_map(str::lines).filter_map(|line| line.strip_prefix("    pub "));
+    let fields: Vec<_> = fields.filter_map(|line| line.split_once(": ")).map(|(name, _)| name).collect();
+    assert!(fields.len() > 50);
+    for name in fields.into_iter().filter(|name| !name.contains(' ') && !others.contains(name)) {
+        assert!(docs.contains(&format!("`{name}`")), "docs/json.md does not tell what `{name}` is");
+    }
 }

@@ -1,20 +1,16 @@
 //! What stands where a list should be, and whether it is believed: read and decided in the thread that reads.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
-
-use super::load::Sources;
+use super::look::{Contents, Look, Looking};
 use super::matching::Known;
+use super::sources::Sources;
 use super::trouble::{Instead, Why, explain};
 use crate::blocklist::{Accepted, Stamp, Targets};
 use crate::clock;
 use crate::config::List;
 use crate::source::copies::CopyError;
 use crate::source::file::FileError;
-use crate::source::input::Input;
 use crate::source::limits::{Doubt, Seen, Verdict};
-use crate::source::patience::Progress;
-use crate::source::{Copies, Draft, Limits, ListFile, list};
+use crate::source::{Copies, Draft, Limits, ListFile};
 use crate::text::Explanation;
 
 /// What was found where a list file should be.
@@ -44,82 +40,23 @@ pub enum Found {
     },
 }
 
-/// What a look at a file brings.
-pub enum Look {
-    /// It is as it was.
-    Unchanged,
-    /// It was read.
-    Read {
-        /// What it says.
-        file: ListFile,
-        /// What it was when it was opened.
-        stamp: Option<Stamp>,
-        /// Its bytes, unless there is a copy of them.
-        draft: Option<Draft>,
-    },
-}
-
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
     let look = Looking::new(list, before, &sources.copies);
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
+    if let Err(FileError::Denied { path }) = &looked {
+        sources.denied.push(path.clone());
+    }
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
-        Ok(Look::Read { file, stamp, draft }) => Ok((file, stamp, draft)),
+        Ok(Look::Read(contents)) => Ok(*contents),
         Err(error) => Err(error),
     };
     let judging = Judging { list, before, is_meant, copies: &sources.copies };
     judging.judge(found, before.map(|before| before.entries))
 }
 
-/// What the thread that reads has to know.
-struct Looking {
-    list: List,
-    /// What the file was when it was read last.
-    before: Option<Stamp>,
-    /// What it was when its copy was made.
-    copied: Option<Stamp>,
-    copies: Copies,
-}
-
-impl Looking {
-    fn new(list: &List, before: Option<&Known>, copies: &Copies) -> Self {
-        let reading = before.map(|before| &before.reading);
-        let accepted = reading.and_then(|reading| reading.accepted.as_ref());
-        Self {
-            before: reading.filter(|reading| reading.path == list.path).and_then(|reading| reading.stamp),
-            copied: accepted
-                .filter(|accepted| accepted.path == list.path)
-                .and_then(|accepted| accepted.stamp),
-            list: list.clone(),
-            copies: copies.clone(),
-        }
-    }
-
-    /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
-    fn look(self, progress: Progress) -> Result<Look, FileError> {
-        let (path, limits) = (&self.list.path, &self.list.limits);
-        let stamp = std::fs::metadata(path).ok().map(|file| stamp(&file));
-        if stamp.is_some() && stamp == self.before {
-            return Ok(Look::Unchanged);
-        }
-        let input = Input::open(path, limits.most_bytes())?;
-        let is_copied = stamp.is_some() && stamp == self.copied;
-        let mut draft = (!is_copied).then(|| self.copies.draft());
-        let input = input.copied_to(draft.as_mut()).telling(progress);
-        let file = list::parse(path, input, limits.max_entries)?;
-        Ok(Look::Read { file, stamp, draft })
-    }
-}
-
-/// What identifies the contents of a file without reading it.
-fn stamp(file: &Metadata) -> Stamp {
-    let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()].map(i64::cast_unsigned);
-    let [modified, modified_nanos, changed, changed_nanos] = times;
-    Stamp([file.dev(), file.ino(), file.size(), modified, modified_nanos, changed, changed_nanos])
-}
-
-type Read = Result<(ListFile, Option<Stamp>, Option<Draft>), FileError>;
+type Read = Result<Contents, FileError>;
 
 struct Judging<'a> {
     list: &'a List,

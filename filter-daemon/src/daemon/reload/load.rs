@@ -1,18 +1,16 @@
 //! The configuration and its list files: read away from the owner, then applied as changes by it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::find::{Found, Look, find};
+use super::find::{Found, find};
 use super::matching::{self, Known};
-use crate::blocklist::{Blocklist, ListId, Origin, Reading, Targets};
-use crate::config::{self, Config, ConfigError};
+use super::sources::Sources;
+use crate::blocklist::{Blocklist, ListId, Origin, Targets};
+use crate::config::Config;
 use crate::control::wire::reload::Accept;
-use crate::daemon::configuration::Copy;
 use crate::daemon::error::DaemonError;
-use crate::source::file::FileError;
-use crate::source::patience::Patience;
-use crate::source::{Copies, copies};
+use crate::daemon::last_good::Copy;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -40,39 +38,6 @@ pub struct LoadedList {
     pub found: Found,
 }
 
-/// Where lists are read from, and what was learned while doing so. One reading after another has it.
-pub struct Sources {
-    /// What was good before.
-    pub copies: Copies,
-    /// Who reads list files, and which of them hang.
-    pub lists: Patience<Result<Look, FileError>>,
-    /// Who reads the configuration.
-    config: Patience<Result<Vec<u8>, ConfigError>>,
-}
-
-impl Sources {
-    /// The copies of this state directory, and files as they are.
-    pub fn of(state: &Path) -> Self {
-        Self { copies: Copies::of(state), lists: Patience::default(), config: Patience::default() }
-    }
-
-    /// The lists of which there is a copy.
-    pub fn known(&self) -> Vec<Known> {
-        self.copies.clean();
-        let copies::Found { copies, damaged } = self.copies.find();
-        for path in damaged {
-            tracing::error!("{}: this copy of a list is damaged, and counts as none", path.display());
-        }
-        let known = copies.into_iter().map(|accepted| Known {
-            id: None,
-            name: accepted.name.clone(),
-            entries: accepted.entries,
-            reading: Reading { path: accepted.path.clone(), accepted: Some(accepted), ..Reading::default() },
-        });
-        known.collect()
-    }
-}
-
 /// The lists whose files have been read before, for the next reading.
 pub fn known(blocklist: &Blocklist) -> Vec<Known> {
     let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
@@ -98,6 +63,7 @@ impl Loaded {
             let there = names().collect::<Vec<_>>().join(", ");
             return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
         }
+        sources.denied.clear();
         let block = config.block.iter().copied().collect();
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
@@ -108,13 +74,5 @@ impl Loaded {
         });
         let lists = lists.collect();
         Ok(Self { block, lists, config, copy: Copy::Nothing })
-    }
-}
-
-impl Sources {
-    /// The text of a configuration.
-    pub fn read_config(&mut self, path: &Path) -> Result<Vec<u8>, ConfigError> {
-        let owned = path.to_owned();
-        self.config.read(path, move |_| config::read(&owned))?
     }
 }

@@ -9,8 +9,10 @@
 
 mod find;
 mod load;
+mod look;
 mod matching;
 mod rows;
+mod sources;
 mod trouble;
 mod undoing;
 
@@ -31,9 +33,11 @@ use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
-pub use load::{Loaded, Sources, known};
+pub use load::{Loaded, known};
 pub use matching::Known;
 pub use rows::Rows;
+pub use sources::Sources;
+pub use trouble::tell_log;
 use undoing::Undoing;
 
 /// A reload under way.
@@ -265,7 +269,7 @@ impl Reload {
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
         let origin: Origin = list.origin;
-        Change::Want { list: list.name.clone(), origin, until: None, note: None, targets }
+        Change::Want { list: list.name.clone(), origin, until: None, shorten: false, note: None, targets }
     }
 }
 
@@ -314,13 +318,14 @@ pub fn begin_with(
     blocklist: &mut Blocklist,
 ) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
     let mut rows = Rows::take(&mut loaded, blocklist)?;
-    let since = clock::now();
+    let now = clock::now();
     let enforce = Settings { enforce: loaded.config.enforce };
-    blocklist.apply(&Change::Settings(enforce), since)?;
+    blocklist.apply(&Change::Settings(enforce), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
         let list = blocklist.lists().get(id).name.clone();
+        let since = rows.copied_at(id).unwrap_or(now);
         // As if it had been so before: nobody will want it undone.
-        blocklist.replay(Record::Want { list, since, until: None, note: None, targets }, since)?;
+        blocklist.replay(Record::Want { list, since, until: None, note: None, targets }, now)?;
     }
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);

@@ -90,6 +90,15 @@ impl Rows {
         Ok(())
     }
 
+    /// When what is on this list was read, if it comes from its copy.
+    pub fn copied_at(&self, id: ListId) -> Option<Timestamp> {
+        let found = self.found.iter().find(|found| found.id == id)?;
+        match &found.found {
+            Found::Doubted { accepted, .. } => Some(accepted.as_ref()?.at),
+            Found::Accepted { .. } | Found::Unchanged => None,
+        }
+    }
+
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
     pub fn give_back(self, blocklist: &mut Blocklist) {
         let lists = blocklist.lists_mut();

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use tracing::{error, warn};
+
 use crate::blocklist::Accepted;
+use crate::control::wire::reload::Reply as Reloaded;
 use crate::source::file::FileError;
 use crate::source::limits::Doubt;
 use crate::text::{Explain, Explanation, printable};
@@ -40,6 +43,12 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: &Instead<'_>) ->
     };
     let message = format!("list {name} {state}: {cause}; {}", in_force(instead));
     Explanation::new(message, remedy(name, why))
+}
+
+/// Tells the log what a reload, or a start, found that the operator should know.
+pub fn tell_log(reloaded: &Reloaded) {
+    reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
+    reloaded.held_back.iter().for_each(|held| error!("{}", held.told));
 }
 
 fn in_force(instead: &Instead<'_>) -> String {

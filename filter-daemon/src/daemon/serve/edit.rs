@@ -3,24 +3,27 @@
 use std::sync::Arc;
 
 use super::answer;
-use super::failure::{belongs_elsewhere, no_list, not_done, not_durable, partly_flushed};
-use super::question::held;
+use super::failure::{belongs_elsewhere, not_done, not_durable, partly_flushed};
+use super::question::{held, longer};
 use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
-use crate::control::wire::{Changed, Failure, add, flush, remove};
+use crate::control::wire::{Changed, Emptied, Failure, add, flush, remove};
 use crate::daemon::change::{self, Done};
 use crate::daemon::commit::NotDone;
-use crate::daemon::flush::Flush;
+use crate::daemon::flush::{Flush, Flushed};
 use crate::daemon::owner::Owner;
 use crate::daemon::pages::Parts;
 use crate::daemon::persistence::Outcome;
 use crate::journal::NotWritten;
 
+/// Whoever adds more targets than this reads no more than how many they were.
+const MOST_LOOKED_AT: usize = 100;
+
 impl Owner {
     pub(super) fn add(&mut self, request: add::Request, reply: ReplyTo<Changed>) {
-        let add::Request { targets, list, ttl, note } = request;
+        let add::Request { targets, list, ttl, note, shorten } = request;
         let list: Arc<str> = list.as_ref().map_or(DEFAULT_LIST, ListName::as_str).into();
         if let Err(failure) = self.must_be_live(&list) {
             return answer(reply, Err(failure));
@@ -28,20 +31,31 @@ impl Owner {
         let (until, note) = (ttl.map(clock::after), note.map(Arc::from));
         let page = |targets| {
             let (list, note) = (list.clone(), note.clone());
-            Change::Want { list, origin: Origin::Live, until, note, targets }
+            Change::Want { list, origin: Origin::Live, until, shorten, note, targets }
         };
         let targets: Targets = targets.into_iter().collect();
         let named = targets.len() as u64;
-        self.carry_out(&targets, page, reply, move |done, _| changed(named, done));
+        let (idle, except) = (self.idle(), self.except());
+        let few = (targets.len() <= MOST_LOOKED_AT).then(|| targets.clone());
+        self.carry_out(&targets, page, reply, move |done, blocklist| {
+            let longer = few.map(|targets| longer(blocklist, &targets, until)).unwrap_or_default();
+            Changed { idle, except, longer, ..changed(named, done) }
+        });
     }
 
     pub(super) fn remove(&mut self, request: remove::Request, reply: ReplyTo<Changed>) {
         let remove::Request { targets, list } = request;
-        if let Some(Err(failure)) = list.as_ref().map(|name| self.live_list(name.as_str())) {
-            return answer(reply, Err(failure));
-        }
-        let from = list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()));
         let targets: Targets = targets.into_iter().collect();
+        let from = match list.as_ref().map(|name| self.live_list(name.as_str())) {
+            Some(Err(failure)) => return answer(reply, Err(failure)),
+            Some(Ok(None)) => {
+                let held = held(self.protection.blocklist(), &targets, 0);
+                return answer(reply, Ok(Changed { held, ..changed(targets.len() as u64, Done::default()) }));
+            }
+            Some(Ok(Some(_))) | None => {
+                list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()))
+            }
+        };
         let (page, all) = (|targets| Change::Release { from: from.clone(), targets }, targets.clone());
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let held = held(blocklist, &all, done.left);
@@ -51,18 +65,19 @@ impl Owner {
 
     pub(super) fn flush(&mut self, request: flush::Request, reply: ReplyTo<Changed>) {
         let lists = match request.list.map(|name| self.live_list(name.as_str())) {
-            Some(Ok(list)) => vec![list],
+            Some(Ok(list)) => list.into_iter().collect(),
             Some(Err(failure)) => return answer(reply, Err(failure)),
             None => self.protection.blocklist().lists().live().collect(),
         };
         let durable = self.config.durable;
-        let answer = move |done: Done, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
-            let answered = match failed {
-                None => Ok(changed(done.changed, done)),
-                Some(error) => Err(partly_flushed(done, error)),
+        let answer =
+            move |flushed: Flushed, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
+                let answered = match failed {
+                    None => Ok(emptied(flushed)),
+                    Some(error) => Err(partly_flushed(flushed.done, error)),
+                };
+                answer_when_written(answered, reply, durable, parts, outcome);
             };
-            answer_when_written(answered, reply, durable, parts, outcome);
-        };
         self.pages.push(Flush::new(lists, Box::new(answer)));
     }
 
@@ -85,9 +100,10 @@ impl Owner {
         }
     }
 
-    fn live_list(&self, name: &str) -> Result<ListId, Failure> {
+    /// A live list on which nothing is has no row: whoever empties it twice has done nothing wrong.
+    fn live_list(&self, name: &str) -> Result<Option<ListId>, Failure> {
         self.must_be_live(name)?;
-        self.protection.blocklist().lists().find(name).ok_or_else(|| no_list(name))
+        Ok(self.protection.blocklist().lists().find(name))
     }
 
     /// Some names belong to the configuration, or to filterd itself, even while their lists are empty.
@@ -118,12 +134,19 @@ fn answer_when_written(
     }
     let told = move |written: Result<(), NotWritten>| {
         outcome.note(written);
-        answer(reply, answered.and_then(|reply| outcome.get().map(|()| reply).map_err(not_durable)));
+        let not_durable = outcome.get().err().map(not_durable);
+        answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
     };
     parts.persistence.write(records, Box::new(told));
 }
 
 fn changed(named: u64, done: Done) -> Changed {
     let Done { changed, entered, left } = done;
-    Changed { named, changed, entered, left, held: Vec::new() }
+    Changed { named, changed, entered, left, ..Changed::default() }
+}
+
+fn emptied(flushed: Flushed) -> Changed {
+    let list = |(name, entries): (Arc<str>, u64)| Emptied { name: name.to_string(), entries };
+    let lists = flushed.lists.into_iter().map(list).collect();
+    Changed { lists, ..changed(flushed.done.changed, flushed.done) }
 }

@@ -1,7 +1,5 @@
 //! Why a request was not carried out, in the words of the wire.
 
-use tracing::{error, warn};
-
 use crate::blocklist::Refusal;
 use crate::control::wire::Failure;
 use crate::daemon::change::Done;
@@ -16,7 +14,7 @@ use crate::text::{Explain, Explanation};
 pub fn no_list(name: &str) -> Failure {
     Failure::Unparsable(Explanation::new(
         format!("no such list: {name}"),
-        "`filterd status` names those there are",
+        "`filterd status` names those there are; a live list on which nothing is any more is none",
     ))
 }
 
@@ -52,19 +50,26 @@ pub fn reload_failed(error: &DaemonError) -> Failure {
     match Exit::from(error) {
         Exit::Config => Failure::InvalidConfig(told),
         Exit::Usage => Failure::Unparsable(told),
-        _ => Failure::Kernel(told),
+        Exit::Done
+        | Exit::No
+        | Exit::Unchanged
+        | Exit::Refused
+        | Exit::Unreachable
+        | Exit::Partly
+        | Exit::Kernel => Failure::Kernel(told),
     }
 }
 
 /// The kernel refused.
 pub fn kernel_failed(error: KernelError) -> Failure {
-    let told = error.explain();
-    error!("{told}");
-    Failure::Kernel(told)
+    Failure::Kernel(error.explain())
 }
 
 /// It is done, but not on disk.
-pub fn not_durable(failure: NotWritten) -> Failure {
-    warn!("{failure}");
-    Failure::NotDurable(format!("done, but it would not survive a restart: {failure}").into())
+pub fn not_durable(failure: NotWritten) -> Explanation {
+    let message = format!("done, but it would not survive a restart: {failure}");
+    Explanation::new(
+        message,
+        "filterd writes it as soon as it can; `filterd status` tells while something is missing",
+    )
 }

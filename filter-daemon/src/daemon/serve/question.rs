@@ -7,9 +7,9 @@ use filter_common::reason::Verdict;
 use filter_common::target::Target;
 
 use super::failure::no_list;
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
+use crate::blocklist::{Blocklist, DEFAULT_LIST, ListId, NamedClaim, Targets, Timestamp};
 use crate::control::wire::list::{self, Family};
-use crate::control::wire::{Entry, Failure, Held, HeldBy, test};
+use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, test};
 use crate::daemon::owner::Owner;
 
 /// How many targets that stay blocked are told by name.
@@ -24,27 +24,50 @@ impl Owner {
         };
         let filter = self.protection.filter();
         let is_listed = matches!(filter.judge(source), Verdict::Drop(_));
-        let because = self.protection.blocklist().covering(Target::from(address));
+        let blocklist = self.protection.blocklist();
+        let because = blocklist.covering(Target::from(address));
         if is_listed == because.is_empty() {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
-        let is_attached = self.interfaces.iter().any(|one| one.attached().is_some());
+        let idle = self.idle();
         test::Tested {
             address: address.to_string(),
-            dropped: is_listed && filter.settings().enforce && is_attached,
-            because: because.into_iter().map(entry).collect(),
+            dropped: is_listed && idle.is_none(),
+            idle: idle.filter(|_| is_listed),
+            except: if is_listed { self.except() } else { Vec::new() },
+            because: because.into_iter().map(|claim| entry(blocklist, claim)).collect(),
         }
+    }
+
+    /// Why nothing at all is dropped at the moment, if that is so.
+    pub(super) fn idle(&self) -> Option<Idle> {
+        if self.interfaces.iter().all(|one| one.attached().is_none()) {
+            return Some(Idle::NothingAttached);
+        }
+        (!self.protection.filter().settings().enforce).then_some(Idle::NotEnforced)
+    }
+
+    /// The interfaces on which nothing is dropped, though they are there and others are filtered.
+    pub(super) fn except(&self) -> Vec<String> {
+        let refuse = self.interfaces.iter().filter(|one| one.refuses() && self.idle().is_none());
+        refuse.map(|one| one.name().to_owned()).collect()
     }
 
     pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
         let list::Request { list, family, after, most } = request;
         let blocklist = self.protection.blocklist();
+        // The list that is there without being made may be empty.
+        if list.as_ref().is_some_and(|name| name.as_str() == DEFAULT_LIST)
+            && blocklist.lists().find(DEFAULT_LIST).is_none()
+        {
+            return Ok(list::Reply::default());
+        }
         let find = |name: &str| blocklist.lists().find(name).ok_or_else(|| no_list(name));
         let only = list.map(|name| find(name.as_str())).transpose()?;
         let keep =
             |target: Target, list: ListId| only.is_none_or(|only| only == list) && is_of(target, family);
         let (page, next) = blocklist.page(after, most, keep);
-        Ok(list::Reply { entries: page.into_iter().map(entry).collect(), next })
+        Ok(list::Reply { entries: page.into_iter().map(|claim| entry(blocklist, claim)).collect(), next })
     }
 }
 
@@ -57,11 +80,10 @@ pub(super) fn held(blocklist: &Blocklist, targets: &Targets, left: u64) -> Vec<H
 
 fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
     let covering = blocklist.covering(target);
-    let origin = |list: &str| blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name());
     let by = covering.iter().map(|claim| HeldBy {
         target: claim.target.to_string(),
         list: claim.list.to_string(),
-        origin: origin(&claim.list).unwrap_or_default().to_owned(),
+        origin: origin(blocklist, &claim.list).unwrap_or_default().to_owned(),
     });
     let mut lists: Vec<String> = covering.iter().map(|claim| claim.list.to_string()).collect();
     lists.sort();
@@ -69,8 +91,21 @@ fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
     (!lists.is_empty()).then(|| Held { target: target.to_string(), lists, by: by.collect() })
 }
 
-fn entry(claim: NamedClaim) -> Entry {
+/// Which entries block these targets, or a part of them, for longer than that.
+pub(super) fn longer(blocklist: &Blocklist, targets: &Targets, until: Option<Timestamp>) -> Vec<Entry> {
+    let Some(asked) = until else { return Vec::new() };
+    let lasts = |claim: &NamedClaim| claim.until.is_none_or(|until| until > asked);
+    let all = targets.iter().flat_map(|target| blocklist.covering(target)).filter(lasts);
+    all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
+}
+
+fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
+    blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name())
+}
+
+fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
     Entry {
+        origin: origin(blocklist, &claim.list).map(str::to_owned),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         since: claim.since.secs(),

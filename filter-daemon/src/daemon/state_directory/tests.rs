@@ -22,6 +22,7 @@ fn inspect(path: &Path) -> Result<(), StateError> {
 
 #[test]
 fn what_filterd_has_made_is_its_own() {
+    assert_eq!(own_part(crate::cli::places::CONFIG_COPY), "configuration");
     let place = place();
     fs::create_dir(place.path().join("lists")).unwrap();
     for own in [
@@ -30,8 +31,8 @@ fn what_filterd_has_made_is_its_own() {
         "live.redb.new",
         "live.redb.damaged-7",
         "live.redb.old.damaged-7",
-        "lock",
-        "configuration",
+        "configuration.yaml",
+        "configuration.yaml.new",
         "lists/0123",
     ] {
         fs::write(place.path().join(own), "").unwrap();
@@ -41,7 +42,7 @@ fn what_filterd_has_made_is_its_own() {
 
 #[test]
 fn what_it_has_not_made_is_refused_by_name() {
-    for foreign in ["notes.txt", "live.redby", "live", ".profile", "lists2", "control.sock", "lockers"] {
+    for foreign in ["notes.txt", "live.redby", "live", ".profile", "lists2", "control.sock", "lock"] {
         let place = place();
         fs::write(place.path().join(foreign), "").unwrap();
         let refused = inspect(place.path()).unwrap_err().to_string();

@@ -43,11 +43,17 @@ impl Rows for Flaky {
         self.store.trim(before)
     }
 
+    fn check(&mut self) -> Result<(), NotWritten> {
+        self.store.check()
+    }
+
     fn store(&self) -> &Store {
         &self.store
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self) -> NotWritten {
+        self.store.close()
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -66,9 +72,9 @@ fn is_behind_after(steps: &[Step]) -> bool {
         Write(succeeds) | Trim(succeeds) => Some(!succeeds),
         Marks => None,
     });
-    let is_behind = Arc::new(AtomicBool::new(false));
+    let behind = Behind::default();
     let (orders, received) = mpsc::channel();
-    let writer = Writer::new(Ok(Flaky { store, fails: fails.collect() }), received, Arc::clone(&is_behind));
+    let writer = Writer::new(Ok(Flaky { store, fails: fails.collect() }), received, behind.clone());
     let thread = std::thread::spawn(|| writer.work());
     for step in steps {
         let (told, is_done) = mpsc::channel();
@@ -90,7 +96,7 @@ fn is_behind_after(steps: &[Step]) -> bool {
     drop(orders);
     thread.join().unwrap();
     assert!(fs::exists(directory.path().join("live.redb")).unwrap());
-    is_behind.load(Ordering::Relaxed)
+    behind.get().is_some()
 }
 
 #[test]

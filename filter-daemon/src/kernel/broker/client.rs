@@ -18,6 +18,11 @@ pub trait Place: Send {
     /// Does what is asked.
     fn serve(&mut self, request: Request) -> Answered;
 
+    /// How it has ended, in the system's words; nothing while it lives.
+    fn fate(&mut self) -> Option<String> {
+        None
+    }
+
     /// There is nothing more to ask; waits until it has left.
     fn end(&mut self);
 }
@@ -35,15 +40,15 @@ impl Broker {
         Ok(Self::at(server.latest_generation(), server))
     }
 
-    /// Starts a process that holds the kernel.
-    pub fn apart(directory: &Path) -> Result<Self, KernelError> {
-        let (latest_generation, process) = Process::start(directory, false)?;
+    /// Starts a process that holds the kernel, and logs as these words tell it.
+    pub fn apart(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
+        let (latest_generation, process) = Process::start(directory, log, false)?;
         Ok(Self::at(latest_generation, process))
     }
 
     /// The same beside another filterd, whose place is to be taken.
-    pub fn beside(directory: &Path) -> Result<Self, KernelError> {
-        let (latest_generation, process) = Process::start(directory, true)?;
+    pub fn beside(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
+        let (latest_generation, process) = Process::start(directory, log, true)?;
         Ok(Self::at(latest_generation, process))
     }
 
@@ -55,6 +60,12 @@ impl Broker {
     /// The highest number that a map was pinned under when the broker began.
     pub fn latest_generation(&self) -> u64 {
         self.latest_generation
+    }
+
+    /// If it is gone, the error that says how it ended.
+    pub fn obituary(&mut self) -> Option<KernelError> {
+        let fate = self.place.fate()?;
+        Some(KernelError::broker_gone(format!("it has ended ({fate})")))
     }
 
     /// Asks, and waits for the answer.

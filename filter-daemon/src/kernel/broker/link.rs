@@ -10,21 +10,22 @@ use tracing::{info, warn};
 
 use super::super::error::errno_of;
 use super::super::interface::Interface;
-use super::super::{Attached, AttachedMode, KernelError};
+use super::super::{Attached, AttachedMode, KernelError, Link};
+use super::held::{Held, Seat};
 use super::occupied;
 use super::pins::Pins;
 use super::root::Root;
-use super::server::must_agree;
 use super::surroundings::{self, Neighbours};
 use crate::config::Mode;
 use crate::text::Explain;
 
-/// The links of one daemon, by the names their interfaces had when they were attached.
+/// The links of one daemon, by the names that their interfaces had when they were attached.
 #[derive(Debug, Default)]
-pub struct Links(HashMap<String, FdLink>);
+pub struct Links(HashMap<String, Held>);
 
 impl Links {
-    /// Attaches to `interface`, or takes over the link that an earlier daemon left there.
+    /// Attaches to `interface`. A link that is there already, ours or an earlier daemon's, is used; if somebody gave it
+    /// another program, it gets ours back.
     pub fn attach(
         &mut self,
         root: &mut Root,
@@ -34,20 +35,21 @@ impl Links {
         neighbours: &Neighbours,
     ) -> Result<Attached, KernelError> {
         let name = &interface.name;
-        let (link, mode) = match adopt(root, interface, pins)? {
-            Some(adopted) => adopted,
+        let mode = match self.mode_of_own(root, interface, pins)? {
+            Some(mode) => mode,
             None => {
+                self.detach(name, pins)?;
                 if let Some(occupant) = &interface.occupant {
                     return Err(occupied::refusal(occupant, name, neighbours));
                 }
                 let (link, mode) = climb(root, interface, mode)?;
                 // Between looking and attaching its number may have become another's: then the link goes again here.
-                must_agree(surroundings::interface(name)?, name, interface.index)?;
+                surroundings::interface(name, interface.index)?;
                 let pinned = link.pin(pins.link(name));
-                (pinned.map_err(|error| KernelError::load("pin the link", error))?.into(), mode)
+                self.hold(name, pinned.map_err(|error| KernelError::load("pin the link", error))?)?;
+                mode
             }
         };
-        self.0.insert(name.clone(), link);
         Ok(Attached { index: interface.index, mode, program: root.id()? })
     }
 
@@ -63,9 +65,22 @@ impl Links {
         }
     }
 
-    /// The number of the interface that a link sits on, in whatever namespace that now is; none if it is gone.
-    pub fn whereabouts(&self, interface: &str) -> Option<u32> {
-        link_index(self.0.get(interface)?.info().ok()?.id())
+    /// The links that are still on interfaces, in whatever namespaces these now are.
+    pub fn look(&mut self) -> Vec<Link> {
+        let seated = |(name, held): (&String, &mut Held)| {
+            let Seat { index, program } = held.seat()?;
+            Some(Link { name: name.clone(), index, program })
+        };
+        self.0.iter_mut().filter_map(seated).collect()
+    }
+
+    /// Knows a link by another name. If one is known by that already, the two exchange their names.
+    pub fn rename(&mut self, from: &str, to: &str, pins: &Pins) -> Result<(), KernelError> {
+        pins.rename_link(from, to).map_err(|error| KernelError::load("rename the pin of a link", error))?;
+        let (one, other) = (self.0.remove(from), self.0.remove(to));
+        self.0.extend(one.map(|link| (to.to_owned(), link)));
+        self.0.extend(other.map(|link| (from.to_owned(), link)));
+        Ok(())
     }
 
     /// Is something attached under this name?
@@ -82,41 +97,40 @@ impl Links {
     pub fn forget(&mut self) {
         self.0.clear();
     }
-}
 
-/// The link pinned for this interface, if our root program is what sits there.
-fn adopt(
-    root: &Root,
-    interface: &Interface,
-    pins: &Pins,
-) -> Result<Option<(FdLink, AttachedMode)>, KernelError> {
-    let path = pins.link(&interface.name);
-    if !path.exists() {
-        return Ok(None);
+    fn hold(&mut self, name: &str, link: PinnedLink) -> Result<(), KernelError> {
+        let held = Held::new(link.into()).map_err(|error| KernelError::load("ask for a link", error))?;
+        self.0.insert(name.to_owned(), held);
+        Ok(())
     }
-    pins.must_be_ours(&path)?;
-    let id = root.id()?;
-    let ours = interface.occupant.as_ref().filter(|occupant| occupant.id == id);
-    let Some(occupant) = ours else {
-        // Its interface is gone, or another one has its name now.
-        fs::remove_file(&path).map_err(|error| KernelError::load("remove a stale link", error))?;
-        return Ok(None);
-    };
-    let link =
-        PinnedLink::from_pin(&path).map_err(|error| KernelError::load("open the pinned link", error))?;
-    info!("{} was still filtering: taken over without a gap", interface.name);
-    Ok(Some((link.into(), occupant.mode)))
-}
 
-/// The kernel tells it only in the description of the descriptor.
-fn link_index(id: u32) -> Option<u32> {
-    let described = |text: &str, key: &str| -> Option<u32> {
-        text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
-    };
-    let open = fs::read_dir("/proc/self/fdinfo").ok()?.flatten();
-    let texts = open.filter_map(|entry| fs::read_to_string(entry.path()).ok());
-    let text = texts.into_iter().find(|text| described(text, "link_id:") == Some(id))?;
-    described(&text, "ifindex:").filter(|index| *index != 0)
+    /// How our own link sits on this interface, if it does; with our program from now on.
+    fn mode_of_own(
+        &mut self,
+        root: &mut Root,
+        interface: &Interface,
+        pins: &Pins,
+    ) -> Result<Option<AttachedMode>, KernelError> {
+        let (name, path) = (&interface.name, pins.link(&interface.name));
+        if !path.exists() {
+            return Ok(None);
+        }
+        pins.must_be_ours(&path)?;
+        let is_new = !self.0.contains_key(name);
+        if is_new {
+            let found = PinnedLink::from_pin(&path);
+            self.hold(name, found.map_err(|error| KernelError::load("open the pinned link", error))?)?;
+        }
+        let seat = self.0.get_mut(name).and_then(Held::seat).filter(|seat| seat.index == interface.index);
+        let (Some(seat), Some(occupant)) = (seat, &interface.occupant) else { return Ok(None) };
+        if seat.program != root.id()? {
+            root.return_to(&path)?;
+            warn!("{name}: somebody gave its link another program (id {}): it has ours again", seat.program);
+        } else if is_new {
+            info!("{name} was still filtering: taken over without a gap");
+        }
+        Ok(Some(occupant.mode))
+    }
 }
 
 /// Tries the modes that `mode` allows, best first.

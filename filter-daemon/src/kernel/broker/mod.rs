@@ -5,6 +5,7 @@
 pub mod client;
 mod counters;
 mod debug;
+mod held;
 mod judge;
 pub mod kept;
 pub mod leftovers;

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::unistd::geteuid;
@@ -172,6 +173,13 @@ impl Pins {
     /// All links.
     pub fn links(&self) -> Vec<PathBuf> {
         entries(&self.directory.join("links"))
+    }
+
+    /// Gives the pin of a link another name. If there is one of that name, the two exchange their names.
+    pub fn rename_link(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.link(from), self.link(to));
+        let both = if to.exists() { RenameFlags::RENAME_EXCHANGE } else { RenameFlags::RENAME_NOREPLACE };
+        Ok(renameat2(AT_FDCWD, &from, AT_FDCWD, &to, both)?)
     }
 
     /// One generation of a map.

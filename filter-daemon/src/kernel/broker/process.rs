@@ -31,8 +31,9 @@ const BESIDE: &str = "--beside";
 const NEEDED: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::PERFMON);
 
-/// What it takes besides to mount a file system and to ask foreign programs their names, before anybody asks for anything.
-const NEEDED_AT_FIRST: CapabilitySet = CapabilitySet::SYS_ADMIN;
+/// What it takes besides to mount a file system, to ask foreign programs their names, and to see who else uses the pins,
+/// before anybody asks for anything.
+const NEEDED_AT_FIRST: CapabilitySet = CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_PTRACE);
 
 /// How long it may take to end: it has little more to do than to remove pins.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -46,10 +47,11 @@ pub struct Process {
 
 impl Process {
     /// Starts it. Tells the highest number that a map is pinned under.
-    pub fn start(directory: &Path, is_beside: bool) -> Result<(u64, Self), KernelError> {
+    pub fn start(directory: &Path, log: &[&str], is_beside: bool) -> Result<(u64, Self), KernelError> {
         let (ours, theirs) = Line::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        command.arg(VERB).arg(directory).args(is_beside.then_some(BESIDE)).stdin(Stdio::from(theirs));
+        command.args(log).arg(VERB).arg(directory).args(is_beside.then_some(BESIDE));
+        command.stdin(Stdio::from(theirs));
         let child = command.spawn().map_err(|error| KernelError::load("start the broker", error))?;
         // What it was started with is not to be held here: the line would never close.
         drop(command);
@@ -82,6 +84,10 @@ impl Process {
 }
 
 impl Place for Process {
+    fn fate(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
     fn serve(&mut self, request: Request) -> Answered {
         let line = self.line()?;
         line.send(&request, None)?;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Attached, KernelError};
+use super::super::{Attached, KernelError, Link};
 use crate::config::Mode;
 
 /// Which set a map belongs to.
@@ -108,10 +108,14 @@ pub enum Request {
         /// Its name when it was attached.
         interface: String,
     },
-    /// Where is the link that was attached under this name?
-    Whereabouts {
-        /// The name.
-        interface: String,
+    /// Where are the links now, and what sits there?
+    Look,
+    /// Know a link by another name from now on. If one is known by that already, the two exchange their names.
+    Rename {
+        /// The name it was attached under.
+        from: String,
+        /// What its interface is called now.
+        to: String,
     },
     /// How many packets became what?
     Count,
@@ -139,8 +143,8 @@ pub enum Answer {
     Done,
     /// How it was attached.
     Attached(Attached),
-    /// The number of the interface that the link sits on; none if that is gone.
-    Whereabouts(Option<u32>),
+    /// Every link that is still on an interface.
+    Links(Vec<Link>),
     /// Packets, in the order of all outcomes.
     Counted(Vec<u64>),
     /// The first words: the highest number that a map was pinned under.

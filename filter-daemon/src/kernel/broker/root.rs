@@ -3,6 +3,8 @@
 //! A root that an earlier daemon left pinned is used as it is if it was built from the same object. If not, that daemon's
 //! filter goes on until the first judge is published; then each link is given the new root by one update.
 
+use std::path::Path;
+
 use aya::maps::{Map, MapData, ProgramArray};
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::xdp::XdpLink;
@@ -14,6 +16,7 @@ use tracing::info;
 use super::super::KernelError;
 use super::judge::Judge;
 use super::pins::Pins;
+use crate::text::printable;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
 
@@ -107,12 +110,17 @@ impl Root {
         Ok(())
     }
 
-    fn update(&mut self, path: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+    /// Gives a link that has somebody else's program its own again.
+    pub fn return_to(&mut self, link: &Path) -> Result<(), KernelError> {
+        self.update(link).map_err(|error| KernelError::load_of("give a link our program again", &*error))
+    }
+
+    fn update(&mut self, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let link = XdpLink::try_from(FdLink::from(PinnedLink::from_pin(path)?))?;
         match self.program.attach_to_link(link) {
             Ok(updated) => drop(self.program.take_link(updated)?),
             // Its interface is gone, so there is nothing to filter.
-            Err(error) => info!("{}: its link is dead ({error})", path.display()),
+            Err(error) => info!("{}: its link is dead ({error})", printable::path(path)),
         }
         Ok(())
     }

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use filter_common::settings;
 
-use super::super::interface::Interface;
 use super::super::{KernelError, version};
 use super::counters;
 use super::judge::Judge;
@@ -116,7 +115,7 @@ impl Server {
             Request::Attach { name, index, mode } => {
                 must_be_a_name(&name)?;
                 self.must_be_in_time()?;
-                let interface = must_agree(surroundings::interface(&name)?, &name, index)?;
+                let interface = surroundings::interface(&name, index)?;
                 let Self { links, root, pins, neighbours, .. } = self;
                 Answer::Attached(links.attach(root, &interface, mode, pins, neighbours)?)
             }
@@ -126,7 +125,12 @@ impl Server {
                 self.links.detach(&interface, &self.pins)?;
                 Answer::Done
             }
-            Request::Whereabouts { interface } => Answer::Whereabouts(self.links.whereabouts(&interface)),
+            Request::Look => Answer::Links(self.links.look()),
+            Request::Rename { from, to } => {
+                must_be_a_name(&from).and_then(|()| must_be_a_name(&to))?;
+                self.links.rename(&from, &to, &self.pins)?;
+                Answer::Done
+            }
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
             Request::Succeed { too_late } => {
                 self.too_late = too_late;
@@ -252,31 +256,9 @@ fn must_have_all_settings(blueprint: &Blueprint) -> Result<(), KernelError> {
     }
 }
 
-/// The interface that was looked up, if it is the one that was meant.
-pub(super) fn must_agree(found: Option<Interface>, name: &str, index: u32) -> Result<Interface, KernelError> {
-    let why = match found {
-        Some(found) if found.name == name && found.index == index => return Ok(found),
-        Some(found) => format!("it is number {} now, and number {index} was meant", found.index),
-        None => "it is gone".to_owned(),
-    };
-    Err(KernelError::refused(&format!("attach to {name}"), &why))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_interface_is_attached_to_only_by_its_own_name_and_number() {
-        let there = |name: &str, index| Interface { name: name.into(), index, mtu: 1500, occupant: None };
-        must_agree(Some(there("eth0", 2)), "eth0", 2).unwrap();
-        let why = |found, name, index| must_agree(found, name, index).unwrap_err().to_string();
-        assert!(
-            why(Some(there("eth0", 3)), "eth0", 2).ends_with("it is number 3 now, and number 2 was meant")
-        );
-        assert!(why(Some(there("eth1", 2)), "eth0", 2).starts_with("the broker does not attach to eth0: "));
-        assert!(why(None, "eth0", 2).ends_with("it is gone"));
-    }
 
     #[test]
     fn a_judge_has_all_settings() {

@@ -6,13 +6,27 @@ use std::thread;
 use aya::programs::{loaded_links, loaded_programs};
 
 use super::super::KernelError;
+use super::super::error::UNNAMED;
 use super::super::interface::{self, Interface};
 
 /// More programs than a machine has.
 const MOST: usize = 4096;
 
-/// The interface of this name, as it is now.
-pub fn interface(name: &str) -> Result<Option<Interface>, KernelError> {
+/// The interface of this name, as it is now, if it still has this number.
+pub fn interface(name: &str, index: u32) -> Result<Interface, KernelError> {
+    must_agree(look_up(name)?, name, index)
+}
+
+fn must_agree(found: Option<Interface>, name: &str, index: u32) -> Result<Interface, KernelError> {
+    let why = match found {
+        Some(found) if found.name == name && found.index == index => return Ok(found),
+        Some(found) => format!("it is number {} now, and number {index} was meant", found.index),
+        None => "it is gone".to_owned(),
+    };
+    Err(KernelError::refused(&format!("attach to {name}"), &why))
+}
+
+fn look_up(name: &str) -> Result<Option<Interface>, KernelError> {
     let failed = |reason: String| KernelError::Netlink { reason };
     let ask = || -> Result<Option<Interface>, KernelError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
@@ -45,12 +59,29 @@ impl Neighbours {
 
     /// A question mark if it has no name that we know.
     pub fn name_of(&self, program: u32) -> String {
-        self.names.get(&program).cloned().unwrap_or_else(|| "?".to_owned())
+        self.names.get(&program).cloned().unwrap_or_else(|| UNNAMED.to_owned())
     }
 
     /// The link that holds it, if it is held by just one: `ip link` does not take off what a link holds.
     pub fn link_of(&self, program: u32) -> Option<u32> {
         let mut links = self.links.iter().filter(|(_, held)| *held == program);
         links.next().filter(|_| links.next().is_none()).map(|(link, _)| *link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_attached_to_only_by_its_own_name_and_number() {
+        let there = |name: &str, index| Interface { name: name.into(), index, mtu: 1500, occupant: None };
+        must_agree(Some(there("eth0", 2)), "eth0", 2).unwrap();
+        let why = |found, name, index| must_agree(found, name, index).unwrap_err().to_string();
+        assert!(
+            why(Some(there("eth0", 3)), "eth0", 2).ends_with("it is number 3 now, and number 2 was meant")
+        );
+        assert!(why(Some(there("eth1", 2)), "eth0", 2).starts_with("the broker does not attach to eth0: "));
+        assert!(why(None, "eth0", 2).ends_with("it is gone"));
     }
 }

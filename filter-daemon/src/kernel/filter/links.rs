@@ -3,7 +3,7 @@
 use super::Filter;
 use crate::config::Mode;
 use crate::kernel::broker::request::{Answer, Request};
-use crate::kernel::{Attached, Interface, KernelError};
+use crate::kernel::{Attached, Interface, KernelError, Link};
 
 impl Filter {
     /// Attaches to an interface.
@@ -23,12 +23,17 @@ impl Filter {
         self.maps.broker().order(Request::Detach { interface: interface.to_owned() })
     }
 
-    /// The number of the interface that was attached under this name, in whatever namespace it now is; none if it is gone.
-    pub fn whereabouts(&mut self, interface: &str) -> Result<Option<u32>, KernelError> {
-        match self.maps.broker().ask(Request::Whereabouts { interface: interface.to_owned() })? {
-            (Answer::Whereabouts(index), _) => Ok(index),
+    /// Our links that are still on interfaces, with what sits there.
+    pub fn links(&mut self) -> Result<Vec<Link>, KernelError> {
+        match self.maps.broker().ask(Request::Look)? {
+            (Answer::Links(links), _) => Ok(links),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
+    }
+
+    /// Knows a link by another name; if one is known by that already, the two exchange their names.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::Rename { from: from.to_owned(), to: to.to_owned() })
     }
 
     /// Takes everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
@@ -60,6 +65,11 @@ impl Filter {
     /// Takes the filter off every interface, and everything out of the kernel.
     pub fn remove(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Remove)
+    }
+
+    /// If the broker is gone, the error that says how it ended.
+    pub fn obituary(&mut self) -> Option<KernelError> {
+        self.maps.broker().obituary()
     }
 
     /// Ends the broker, and waits until it is gone: whoever comes next finds the pins as they will stay.

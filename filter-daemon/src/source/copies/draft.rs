@@ -45,23 +45,6 @@ impl Draft {
         draft
     }
 
-    /// Writes more. A disk that refuses keeps nobody from reading.
-    pub fn write(&mut self, bytes: &[u8]) {
-        self.sum.update(bytes);
-        self.bytes += bytes.len() as u64;
-        let Ok(file) = &mut self.file else { return };
-        let written = file.write_all(bytes);
-        if let Err(source) = written {
-            self.file = Err(CopyError::System { path: self.path.clone(), source });
-        } else if self.bytes + LENGTH as u64 > self.room {
-            self.file = Err(CopyError::Full { most: self.most });
-        }
-        if self.file.is_err() {
-            // What others may need is given back at once.
-            _ = fs::remove_file(&self.path);
-        }
-    }
-
     /// How many bytes were written, and their sum.
     #[must_use]
     pub fn summary(&self) -> (u64, u32) {
@@ -76,6 +59,30 @@ impl Draft {
         file.write_all_at(&header, 0).map_err(system)?;
         file.sync_all().map_err(system)?;
         fs::rename(&self.path, name).map_err(system)
+    }
+}
+
+/// A disk that refuses keeps nobody from reading: what became of it is told when the draft is to be kept.
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.sum.update(bytes);
+        self.bytes += bytes.len() as u64;
+        let Ok(file) = &mut self.file else { return Ok(bytes.len()) };
+        let written = file.write_all(bytes);
+        if let Err(source) = written {
+            self.file = Err(CopyError::System { path: self.path.clone(), source });
+        } else if self.bytes + LENGTH as u64 > self.room {
+            self.file = Err(CopyError::Full { most: self.most });
+        }
+        if self.file.is_err() {
+            // What others may need is given back at once.
+            _ = fs::remove_file(&self.path);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

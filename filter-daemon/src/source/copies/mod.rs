@@ -187,14 +187,8 @@ impl Copies {
         let mut file = open(&self.path(before)).map_err(|_| CopyError::Gone)?;
         header::read(&mut file).map_err(|_| CopyError::Damaged)?;
         let mut draft = self.draft();
-        let mut page = vec![0; 1 << 16];
-        loop {
-            let read = file.read(&mut page).map_err(|_| CopyError::Gone)?;
-            if read == 0 {
-                return Ok(draft);
-            }
-            draft.write(&page[..read]);
-        }
+        io::copy(&mut file, &mut draft).map_err(|_| CopyError::Gone)?;
+        Ok(draft)
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -1,5 +1,6 @@
 //! Stories of copies: kept, replaced, renamed, damaged, too large.
 
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ impl Place {
 
     fn draft(&self, name: &str, text: &str) -> ToKeep {
         let mut draft = self.copies.draft();
-        text.as_bytes().chunks(7).for_each(|bytes| draft.write(bytes));
+        text.as_bytes().chunks(7).for_each(|bytes| draft.write_all(bytes).unwrap());
         let (bytes, checksum) = draft.summary();
         let accepted = Accepted {
             name: Arc::from(name),
@@ -56,7 +57,7 @@ impl Place {
 fn a_copy_says_what_was_read_and_is_for_nobody_else() {
     let place = Place::new();
     let accepted = place.keep("drop", "203.0.113.7\n198.51.100.0/24\n");
-    assert_eq!(place.copies.find().copies, [accepted.clone()]);
+    assert_eq!(place.copies.find().copies, std::slice::from_ref(&accepted));
     let list = place.copies.read(&accepted).unwrap();
     assert_eq!((list.targets.len(), list.rejected_count), (2, 0));
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -151,7 +152,7 @@ fn what_was_not_finished_is_removed() {
 fn a_directory_that_cannot_be_written_is_told_and_reading_goes_on() {
     let copies = Copies::of(Path::new("/proc/self"));
     let mut draft = copies.draft();
-    draft.write(b"203.0.113.7\n");
+    draft.write_all(b"203.0.113.7\n").unwrap();
     assert_eq!(draft.summary().0, 12);
     let place = Place::new();
     let ToKeep { accepted, .. } = place.draft("drop", "203.0.113.7\n");

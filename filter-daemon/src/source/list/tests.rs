@@ -151,7 +151,7 @@ proptest! {
     #[test]
     fn addresses_read_back_sorted_and_distinct(mut addresses: Vec<u32>) {
         let line = |address: &u32| format!("{}\n", std::net::Ipv4Addr::from_bits(*address));
-        let list = list(&addresses.iter().map(line).collect::<String>());
+        let list = list(addresses.iter().map(line).collect::<String>());
         addresses.sort_unstable();
         addresses.dedup();
         prop_assert_eq!(list.targets.addresses, addresses);

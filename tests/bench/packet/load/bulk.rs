@@ -68,7 +68,9 @@ fn both_kinds(measure: impl Fn(&Net, bool) -> Result<Vec<Sample>>) -> Result<Vec
     for durable in [true, false] {
         let mut net = contender::wire()?;
         net.file("crowd.txt", "");
-        net.start(&format!("durable: {durable}\nlists: [{{name: crowd, path: $HOME/crowd.txt}}]"));
+        net.start(&format!(
+            "durable: {durable}\nlists: [{{name: crowd, path: $HOME/crowd.txt, max_shrink: 100%}}]"
+        ));
         samples.extend(measure(&net, durable)?);
     }
     Ok(samples)

@@ -38,7 +38,7 @@ pub fn fills(entries: u32) -> Result<Vec<Fill>> {
 
 /// How long until a running daemon has taken in a list, and the memory of its maps.
 fn reloaded(list: &str) -> Result<(Duration, u64)> {
-    let net = Net::with_filterd("lists: [{name: crowd, path: $HOME/crowd.txt}]");
+    let net = Net::with_filterd("lists: [{name: crowd, path: $HOME/crowd.txt, max_shrink: 100%}]");
     net.file("crowd.txt", list);
     let (_, took) = timed(|| net.filterd(["reload"]).succeeds());
     Ok((took, memory(net.home().pins())?))
@@ -48,7 +48,9 @@ fn reloaded(list: &str) -> Result<(Duration, u64)> {
 pub fn holding(entries: u32, durable: bool) -> Holding {
     let mut net = Net::new();
     net.file("crowd.txt", &lists::lines(entries));
-    net.start(&format!("durable: {durable}\nlists: [{{name: crowd, path: $HOME/crowd.txt}}]"));
+    net.start(&format!(
+        "durable: {durable}\nlists: [{{name: crowd, path: $HOME/crowd.txt, max_shrink: 100%}}]"
+    ));
     let client = Client::connect(&net.home().socket()).expect("it listens");
     Holding { net, client: RefCell::new(client) }
 }

@@ -28,7 +28,7 @@ pub struct Wait {
 pub fn measure() -> Result<Vec<Wait>> {
     let mut net = Net::new();
     net.file("crowd.txt", "");
-    net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt}]");
+    net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt, max_shrink: 100%}]");
     let mut waits = Vec::new();
     for (way, text) in
         [("a reload adds a million", lists::lines(CHANGES)), ("a reload releases a million", String::new())]

@@ -89,10 +89,14 @@ pub fn all() -> impl Iterator<Item = Compiler> {
     sysroots.filter_map(|sysroot| Compiler::at(&sysroot))
 }
 
+/// What Debian calls them.
+pub fn packages() -> impl Iterator<Item = String> {
+    PACKAGES.iter().map(|&package| package.to_owned())
+}
+
 /// Installs Debian's, and these other packages with it.
 pub fn install(others: &[String]) -> Result<Compiler> {
-    let packages = PACKAGES.iter().map(|&package| package.to_owned()).chain(others.iter().cloned());
-    debian::install(&packages.collect::<Vec<_>>())?;
+    debian::install(&packages().chain(others.iter().cloned()).collect::<Vec<_>>())?;
     let installed = Compiler::at(Path::new("/usr"));
     installed.with_context(|| format!("the packages brought no compiler since {}.{}", OLDEST.0, OLDEST.1))
 }

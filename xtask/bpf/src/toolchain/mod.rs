@@ -50,6 +50,11 @@ pub fn ensure() -> Result<Toolchain> {
         .map_err(|error| anyhow!("cannot install what building for BPF needs: {error:#}\n{BRING_YOUR_OWN}"))
 }
 
+/// The packages of Debian's that a machine is given where it lacks them, and no others.
+pub fn packages() -> Vec<String> {
+    compiler::packages().chain(linker::packages(compiler::USUAL_LLVM)).collect()
+}
+
 fn search() -> Option<Toolchain> {
     compiler::all().find_map(|compiler| {
         let linker = linker::find(compiler.llvm)?;

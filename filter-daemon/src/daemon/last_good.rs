@@ -1,4 +1,4 @@
-//! The last good copy: the text of the configuration that came into force last, and of which file it was. It lies in the
+//! The last good copy of the configuration: the text of the configuration that came into force last, and of which file it was. It lies in the
 //! state directory, is written as a whole or not at all, and is believed only if nobody else can have written it.
 
 use std::fs::{self, DirBuilder, OpenOptions};

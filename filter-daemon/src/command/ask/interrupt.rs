@@ -1,0 +1,96 @@
+//! Ctrl-C while standard input is read: whoever gives up is told how much is done.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use nix::sys::signal::{SigSet, Signal, raise};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use super::super::render::console;
+use super::super::render::figure::{count, counted};
+use crate::control::wire::Failure;
+use crate::text::Explanation;
+
+/// How far it is.
+#[derive(Debug, Default)]
+pub struct Done {
+    sent: AtomicU64,
+    answered: AtomicU64,
+}
+
+/// The signals by which people and systems give a command up.
+const GIVING_UP: [Signal; 2] = [Signal::SIGINT, Signal::SIGTERM];
+
+impl Done {
+    /// So many lines are on their way.
+    pub fn sends(&self, lines: u64) {
+        self.sent.fetch_add(lines, Ordering::Relaxed);
+    }
+
+    /// So many lines have been answered.
+    pub fn is_told(&self, lines: u64) {
+        self.answered.fetch_add(lines, Ordering::Relaxed);
+    }
+
+    fn explain(&self) -> Explanation {
+        // In this order, so that nothing is answered that was not sent.
+        let answered = self.answered.load(Ordering::Relaxed);
+        let open = self.sent.load(Ordering::Relaxed).saturating_sub(answered);
+        let mut message =
+            format!("interrupted: {} of standard input had been done", counted(answered, "line"));
+        if open > 0 {
+            message
+                .push_str(&format!(", and {} more were on their way, which may be done, too", count(open)));
+        }
+        Explanation::new(message, "the same command again goes on: what is done already stays as it is")
+    }
+}
+
+/// From now on, signals that would end this process end it with a word about `done`. One that is ignored stays so.
+pub fn tell_when_interrupted(done: Arc<Done>, json: bool) {
+    let mut signals = SigSet::empty();
+    GIVING_UP.into_iter().filter(|signal| !is_ignored(*signal)).for_each(|signal| signals.add(signal));
+    let Ok(came) = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC) else { return };
+    // Threads begin with what their maker has blocked.
+    if signals.thread_block().is_err() {
+        return;
+    }
+    thread::spawn(move || {
+        let Ok(Some(signal)) = came.read_signal() else { return };
+        let failure = Failure::Partly(done.explain());
+        if json {
+            console::print_json(&failure)
+        } else {
+            eprintln!("\r{}", console::laid_out(failure.explanation()))
+        }
+        // Whoever started us learns what ended us.
+        let ends_us = Signal::try_from(signal.ssi_signo.cast_signed()).unwrap_or(Signal::SIGINT);
+        let _ = signals.thread_unblock();
+        let _ = raise(ends_us);
+    });
+}
+
+fn is_ignored(signal: Signal) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or_default();
+    u64::from_str_radix(ignored.trim(), 16).is_ok_and(|mask| mask >> (signal as u32 - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_and_what_may_be_done_are_told_apart() {
+        let done = Done::default();
+        done.sends(10_000);
+        done.is_told(2048);
+        let message = "interrupted: 2,048 lines of standard input had been done, and 7,952 more were on their way, \
+                       which may be done, too";
+        assert_eq!(done.explain().message, message);
+        done.is_told(7952);
+        assert_eq!(done.explain().message, "interrupted: 10,000 lines of standard input had been done");
+    }
+}

@@ -1,0 +1,84 @@
+//! The filter of a daemon that no longer runs: it was left at work, and whoever finds nobody at the socket is told so.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use crate::cli::places;
+use crate::control::pins_note;
+use crate::text::printable;
+
+/// What is known of the filter of whoever listened at this socket, and what can be done; nothing if none was left.
+pub fn told(socket: &Path) -> Option<String> {
+    let found = pins_of(socket).and_then(|pins| {
+        let names = pins.as_deref().map_or(Ok(Vec::new()), attached)?;
+        Ok(pins.filter(|_| !names.is_empty()).map(|pins| (pins, names)))
+    });
+    match found {
+        Ok(None) => None,
+        Ok(Some((pins, names))) => Some(words(&pins, &names)),
+        Err(_) => Some(
+            "only root can see whether its filter was left at work: `sudo filterd status` tells\n\
+             start it with `sudo filterd --iface eth0`, or say with --socket where it listens"
+                .to_owned(),
+        ),
+    }
+}
+
+/// A daemon notes it; older ones did not.
+fn pins_of(socket: &Path) -> io::Result<Option<PathBuf>> {
+    let noted = pins_note::read(socket)?;
+    Ok(noted.or_else(|| (socket == Path::new(places::SOCKET)).then(|| places::PINS.into())))
+}
+
+/// The names that interfaces had when they were attached.
+fn attached(pins: &Path) -> io::Result<Vec<String>> {
+    let links = match fs::read_dir(pins.join("links")) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        links => links?,
+    };
+    let mut names: Vec<String> =
+        links.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn words(pins: &Path, names: &[String]) -> String {
+    let place = printable::path(pins);
+    let flag = if pins == Path::new(places::PINS) { String::new() } else { format!(" --pin-dir {place}") };
+    let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
+    format!(
+        "its filter was left at work on {} (pins at {place}): what was blocked stays blocked, and nothing expires meanwhile\n\
+         start it again as it was started, or take its filter off with `sudo filterd detach{flag}`",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_found_by_its_pins() {
+        let home = tempfile::tempdir().unwrap();
+        let (socket, pins) = (home.path().join("control.sock"), home.path().join("pins"));
+        assert_eq!(told(&socket), None, "nobody has ever listened there");
+        pins_note::write(&socket, &pins).unwrap();
+        assert_eq!(told(&socket), None, "everything was taken away");
+        fs::create_dir_all(pins.join("links")).unwrap();
+        assert_eq!(told(&socket), None, "it was attached nowhere");
+        fs::write(pins.join("links/eth0"), "").unwrap();
+        let told = told(&socket).unwrap();
+        assert!(told.starts_with("its filter was left at work on eth0 (pins at "), "{told}");
+        assert!(told.ends_with(&format!("`sudo filterd detach --pin-dir {}`", pins.display())), "{told}");
+    }
+
+    #[test]
+    fn where_nothing_can_be_seen_nothing_is_said_to_be_so() {
+        let home = tempfile::tempdir().unwrap();
+        let socket = home.path().join("control.sock");
+        // Reading a directory fails for everybody, root included.
+        fs::create_dir(home.path().join("control.sock.lock")).unwrap();
+        assert!(told(&socket).unwrap().starts_with("only root can see"));
+    }
+}

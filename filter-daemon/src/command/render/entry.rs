@@ -1,0 +1,58 @@
+//! An entry as a line of `filterd list`.
+
+use super::moment::{self, Clock};
+use crate::config::ListName;
+use crate::control::wire::Entry;
+
+/// The target, and as a comment what is known of it.
+pub fn line(entry: &Entry, clock: &Clock) -> String {
+    let Entry { target, list, until, note, .. } = entry;
+    let (since, until) = (clock.of(entry), clock.until(*until));
+    let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    format!("{target:<20} # {list}, {since}, {until}{note}")
+}
+
+/// Is this line of a file one that `filterd list` wrote?
+pub fn is_line(line: &[u8]) -> bool {
+    let Some(comment) = line.iter().position(|byte| *byte == b'#') else { return false };
+    let comment = String::from_utf8_lossy(&line[comment..]);
+    let Some((list, times)) = comment.strip_prefix("# ").and_then(|rest| rest.split_once(", ")) else {
+        return false;
+    };
+    let is_time = times.starts_with(moment::SINCE) || times.starts_with(moment::READ);
+    let has_end = [moment::PERMANENT, moment::EXPIRES].iter().any(|end| times.contains(&format!(", {end}")));
+    list.parse::<ListName>().is_ok() && is_time && has_end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_a_target_and_a_comment() {
+        let now = 1_795_296_480;
+        let entry = Entry {
+            target: "203.0.113.7".into(),
+            list: "ssh".into(),
+            since: now - 60,
+            until: Some(now + 720),
+            note: Some("x".into()),
+            origin: None,
+        };
+        let clock = Clock::standing(now);
+        let shown = line(&entry, &clock);
+        assert_eq!(shown, "203.0.113.7          # ssh, since 1 min ago, expires 21:40 (in 12 min): x");
+        assert!(is_line(shown.as_bytes()));
+        let of_file = line(&Entry { until: None, origin: Some("file".into()), ..entry }, &clock);
+        assert_eq!(of_file, "203.0.113.7          # ssh, read 1 min ago, permanent: x");
+        assert!(is_line(of_file.as_bytes()));
+    }
+
+    #[test]
+    fn a_comment_of_somebody_else_is_no_line_of_ours() {
+        for line in ["203.0.113.7", "203.0.113.7 # ssh", "203.0.113.7 # ssh, since Monday", "# a, permanent"]
+        {
+            assert!(!is_line(line.as_bytes()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Who asks, in the words of a log: user, process, and who logged in as that user.
+
+use std::fs;
+use std::num::ParseIntError;
+
+use nix::unistd::Uid;
+
+use super::admission::Peer;
+use crate::accounts;
+
+/// Whoever is at the other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Asker {
+    /// The user's name, or number if it has none.
+    pub user: String,
+    /// The user's number.
+    pub uid: u32,
+    /// As whom the user logged in, if that is another one: behind sudo.
+    pub login: Option<String>,
+    /// What the process is called, by its own word.
+    pub process: Option<String>,
+    /// Its number.
+    pub pid: Option<i32>,
+}
+
+impl Asker {
+    /// As much of it as can be found out.
+    pub fn of(peer: &Peer) -> Self {
+        let about = |what: &str| {
+            Some(fs::read_to_string(format!("/proc/{}/{what}", peer.process?)).ok()?.trim().to_owned())
+        };
+        let name = |uid| accounts::name_of(Uid::from_raw(uid));
+        let login: Option<Result<u32, ParseIntError>> = about("loginuid").map(|login| login.parse());
+        let login = login.and_then(Result::ok).filter(|login| *login != u32::MAX && *login != peer.user);
+        Self {
+            user: name(peer.user),
+            uid: peer.user,
+            login: login.map(name),
+            process: about("comm"),
+            pid: peer.process,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_very_process_is_known() {
+        let process = i32::try_from(std::process::id()).ok();
+        let asker = Asker::of(&Peer { user: 0, group: 0, process });
+        let name = fs::read_to_string("/proc/self/comm").unwrap();
+        assert_eq!((asker.user.as_str(), asker.pid), ("root", process));
+        assert_eq!(asker.process.as_deref(), Some(name.trim()));
+    }
+
+    #[test]
+    fn of_a_process_that_is_gone_the_user_is_known() {
+        let asker = Asker::of(&Peer { user: 4_000_000_000, group: 0, process: None });
+        assert_eq!((asker.user.as_str(), asker.uid, asker.process), ("4000000000", 4_000_000_000, None));
+    }
+}

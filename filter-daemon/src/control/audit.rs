@@ -1,0 +1,302 @@
+//! The log of who changed what: a line a request, and of many that belong together a line in ten seconds. A million targets
+//! come in five hundred requests over four connections of one process; nobody wants to read, or to pay for, each of them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tracing::{info, warn};
+
+use super::asker::Asker;
+use super::wire::{Counts, Deed, Failure};
+use crate::clock;
+use crate::text::Explanation;
+
+/// A request that names more than this is a part of something larger.
+const FEW: u64 = 64;
+
+/// How many lines one process gets in a turn, before its further ones are summed up.
+const LINES: u32 = 20;
+
+/// How long a turn is, and how long a sum is kept back at most.
+const TURN: Duration = Duration::from_secs(10);
+
+/// Sums kept back at most; each is some hundred bytes.
+const SUMS: usize = 1024;
+
+/// What sessions tell. Each of them waits for its client before it tells more, so that not many can be on their way.
+pub type Audit = mpsc::UnboundedSender<Event>;
+
+/// Something that a session has seen.
+#[derive(Debug)]
+pub enum Event {
+    /// This one will ask for changes.
+    Came(Arc<Asker>),
+    /// It asked for this, and this came of it.
+    Did(Arc<Asker>, Deed, Result<Counts, Failure>),
+    /// Its session is over.
+    Went(Arc<Asker>),
+}
+
+/// Whoever is at one end of a session, if it has asked for any change yet.
+pub struct Witness {
+    audit: Audit,
+    asker: Option<Arc<Asker>>,
+}
+
+/// All that is not written yet.
+pub struct Book {
+    events: mpsc::UnboundedReceiver<Event>,
+    askers: HashMap<Arc<Asker>, Known>,
+    sums: HashMap<(Arc<Asker>, &'static str, Option<String>), Sum>,
+}
+
+/// What is known of a process.
+struct Known {
+    sessions: u32,
+    turn: Instant,
+    lines: u32,
+}
+
+/// Many requests as one.
+struct Sum {
+    since: Instant,
+    deed: Deed,
+    requests: u64,
+    counts: Counts,
+    failed: u64,
+    failure: Option<Failure>,
+}
+
+impl Witness {
+    pub fn new(audit: Audit) -> Self {
+        Self { audit, asker: None }
+    }
+
+    /// Tells what came of a request.
+    pub fn tell(&mut self, who: impl FnOnce() -> Asker, deed: Deed, came_of_it: Result<Counts, Failure>) {
+        if self.asker.is_none() {
+            let asker = Arc::new(who());
+            self.send(Event::Came(asker.clone()));
+            self.asker = Some(asker);
+        }
+        if let Some(asker) = self.asker.clone() {
+            self.send(Event::Did(asker, deed, came_of_it));
+        }
+    }
+
+    /// When the server is gone, nobody reads any more.
+    fn send(&self, event: Event) {
+        _ = self.audit.send(event);
+    }
+}
+
+/// However a session ends, what was kept back for it is written.
+impl Drop for Witness {
+    fn drop(&mut self) {
+        if let Some(asker) = self.asker.take() {
+            self.send(Event::Went(asker));
+        }
+    }
+}
+
+impl Book {
+    pub fn new() -> (Audit, Self) {
+        let (audit, events) = mpsc::unbounded_channel();
+        (audit, Self { events, askers: HashMap::new(), sums: HashMap::new() })
+    }
+
+    /// Waits for the next event, and notes it; or until a sum has been kept back for long enough.
+    pub async fn write(&mut self) {
+        let oldest = self.sums.values().map(|sum| sum.since).min();
+        let due = async {
+            match oldest {
+                Some(since) => tokio::time::sleep(TURN.saturating_sub(since.elapsed())).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            Some(event) = self.events.recv() => self.note(event),
+            () = due => self.write_sums(|_, sum| sum.since.elapsed() >= TURN),
+        }
+    }
+
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Came(asker) => self.known(&asker).sessions += 1,
+            Event::Did(asker, deed, came_of_it) => self.note_deed(asker, deed, came_of_it),
+            Event::Went(asker) => {
+                let known = self.known(&asker);
+                known.sessions = known.sessions.saturating_sub(1);
+                if known.sessions == 0 {
+                    self.askers.remove(&asker);
+                    self.write_sums(|who, _| *who == asker);
+                }
+            }
+        }
+    }
+
+    fn known(&mut self, asker: &Arc<Asker>) -> &mut Known {
+        let new = || Known { sessions: 0, turn: clock::instant(), lines: 0 };
+        self.askers.entry(asker.clone()).or_insert_with(new)
+    }
+
+    fn note_deed(&mut self, asker: Arc<Asker>, deed: Deed, came_of_it: Result<Counts, Failure>) {
+        let key = (asker.clone(), deed.verb, deed.list.clone());
+        if let Some(sum) = self.sums.get_mut(&key) {
+            return sum.add(&deed, came_of_it);
+        }
+        let is_few = deed.targets <= FEW;
+        let sum = Sum::of(deed, came_of_it);
+        if is_few && self.known(&asker).may_write() {
+            return sum.write(&asker);
+        }
+        if self.sums.len() >= SUMS {
+            self.write_sums(|_, _| true);
+        }
+        self.sums.insert(key, sum);
+    }
+
+    fn write_sums(&mut self, is_due: impl Fn(&Arc<Asker>, &Sum) -> bool) {
+        let due = self.sums.extract_if(|(asker, ..), sum| is_due(asker, sum));
+        due.for_each(|((asker, ..), sum)| sum.write(&asker));
+    }
+}
+
+/// What was told up to the end is written, too.
+impl Drop for Book {
+    fn drop(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.note(event);
+        }
+        self.write_sums(|_, _| true);
+    }
+}
+
+impl Known {
+    fn may_write(&mut self) -> bool {
+        if self.turn.elapsed() >= TURN {
+            (self.turn, self.lines) = (clock::instant(), 0);
+        }
+        self.lines += 1;
+        self.lines <= LINES
+    }
+}
+
+impl Sum {
+    fn of(deed: Deed, came_of_it: Result<Counts, Failure>) -> Self {
+        let nothing = Deed { targets: 0, ..deed.clone() };
+        let mut sum = Self {
+            since: clock::instant(),
+            deed: nothing,
+            requests: 0,
+            counts: Counts::default(),
+            failed: 0,
+            failure: None,
+        };
+        sum.add(&deed, came_of_it);
+        sum
+    }
+
+    fn add(&mut self, deed: &Deed, came_of_it: Result<Counts, Failure>) {
+        self.requests += 1;
+        self.deed.targets += deed.targets;
+        match came_of_it {
+            Ok(Counts { changed, entered, left, is_volatile }) => {
+                self.counts.is_volatile |= is_volatile;
+                self.counts.changed += changed;
+                self.counts.entered += entered;
+                self.counts.left += left;
+            }
+            Err(failure) => (self.failed, self.failure) = (self.failed + 1, Some(failure)),
+        }
+        // What is not the same for all is told of none.
+        let sum = &mut self.deed;
+        sum.ttl = sum.ttl.filter(|ttl| deed.ttl == Some(*ttl));
+        sum.note = sum.note.take().filter(|note| deed.note.as_ref() == Some(note));
+    }
+
+    fn subject(&self) -> String {
+        let Deed { verb, targets, first, .. } = &self.deed;
+        match (targets, first) {
+            (1, Some(target)) => format!("{verb} {target}"),
+            (_, Some(target)) => format!("{verb} {targets} targets, {target} and others"),
+            (_, None) => (*verb).to_owned(),
+        }
+    }
+
+    fn write(&self, asker: &Asker) {
+        let subject = self.subject();
+        let Deed { list, ttl, note, .. } = &self.deed;
+        let (list, note, ttl) = (list.as_deref(), note.as_deref(), ttl.map(|ttl| ttl.as_secs()));
+        let Counts { changed, entered, left, is_volatile } = self.counts;
+        let requests = (self.requests > 1).then_some(self.requests);
+        let (user, login, process) = (asker.user.as_str(), asker.login.as_deref(), asker.process.as_deref());
+        let (uid, pid) = (asker.uid, asker.pid);
+        match &self.failure {
+            None if is_volatile => {
+                let durable = false;
+                warn!(
+                    list,
+                    ttl,
+                    note,
+                    requests,
+                    changed,
+                    entered,
+                    left,
+                    durable,
+                    user,
+                    uid,
+                    login,
+                    process,
+                    pid,
+                    "{subject}"
+                );
+            }
+            None => {
+                info!(
+                    list,
+                    ttl, note, requests, changed, entered, left, user, uid, login, process, pid, "{subject}"
+                );
+            }
+            Some(failure) => {
+                let failed = requests.map(|_| self.failed);
+                let (word, why) = (if is_done(failure) { "" } else { "refused: " }, brief(failure));
+                warn!(
+                    list,
+                    ttl,
+                    note,
+                    requests,
+                    failed,
+                    changed,
+                    entered,
+                    left,
+                    user,
+                    uid,
+                    login,
+                    process,
+                    pid,
+                    "{word}{subject}: {why}"
+                );
+            }
+        }
+    }
+}
+
+/// All or some of it.
+fn is_done(failure: &Failure) -> bool {
+    matches!(failure, Failure::NotDurable(_) | Failure::Partly(_))
+}
+
+/// Of all the mistakes of a configuration the first: with the lines around each, the others are for who asked.
+fn brief(failure: &Failure) -> String {
+    let Failure::InvalidConfig(Explanation { message, remedy }) = failure else {
+        return failure.explanation().to_string();
+    };
+    let first = message.lines().next().unwrap_or_default().to_owned();
+    Explanation { message: first, remedy: remedy.clone() }.to_string()
+}
+
+#[cfg(test)]
+mod tests;

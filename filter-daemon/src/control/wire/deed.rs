@@ -1,0 +1,53 @@
+//! What a request wants changed and what came of it, in the words of the log.
+
+use std::time::Duration;
+
+use filter_common::target::Target;
+
+use super::Changed;
+use crate::config::ListName;
+
+/// A request that changes something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deed {
+    /// The command that asks for it: `add`.
+    pub verb: &'static str,
+    /// How many targets it names, if it names any.
+    pub targets: u64,
+    /// The first of them.
+    pub first: Option<Target>,
+    /// The list it is about, if it says so.
+    pub list: Option<String>,
+    /// For how long.
+    pub ttl: Option<Duration>,
+    /// Why, in the words of whoever asks.
+    pub note: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Entries that were changed.
+    pub changed: u64,
+    /// Targets that entered the filter.
+    pub entered: u64,
+    /// Targets that left it.
+    pub left: u64,
+    /// It is done, but not on disk.
+    pub is_volatile: bool,
+}
+
+impl Deed {
+    /// One about these targets of that list.
+    pub fn about(verb: &'static str, targets: &[Target], list: Option<&ListName>) -> Self {
+        let list = list.map(ListName::to_string);
+        Self { verb, targets: targets.len() as u64, first: targets.first().copied(), list, ..Self::default() }
+    }
+}
+
+impl From<&Changed> for Counts {
+    fn from(reply: &Changed) -> Self {
+        let Changed { changed, entered, left, .. } = *reply;
+        Self { changed, entered, left, is_volatile: reply.not_durable.is_some() }
+    }
+}

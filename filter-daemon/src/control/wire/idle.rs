@@ -1,0 +1,13 @@
+//! Why what is listed is dropped nowhere at the moment.
+
+use serde::{Deserialize, Serialize};
+
+/// Why what is listed passes all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Idle {
+    /// The filter is on no interface.
+    NothingAttached,
+    /// `enforce: false`: packets are only counted.
+    NotEnforced,
+}

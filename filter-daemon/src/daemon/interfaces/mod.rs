@@ -1,0 +1,176 @@
+//! The interfaces that are to be filtered, whether they are there or not: attached when they appear, and again when they
+//! come back or somebody has taken the filter off, with the time between counted and told.
+
+mod names;
+mod watched;
+
+use std::time::{Duration, Instant};
+
+use tracing::{error, info};
+
+use super::error::DaemonError;
+use crate::clock;
+use crate::config::Mode;
+use crate::control::wire::Fault;
+use crate::kernel::{Filter, Interface, KernelError, Link, interface};
+use crate::text::Explain;
+pub use watched::Watched;
+
+/// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// How often the links are looked at though nothing was heard: the kernel tells nobody that a link was taken off.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The part of the owner's state that is about interfaces.
+pub struct Interfaces {
+    watched: Vec<Watched>,
+    /// When all interfaces were last looked at.
+    looked: Instant,
+    /// When the links were last asked for.
+    asked: Instant,
+    /// When they were last seen.
+    seen: Instant,
+}
+
+/// What the kernel says at one moment.
+struct Reality {
+    there: Vec<Interface>,
+    links: Vec<Link>,
+    /// When it was asked before: what is different now has been so at most since then.
+    before: Instant,
+}
+
+impl Interfaces {
+    /// None yet.
+    pub fn new() -> Self {
+        let now = clock::instant();
+        Self { watched: Vec::new(), looked: now, asked: now, seen: now }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Watched> {
+        self.watched.iter()
+    }
+
+    /// Those on which nothing is filtered.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        self.watched.iter().filter_map(Watched::fault)
+    }
+
+    /// Attaches to every interface that is there. Those that are not there yet are waited for; if all that are there refuse,
+    /// filterd does not start.
+    pub async fn attach(
+        &mut self,
+        names: Vec<String>,
+        mode: Mode,
+        filter: &mut Filter,
+    ) -> Result<(), DaemonError> {
+        self.follow(names, filter)?;
+        if self.watched.is_empty() {
+            return Err(DaemonError::NoInterface);
+        }
+        let mut refused = self.look(mode, filter).await?;
+        match refused.pop() {
+            Some(error) if !self.watched.iter().any(Watched::has_hope) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks at all interfaces, and makes of them what they should be. Tells why some refuse.
+    async fn look(&mut self, mode: Mode, filter: &mut Filter) -> Result<Vec<KernelError>, KernelError> {
+        self.looked = clock::instant();
+        self.asked = self.looked;
+        let there = interface::all().await?;
+        let links = filter.links()?;
+        let before = std::mem::replace(&mut self.seen, clock::instant());
+        let mut reality = Reality { there, links, before };
+        names::settle(&mut self.watched, &mut reality, filter);
+        let mut refused = Vec::new();
+        for one in &mut self.watched {
+            one.compare(&reality, filter);
+            refused.extend(one.try_to_attach(&reality.there, mode, filter));
+        }
+        self.watched.retain(|one| !one.is_over());
+        Ok(refused)
+    }
+
+    /// Looks at all interfaces; where even that fails, it is tried again.
+    pub async fn look_again(&mut self, mode: Mode, filter: &mut Filter) -> Vec<KernelError> {
+        self.look(mode, filter).await.unwrap_or_else(|error| {
+            error!("{}", error.explain());
+            vec![error]
+        })
+    }
+
+    /// Is every link where it was, with our program? Costs one question to the broker.
+    pub fn are_as_left(&mut self, filter: &mut Filter) -> bool {
+        self.asked = clock::instant();
+        let Ok(links) = filter.links() else { return false };
+        let are_as_left = self.watched.iter().all(|one| one.is_as_left(&links));
+        if are_as_left {
+            self.seen = self.asked;
+        }
+        are_as_left
+    }
+
+    /// How long ago they were last looked at.
+    pub fn age(&self) -> Duration {
+        self.asked.elapsed()
+    }
+
+    /// Watches these, and nothing else. What was held back is tried again: it is the operator who asks.
+    pub fn follow(&mut self, names: Vec<String>, filter: &mut Filter) -> Result<(), KernelError> {
+        let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut self.watched)
+            .into_iter()
+            .partition(|one| names.iter().any(|name| name == one.name()));
+        self.watched = stay;
+        self.watched.iter_mut().for_each(Watched::begin_anew);
+        for one in go {
+            filter.detach(one.name())?;
+            info!("{}: detached", one.name());
+        }
+        for name in names {
+            if self.watched.iter().all(|one| one.name() != name) {
+                self.watched.push(Watched::new(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything has been taken off them.
+    pub fn forget(&mut self) {
+        for one in self.watched.drain(..).filter(|one| one.attached().is_some()) {
+            info!("{}: detached", one.name());
+        }
+    }
+
+    /// How long until the links are to be looked at, or an interface is tried again that refused.
+    pub fn until_due(&self) -> Option<Duration> {
+        let refuses = self.watched.iter().any(Watched::refuses);
+        let retry = refuses.then(|| RETRY.saturating_sub(self.looked.elapsed()));
+        let look = (!self.watched.is_empty()).then(|| LOOK.saturating_sub(self.asked.elapsed()));
+        retry.into_iter().chain(look).min()
+    }
+
+    /// Is one to be tried again that refused?
+    pub fn must_retry(&self) -> bool {
+        self.watched.iter().any(Watched::refuses) && self.looked.elapsed() >= RETRY
+    }
+}
+
+impl Reality {
+    fn named(&self, name: &str) -> Option<&Interface> {
+        self.there.iter().find(|interface| interface.name == name)
+    }
+
+    fn link(&self, name: &str) -> Option<&Link> {
+        self.links.iter().find(|link| link.name == name)
+    }
+
+    /// The interface of this namespace that a link is on. A number alone may be that of another one, elsewhere.
+    fn under(&self, link: &Link) -> Option<&Interface> {
+        let carries = |found: &Interface| found.occupant.as_ref().is_some_and(|it| it.id == link.program);
+        self.there.iter().find(|interface| interface.index == link.index && carries(interface))
+    }
+}

@@ -1,0 +1,155 @@
+//! What becomes of an interface: renamed, moved, gone, or the filter taken off it by somebody, and attached to again.
+
+use std::time::{Duration, Instant};
+
+use tracing::{error, info, warn};
+
+use super::super::Reality;
+use super::{State, Waiting, Watched, Where};
+use crate::clock;
+use crate::config::Mode;
+use crate::kernel::{Attached, Filter, Interface, KernelError};
+use crate::text::{Explain, Explanation};
+
+/// How often within an hour the filter is put back at once that somebody has taken off.
+const MOST_RETURNS: usize = 3;
+
+/// For so long it is remembered that somebody has taken it off.
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// How often it is put back after that.
+const SELDOM: Duration = Duration::from_secs(10 * 60);
+
+impl Watched {
+    /// Is what was attached still filtered?
+    pub(in crate::daemon::interfaces) fn compare(&mut self, reality: &Reality, filter: &mut Filter) {
+        let State::Attached(attached, place) = &mut self.state else { return };
+        let (name, here) = (&self.name, reality.named(&self.name));
+        match reality.link(name) {
+            Some(link) if link.program != attached.program => {
+                let what = format!("somebody has given its link another program (id {})", link.program);
+                let number = here.map(|here| here.index);
+                self.was_taken_off(&what, number, reality.before);
+            }
+            Some(link) => {
+                attached.index = link.index;
+                let under = reality.under(link);
+                if let Some(occupant) = under.and_then(|under| under.occupant.as_ref()) {
+                    attached.mode = occupant.mode;
+                }
+                let now = match under {
+                    Some(under) if under.name == *name => Where::Here,
+                    Some(under) => Where::Renamed(under.name.clone()),
+                    None => Where::Moved,
+                };
+                if *place != now {
+                    tell_place(name, &now);
+                    *place = now;
+                }
+            }
+            None if here.is_some_and(|here| here.index == attached.index) => {
+                let number = Some(attached.index);
+                self.was_taken_off("somebody has taken the filter off it", number, reality.before);
+            }
+            None => self.has_gone(here, filter),
+        }
+    }
+
+    fn was_taken_off(&mut self, what: &str, number: Option<u32>, before: Instant) {
+        self.taken_off.retain(|when| when.elapsed() < HOUR);
+        self.taken_off.push(clock::instant());
+        let mut waiting = Waiting { is_there: true, is_guess: true, ..Waiting::since(before, None) };
+        let name = &self.name;
+        if self.taken_off.len() > MOST_RETURNS {
+            let message = format!("{what}, {} times within an hour", self.taken_off.len());
+            let remedy = "find out who it is (`bpftool link`, `bpftool prog`), then `filterd reload`: it attaches at \
+                          once, and without it every ten minutes";
+            let why = Explanation::new(message, remedy);
+            error!("{name} is not filtered: {why}");
+            waiting.why = Some(why);
+            waiting.held_back = number.map(|number| (clock::instant() + SELDOM, number));
+        } else {
+            error!("{name}: {what}: attaching it again");
+            waiting.why = Some(what.into());
+        }
+        self.gaps += 1;
+        self.state = State::Waiting(waiting);
+    }
+
+    fn has_gone(&mut self, here: Option<&Interface>, filter: &mut Filter) {
+        let name = &self.name;
+        match here {
+            Some(_) => warn!("another interface is called {name} now: it is attached to"),
+            None if self.formerly.is_some() => info!("{name} is gone"),
+            None => error!("{name} is gone: it is attached to again when it comes back"),
+        }
+        if let Err(error) = filter.detach(name) {
+            error!("{}", error.explain());
+        }
+        self.state = State::Waiting(Waiting::since(clock::instant(), Some(self.absence())));
+        self.gaps += 1;
+    }
+
+    /// If it waits, is there and is not held back.
+    pub(in crate::daemon::interfaces) fn try_to_attach(
+        &mut self,
+        there: &[Interface],
+        mode: Mode,
+        filter: &mut Filter,
+    ) -> Option<KernelError> {
+        let absence = self.absence();
+        let State::Waiting(waiting) = &mut self.state else { return None };
+        let name = &self.name;
+        let Some(interface) = there.iter().find(|interface| interface.name == *name) else {
+            if waiting.why.is_none() {
+                let names: Vec<_> = there.iter().map(|interface| interface.name.as_str()).collect();
+                let names = names.join(", ");
+                warn!("{name} is not there yet: it is attached to when it appears (there are {names})");
+            }
+            waiting.why = Some(absence);
+            waiting.is_there = false;
+            return None;
+        };
+        let is_held_back = |(until, number)| clock::instant() < until && number == interface.index;
+        if waiting.held_back.is_some_and(is_held_back) {
+            return None;
+        }
+        match filter.attach(interface.clone(), mode) {
+            Ok(attached) => {
+                self.is_attached(attached);
+                None
+            }
+            Err(error) => {
+                waiting.is_there = true;
+                let reason = error.explain();
+                if waiting.why.as_ref() != Some(&reason) {
+                    error!("{reason}");
+                    waiting.why = Some(reason);
+                }
+                Some(error)
+            }
+        }
+    }
+
+    fn is_attached(&mut self, attached: Attached) {
+        let State::Waiting(Waiting { since, why, is_guess, .. }) = &self.state else { return };
+        let (gap, most) = (since.elapsed(), if *is_guess { "at most " } else { "" });
+        if why.is_some() {
+            warn!("{}: attached after {most}{:.3} s without protection", self.name, gap.as_secs_f64());
+        }
+        if self.gaps > 0 {
+            self.unprotected += gap;
+        }
+        self.state = State::Attached(attached, Where::Here);
+    }
+}
+
+fn tell_place(name: &str, place: &Where) {
+    match place {
+        Where::Here => {}
+        Where::Renamed(now) => info!("{name} is called {now} now, and is still filtered"),
+        Where::Moved => {
+            info!("{name} was moved to another network namespace, and is still filtered there");
+        }
+    }
+}

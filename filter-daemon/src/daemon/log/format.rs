@@ -1,0 +1,256 @@
+//! How a line of the log looks: for people with the time, for journald with the priority that it wants, or as JSON. One line
+//! an event, whatever a path, a name or a client put into it.
+
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+use super::sink::Sink;
+use crate::clock;
+use crate::text::printable;
+
+/// More characters than this of one message or value tell nobody anything, and a line is to be written whole: pipes take 4096
+/// bytes at once.
+const LONGEST: usize = 1500;
+
+/// For whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// People.
+    Text {
+        /// On a terminal.
+        colours: bool,
+    },
+    /// journald, which adds the time and takes the priority.
+    Journal,
+    /// Programs.
+    Json {
+        /// It is journald that reads them first.
+        priorities: bool,
+    },
+}
+
+/// Makes lines.
+pub struct Lines {
+    pub format: Format,
+    pub sink: Arc<Sink>,
+}
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let now = clock::since_1970().as_millis();
+        let now =
+            i64::try_from(now).ok().and_then(|now| Timestamp::from_millisecond(now).ok()).unwrap_or_default();
+        let lost = self.sink.lost();
+        if lost > 0 {
+            let what = Told {
+                message: format!("{lost} lines of this log could not be written and are lost"),
+                fields: vec![],
+            };
+            line(&mut writer, self.format, Level::WARN, now, &what)?;
+        }
+        let mut told = Told::default();
+        event.record(&mut told);
+        line(&mut writer, self.format, *event.metadata().level(), now, &told)
+    }
+}
+
+/// What an event says.
+#[derive(Default)]
+struct Told {
+    message: String,
+    fields: Vec<(&'static str, Value)>,
+}
+
+impl Told {
+    fn take(&mut self, field: &Field, value: Value) {
+        match field.name() {
+            "message" => self.message = value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+            // Where in a library it was said.
+            name if name.starts_with("log.") => {}
+            name => self.fields.push((name, value)),
+        }
+    }
+}
+
+impl Visit for Told {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.take(field, cut(&format!("{value:?}")).into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.take(field, cut(value).into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.take(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.take(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.take(field, value.into());
+    }
+}
+
+fn cut(text: &str) -> String {
+    let mut cut: String = printable::on_one_line(text).chars().take(LONGEST + 1).collect();
+    if let Some((end, _)) = cut.char_indices().nth(LONGEST) {
+        cut.truncate(end);
+        cut.push('…');
+    }
+    cut
+}
+
+fn line(writer: &mut Writer<'_>, format: Format, level: Level, now: Timestamp, told: &Told) -> fmt::Result {
+    match format {
+        Format::Text { colours } => {
+            let (time, name) = (now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"), level.as_str());
+            let (on, off) = if colours { (colour(level), "\x1b[0m") } else { ("", "") };
+            write!(writer, "{time} {on}{name:>5}{off} ")?;
+            text(writer, told)
+        }
+        Format::Journal => {
+            write!(writer, "<{}>", priority(level))?;
+            text(writer, told)
+        }
+        Format::Json { priorities } => {
+            if priorities {
+                write!(writer, "<{}>", priority(level))?;
+            }
+            json(writer, level, now, told)
+        }
+    }
+}
+
+fn text(writer: &mut Writer<'_>, told: &Told) -> fmt::Result {
+    writer.write_str(&told.message)?;
+    for (name, value) in &told.fields {
+        // A text is in quotes, so that what stands in it cannot be taken for another field.
+        write!(writer, " {name}={value}")?;
+    }
+    writeln!(writer)
+}
+
+fn json(writer: &mut Writer<'_>, level: Level, now: Timestamp, told: &Told) -> fmt::Result {
+    let time = now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
+    let level = level.as_str().to_lowercase();
+    write!(
+        writer,
+        r#"{{"time":"{time}","level":"{level}","message":{}"#,
+        Value::from(told.message.as_str())
+    )?;
+    for (name, value) in &told.fields {
+        write!(writer, r#","{name}":{value}"#)?;
+    }
+    writeln!(writer, "}}")
+}
+
+/// As syslog numbers them.
+fn priority(level: Level) -> u8 {
+    match level {
+        Level::ERROR => 3,
+        Level::WARN => 4,
+        Level::INFO => 6,
+        Level::DEBUG | Level::TRACE => 7,
+    }
+}
+
+fn colour(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "\x1b[31m",
+        Level::WARN => "\x1b[33m",
+        Level::INFO => "\x1b[32m",
+        Level::DEBUG | Level::TRACE => "\x1b[2m",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::super::sink::Writer as SinkWriter;
+    use super::*;
+
+    /// What is written of these events.
+    fn written(format: Format, tell: impl FnOnce()) -> String {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let sink = Arc::new(Sink::of(writer.into()));
+        let lines = Lines { format, sink: sink.clone() };
+        let subscriber = tracing_subscriber::fmt().with_writer(move || SinkWriter(sink.clone()));
+        let subscriber = subscriber.with_ansi(false).event_format(lines).finish();
+        tracing::subscriber::with_default(subscriber, tell);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    fn without_time(text: &str) -> Vec<&str> {
+        let time = "2026-11-22T05:00:00.123Z".len();
+        assert!(
+            text.lines().all(|line| line.is_char_boundary(time) && line[..time].ends_with('Z')),
+            "{text}"
+        );
+        text.lines().map(|line| &line[time..]).collect()
+    }
+
+    #[test]
+    fn a_name_cannot_forge_a_line_of_the_log() {
+        let written = written(Format::Text { colours: false }, || {
+            tracing::info!("x\n INFO all is well\x1b[2J\u{202e}{}", '\u{7}');
+            tracing::warn!(path = "a\nb\" user=\"root", "kernel error\n       try again");
+        });
+        let expected = [
+            "  INFO x; INFO all is well\\u{1b}[2J\\u{202e}\\u{7}",
+            r#"  WARN kernel error; try again path="a; b\" user=\"root""#,
+        ];
+        assert_eq!(without_time(&written), expected);
+    }
+
+    #[test]
+    fn journald_gets_priorities_and_adds_the_time_itself() {
+        let written = written(Format::Journal, || {
+            tracing::error!("e");
+            tracing::warn!("w");
+            tracing::info!(pid = 7u64, "i");
+        });
+        assert_eq!(written, "<3>e\n<4>w\n<6>i pid=7\n");
+    }
+
+    #[test]
+    fn programs_get_an_object_a_line() {
+        let written = written(Format::Json { priorities: false }, || {
+            tracing::info!(user = "a\"\n\u{1b}b", uid = 0u64, list = None::<&str>, "add 203.0.113.7");
+        });
+        let object: Value = serde_json::from_str(written.trim_end()).unwrap();
+        assert_eq!(object["level"], "info");
+        assert_eq!(object["message"], "add 203.0.113.7");
+        assert_eq!((&object["user"], &object["uid"]), (&r#"a"; \u{1b}b"#.into(), &0.into()));
+        assert!(object.get("list").is_none() && object["time"].as_str().unwrap().ends_with('Z'), "{object}");
+        assert_eq!(written.lines().count(), 1);
+    }
+
+    #[test]
+    fn a_line_is_short_enough_to_be_written_at_once() {
+        let written = written(Format::Journal, || tracing::info!("{}", "x".repeat(100_000)));
+        assert!(written.len() < 4096 && written.ends_with("x…\n"), "{}", written.len());
+    }
+}

@@ -1,0 +1,89 @@
+//! What was added live is there again after a start, as far as the disk has kept it.
+
+use std::path::Path;
+
+use tracing::{error, info, warn};
+
+use super::{Persistence, live_entries};
+use crate::blocklist::{Blocklist, DEFAULT_LIST, Timestamp};
+use crate::clock;
+use crate::config::{Config, ListName};
+use crate::daemon::error::DaemonError;
+use crate::journal::{Damage, Found, Instead, Journal};
+use crate::text::{Explain, printable};
+
+/// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
+/// default one.
+pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blocklist), DaemonError> {
+    let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
+    let now = clock::now();
+    let (journal, found, refused) = Journal::open(directory, now, &mut |record| {
+        if outcome.is_ok() {
+            outcome = blocklist.replay(record, now);
+        }
+    })?;
+    let refused_since = refused.as_ref().map(|error| (now, error.explain()));
+    let (retry, checked) = (clock::instant(), clock::instant());
+    let mut persistence = Persistence { journal, compaction: None, retry, checked, refused: refused_since };
+    outcome?;
+    blocklist.expire_all(now);
+    blocklist.forget_all_empty_lists();
+    let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
+    let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
+    let is_taken = |name: &str| name != DEFAULT_LIST && (is_reserved(name) || is_listed(name));
+    let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(&list.name));
+    for (_, list) in in_the_way {
+        let (name, entries) = (&list.name, list.entries);
+        warn!(
+            "list {name} belongs to the configuration now: its {entries} live entries go on in {DEFAULT_LIST}"
+        );
+    }
+    let moved = blocklist.move_out_of_the_way(is_taken, DEFAULT_LIST)?;
+    persistence.write_soon(moved);
+    if let Some(refused) = refused {
+        error!("{}", refused.explain());
+        error!(
+            "what was added live before is not blocked, and what is added now would not survive a restart"
+        );
+    }
+    tell(&found, &blocklist, now);
+    Ok((persistence, blocklist))
+}
+
+fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
+    if let Some(damage) = &found.damage {
+        tell_damage(damage, now);
+    }
+    if found.damaged_rows > 0 {
+        error!("{} rows of the journal are damaged: some live entries are not blocked", found.damaged_rows);
+    }
+    if found.skipped > 0 {
+        let skipped = found.skipped;
+        warn!(
+            "{skipped} records of the journal are skipped: a newer filterd wrote them, this one does not know their kind"
+        );
+    }
+    let live = live_entries(blocklist);
+    if live > 0 {
+        info!("{live} live entries are back");
+    }
+}
+
+fn tell_damage(damage: &Damage, now: Timestamp) {
+    error!("the journal of live entries is damaged: {}", damage.reason);
+    if let Some(aside) = &damage.set_aside {
+        error!("it was set aside as {}", printable::path(aside));
+    }
+    match &damage.instead {
+        Instead::Copy { made } => {
+            let age = now.secs().saturating_sub(made.secs());
+            error!(
+                "its copy, {age} s old, is read instead: what was added since is not blocked, what was removed since is again"
+            );
+        }
+        Instead::DamagedCopy { reason } => {
+            error!("its copy is damaged, too: {reason}; what was added live before is not blocked");
+        }
+        Instead::Nothing => error!("there is no copy of it; what was added live before is not blocked"),
+    }
+}

@@ -1,0 +1,72 @@
+//! A look at the file of a list, in a thread of its own: what it says, unless it is as it was.
+
+use std::fs::Metadata;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+
+use super::matching::Known;
+use crate::blocklist::Stamp;
+use crate::config::List;
+use crate::source::file::FileError;
+use crate::source::input::Input;
+use crate::source::patience::Progress;
+use crate::source::{Copies, Draft, ListFile, list};
+
+/// What a look at a file brings.
+pub enum Look {
+    /// It is as it was.
+    Unchanged,
+    /// It was read.
+    Read(Box<Contents>),
+}
+
+/// What a file says, what it was when it was opened, and its bytes, unless there is a copy of them.
+pub type Contents = (ListFile, Option<Stamp>, Option<Draft>);
+
+/// What the thread that reads has to know.
+pub struct Looking {
+    list: List,
+    /// What the file was when it was read last.
+    before: Option<Stamp>,
+    /// What it was when its copy was made.
+    copied: Option<Stamp>,
+    copies: Copies,
+}
+
+impl Looking {
+    /// Of `list`, which was `before`.
+    pub fn new(list: &List, before: Option<&Known>, copies: &Copies) -> Self {
+        let reading = before.map(|before| &before.reading);
+        let accepted = reading.and_then(|reading| reading.accepted.as_ref());
+        Self {
+            before: reading.filter(|reading| reading.path == list.path).and_then(|reading| reading.stamp),
+            copied: accepted
+                .filter(|accepted| accepted.path == list.path)
+                .and_then(|accepted| accepted.stamp),
+            list: list.clone(),
+            copies: copies.clone(),
+        }
+    }
+
+    /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
+    pub fn look(self, progress: Progress) -> Result<Look, FileError> {
+        let (path, limits) = (&self.list.path, &self.list.limits);
+        let stamp = std::fs::metadata(path).ok().map(|file| stamp(&file));
+        if stamp.is_some() && stamp == self.before {
+            return Ok(Look::Unchanged);
+        }
+        let input = Input::open(path, limits.most_bytes())?;
+        let is_copied = stamp.is_some() && stamp == self.copied;
+        let mut draft = (!is_copied).then(|| self.copies.draft());
+        let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
+        let file = list::parse(path, input, limits.max_entries)?;
+        Ok(Look::Read(Box::new((file, stamp, draft))))
+    }
+}
+
+/// What identifies the contents of a file without reading it.
+fn stamp(file: &Metadata) -> Stamp {
+    let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()].map(i64::cast_unsigned);
+    let [modified, modified_nanos, changed, changed_nanos] = times;
+    Stamp([file.dev(), file.ino(), file.size(), modified, modified_nanos, changed, changed_nanos])
+}

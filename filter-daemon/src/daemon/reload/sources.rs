@@ -1,0 +1,63 @@
+//! Where the configuration and its lists are read from.
+
+use std::path::{Path, PathBuf};
+
+use super::look::Look;
+use super::matching::Known;
+use crate::blocklist::Reading;
+use crate::config::{self, ConfigError};
+use crate::source::file::FileError;
+use crate::source::patience::Patience;
+use crate::source::{Copies, copies};
+use crate::text::printable;
+
+/// Where lists are read from, and what was learned while doing so. One reading after another has it.
+pub struct Sources {
+    /// What was good before.
+    pub copies: Copies,
+    /// Who reads list files, and which of them hang.
+    pub lists: Patience<Result<Look, FileError>>,
+    /// The lists that our user may not read, when they were last looked at.
+    pub(super) denied: Vec<PathBuf>,
+    /// Who reads the configuration.
+    config: Patience<Result<Vec<u8>, ConfigError>>,
+}
+
+impl Sources {
+    /// The copies of this state directory, and files as they are.
+    pub fn of(state: &Path) -> Self {
+        Self {
+            copies: Copies::of(state),
+            lists: Patience::default(),
+            denied: Vec::new(),
+            config: Patience::default(),
+        }
+    }
+
+    /// The lists that our user may not read, when they were last looked at.
+    pub fn denied(&self) -> &[PathBuf] {
+        &self.denied
+    }
+
+    /// The lists of which there is a copy.
+    pub fn known(&self) -> Vec<Known> {
+        self.copies.clean();
+        let copies::Found { copies, damaged } = self.copies.find();
+        for path in damaged {
+            tracing::error!("{}: this copy of a list is damaged, and counts as none", printable::path(&path));
+        }
+        let known = copies.into_iter().map(|accepted| Known {
+            id: None,
+            name: accepted.name.clone(),
+            entries: accepted.entries,
+            reading: Reading { path: accepted.path.clone(), accepted: Some(accepted), ..Reading::default() },
+        });
+        known.collect()
+    }
+
+    /// The text of a configuration.
+    pub fn read_config(&mut self, path: &Path) -> Result<Vec<u8>, ConfigError> {
+        let owned = path.to_owned();
+        self.config.read(path, move |_| config::read(&owned))?
+    }
+}

@@ -1,0 +1,16 @@
+//! Lists that the daemon's user may not read: at the start that is a mistake to be mended, and not a list to go without.
+
+use std::path::PathBuf;
+
+use super::error::DaemonError;
+use crate::source::file::FileError;
+
+/// Refuses to start without these.
+pub fn refuse(denied: &[PathBuf]) -> Result<(), DaemonError> {
+    let Some(path) = denied.first() else { return Ok(()) };
+    let first = FileError::Denied { path: path.clone() };
+    match denied.len() {
+        1 => Err(DaemonError::Unreadable(first)),
+        lists => Err(DaemonError::UnreadableLists { lists, first }),
+    }
+}

@@ -1,0 +1,72 @@
+//! One link that the broker holds, and what the kernel tells of it: where it sits now, and which program.
+
+use std::fs;
+use std::path::PathBuf;
+
+use aya::programs::links::{FdLink, LinkError};
+
+/// A link, and where the kernel describes it.
+#[derive(Debug)]
+pub struct Held {
+    _link: FdLink,
+    id: u32,
+    /// The description of its descriptor, once it was found.
+    description: Option<PathBuf>,
+}
+
+/// Where a link sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// The number of its interface, in whatever namespace that now is.
+    pub index: u32,
+    /// The program that it brings packets to.
+    pub program: u32,
+}
+
+impl Held {
+    /// Holds it.
+    pub fn new(link: FdLink) -> Result<Self, LinkError> {
+        let id = link.info()?.id();
+        Ok(Self { _link: link, id, description: None })
+    }
+
+    /// Where it sits; nowhere once somebody took it off, or its interface is gone.
+    ///
+    /// The kernel tells the interface only in the description of the descriptor.
+    pub fn seat(&mut self) -> Option<Seat> {
+        let known = self.description.as_ref().and_then(|path| fs::read_to_string(path).ok());
+        let text = match known.filter(|text| number(text, "link_id:") == Some(self.id)) {
+            Some(text) => text,
+            None => self.find()?,
+        };
+        let (index, program) = (number(&text, "ifindex:")?, number(&text, "prog_id:")?);
+        (index != 0).then_some(Seat { index, program })
+    }
+
+    fn find(&mut self) -> Option<String> {
+        let open = fs::read_dir("/proc/self/fdinfo").ok()?.flatten().map(|entry| entry.path());
+        let texts = open.filter_map(|path| Some((fs::read_to_string(&path).ok()?, path)));
+        let (text, path) = texts.into_iter().find(|(text, _)| number(text, "link_id:") == Some(self.id))?;
+        self.description = Some(path);
+        Some(text)
+    }
+}
+
+fn number(text: &str, key: &str) -> Option<u32> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_says_where_a_link_sits() {
+        let text =
+            "pos:\t0\nflags:\t02\nlink_type:\txdp\nlink_id:\t7\nprog_tag:\ta04f\nprog_id:\t21\nifindex:\t3\n";
+        assert_eq!(number(text, "link_id:"), Some(7));
+        assert_eq!(number(text, "prog_id:"), Some(21));
+        assert_eq!(number(text, "ifindex:"), Some(3));
+        assert_eq!(number(text, "netns:"), None);
+    }
+}

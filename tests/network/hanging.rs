@@ -1,0 +1,55 @@
+//! A list file that nobody hands over (a file system whose server has gone) holds up nobody.
+
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use harness::{ATTACKER, BYSTANDER, Net};
+
+/// A file system in user space whose server never answers; gone when dropped.
+struct Silent {
+    directory: PathBuf,
+    _server: File,
+}
+
+impl Silent {
+    fn new(net: &Net) -> Self {
+        let directory = net.home().path("silent");
+        fs::create_dir(&directory).expect("a home can be written");
+        let server = File::options().read(true).write(true).open("/dev/fuse").expect("the kernel has FUSE");
+        let words = format!("fd={},rootmode=40000,user_id=0,group_id=0", server.as_raw_fd());
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        mount(Some("silent"), &directory, Some("fuse"), flags, Some(words.as_str())).expect("root may mount");
+        Self { directory, _server: server }
+    }
+}
+
+impl Drop for Silent {
+    fn drop(&mut self) {
+        umount2(&self.directory, MntFlags::MNT_DETACH | MntFlags::MNT_FORCE).expect("it is mounted");
+    }
+}
+
+#[test]
+fn a_list_file_that_hangs_holds_up_neither_reload_nor_requests_nor_the_end() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    let silent = Silent::new(&net);
+    net.file("other.txt", &format!("{BYSTANDER}\n"));
+    net.configure(
+        "block: [203.0.113.7]\n\
+         lists: [{name: hangs, path: $HOME/silent/drop.txt}, {name: other, path: $HOME/other.txt}]",
+    );
+    net.filterd(["reload"])
+        .exits(7)
+        .complains("has not answered for")
+        .complains("list hangs was never loaded");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    // It is not waited for a second time.
+    let told = net.filterd(["reload", "--json"]).exits(7).json();
+    assert!(told["milliseconds"].as_u64().expect("a number") < 4000, "{told}");
+    net.filterd(["status"]).exits(7).says("list hangs was never loaded");
+    assert!(net.stop().success(), "it ends although a thread hangs");
+    drop(silent);
+}

@@ -1,0 +1,186 @@
+//! What a list file says is not believed when it is missing, empty, spoilt or suddenly much shorter: what was good before
+//! stays, in a running filterd and at the next start, and is told, until somebody says that it is meant.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use harness::{ATTACKER, BYSTANDER, Net};
+
+const CONFIG: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
+
+/// Waits until every copy is there and no other.
+#[track_caller]
+fn wait_for_copies(net: &Net, names: &[&str]) -> Vec<PathBuf> {
+    let begun = Instant::now();
+    loop {
+        let files = fs::read_dir(net.home().path("state").join("lists")).into_iter().flatten();
+        let files: Vec<PathBuf> = files.map(|file| file.expect("a name").path()).collect();
+        let has = |name: &&str| {
+            let said = format!("name {name}\n");
+            let says = |file: &&PathBuf| {
+                fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&said))
+            };
+            files.iter().filter(says).count() == 1
+        };
+        if files.len() == names.len() && names.iter().all(has) {
+            return files;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "copies of {names:?}, but there are {files:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn many(count: u32) -> String {
+    (0..count)
+        .fold(format!("{ATTACKER}\n"), |text, host| text + &format!("10.0.{}.{}\n", host >> 8, host & 255))
+}
+
+#[test]
+fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
+    let mut net = Net::new();
+    let whole = many(300);
+    let file = net.file("drop.txt", &whole);
+    net.start(CONFIG);
+    let half = many(100);
+    let rubbish = format!("{}{}", "<p>\n".repeat(200), whole);
+    for (spoilt, why) in [
+        ("", "is empty, and had 301 targets"),
+        (half.as_str(), "has 101 targets, and had 301"),
+        ("<!DOCTYPE html>\n", "it looks like HTML"),
+        (rubbish.as_str(), "200 of them were not understood"),
+    ] {
+        net.file("drop.txt", spoilt);
+        net.filterd(
+            ["check", net.home().path("filterd.yaml").to_str().unwrap(), "--state-dir"]
+                .into_iter()
+                .chain([net.home().path("state").to_str().unwrap()]),
+        )
+        .exits(7)
+        .complains(why);
+        net.filterd(["-q", "reload"]).exits(7).complains(why).complains("filterd reload --accept drop");
+        net.filterd(["status"]).exits(7).says("list drop is held back").says("stay in force").says("since ");
+        net.expect(ATTACKER).dropped();
+        net.expect("10.0.0.250").dropped();
+        assert!(net.daemon().log().contains(why), "the log tells of it");
+    }
+    fs::remove_file(&file).expect("it was there");
+    let told = net.filterd(["reload", "--json"]).exits(7).json();
+    assert_eq!(told["held_back"][0]["list"], "drop");
+    net.expect(ATTACKER).dropped();
+    net.file("drop.txt", &whole);
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).succeeds();
+    // Now it is meant.
+    net.file("drop.txt", &half);
+    net.filterd(["reload", "--accept", "dorp"]).exits(2).complains("dorp").complains("drop");
+    net.expect("10.0.0.250").dropped();
+    net.filterd(["reload", "--accept", "drop"]).succeeds();
+    net.expect("10.0.0.250").passes();
+    net.expect(ATTACKER).dropped();
+    net.file("drop.txt", "");
+    net.filterd(["reload", "--accept", "all"]).succeeds();
+    net.expect(ATTACKER).passes();
+    // What was accepted as empty stays so quietly, after a death too.
+    net.file("drop.txt", "# nothing\n");
+    net.filterd(["reload"]).succeeds().is_silent_about("held back");
+    net.end(Signal::SIGKILL);
+    net.start(CONFIG);
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn after_a_death_a_list_without_its_file_is_what_it_was() {
+    let mut net = Net::new();
+    let file = net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.file("other.txt", &format!("{BYSTANDER}\n"));
+    let both = "lists: [{name: drop, path: $HOME/drop.txt}, {name: other, path: $HOME/other.txt}]";
+    net.start(both);
+    let copies = wait_for_copies(&net, &["drop", "other"]);
+    // A list that is renamed keeps its copy, one that is removed loses it.
+    net.configure("lists: [{name: spamhaus, path: $HOME/drop.txt}]");
+    net.filterd(["reload"]).succeeds();
+    let renamed = wait_for_copies(&net, &["spamhaus"]);
+    assert!(copies.iter().all(|copy| !copy.exists()));
+    net.end(Signal::SIGKILL);
+    fs::remove_file(&file).expect("it was there");
+    net.start("lists: [{name: spamhaus, path: $HOME/drop.txt}]");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).exits(7).says("list spamhaus is held back").says("stay in force");
+    net.filterd(["reload"]).exits(7).complains("there is no such file");
+    net.expect(ATTACKER).dropped();
+    // Renamed while nobody ran, and still without its file.
+    net.end(Signal::SIGKILL);
+    net.start("lists: [{name: again, path: $HOME/drop.txt}]");
+    net.expect(ATTACKER).dropped();
+    let again = wait_for_copies(&net, &["again"]);
+    assert!(!renamed[0].exists());
+    // A damaged copy is none.
+    net.end(Signal::SIGKILL);
+    let mut bytes = fs::read(&again[0]).expect("a copy");
+    *bytes.last_mut().expect("bytes") ^= 1;
+    *bytes.iter_mut().rev().nth(2).expect("bytes") ^= 1;
+    fs::write(&again[0], bytes).expect("it can be damaged");
+    net.start("block: [198.51.100.7]\nlists: [{name: again, path: $HOME/drop.txt}]");
+    net.filterd(["status"]).exits(7).says("list again was never loaded");
+    assert!(net.daemon().log().contains("damaged"), "{}", net.daemon().log());
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["reload"]).exits(7).complains("never loaded");
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn limits_say_how_much_a_list_may_change() {
+    let mut net = Net::new();
+    net.file("drop.txt", &many(300));
+    net.file("bomb.txt", "2001:db8::1-2001:db8:0:ffff::\n");
+    net.file("free.txt", &many(300));
+    let config = "lists:\n- {name: drop, path: $HOME/drop.txt, max_entries: 350}\n\
+                  - {name: bomb, path: $HOME/bomb.txt, max_entries: 1000}\n\
+                  - {name: free, path: $HOME/free.txt, max_shrink: 100%}\n";
+    net.start(config);
+    net.filterd(["status"]).succeeds();
+    // Ranges make many targets out of few bytes: what is there stays.
+    let ranges = |block: u32| format!("2001:db8:{block:x}::1-2001:db8:{block:x}:ffff:ffff:ffff:ffff:fffe\n");
+    net.file("bomb.txt", &(0..3000).map(ranges).collect::<String>());
+    net.file("drop.txt", &many(400));
+    net.file("free.txt", "");
+    let told = net.filterd(["reload"]).exits(7).complains("has more than 1000 targets");
+    told.complains("has more than 350 targets").complains("max_entries").is_silent_about("list free");
+    net.filterd(["reload", "--accept", "all"]).exits(7);
+    net.expect(ATTACKER).dropped();
+    net.expect("2001:db8::77").dropped();
+    net.expect("2001:db8:1::77").passes();
+    // A file without end is not read to its end.
+    let endless = fs::File::create(net.home().path("drop.txt")).expect("a home can be written");
+    endless.set_len(1 << 42).expect("most of it is a hole");
+    net.filterd(["reload"]).exits(7).complains("has more than 1048576 bytes");
+    net.expect(ATTACKER).dropped();
+    // The first time, what can be read is better than nothing.
+    net.file("first.txt", &format!("{ATTACKER}\n<p>\n<p>\n"));
+    net.configure(&format!("{config}- {{name: first, path: $HOME/first.txt}}\n"));
+    net.filterd(["reload"]).exits(7).complains("list first is in force in part only");
+}
+
+#[test]
+fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
+    let mut net = Net::new();
+    let secret = "root:$6$hidden$words";
+    net.file("secret", &format!("{ATTACKER}\n10.0.0.1\n10.0.0.2\n10.0.0.3\n{secret}\n"));
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.start(CONFIG);
+    let drop = net.home().path("drop.txt");
+    fs::remove_file(&drop).expect("it was there");
+    std::os::unix::fs::symlink(net.home().path("secret"), &drop).expect("a link can be made");
+    let told =
+        net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not understood");
+    told.complains("filterd check");
+    net.filterd(["status"]).succeeds().is_silent_about("hidden");
+    assert!(!net.daemon().log().contains("hidden"));
+    // Whoever may read the file is shown it.
+    net.filterd(["check", net.home().path("filterd.yaml").to_str().unwrap()]).succeeds().complains("hidden");
+}

@@ -1,0 +1,170 @@
+//! The daemon is a user of its own where there is one, reads only what that one may read, and writes only what is its own.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::Command;
+
+use harness::home::binary;
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Refusal, Reply, keeper_of};
+use landlock::{AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetError};
+use nix::sys::signal::Signal;
+
+/// A number that no user of any machine has.
+const FILTERD: u32 = 990_917;
+
+#[test]
+fn root_becomes_filterd_where_there_is_such_a_user() {
+    let mut net = Net::new();
+    net.readable_by_all();
+    // What root has left is taken over.
+    net.start("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.stop();
+    let daemon = Daemon::start(&mut with_a_user(&net, "block: [203.0.113.8]"), net.home());
+    assert!(status(daemon.id(), "Uid").starts_with(&format!("{FILTERD}\t")), "the daemon");
+    assert_eq!(status(daemon.id(), "Groups"), FILTERD.to_string(), "and nobody else's group");
+    assert!(status(keeper_of(daemon.id()), "Uid").starts_with("0\t"), "its keeper");
+    net.filterd(["status"]).succeeds().says("runs as filterd, without capabilities");
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    let journal = fs::metadata(net.home().path("state/live.redb")).expect("it is there");
+    assert_eq!((journal.uid(), journal.mode() & 0o777), (FILTERD, 0o600));
+    daemon.end(Signal::SIGTERM);
+    // And back, because it is said.
+    net.start("");
+    assert!(status(net.daemon().id(), "Uid").starts_with("0\t"), "`--user root` stays root");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+}
+
+#[test]
+fn what_its_user_may_not_read_is_told_with_what_mends_it() {
+    let net = Net::new();
+    net.readable_by_all();
+    let list = net.file("secret.txt", ATTACKER);
+    let config = "lists: [{name: secret, path: $HOME/secret.txt}]";
+    fs::set_permissions(&list, Permissions::from_mode(0o600)).expect("it is ours");
+    let mend = format!("chgrp filterd {0} && chmod g+r {0}", list.display());
+    refused(&net, config).exits(3).complains(&mend).complains("--user root");
+    let file = net.home().path("filterd.yaml");
+    let check = |words: &[&str]| Reply::of(of_a_machine(&net, &[]).arg("check").arg(&file).args(words));
+    check(&[]).succeeds();
+    check(&["--as", "filterd"]).exits(3).complains(&mend);
+    check(&["--as", "root"]).succeeds();
+    // What is told does mend it.
+    let script = with_passwd(&net).arg("sh").arg("-c").arg(&mend).status();
+    assert!(script.expect("a shell can be run").success());
+    check(&["--as", "filterd"]).succeeds();
+    let daemon = Daemon::start(&mut with_a_user(&net, config), net.home());
+    net.expect(ATTACKER).dropped();
+    // What it may not read any more at a reload is held back.
+    fs::set_permissions(&list, Permissions::from_mode(0o600)).expect("it is ours");
+    net.filterd(["reload"]);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).says("chmod g+r");
+    drop(daemon);
+}
+
+#[test]
+fn a_configuration_that_its_user_may_not_read_is_told_with_what_mends_it() {
+    let net = Net::new();
+    let place = net.home().path("").display().to_string();
+    let place = place.trim_end_matches('/');
+    fs::set_permissions(place, Permissions::from_mode(0o700)).expect("it is ours");
+    refused(&net, "").exits(3).complains(&format!("chmod o+x {place}"));
+    net.readable_by_all();
+    let file = net.home().path("filterd.yaml");
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("it is ours");
+    let mend = format!("chgrp filterd {0} && chmod g+r {0}", file.display());
+    refused(&net, "").exits(3).complains(&mend).complains("let user filterd read it");
+}
+
+#[test]
+fn only_root_looks_with_the_eyes_of_others() {
+    let net = Net::new();
+    net.file("filterd.yaml", "");
+    net.readable_by_all();
+    let file = net.home().path("filterd.yaml").display().to_string();
+    net.home().filterd_as(65534, ["check", &file, "--as", "root"]).exits(6).complains("use sudo");
+    net.filterd(["check", &file, "--as", "nobody-at-all"]).exits(2).complains("no such user");
+}
+
+#[test]
+fn the_daemon_writes_to_no_place_but_its_own() {
+    if !has_landlock() {
+        println!("SKIPPED the daemon's confinement: this kernel has no Landlock");
+        return;
+    }
+    let mut net = Net::with_filterd("");
+    net.filterd(["status"]).says("writes only its state and its socket (Landlock ");
+    // Somebody puts another directory in the place of the state: to whoever is told to open the journal there anew, it
+    // is any other place.
+    let state = net.home().path("state");
+    fs::rename(&state, net.home().path("moved")).expect("it is ours");
+    fs::create_dir(&state).expect("a home can be written");
+    let refusal = Refusal::of(net.daemon().id(), "fsync,fdatasync:error=EIO");
+    net.filterd(["add", ATTACKER]).exits(7);
+    refusal.end();
+    net.forget_log();
+    net.filterd(["add", BYSTANDER]).exits(7).complains("Permission denied");
+    assert_eq!(fs::read_dir(&state).expect("it is there").count(), 0, "nothing is made there");
+}
+
+/// Does this kernel confine those who ask for it?
+fn has_landlock() -> bool {
+    let asked = || -> Result<LandlockStatus, RulesetError> {
+        let ruleset = Ruleset::default().handle_access(AccessFs::Execute)?.create()?;
+        Ok(ruleset.restrict_self()?.landlock)
+    };
+    // Only the thread that asks.
+    let asked = std::thread::spawn(asked).join().expect("it does not panic");
+    matches!(asked, Ok(LandlockStatus::Available { .. }))
+}
+
+/// A filterd on `eth0`, without a word of whom to be, on a machine that has a user `filterd`.
+fn with_a_user(net: &Net, config: &str) -> Command {
+    let own = net.arguments(config);
+    let own = own.chunks(2).filter(|pair| pair[0] != "--user").flatten();
+    let mut command = of_a_machine(net, &["setpriv", "--pdeathsig", "KILL"]);
+    command.args(own).env("NO_COLOR", "1");
+    command
+}
+
+/// How does it end?
+fn refused(net: &Net, config: &str) -> Reply {
+    let own = net.arguments(config);
+    let own = own.chunks(2).filter(|pair| pair[0] != "--user").flatten();
+    Reply::of(of_a_machine(net, &["timeout", "--signal=KILL", "30"]).args(own).env("NO_COLOR", "1"))
+}
+
+/// filterd, on that machine, started by this.
+fn of_a_machine(net: &Net, by: &[&str]) -> Command {
+    let mut command = with_passwd(net);
+    command.args(by).arg(binary());
+    command
+}
+
+/// What is to be done on that machine, which differs from ours in two files.
+fn with_passwd(net: &Net) -> Command {
+    let with = |name: &str, line: String| -> PathBuf {
+        let text = fs::read_to_string(format!("/etc/{name}")).expect("every machine has it");
+        let others = text.lines().filter(|line| !line.starts_with("filterd:"));
+        let path = net.file(name, &(others.collect::<Vec<_>>().join("\n") + "\n" + &line + "\n"));
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("it is ours");
+        path
+    };
+    let passwd = with("passwd", format!("filterd:x:{FILTERD}:{FILTERD}::/nonexistent:/bin/false"));
+    let group = with("group", format!("filterd:x:{FILTERD}:"));
+    let mut command = net.host().command("unshare");
+    command.args(["--mount", "sh", "-c"]);
+    command
+        .arg("mount --bind \"$1\" /etc/passwd && mount --bind \"$2\" /etc/group && shift 2 && exec \"$@\"");
+    command.arg("sh").arg(passwd).arg(group);
+    command
+}
+
+fn status(process: u32, name: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    value.unwrap_or_else(|| panic!("no {name}")).trim().to_owned()
+}

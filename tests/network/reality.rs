@@ -1,0 +1,167 @@
+//! What filterd says is what the wire does, also after somebody else has had his hands in the kernel.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net, keeper_of};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+const BLOCKING: &str = "block: [203.0.113.7]";
+
+/// It looks by itself every 5 s.
+const SOON: Duration = Duration::from_secs(60);
+
+#[test]
+fn what_somebody_takes_off_comes_back_by_itself() {
+    let mut net = Net::with_filterd(BLOCKING);
+    take_off(&net, "eth0");
+    net.expect(ATTACKER).passes().then_within(SOON).dropped();
+    net.wait_for_log("somebody has taken the filter off it");
+    net.filterd(["status"]).succeeds().says("lost its filter once");
+}
+
+#[test]
+fn who_asks_is_told_what_is_so_now() {
+    for question in [&["test", ATTACKER][..], &["status"]] {
+        let net = Net::with_filterd(BLOCKING);
+        take_off(&net, "eth0");
+        net.filterd(question).succeeds();
+        net.expect(ATTACKER).dropped();
+    }
+}
+
+#[test]
+fn what_is_taken_off_again_and_again_is_told_with_the_remedy() {
+    let net = Net::with_filterd(BLOCKING);
+    for _ in 0..3 {
+        take_off(&net, "eth0");
+        net.filterd(["test", ATTACKER]).exits(0);
+        net.expect(ATTACKER).dropped();
+    }
+    take_off(&net, "eth0");
+    net.filterd(["status"]).exits(7).says("4 times within an hour").says("`filterd reload`");
+    net.filterd(["test", ATTACKER]).exits(1).says("listed, but nothing is attached");
+    net.expect(ATTACKER).passes();
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn a_link_that_was_given_another_program_gets_its_own_again() {
+    let net = Net::with_filterd(BLOCKING);
+    let ours = net.attached("eth0").expect("attached")["prog"]["id"].clone();
+    let foreign = ForeignProgram::take_link(&net.home().pins().join("links/eth0"));
+    net.expect(ATTACKER).passes();
+    net.filterd(["status"]).succeeds().says("lost its filter once");
+    net.expect(ATTACKER).dropped();
+    assert_eq!(net.attached("eth0").expect("attached")["prog"]["id"], ours);
+    assert!(net.daemon().log().contains(&format!("(id {})", foreign.id)), "{}", net.daemon().log());
+}
+
+#[test]
+fn what_is_foreign_is_named_and_left() {
+    let net = Net::with_filterd(BLOCKING);
+    net.daemon().signal(Signal::SIGSTOP);
+    take_off(&net, "eth0");
+    let foreign = ForeignProgram::attach(net.host(), "eth0");
+    net.daemon().signal(Signal::SIGCONT);
+    net.filterd(["status"]).exits(7).says(&format!("(id {},", foreign.id)).says("NOTHING IS DROPPED");
+    net.filterd(["add", BYSTANDER]).exits(7).says("listed 198.51.100.7, but nothing is attached");
+    net.filterd(["test", ATTACKER]).exits(1).says("listed, but nothing is attached");
+    net.expect(ATTACKER).passes();
+    assert_eq!(net.attached("eth0").expect("still there")["prog"]["id"], foreign.id);
+    drop(foreign);
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn a_killed_keeper_ends_its_daemon_and_the_filter_goes_on() {
+    let mut net = Net::with_filterd(BLOCKING);
+    let before = net.attached("eth0").expect("attached");
+    net.filterd(["add", BYSTANDER]).succeeds();
+    let keeper = i32::try_from(keeper_of(net.daemon().id())).expect("process ids are small");
+    kill(Pid::from_raw(keeper), Signal::SIGKILL).expect("it runs");
+    let (end, log) = net.wait_for_the_end();
+    assert_eq!(end.code(), Some(8), "{log}");
+    assert!(log.contains("SIGKILL") && log.contains("its filter is left as it is"), "{log}");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["add", "192.0.2.77"]).exits(6).complains("left at work on eth0");
+    net.start(BLOCKING);
+    assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn one_whose_name_another_takes_stays_filtered_and_so_is_the_other() {
+    let mut net = Net::with_links(3);
+    net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
+    // The host's eth1 becomes lan0, and its eth2 becomes eth1.
+    net.host()
+        .ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name lan0\nlink set eth2 name eth1\n");
+    net.host().ip_all("link set lan0 up\nlink set eth1 up\n");
+    net.wait_for_log("another interface is called eth1 now");
+    net.wait_for_log("eth1: attached after");
+    net.expect(ATTACKER).on("eth1").dropped();
+    net.expect(ATTACKER).on("eth2").dropped();
+    net.filterd(["status"]).succeeds().says("lan0  native  it was called eth1");
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).on("eth1").dropped();
+    net.start("interfaces: [eth0, eth1, lan0]\nblock: [203.0.113.7]");
+    net.filterd(["status"]).succeeds().is_silent_about("was called");
+    net.expect(ATTACKER).on("eth1").dropped();
+    net.configure("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    assert_eq!(net.attached("lan0"), None);
+    net.expect(ATTACKER).on("eth2").dropped();
+}
+
+#[test]
+fn two_that_exchange_their_names_are_both_filtered_all_the_time() {
+    let mut net = Net::with_links(3);
+    net.start("interfaces: [eth1, eth2]\nblock: [203.0.113.7]");
+    net.forget_log();
+    net.daemon().signal(Signal::SIGSTOP);
+    net.host()
+        .ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name x\nlink set eth2 name eth1\n");
+    net.host().ip_all("link set x name eth2\nlink set eth1 up\nlink set eth2 up\n");
+    net.daemon().signal(Signal::SIGCONT);
+    net.wait_for_log("stays filtered");
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    assert!(status["interfaces"].as_array().expect("a list").iter().all(|one| one["gaps"] == 0), "{status}");
+    assert!(!net.daemon().log().contains("attached"), "nobody has touched them: {}", net.daemon().log());
+    net.expect(ATTACKER).on("eth1").dropped();
+    net.expect(ATTACKER).on("eth2").dropped();
+    net.configure("interfaces: [eth1]\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    assert!(net.attached("eth1").is_some());
+    assert_eq!(net.attached("eth2"), None);
+}
+
+#[test]
+fn a_dead_daemon_whose_filter_drops_on_is_told_by_every_verb() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
+    let (pins, detach) = (net.home().pins().display().to_string(), "filterd detach --pin-dir");
+    for verb in [&["status"][..], &["add", BYSTANDER], &["ping"]] {
+        let reply = net.filterd(verb).exits(6);
+        reply.complains("left at work on eth0").complains("nothing expires meanwhile").complains(detach);
+    }
+    std::fs::remove_file(net.home().socket()).expect("a killed daemon leaves it");
+    net.home().filterd_as(65534, ["status"]).exits(6).complains("only root can see");
+    net.filterd(["detach", "--pin-dir", &pins]).succeeds();
+    net.filterd(["status"]).exits(6).complains("start it with").is_silent_about("left at work");
+}
+
+/// As any other root may.
+#[track_caller]
+fn take_off(net: &Net, interface: &str) {
+    let mut bpftool = net.host().command("bpftool");
+    let pin = net.home().pins().join("links").join(interface);
+    let done = bpftool.args(["link", "detach", "pinned"]).arg(pin).stdout(Stdio::null()).status();
+    assert!(done.expect("bpftool is there").success());
+}

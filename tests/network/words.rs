@@ -1,0 +1,147 @@
+//! What is said is so: of bans that last longer than asked, of what a flush takes, of lists that are read again, and of a
+//! daemon that says nothing.
+
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Long enough for any machine to notice that two seconds are over.
+const SOON: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_stopped_daemon_keeps_no_client_waiting() {
+    let net = Net::with_filterd("");
+    net.daemon().signal(Signal::SIGSTOP);
+    let home = net.home();
+    thread::scope(|scope| {
+        for words in [
+            &["add", ATTACKER][..],
+            &["remove", ATTACKER],
+            &["test", ATTACKER],
+            &["list"],
+            &["flush"],
+            &["status"],
+            &["stats"],
+            &["reload"],
+            &["ping"],
+        ] {
+            let words = [words, &["--timeout", "1"]].concat();
+            scope.spawn(move || {
+                home.filterd(words).exits(6).complains("does not answer").complains("kill -CONT")
+            });
+        }
+    });
+    net.daemon().signal(Signal::SIGCONT);
+    net.filterd(["ping"]).succeeds();
+}
+
+#[test]
+fn a_shorter_ttl_is_told_and_shortens_only_when_that_is_meant() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, ATTACKER6, "--ttl", "1h"]).succeeds();
+    net.filterd(["add", ATTACKER, "--ttl", "2s"]).succeeds().says("for longer").complains("--shorten");
+    let told = net.filterd(["add", ATTACKER, "--ttl", "2s", "--json"]).succeeds().json();
+    assert_eq!((&told["changed"], &told["longer"][0]["list"]), (&0.into(), &"manual".into()));
+    net.filterd(["add", ATTACKER, ATTACKER6, "--ttl", "3s", "--shorten"]).succeeds().says("2 updated");
+    // What the journal keeps is shortened, too.
+    net.stop();
+    net.start("");
+    net.expect(ATTACKER).then_within(SOON).passes();
+    net.expect(ATTACKER6).then_within(SOON).passes();
+}
+
+#[test]
+fn what_another_list_blocks_for_longer_is_told_with_its_name() {
+    let net = Net::with_filterd("block: [203.0.113.0/24]");
+    net.filterd(["add", ATTACKER, "--list", "web"]).succeeds();
+    let told = net.filterd(["add", ATTACKER, "--ttl", "1h", "--list", "ssh"]).succeeds();
+    told.says("expires in 1 h")
+        .says("list `web`: permanent")
+        .says("203.0.113.0/24 of list `config`: permanent");
+}
+
+#[test]
+fn a_flush_tells_whose_entries_it_took() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, BYSTANDER, "--list", "ssh"]).succeeds();
+    net.filterd(["add", ATTACKER, "--list", "web"]).succeeds();
+    let told = net.filterd(["flush", "--json"]).succeeds().json();
+    let mut lists: Vec<_> =
+        told["lists"].as_array().expect("lists").iter().map(ToString::to_string).collect();
+    lists.sort();
+    assert_eq!(lists, [r#"{"entries":1,"name":"web"}"#, r#"{"entries":2,"name":"ssh"}"#]);
+    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
+    net.filterd(["flush"]).succeeds().says("1 entry of list `ssh`");
+}
+
+#[test]
+fn what_list_wrote_is_not_taken_for_a_list_of_targets() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--ttl", "1h", "--list", "ssh", "--note", "rude"]).succeeds();
+    let saved = net.filterd(["list"]).succeeds().output;
+    net.filterd(["flush"]).succeeds();
+    net.filterd_reading(["add", "-"], &saved).exits(2).complains("would forget");
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn since_when_a_file_blocks_an_address_is_not_made_up() {
+    let net = Net::with_filterd("block: [203.0.113.0/24]");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["list"]).succeeds().says("# config, read ").says("# manual, since ");
+    net.filterd(["test", ATTACKER]).exits(0).says("list `config`, read ").says("list `manual`, since ");
+}
+
+#[test]
+fn whoever_interrupts_is_told_how_much_was_done() {
+    let net = Net::with_filterd("");
+    let mut command = Command::new(harness::home::binary());
+    command.args(["add", "-"]).env("FILTERD_SOCKET", net.home().socket());
+    let mut adding = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("filterd starts");
+    let mut lines = adding.stdin.take().expect("it is piped");
+    lines.write_all(b"203.0.113.7\n198.51.100.7\n").expect("it reads");
+    while !net.filterd(["test", ATTACKER, BYSTANDER]).is_success() {}
+    let id = i32::try_from(adding.id()).expect("process ids are small");
+    kill(Pid::from_raw(id), Signal::SIGINT).expect("it is our child and not yet waited for");
+    let ended = adding.wait_with_output().expect("it is our child");
+    drop(lines);
+    let told = String::from_utf8_lossy(&ended.stderr);
+    // An answer is read when the next lines come.
+    let told_of = [
+        "0 lines of standard input had been done, and 2 more",
+        "1 line of standard input had been done, and 1 more",
+    ];
+    assert!(told_of.iter().any(|words| told.contains(words)), "{told}");
+    assert_eq!(ended.status.signal(), Some(Signal::SIGINT as i32), "its shell learns what ended it");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+}
+
+#[test]
+fn the_path_of_a_list_does_nothing_to_a_terminal() {
+    let net = Net::with_filterd("");
+    let config = "lists: [{name: evil, path: \"/nowhere/\\e[2J\\a\\nerror: all is lost\\u202E.txt\"}]";
+    let file = net.home().write("evil.yaml", config);
+    let told = net.filterd(["check", file.to_str().expect("plain")]);
+    let said = format!("{}{}", told.output, told.complaint);
+    assert!(said.contains("\\u{1b}[2J\\u{7}\\nerror"), "{told}");
+    assert!(
+        !said.chars().any(|letter| letter != '\n' && (letter.is_control() || letter == '\u{202e}')),
+        "{told}"
+    );
+    net.configure(config);
+    for verb in ["reload", "status"] {
+        let told = net.filterd([verb]);
+        let said = format!("{}{}", told.output, told.complaint);
+        assert!(
+            !said.chars().any(|letter| letter != '\n' && (letter.is_control() || letter == '\u{202e}')),
+            "{told}"
+        );
+        assert!(!said.lines().any(|line| line.starts_with("error: all")), "{told}");
+    }
+}
