@@ -13,6 +13,9 @@ mod list;
 mod memory;
 mod mutator;
 mod pages;
+#[path = "../../../tests/harness/random.rs"]
+#[expect(dead_code, reason = "nobody here asks for addresses")]
+mod random;
 mod record;
 mod reply;
 mod request;

@@ -1,5 +1,7 @@
 //! Changes an input as a hostile or broken writer might: bits, numbers, words of the format, pieces of others, repetition.
 
+use crate::random::Random;
+
 /// The longest input that changes may make.
 const LONGEST: usize = 64 * 1024;
 
@@ -141,24 +143,6 @@ impl Mutator {
         let longest = if self.random.below(4) == 0 { input.len() } else { 16 };
         let length = self.random.below(longest.min(input.len() - begin) + 1);
         begin..begin + length
-    }
-}
-
-/// splitmix64 (Steele, Lea, Flood 2014).
-pub struct Random(pub u64);
-
-impl Random {
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// A number below this one.
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.number() % limit as u64) as usize
     }
 }
 

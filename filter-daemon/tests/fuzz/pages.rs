@@ -11,7 +11,7 @@ use filterd::journal::store::{Rows, Store};
 use tempfile::TempDir;
 
 use crate::hold::{INPUTS, Reader, number};
-use crate::mutator::Random;
+use crate::random::Random;
 
 /// redb's books of its pages, and its cache.
 const FIXED: usize = 32 << 20;
