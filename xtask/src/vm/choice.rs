@@ -37,6 +37,7 @@ const HERE_ONLY: [Stories; 10] = [
     ("life::", "hundreds of steps of a random life"),
     ("list_names::", "thousands of lists"),
     ("mixed::", "a hundred thousand addresses of both families"),
+    ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
     ("pages::", "large requests beside small ones, by the clock"),
     ("succession::", "daemons that follow each other, dozens of times"),
     ("trouble::", "strace refuses calls, and starts slowly"),
