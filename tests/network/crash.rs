@@ -163,7 +163,7 @@ fn a_filter_that_is_to_be_kept_outlives_its_filterd() {
 fn detach_removes_what_is_left_behind() {
     let mut net = Net::with_filterd("block: [203.0.113.7]\non_exit: keep");
     let pins = net.home().pins().display().to_string();
-    net.filterd(["detach", "--pin-dir", &pins]).exits(5).complains("running");
+    net.filterd(["detach", "--pin-dir", &pins]).exits(5).complains("in use by another filterd");
     net.expect(ATTACKER).dropped();
     net.stop();
     net.filterd(["detach", "--pin-dir", &pins]).succeeds().says("eth0: detached");

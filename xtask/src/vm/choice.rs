@@ -26,10 +26,11 @@ const EVERYWHERE: [Stories; 18] = [
     ("vlan::", "tags that the kernel takes off, in native and in generic mode"),
 ];
 
-/// Told on this machine only: they take long, and filterd alone decides what they show.
-const HERE_ONLY: [Stories; 10] = [
+/// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
+const HERE_ONLY: [Stories; 12] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("growth::", "millions of addresses, to grow through tables"),
+    ("hanging::", "FUSE, which the smallest kernels have not built in"),
     (
         "in_between::",
         "a flood beside many reloads; the grace periods are shown by `reload::nobody_slips_through`",
@@ -37,6 +38,7 @@ const HERE_ONLY: [Stories; 10] = [
     ("life::", "hundreds of steps of a random life"),
     ("list_names::", "thousands of lists"),
     ("mixed::", "a hundred thousand addresses of both families"),
+    ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
     ("pages::", "large requests beside small ones, by the clock"),
     ("succession::", "daemons that follow each other, dozens of times"),
     ("trouble::", "strace refuses calls, and starts slowly"),
