@@ -34,7 +34,7 @@ fn many_of_both_families_leave_in_one_command() {
     net.start("lists: [{name: both, path: $HOME/both.txt}]");
     all_are_dropped(&net, &[&four[..2000], &six].concat());
     net.file("both.txt", &(lines(&six[1..]) + &lines(&four[..1])));
-    net.filterd(["reload"]).succeeds();
+    net.filterd(["reload", "--accept", "both"]).succeeds();
     net.expect_each([four[0], six[1], six[4_999]]).dropped();
     net.expect_each([four[1], four[99_999], six[0]]).passes();
 }

@@ -43,7 +43,7 @@ impl Life {
         let during = During(begun, self.now());
         match (self.is_refused(during), reply.code()) {
             (Some(true), _) | (None, Some(3)) => {
-                reply.exits(3).complains("flush --list");
+                reply.exits(3).says("flush --list");
                 self.think_again();
                 Vec::new()
             }
