@@ -30,7 +30,7 @@ fn moves() {
     let (growths, relocations) = (rounds(3, 20), rounds(10_000, 300_000) as u64);
     let net = Net::new();
     let pins = net.home().pins();
-    let mut churn = Churn { filter: members(pins), growths: 0, relocations: 0 };
+    let mut churn = Churn { filter: Some(members(pins)), growths: 0, relocations: 0 };
     let traffic = Traffic::new(&net, pins);
 
     let seen = traffic.during(|seen| {
@@ -43,12 +43,12 @@ fn moves() {
 
     // The control: entries leave before they come again elsewhere, and some unlisted sources are listed by mistake.
     let control = traffic.during(|seen| {
-        churn.filter.add((0..MISTAKES).map(|number| crowd::address(u32::MAX - number)));
+        churn.filter().add((0..MISTAKES).map(|number| crowd::address(u32::MAX - number)));
         let begun = Instant::now();
         while seen().passed_of_members < ENOUGH && begun.elapsed() < PATIENCE {
             for address in (0..MEMBERS).map(crowd::address) {
-                churn.filter.remove(address);
-                churn.filter.add([address]);
+                churn.filter().remove(address);
+                churn.filter().add([address]);
             }
         }
     });
@@ -74,35 +74,40 @@ fn members(pins: &Path) -> Blocked {
 
 /// Others than the members, who come and go.
 struct Churn {
-    filter: Blocked,
+    filter: Option<Blocked>,
     growths: usize,
     relocations: u64,
 }
 
 impl Churn {
-    /// A small table again, as after a restart.
+    /// A small table again, as after a restart. The one before lets go of the pins first: they are one filter's at a time.
     fn begin_anew(&mut self, pins: &Path) {
-        self.filter = members(pins);
+        self.filter = None;
+        self.filter = Some(members(pins));
+    }
+
+    fn filter(&mut self) -> &mut Blocked {
+        self.filter.as_mut().expect("one is at work")
     }
 
     /// Fills the table to its limit, lets it grow, and fills it again.
     fn fill(&mut self) {
-        let mut moved = self.filter.tables.moves();
-        let mut capacity = self.filter.occupancy().capacity;
+        let mut moved = self.filter().tables.moves();
+        let mut capacity = self.filter().occupancy().capacity;
         for number in MEMBERS..MOST {
-            self.filter.add([crowd::address(number)]);
-            let now = self.filter.tables.moves();
+            self.filter().add([crowd::address(number)]);
+            let now = self.filter().tables.moves();
             self.relocations += now.saturating_sub(moved);
             moved = now;
-            let occupancy = self.filter.occupancy();
+            let occupancy = self.filter().occupancy();
             self.growths += usize::from(occupancy.capacity > capacity);
             capacity = occupancy.capacity;
-            let is_due = occupancy.entries.is_multiple_of(128) || self.filter.tables.is_crowded();
-            if is_due && self.filter.settle() {
+            let is_due = occupancy.entries.is_multiple_of(128) || self.filter().tables.is_crowded();
+            if is_due && self.filter().settle() {
                 grace::wait().expect("this kernel has grace periods");
             }
         }
-        self.filter.settle_all();
+        self.filter().settle_all();
     }
 }
 
@@ -170,8 +175,8 @@ impl<'a> Traffic<'a> {
                     }
                 });
             });
+            let _ends_anyway = Over(is_over);
             act(&|| self.seen().since(&before));
-            is_over.store(true, Ordering::Relaxed);
         });
         // The last ones are still on their way.
         sleep(Duration::from_millis(100));
@@ -186,6 +191,15 @@ impl<'a> Traffic<'a> {
             passed_of_members: sum(2),
             passed_of_unlisted: sum(3),
         }
+    }
+}
+
+/// What was begun is over when this is dropped, in a panic too: else its thread would be waited for in vain.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
