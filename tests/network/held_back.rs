@@ -44,6 +44,7 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
     let whole = many(300);
     let file = net.file("drop.txt", &whole);
     net.start(CONFIG);
+    wait_for_copies(&net, &["drop"]);
     let half = many(100);
     let rubbish = format!("{}{}", "<p>\n".repeat(200), whole);
     for (spoilt, why) in [
