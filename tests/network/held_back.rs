@@ -21,7 +21,9 @@ fn wait_for_copies(net: &Net, names: &[&str]) -> Vec<PathBuf> {
         let has = |name: &&str| {
             let said = format!("name {name}\n");
             let says = |file: &&PathBuf| {
-                fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&said))
+                // One that is not finished has an extension yet.
+                file.extension().is_none()
+                    && fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&said))
             };
             files.iter().filter(says).count() == 1
         };
