@@ -185,7 +185,7 @@ impl Owner {
     /// Where this one has its things, for one that is to take its place.
     pub fn place(&self) -> take_over::Reply {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let tables: u64 = self.status().tables.iter().map(|table| table.bytes).sum();
+        let tables: u64 = self.tables().iter().map(|table| table.bytes).sum();
         take_over::Reply {
             version: wire::VERSION,
             pid: std::process::id(),
@@ -283,15 +283,17 @@ impl Owner {
             self.capacity.settle(&mut self.protection);
             self.persistence.keep_up(self.protection.blocklist(), clock::now());
             self.capacity.shrink_in_time(&mut self.protection);
-            if let Some(successor) =
-                self.successor.take_if(|_| self.pages.is_empty() && self.readings.is_idle())
+            if self.has_nothing_under_way()
+                && let Some(successor) = self.successor.take()
             {
-                if self.reload.get().is_none() && self.reloaded.is_none() {
-                    return Ended::Succeeded(successor);
-                }
-                self.successor = Some(successor);
+                return Ended::Succeeded(successor);
             }
         }
+    }
+
+    fn has_nothing_under_way(&self) -> bool {
+        let is_reloading = self.reload.get().is_some() || self.reloaded.is_some();
+        self.pages.is_empty() && self.readings.is_idle() && !is_reloading
     }
 
     /// What happens seldom comes first. Then pages, deadlines and requests take turns: between two pages somebody else is

@@ -77,7 +77,7 @@ impl Owner {
         format!("{verb} packets from {targets} targets on {}", links.join(", "))
     }
 
-    fn tables(&self) -> Vec<status::Table> {
+    pub(super) fn tables(&self) -> Vec<status::Table> {
         let networks = self
             .protection
             .blocklist()
