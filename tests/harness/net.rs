@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -17,6 +19,8 @@ const PEER_MAC: &str = "02:00:00:00:00:02";
 /// Where the host sends what is for neither of its own networks: the peer.
 const GATEWAY: &str = "192.0.2.254";
 const GATEWAY6: &str = "2001:db8::fe";
+/// No link takes so long to come up.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A host and a peer. Everything in it is unique on the machine and gone when it is dropped.
 #[derive(Debug)]
@@ -299,6 +303,19 @@ impl Net {
         let links = self.host.ip(&format!("-json -details link show {interface}"));
         let links: Value = serde_json::from_str(&links).expect("ip speaks JSON");
         links[0].get("xdp").cloned()
+    }
+
+    /// Switches on those interfaces of the host that were off. The kernel sees to the other end in its own time: what the peer
+    /// sends before that is lost without a word.
+    #[track_caller]
+    pub fn raise(&self, interfaces: &[&str]) {
+        let raised: String = interfaces.iter().map(|name| format!("link set {name} up\n")).collect();
+        self.host.ip_all(&raised);
+        let begun = Instant::now();
+        while !self.peer.ip("-brief link show type veth").lines().all(|link| link.contains(" UP ")) {
+            assert!(begun.elapsed() < PATIENCE, "{interfaces:?} are up and a peer is not");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The host's namespace.

@@ -69,7 +69,7 @@ fn an_interface_that_is_not_there_yet_is_waited_for() {
         .says("eth1  NOT FILTERED  there is no interface eth1");
     net.expect(ATTACKER).dropped();
     net.host().ip("link set later name eth1");
-    net.host().ip("link set eth1 up");
+    net.raise(&["eth1"]);
     net.wait_for_log("eth1: attached after");
     net.expect(ATTACKER).on("eth1").dropped();
     net.expect(BYSTANDER).on("eth1").passes();
@@ -115,7 +115,7 @@ fn one_that_is_renamed_is_still_filtered() {
     assert!(net.attached("lan0").is_some());
     net.filterd(["status"]).succeeds().says("eth1  native  it is called lan0 now");
     net.host().ip("link set lan0 name eth1");
-    net.host().ip("link set eth1 up");
+    net.raise(&["eth1"]);
     net.expect(ATTACKER).on("eth1").dropped();
 }
 
@@ -151,7 +151,7 @@ fn where_one_is_taken_the_other_is_filtered_and_it_is_told() {
 fn an_interface_that_goes_down_and_up_is_still_filtered() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.host().ip("link set eth0 down");
-    net.host().ip("link set eth0 up");
+    net.raise(&["eth0"]);
     net.expect(BYSTANDER).passes();
     net.expect(ATTACKER).dropped();
 }

@@ -102,7 +102,7 @@ fn one_whose_name_another_takes_stays_filtered_and_so_is_the_other() {
     // The host's eth1 becomes lan0, and its eth2 becomes eth1.
     net.host()
         .ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name lan0\nlink set eth2 name eth1\n");
-    net.host().ip_all("link set lan0 up\nlink set eth1 up\n");
+    net.raise(&["lan0", "eth1"]);
     net.wait_for_log("another interface is called eth1 now");
     net.wait_for_log("eth1: attached after");
     net.expect(ATTACKER).on("eth1").dropped();
@@ -127,7 +127,8 @@ fn two_that_exchange_their_names_are_both_filtered_all_the_time() {
     net.daemon().signal(Signal::SIGSTOP);
     net.host()
         .ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name x\nlink set eth2 name eth1\n");
-    net.host().ip_all("link set x name eth2\nlink set eth1 up\nlink set eth2 up\n");
+    net.host().ip("link set x name eth2");
+    net.raise(&["eth1", "eth2"]);
     net.daemon().signal(Signal::SIGCONT);
     net.wait_for_log("stays filtered");
     let status = net.filterd(["status", "--json"]).succeeds().json();
