@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::LazyLock;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
@@ -99,6 +100,7 @@ enum Command {
     Help(HelpArguments),
     #[command(name = process::VERB, hide = true)]
     Keep {
+        #[arg(value_parser = OsStringValueParser::new().try_map(places::pins))]
         pin_dir: PathBuf,
         #[arg(long)]
         beside: bool,
@@ -110,7 +112,7 @@ enum Command {
 #[derive(Debug, Args)]
 struct DetachArguments {
     /// Where its pins are [default: /sys/fs/bpf/filterd]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::places;
 use crate::accounts::{self, User};
@@ -31,7 +32,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
     /// Pins of link and maps, on a bpf file system [default: /sys/fs/bpf/filterd]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
     /// Be this user once everything is open [default for root: filterd, if there is such a user]
     #[arg(long, value_name = "NAME", value_parser = user)]

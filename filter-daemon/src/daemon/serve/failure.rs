@@ -1,6 +1,7 @@
 //! Why a request was not carried out, in the words of the wire.
 
 use crate::blocklist::Refusal;
+use crate::command::render::figure::counted_as;
 use crate::control::wire::Failure;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
@@ -11,10 +12,10 @@ use crate::kernel::KernelError;
 use crate::text::{Explain, Explanation};
 
 /// There is no list of this name.
-pub fn no_list(name: &str) -> Failure {
+fn no_list(name: &str) -> Failure {
     Failure::Unparsable(Explanation::new(
         format!("no such list: {name}"),
-        "`filterd status` names those there are; a live list on which nothing is any more is none",
+        "`filterd status` names those there are; a live list goes with its last entry",
     ))
 }
 
@@ -40,7 +41,8 @@ pub fn not_done(error: NotDone) -> Failure {
 /// A flush came to an end half-way.
 pub fn partly_flushed(done: Done, error: NotDone) -> Failure {
     let why = not_done(error).explanation().clone();
-    let message = format!("{} entries were removed, the others were not: {}", done.changed, why.message);
+    let removed = counted_as(done.changed, ["entry was", "entries were"]);
+    let message = format!("{removed} removed, the others were not: {}", why.message);
     Failure::Partly(Explanation { message, remedy: why.remedy })
 }
 
