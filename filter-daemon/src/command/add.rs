@@ -91,9 +91,7 @@ impl Add {
             (_, named, changed, entered) => {
                 let mut parts = Vec::new();
                 let newly = if longer.is_empty() { format!("newly {blocked}") } else { "added".to_owned() };
-                parts.extend(
-                    (entered > 0).then(|| format!("{} {newly}{}", count(entered), self.length())),
-                );
+                parts.extend((entered > 0).then(|| format!("{} {newly}{}", count(entered), self.length())));
                 let renewed = changed.saturating_sub(entered);
                 parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
                 let same = named.saturating_sub(changed);
@@ -106,7 +104,8 @@ impl Add {
                 };
                 let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(&outcome.changed))];
                 // One entry may be around several targets.
-                let told: BTreeSet<_> = longer.iter().map(|entry| longer_by(&[], entry, blocked, clock)).collect();
+                let told: BTreeSet<_> =
+                    longer.iter().map(|entry| longer_by(&[], entry, blocked, clock)).collect();
                 let more = told.len() > MOST_TOLD;
                 lines.extend(told.into_iter().take(MOST_TOLD));
                 lines.extend(more.then(|| "and by more of them".to_owned()));

@@ -80,7 +80,8 @@ mod tests {
                     what other lists hold is still blocked";
         assert_eq!(told(1200, 1000, &[("ssh", 1100), ("manual", 100)]), both);
         assert_eq!(told(2, 2, &[]), "removed 2 entries: 2 targets unblocked");
-        let counted_only = Changed { changed: 2, left: 1, idle: Some(Idle::NotEnforced), ..Changed::default() };
+        let counted_only =
+            Changed { changed: 2, left: 1, idle: Some(Idle::NotEnforced), ..Changed::default() };
         let words = "removed 2 entries: 1 target no longer listed; what other lists hold is still listed";
         assert_eq!(render(&counted_only, None), words);
     }

@@ -98,7 +98,11 @@ mod tests {
             |list: &&str| HeldBy { target: "192.0.2.1".into(), list: (*list).into(), origin: "file".into() };
         let by: Vec<_> = by.iter().map(entry).collect();
         let lists = by.iter().map(|by| by.list.clone()).collect();
-        let held = if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists, by, within: 0 }] };
+        let held = if by.is_empty() {
+            vec![]
+        } else {
+            vec![Held { target: "192.0.2.1".into(), lists, by, within: 0 }]
+        };
         let changed = Changed { named, changed, left, held, ..Changed::default() };
         remove.render(&Outcome { changed, ..Outcome::default() })
     }

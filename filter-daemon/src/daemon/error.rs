@@ -9,6 +9,7 @@ use super::not_succeeded::SuccessionError;
 use super::state_directory::StateError;
 use crate::accounts;
 use crate::blocklist::{Refusal, TooManyLists};
+use crate::command::render::figure::counted_as;
 use crate::config::ConfigError;
 use crate::control::SocketError;
 use crate::exit::Exit;
@@ -58,7 +59,8 @@ pub enum DaemonError {
     Journal(#[from] JournalError),
     /// The configuration gives a file the name of a live list.
     #[error(
-        "list {name} holds {entries} entries that were added live, so no list of the configuration can be called that"
+        "list {name} has {} that came live, so no list of the configuration can be called that",
+        counted_as(*entries, ["entry", "entries"])
     )]
     ListIsLive {
         /// Its name.

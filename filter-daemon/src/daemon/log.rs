@@ -109,7 +109,6 @@ mod tests {
         assert!(words.contains("please report it: odd") && words.contains("log.rs:"), "{words}");
     }
 
-
     #[test]
     fn a_level_is_one_of_six_words_or_names_a_part() {
         for said in ["off", "error", "WARN", "info", "debug", "trace", "info,redb=off", "filterd=debug"] {

@@ -41,14 +41,12 @@ fn told_all(add: &Add, outcome: &Outcome) -> String {
 #[test]
 fn nothing_is_called_blocked_that_passes() {
     let idle = |idle| {
-        let changed =
-            Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
+        let changed = Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
         let (add, outcome) = (add(&["192.0.2.1"], None), Outcome { changed, ..Outcome::default() });
         (told_all(&add, &outcome), add.exit(&outcome))
     };
     let (told, exit) = idle(Idle::NothingAttached);
-    let words =
-        "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
+    let words = "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
     assert_eq!((told.as_str(), exit), (words, Exit::Partly));
     let (told, exit) = idle(Idle::NotEnforced);
     let words = "listed 192.0.2.1; `enforce: false`, so it is only counted";
@@ -96,7 +94,8 @@ fn what_a_wider_entry_of_the_list_blocks_ends_with_that_only() {
     let again = told_with(&["192.0.2.1"], Some("1h"), [1, 0, 0], wider());
     assert!(!again.contains("--shorten"), "{again}");
     // As it is written differently, and yet the same.
-    let itself = told_with(&["192.0.2.1/32"], Some("1h"), [1, 0, 0], vec![entry("192.0.2.1", "manual", None)]);
+    let itself =
+        told_with(&["192.0.2.1/32"], Some("1h"), [1, 0, 0], vec![entry("192.0.2.1", "manual", None)]);
     assert!(itself.contains("stays blocked by list") && itself.contains("--shorten"), "{itself}");
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use thiserror::Error;
 
 use super::super::render::console::Console;
+use super::super::render::figure::{count, counted};
 use super::change::Outcome;
 use super::left_at_work;
 use crate::control::client::ClientError;
@@ -22,7 +23,10 @@ pub enum Trouble {
     #[error("{}", .0.explanation().message)]
     Refused(Failure),
     /// It ended in the middle: some of it is done.
-    #[error("{cause}\nbefore that, {} of {} targets were applied", done.changed.changed, done.changed.named)]
+    #[error(
+        "{cause}\ndone before that: {}, of which {} changed anything",
+        counted(done.changed.named, "target"), count(done.changed.changed)
+    )]
     Partly {
         /// What was done.
         done: Box<Outcome>,

@@ -80,7 +80,9 @@ fn remedies(all: &[Held]) -> Vec<String> {
     match untold {
         Some(held) if !within.is_empty() && (within.len() > MOST_IN_A_COMMAND || !is_all_named(held)) => {
             let target = &held.target;
-            lines.push(format!("`filterd list --within {target} | filterd remove -` removes what was added there"));
+            lines.push(format!(
+                "`filterd list --within {target} | filterd remove -` removes what was added there"
+            ));
         }
         Some(held) if !is_all_named(held) => {
             lines.push(format!("`filterd list --within {}` shows them", held.target));
@@ -103,7 +105,8 @@ fn in_the_configuration(all: &[Held]) -> Option<String> {
     let names: BTreeSet<_> = configured.map(|by| format!("`{}`", by.list)).collect();
     let (noun, verb) = if names.len() == 1 { ("list", "comes") } else { ("lists", "come") };
     let all = names.into_iter().collect::<Vec<_>>().join(", ");
-    let change = || format!("{noun} {all} {verb} from the configuration: change it there, then `filterd reload`");
+    let change =
+        || format!("{noun} {all} {verb} from the configuration: change it there, then `filterd reload`");
     (!all.is_empty()).then(change)
 }
 
@@ -173,7 +176,8 @@ mod tests {
     #[test]
     fn a_daemon_that_knows_only_the_lists_is_understood() {
         let all = [Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], ..Held::default() }];
-        let words = "192.0.2.1 is still blocked: held by list `drop`\n`filterd test 192.0.2.1` names the entries";
+        let words =
+            "192.0.2.1 is still blocked: held by list `drop`\n`filterd test 192.0.2.1` names the entries";
         assert_eq!(told(&all, None), words);
     }
 

@@ -321,7 +321,7 @@ fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
     let by = HeldBy { target: "192.0.2.0/24".into(), list: "drop".into(), origin: "file".into() };
     let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![by], within: 3 };
     let expected = json!({"target": "192.0.2.1", "lists": ["drop"],
-                          "by": [{"target": "192.0.2.0/24", "list": "drop", "origin": "file"}]});
+                          "by": [{"target": "192.0.2.0/24", "list": "drop", "origin": "file"}], "within": 3});
     assert_eq!(serde_json::to_value(&held).unwrap(), expected);
 }
 

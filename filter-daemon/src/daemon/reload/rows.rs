@@ -11,6 +11,7 @@ use crate::blocklist::{
     Accepted, Blocklist, CONFIG_LIST, ListId, Origin, Reading, Targets, Timestamp, Trouble,
 };
 use crate::clock;
+use crate::command::render::figure::counted_as;
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
@@ -140,7 +141,7 @@ fn note(
             hold_back(reading, &name, told, now, reloaded);
         }
         Found::Accepted { accepted, draft: bytes, .. } => {
-            tracing::info!("list {name}: {entries} entries");
+            tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
             warn_of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
             reading.rejected = accepted.rejected;
