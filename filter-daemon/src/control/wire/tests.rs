@@ -151,7 +151,7 @@ fn requests_are_those_of_the_version_that_landed() {
         (
             written(&list),
             Message::List(list.clone()),
-            r#"{"method":"io.filterd.List","parameters":{"list":"ssh","family":6}}"#,
+            r#"{"method":"io.filterd.List","parameters":{"list":"ssh","family":6,"within":"2001:db8::/32"}}"#,
         ),
         (
             written(&Flush::default()),
