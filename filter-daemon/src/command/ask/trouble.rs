@@ -78,7 +78,9 @@ impl Trouble {
 
     fn exit(&self) -> Exit {
         match self {
-            Self::Partly { .. } | Self::Input(_) | Self::Output(_) => Exit::Partly,
+            // What was done before that would be told beside it.
+            Self::Input(_) => Exit::Usage,
+            Self::Partly { .. } | Self::Output(_) => Exit::Partly,
             Self::Daemon(_) | Self::Refused(_) => Exit::from(&self.failure()),
         }
     }
@@ -89,7 +91,8 @@ impl Trouble {
             Self::Daemon(ClientError::Failed(failure)) | Self::Refused(failure) => failure.clone(),
             Self::Daemon(ClientError::NotPermitted(_)) => Failure::PermissionDenied(self.explain()),
             Self::Daemon(_) => Failure::Unavailable(self.explain()),
-            Self::Partly { .. } | Self::Input(_) | Self::Output(_) => Failure::Partly(self.explain()),
+            Self::Input(_) => Failure::Unparsable(self.explain()),
+            Self::Partly { .. } | Self::Output(_) => Failure::Partly(self.explain()),
         }
     }
 }

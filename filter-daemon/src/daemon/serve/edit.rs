@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::answer;
-use super::failure::{belongs_elsewhere, not_done, not_durable, partly_flushed};
+use super::failure::{belongs_elsewhere, not_done, not_durable, partly_flushed, reserved};
 use super::question::{held, longer};
 use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
 use crate::clock;
@@ -113,8 +113,10 @@ impl Owner {
         let lists = self.protection.blocklist().lists();
         let is_elsewhere = lists.find(name).is_some_and(|id| !lists.get(id).origin.is_live());
         let is_reserved = || name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
-        let is_live = !is_elsewhere && (name == DEFAULT_LIST || !is_reserved());
-        if is_live { Ok(()) } else { Err(belongs_elsewhere(name)) }
+        if is_elsewhere {
+            return Err(belongs_elsewhere(name));
+        }
+        if name != DEFAULT_LIST && is_reserved() { Err(reserved(name)) } else { Ok(()) }
     }
 }
 

@@ -19,7 +19,15 @@ fn no_list(name: &str) -> Failure {
     ))
 }
 
-/// The list comes from the configuration, or its name is kept for filterd itself.
+/// The name is kept for filterd itself, and nothing is in a list of that name.
+pub fn reserved(name: &str) -> Failure {
+    Failure::Refused(Explanation::new(
+        format!("the name {name} is reserved for filterd itself"),
+        "choose another name",
+    ))
+}
+
+/// The list comes from the configuration.
 pub fn belongs_elsewhere(name: &str) -> Failure {
     let message = format!("list {name} belongs to the configuration");
     Failure::Refused(Explanation::new(message, "change it there, then `filterd reload`"))
