@@ -59,7 +59,9 @@ pub fn start(log: Log) -> Told {
 
 /// A panic, in words: they go where everything is told, and are one line of it.
 fn fault(panic: &PanicHookInfo<'_>) -> String {
-    let what = panic.payload_as_str().unwrap_or("a panic");
+    let payload = panic.payload();
+    let what = payload.downcast_ref::<&str>().copied();
+    let what = what.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic");
     let place = panic.location().map(|at| format!(" ({at})")).unwrap_or_default();
     format!("this is a fault in filterd itself, please report it: {}{place}", printable::on_one_line(what))
 }

@@ -65,7 +65,7 @@ fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
     }
     let live = live_entries(blocklist);
     if live > 0 {
-        info!("{} back", counted_as(live as u64, ["live entry is", "live entries are"]));
+        info!("{} back", counted_as(live, ["live entry is", "live entries are"]));
     }
 }
 
