@@ -111,7 +111,7 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     fs::remove_file(&file).expect("it was there");
     net.start("lists: [{name: spamhaus, path: $HOME/drop.txt}]");
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).exits(7).says("list spamhaus is held back").says("stay in force");
+    net.filterd(["status"]).exits(7).says("list spamhaus is held back").says("stays in force");
     net.filterd(["reload"]).exits(7).complains("there is no such file");
     net.expect(ATTACKER).dropped();
     // Renamed while nobody ran, and still without its file.
@@ -211,6 +211,12 @@ fn check_says_of_each_list_what_a_daemon_would_do() {
             .complains("list never would not be loaded")
             .complains("so nothing of it would be blocked");
     }
+    // Whoever may see neither is told no more than that.
+    net.readable_by_all();
+    let file = net.home().path("new.yaml").display().to_string();
+    let told = net.home().filterd_as(65534, ["check", &file, "--state-dir", &state]).exits(7);
+    told.complains("what was good before, if anything was, would stay in force")
+        .complains("whether a list has the name of a live one is not known");
     check("lists: [{name: part, path: $HOME/part.txt}]", &state).exits(7).says("WOULD BE 1 target ONLY");
     // A name that a live list has.
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();

@@ -142,12 +142,14 @@ impl Configuration {
     fn keep(&mut self) {
         let copy = std::mem::take(&mut self.copy);
         self.is_known |= !matches!(copy, Copy::Nothing);
+        let since = self.not_kept.take().map(|fault| fault.since);
         self.not_kept = self.last_good.keep(copy).err().map(|why| {
             let message = format!("there is no copy of the configuration in force: {why}");
             error!("{message}");
             let remedy = "without it filterd could not start with a configuration that is not valid; \
                           `filterd reload` tries again";
-            fault(Explanation::new(message, remedy))
+            let fault = fault(Explanation::new(message, remedy));
+            Fault { since: since.unwrap_or(fault.since), ..fault }
         });
     }
 

@@ -1,8 +1,11 @@
 //! What lists were before: their last good copies, and what a filterd that runs has of them.
 
+use std::io::ErrorKind;
+
 use crate::config::List;
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::status::ListStatus;
+use crate::source::copies::CopyError;
 use crate::source::trouble::Instead;
 use crate::source::{Accepted, Copies};
 
@@ -28,10 +31,15 @@ pub enum Before<'a> {
 }
 
 impl Known {
-    /// These copies, and the lists of the filterd that runs.
-    pub fn of(copies: Copies, running: Vec<ListStatus>) -> Self {
+    /// These copies, as far as we may see them now.
+    pub fn of(copies: Copies) -> Self {
         let found = copies.find();
-        Self { copies, running, is_hidden: found.is_hidden, found: found.copies }
+        Self { copies, running: Vec::new(), is_hidden: found.is_hidden, found: found.copies }
+    }
+
+    /// And the lists of a filterd that runs.
+    pub fn with(self, running: Vec<ListStatus>) -> Self {
+        Self { running, ..self }
     }
 
     /// What this list was: known by name and path, by path, or by name, as a reload knows it.
@@ -53,9 +61,13 @@ impl Known {
         }
     }
 
-    /// Can all of this copy be read?
+    /// Is this copy what was written, as far as we may see? A filterd that starts gives its user what root's has left.
     pub fn is_good(&self, copy: &Accepted) -> bool {
-        self.copies.read(copy).is_ok()
+        match self.copies.read(copy) {
+            Ok(_) => true,
+            Err(CopyError::System { source, .. }) => source.kind() == ErrorKind::PermissionDenied,
+            Err(CopyError::Damaged | CopyError::Full { .. } | CopyError::Gone) => false,
+        }
     }
 }
 

@@ -129,8 +129,12 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
 /// A filterd that starts may not go without it.
 fn refused(name: &str, error: &FileError, instead: Instead) -> Explanation {
     let user = accounts::name_of(geteuid());
-    let copy =
-        if instead == Instead::Hidden { "unless there is a good copy" } else { "there is no good copy" };
-    let message = format!("list {name} would keep filterd, as user {user}, from starting: {error}; {copy}");
+    let [unless, copy] = if instead == Instead::Hidden {
+        [", unless there is a good copy", ""]
+    } else {
+        ["", "; there is no good copy"]
+    };
+    let message =
+        format!("list {name} would keep filterd, as user {user}, from starting{unless}: {error}{copy}");
     Explanation { message, remedy: error.remedy() }
 }

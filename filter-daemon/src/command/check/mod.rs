@@ -64,8 +64,9 @@ struct Checked {
 
 impl Check {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        // Whoever looks with the eyes of another still asks as itself.
+        // Whoever looks with the eyes of another still knows what it knows by itself.
         let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
+        let known = Known::of(Copies::of(&self.state_dir));
         if let Some(user) = &self.user {
             become_user(user)?;
         }
@@ -75,7 +76,7 @@ impl Check {
         }
         let running = running.map_or_else(|_| Vec::new(), |status| status.lists);
         must_not_be_live(&config, &running)?;
-        let checked = Checked::new(&self.file, &config, &Known::of(Copies::of(&self.state_dir), running));
+        let checked = Checked::new(&self.file, &config, &known.with(running));
         console.answer(&checked, render)?;
         checked.lists.iter().for_each(|list| warn(list, console));
         let told: Vec<_> = checked.lists.iter().filter_map(|list| list.told.as_ref()).collect();
