@@ -15,6 +15,7 @@ use crate::exit::Exit;
 A list that is missing, empty, mostly not understood or suddenly much shorter is held back: what was there before stays, at
 the next start too, and the exit code is 7 until its file is mended or you say that it is meant. The limits are keys of the
 list in the configuration: max_shrink, max_rejected, max_entries.
+What is in force without a copy on disk (a full disk, say) is told, too, with 7.
 
 Examples:
   filterd reload
