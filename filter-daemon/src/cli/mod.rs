@@ -218,12 +218,12 @@ fn read(
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
         Some(Command::Keep { pin_dir, beside }) => {
-            return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet) });
+            return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet, false) });
         }
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
-    run.checked(socket, quiet).map(Invocation::Run).map_err(wrong)
+    run.checked(socket, quiet, json).map(Invocation::Run).map_err(wrong)
 }
 
 /// Reads the words, and tells whoever remembers another program's what ours are.

@@ -66,9 +66,9 @@ pub enum Verb {
     ///
     /// If anything in the configuration is wrong, all of it is told and nothing changes.
     Reload(With<reload::Reload>),
-    /// Check a configuration and the lists it names, without a daemon
+    /// Check a configuration and the lists it names; needs no daemon
     ///
-    /// Exits with 3 if the configuration or one of its lists cannot be used.
+    /// A filterd that runs is asked for the names of its live lists, which no list of the configuration can have.
     Check(With<check::Check>),
     /// Ask whether filterd answers
     Ping(With<ping::Ping>),

@@ -25,11 +25,11 @@ pub enum DaemonError {
     /// The configuration is not valid.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// A list may not be read.
-    #[error(transparent)]
+    /// A list may not be read, and there is no copy.
+    #[error("{0}, and there is no good copy of this list")]
     Unreadable(FileError),
     /// Several lists may not be read.
-    #[error("{lists} lists may not be read, of them {first}")]
+    #[error("{lists} lists may not be read, and there is no good copy of them; the first is {first}")]
     UnreadableLists {
         /// How many.
         lists: usize,

@@ -64,7 +64,7 @@ impl Owner {
     pub(super) fn note_copies(&mut self, outcomes: Outcomes) {
         let are_all = self.lists.note(outcomes, self.protection.blocklist_mut());
         if are_all && let Some(mut reloaded) = self.reloaded.take() {
-            reloaded.warnings.extend(self.lists.without_copies());
+            reloaded.not_kept.extend(self.lists.without_copies());
             self.end_reload(Ok(reloaded));
         }
     }
@@ -88,10 +88,11 @@ impl Owner {
     }
 
     /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
-    fn end_reload(&mut self, reloaded: Result<Reloaded, DaemonError>) {
-        match &reloaded {
+    fn end_reload(&mut self, mut reloaded: Result<Reloaded, DaemonError>) {
+        match &mut reloaded {
             Ok(reloaded) => {
                 self.configuration.is_in_force();
+                reloaded.not_kept.extend(self.configuration.without_copy());
                 super::report::log_reload(reloaded, self.readings.is_waited_for());
             }
             Err(error) => {
@@ -102,7 +103,7 @@ impl Owner {
                 }
             }
         }
-        self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
+        self.readings.end(reloaded.map_err(|error| super::serve::failure::of(&error)));
         self.read_next();
     }
 }

@@ -60,6 +60,9 @@ pub struct Reply {
     /// Lists that are not what their files say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
+    /// What is in force, but has no copy on disk: it would not survive its file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<Explanation>,
 }
 
 /// A list that is not what its file says.
@@ -96,6 +99,6 @@ impl Method for Reload {
 
     fn counts(reply: &Reply) -> Counts {
         let (entered, left) = (reply.entered, reply.left);
-        Counts { changed: entered + left, entered, left, ..Counts::default() }
+        Counts { changed: entered + left, entered, left, is_volatile: !reply.not_kept.is_empty() }
     }
 }

@@ -161,10 +161,12 @@ fn note(
     Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
 }
 
-/// The same for a list of this name with its file there. What another file was says nothing of it.
+/// The same for a list of this name with its file there. What another file was, and that it may be missing, says nothing of
+/// it.
 fn renamed(accepted: &Accepted, name: &Arc<str>, path: &Path) -> Accepted {
     let stamp = accepted.stamp.filter(|_| accepted.path == path);
-    Accepted { name: name.clone(), path: path.into(), stamp, ..accepted.clone() }
+    let is_missing = accepted.may_be_missing(path);
+    Accepted { name: name.clone(), path: path.into(), stamp, is_missing, ..accepted.clone() }
 }
 
 /// The next reload is to read it again, whatever it is then.

@@ -54,19 +54,16 @@ pub fn partly_flushed(done: Done, error: NotDone) -> Failure {
     Failure::Partly(Explanation { message, remedy: why.remedy })
 }
 
-/// A reload changed nothing.
-pub fn reload_failed(error: &DaemonError) -> Failure {
+/// What ended filterd, or kept a reload from changing anything.
+pub fn of(error: &DaemonError) -> Failure {
     let told = error.explain();
     match Exit::from(error) {
         Exit::Config => Failure::InvalidConfig(told),
         Exit::Usage => Failure::Unparsable(told),
-        Exit::Done
-        | Exit::No
-        | Exit::Unchanged
-        | Exit::Refused
-        | Exit::Unreachable
-        | Exit::Partly
-        | Exit::Kernel => Failure::Kernel(told),
+        Exit::Unreachable => Failure::Unavailable(told),
+        Exit::Refused => Failure::Refused(told),
+        Exit::Partly => Failure::Partly(told),
+        Exit::Done | Exit::No | Exit::Unchanged | Exit::Kernel => Failure::Kernel(told),
     }
 }
 
