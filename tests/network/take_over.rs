@@ -78,8 +78,8 @@ const MOMENTS: [&str; 7] = [
     "sendmsg:signal=KILL:when=3",
     "fdatasync:signal=KILL:when=1",
     "sendmsg:signal=KILL:when=5",
-    "sendmsg:signal=KILL:when=6",
-    "sendto:signal=KILL:when=4",
+    "sendmsg:signal=KILL:when=7",
+    "sendto:signal=KILL:when=7",
 ];
 
 #[test]

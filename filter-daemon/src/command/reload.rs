@@ -9,12 +9,16 @@ use crate::config::ListName;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{self, reload::Reply, words};
 use crate::exit::Exit;
+use crate::text::printable;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A list that is missing, empty, mostly not understood or suddenly much shorter is held back: what was there before stays, at
 the next start too, and the exit code is 7 until its file is mended or you say that it is meant. The limits are keys of the
 list in the configuration: max_shrink, max_rejected, max_entries.
+
+An interface that the configuration no longer names stays filtered as long as one that it names is not (misspelt, not there,
+refused); that is told, and the exit code is 7.
 
 Examples:
   filterd reload
@@ -34,10 +38,11 @@ impl Reload {
         for warning in &reloaded.warnings {
             console.note(&format!("warning: {warning}"));
         }
-        if reloaded.held_back.is_empty() {
+        if reloaded.held_back.is_empty() && reloaded.faults.is_empty() {
             return Ok(Exit::Done);
         }
         console.flush()?;
+        reloaded.faults.iter().for_each(|fault| console.complain(&fault.told));
         reloaded.held_back.iter().for_each(|held| console.complain(&held.told));
         Ok(Exit::Partly)
     }
@@ -54,11 +59,28 @@ fn render(reloaded: &Reply) -> String {
         lists => format!("; {} held back", counted(lists, "list")),
     };
     format!(
-        "reloaded in {} ms: {} entered, {} left{unchanged}{held_back}",
+        "reloaded in {} ms: {} entered, {} left{unchanged}{held_back}{}",
         count(reloaded.milliseconds),
         counted(reloaded.entered, "target"),
-        count(reloaded.left)
+        count(reloaded.left),
+        switched(reloaded)
     )
+}
+
+/// Where packets are filtered from now on, and where no longer, and whether they are dropped.
+fn switched(reloaded: &Reply) -> String {
+    let names = |verb: &str, names: &[String]| {
+        let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
+        if names.is_empty() { String::new() } else { format!("\n{verb} {}", names.join(", ")) }
+    };
+    let enforce = match reloaded.enforce {
+        None => "",
+        Some(true) => "\nenforce: true now, packets are dropped",
+        Some(false) => "\nenforce: false now, packets are only counted, NONE IS DROPPED",
+    };
+    let attached = names("attached to", &reloaded.attached);
+    let detached = names("detached from", &reloaded.detached);
+    format!("{attached}{detached}{enforce}")
 }
 
 #[cfg(test)]
@@ -70,6 +92,17 @@ mod tests {
     fn the_difference_is_told() {
         let reloaded = Reply { entered: 1, left: 20, unchanged: 3, milliseconds: 12, ..Reply::default() };
         assert_eq!(render(&reloaded), "reloaded in 12 ms: 1 target entered, 20 left; 3 lists unchanged");
+    }
+
+    #[test]
+    fn what_was_switched_is_told() {
+        let (attached, detached) = (vec!["eth1".into(), "eth2".into()], vec!["eth0".into()]);
+        let reloaded = Reply { attached, detached, enforce: Some(false), ..Reply::default() };
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 0 ms: 0 targets entered, 0 left\nattached to eth1, eth2\ndetached from eth0\n\
+             enforce: false now, packets are only counted, NONE IS DROPPED"
+        );
     }
 
     #[test]
