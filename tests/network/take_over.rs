@@ -71,14 +71,14 @@ fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
 }
 
 /// Each process counts its own calls. The newcomer's `fdatasync` is while everybody waits; its broker's fifth answer says
-/// that it has published, the sixth that it is attached; and then comes the newcomer's last word.
+/// that it has published, the eighth that it is attached; and then comes the newcomer's last word.
 const MOMENTS: [&str; 7] = [
     "connect:signal=KILL:when=1",
     "sendmsg:signal=KILL:when=1",
     "sendmsg:signal=KILL:when=3",
     "fdatasync:signal=KILL:when=1",
     "sendmsg:signal=KILL:when=5",
-    "sendmsg:signal=KILL:when=7",
+    "sendmsg:signal=KILL:when=8",
     "sendto:signal=KILL:when=7",
 ];
 
