@@ -17,6 +17,7 @@ use super::super::KernelError;
 use super::request::MapUse;
 use crate::config::check_interface_name;
 use crate::lock::{Lock, NotLocked, Place};
+use crate::text::printable;
 
 /// The directory of one daemon's pins.
 #[derive(Clone, Debug)]
@@ -60,9 +61,17 @@ impl Pins {
     /// The pins of another filterd that goes on, and a place among them for whoever is about to take its place.
     pub fn beside(directory: &Path) -> Result<(Self, Lock), KernelError> {
         let pins = Self { tables: SUCCESSOR, ..Self::at(directory) };
-        pins.must_be_ours(directory)?;
-        pins.make_ours(SUCCESSOR)?;
-        let lock = pins.lock(SUCCESSOR)?;
+        let alone = || {
+            pins.must_be_ours(directory)?;
+            pins.make_ours(SUCCESSOR)?;
+            pins.lock(SUCCESSOR)
+        };
+        // Of several that come at once one is first; for the others the place is taken, or has moved on.
+        let lock = alone().map_err(|error| match error {
+            KernelError::Taken(_) => KernelError::Overtaken,
+            _ if !pins.directory.join(SUCCESSOR).exists() => KernelError::Overtaken,
+            error => error,
+        })?;
         // Of one that was killed while it did this.
         let stale = pins.keep_tables(&[]).and_then(|()| remove_pin(&pins.directory.join(NEW_COUNTERS)));
         stale.map_err(|source| KernelError::no_bpffs(directory, &source))?;
@@ -122,9 +131,29 @@ impl Pins {
         if !is_bpffs(directory).map_err(|error| failed(error.to_string()))? {
             return Err(failed("it is not on a BPF file system".to_owned()));
         }
+        if pins.are_none() {
+            let within = entries(directory).into_iter().find(|path| !Self::at(path).are_none());
+            if let Some(within) = within {
+                return Err(failed(format!("they are in {}", printable::path(&within))));
+            }
+            pins.must_be_ours(directory).map_err(|_| failed("there is nothing of it in there".to_owned()))?;
+            let _lock = pins.lock("")?;
+            _ = ["links", "tables"].map(|part| fs::remove_dir(directory.join(part)));
+            _ = fs::remove_dir(directory);
+            return Ok(None);
+        }
         pins.must_be_ours(directory)?;
         let lock = pins.lock("")?;
         Ok(Some((pins, lock)))
+    }
+
+    /// Is nothing pinned there that has the name of a pin?
+    fn are_none(&self) -> bool {
+        let files = [self.root(), self.next(), self.counters(), self.new_root(), self.new_next()];
+        let parts = ["links", "tables", SUCCESSOR].map(|part| self.directory.join(part));
+        files.iter().all(|path| !path.exists())
+            && parts.iter().all(|part| entries(part).is_empty())
+            && self.versions().next().is_none()
     }
 
     fn lock(&self, part: &str) -> Result<Lock, KernelError> {
