@@ -27,7 +27,11 @@ fn the_next_one_takes_the_link_over_as_it_is() {
     net.expect(ATTACKER).dropped();
     net.start(BLOCKING);
     assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
-    assert!(net.daemon().log().contains("the link of an earlier filterd is still on it, and stays"), "{}", net.daemon().log());
+    assert!(
+        net.daemon().log().contains("the link of an earlier filterd is still on it, and stays"),
+        "{}",
+        net.daemon().log()
+    );
     assert!(net.counted("ipv4_address") > counted, "the counters went on");
     net.expect(ATTACKER).dropped();
     net.stop();

@@ -125,7 +125,9 @@ fn one_that_takes_over_lets_go_of_nothing_for_a_name_that_is_wrong() {
     net.start(BOTH);
     let misspelt = "interfaces: [eth0, ehh1]\nblock: [203.0.113.7]";
     let reply = net.failing_succession(misspelt, &[]).exits(3);
-    reply.complains("there is no interface ehh1, and eth1, which is filtered").complains("the one that runs goes on");
+    reply
+        .complains("there is no interface ehh1, and eth1, which is filtered")
+        .complains("the one that runs goes on");
     for interface in ["eth0", "eth1"] {
         net.expect(ATTACKER).on(interface).dropped();
     }

@@ -98,9 +98,7 @@ fn another_filterd_on_the_interface_is_known_and_what_is_named_works() {
 fn detach_says_what_was_there_and_never_to_do_the_same_again() {
     let mut net = Net::with_filterd(BLOCKING);
     let pins = net.home().pins().to_owned();
-    let detach = |net: &Net, pins: &Path| {
-        net.filterd(["detach", "--pin-dir", &pins.display().to_string()])
-    };
+    let detach = |net: &Net, pins: &Path| net.filterd(["detach", "--pin-dir", &pins.display().to_string()]);
     // Where all have theirs.
     let all = pins.parent().expect("they are in a directory");
     detach(&net, all).exits(2).complains("no pins of filterd").is_silent_about("filterd detach");

@@ -45,7 +45,9 @@ impl InterfaceNameError {
             }
             Self::Several { names } => format!("write [{}]", names.join(", ")),
             Self::Pattern => "give each by its own name: `ip link` shows those there are".into(),
-            Self::Empty | Self::Dots | Self::TooLong | Self::Character { .. } => "`ip link` shows the names there are".into(),
+            Self::Empty | Self::Dots | Self::TooLong | Self::Character { .. } => {
+                "`ip link` shows the names there are".into()
+            }
         }
     }
 }

@@ -151,7 +151,9 @@ impl From<&DaemonError> for Exit {
             DaemonError::Succession(error) => error.into(),
             // Another one has the place.
             DaemonError::Kernel(
-                KernelError::Taken(_) | KernelError::Overtaken | KernelError::Occupied { holder: Some(_), .. },
+                KernelError::Taken(_)
+                | KernelError::Overtaken
+                | KernelError::Occupied { holder: Some(_), .. },
             )
             | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::Config(_)

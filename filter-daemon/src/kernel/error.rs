@@ -175,9 +175,11 @@ impl Explain for KernelError {
             Self::NoPins { .. } => {
                 "nothing was touched; name the directory that filterd was started with".to_owned()
             }
-            Self::Overtaken => "`filterd status` tells who runs now; if this one is still wanted in its place, start it \
+            Self::Overtaken => {
+                "`filterd status` tells who runs now; if this one is still wanted in its place, start it \
                  again with --take-over"
-                .to_owned(),
+                    .to_owned()
+            }
             // Such a directory `detach` does not believe either.
             Self::Untrusted { path, pins, .. } if path == pins => format!(
                 "if it is filterd's own, `chown root:root {path}` and `chmod 0700 {path}`; else name another one with \

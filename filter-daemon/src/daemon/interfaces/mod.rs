@@ -101,8 +101,7 @@ impl Interfaces {
         let mut reality = Reality { there, links, before };
         names::settle(&mut self.watched, &mut reality, filter);
         let is_known = |link: &&Link| self.watched.iter().any(|one| one.name() == link.name);
-        let left: Vec<_> =
-            reality.links.iter().filter(|link| !is_known(link)).map(Watched::left).collect();
+        let left: Vec<_> = reality.links.iter().filter(|link| !is_known(link)).map(Watched::left).collect();
         self.watched.extend(left);
         let mut refused = Vec::new();
         for one in &mut self.watched {

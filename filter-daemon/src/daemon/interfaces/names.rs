@@ -33,9 +33,9 @@ pub fn settle(watched: &mut Vec<Watched>, reality: &mut Reality, filter: &mut Fi
             return error!("{}", error.explain());
         }
         match why {
-            Why::Taken => warn!(
-                "{from} is called {to} now, and stays filtered; another interface is called {from} now"
-            ),
+            Why::Taken => {
+                warn!("{from} is called {to} now, and stays filtered; another interface is called {from} now")
+            }
             Why::AskedFor => warn!("{from} is called {to} now, as it is asked for, and stays filtered"),
         }
         for link in &mut reality.links {
@@ -77,5 +77,76 @@ fn misplaced(link: &Link, reality: &Reality, watched: &[Watched]) -> Option<Misp
     match under {
         Some(under) => to(&under.name, Why::Taken),
         None => to(&format!("if{}", link.index), Why::Taken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+    use crate::kernel::{AttachedMode, Interface, Occupant};
+
+    const OURS: u32 = 7;
+
+    /// Links by name and number, interfaces by name and number (all with our program), and names that are asked for.
+    fn renamed(links: &[(&str, u32)], there: &[(&str, u32)], asked: &[&str]) -> Option<(String, String)> {
+        let link = |(name, index): &(&str, u32)| Link { name: (*name).into(), index: *index, program: OURS };
+        let one = |(name, index): &(&str, u32)| Interface {
+            name: (*name).into(),
+            index: *index,
+            mtu: 1500,
+            occupant: Some(Occupant { id: OURS, mode: AttachedMode::Native }),
+        };
+        let links: Vec<_> = links.iter().map(link).collect();
+        let there = there.iter().map(one).collect();
+        let reality = Reality { there, links, before: clock::instant() };
+        let watched: Vec<_> = asked.iter().map(|name| Watched::new((*name).to_owned())).collect();
+        let misplaced = reality.links.iter().find_map(|link| misplaced(link, &reality, &watched))?;
+        Some((misplaced.from, misplaced.to))
+    }
+
+    #[test]
+    fn a_link_goes_by_the_name_that_is_asked_for_and_by_none_that_is_anothers() {
+        let is = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
+        let cases = [
+            (renamed(&[("eth0", 2)], &[("eth0", 2)], &["eth0"]), None, "nothing has happened"),
+            (renamed(&[("eth0", 2)], &[("lan0", 2)], &["eth0"]), None, "known by its link"),
+            (
+                renamed(&[("eth0", 2)], &[("lan0", 2)], &["lan0"]),
+                is("eth0", "lan0"),
+                "asked for as it is now",
+            ),
+            (
+                renamed(&[("eth0", 2)], &[("lan0", 2)], &["eth0", "lan0"]),
+                is("eth0", "lan0"),
+                "both asked for",
+            ),
+            (renamed(&[("eth0", 2)], &[("lan0", 2)], &["ehh0"]), None, "nobody asks for either"),
+            (renamed(&[("eth0", 2)], &[], &["eth0"]), None, "moved"),
+            (renamed(&[("eth0", 2)], &[("eth0", 3)], &["eth0"]), is("eth0", "if2"), "moved, its name taken"),
+            (
+                renamed(&[("eth0", 2)], &[("lan0", 2), ("eth0", 3)], &["eth0"]),
+                is("eth0", "lan0"),
+                "renamed, its name taken",
+            ),
+            (
+                renamed(&[("eth1", 3), ("lan0", 3)], &[("lan0", 3)], &["eth1", "lan0"]),
+                None,
+                "moved, and another one has its number here",
+            ),
+        ];
+        for (found, expected, why) in cases {
+            assert_eq!(found, expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn what_was_left_is_asked_for_by_nobody() {
+        let link = Link { name: "eth0".into(), index: 2, program: OURS };
+        let left = Watched::left(&link);
+        assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
+        assert!(Watched::new("eth0".into()).is_missed());
+        let told = left.held_back_for("ehh0").expect("it is filtered").told.to_string();
+        assert!(told.contains("eth0") && told.contains("ehh0"), "{told}");
     }
 }

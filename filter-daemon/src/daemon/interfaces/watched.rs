@@ -79,7 +79,11 @@ impl Watched {
 
     /// One that an earlier filterd has left filtered, and nobody names any more.
     pub fn left(link: &Link) -> Self {
-        Self { state: State::found(link), unnamed: Some(Unnamed::held_back()), ..Self::new(link.name.clone()) }
+        Self {
+            state: State::found(link),
+            unnamed: Some(Unnamed::held_back()),
+            ..Self::new(link.name.clone())
+        }
     }
 
     /// How it is attached.

@@ -61,7 +61,10 @@ fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, Ke
     };
     if program != root.id()? {
         root.return_to(path)?;
-        warn!("{}: somebody gave this link another program (id {program}): it has ours again", printable::path(path));
+        warn!(
+            "{}: somebody gave this link another program (id {program}): it has ours again",
+            printable::path(path)
+        );
     }
     Ok(Some(held))
 }
