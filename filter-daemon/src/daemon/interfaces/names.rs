@@ -84,7 +84,8 @@ fn misplaced(link: &Link, reality: &Reality, watched: &[Watched]) -> Option<Misp
 mod tests {
     use super::*;
     use crate::clock;
-    use crate::kernel::{AttachedMode, Interface, Occupant};
+    use crate::kernel::interface::Occupant;
+    use crate::kernel::{AttachedMode, Interface};
 
     const OURS: u32 = 7;
 
