@@ -67,10 +67,11 @@ impl Pins {
             pins.lock(SUCCESSOR)
         };
         // Of several that come at once one is first; for the others the place is taken, or has moved on.
-        let lock = alone().map_err(|error| match error {
-            KernelError::Taken(_) => KernelError::Overtaken,
-            _ if !pins.directory.join(SUCCESSOR).exists() => KernelError::Overtaken,
-            error => error,
+        let lock = alone().map_err(|error| {
+            let is_gone = || !pins.directory.join(SUCCESSOR).exists();
+            let is_taken = matches!(error, KernelError::Taken(_));
+            let has_moved_on = matches!(error, KernelError::NoBpffs { .. }) && is_gone();
+            if is_taken || has_moved_on { KernelError::Overtaken } else { error }
         })?;
         // Of one that was killed while it did this.
         let stale = pins.keep_tables(&[]).and_then(|()| remove_pin(&pins.directory.join(NEW_COUNTERS)));
