@@ -1,7 +1,7 @@
 //! What a filterd finds filtered when it starts, or reads its configuration again: every link of ours is known by where it
 //! is now, and nothing lets go because a name is wrong.
 
-use harness::{ATTACKER, BYSTANDER, Net};
+use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
 use nix::sys::signal::Signal;
 
 const MISSPELT: &str = "interfaces: [ehh0]\nblock: [203.0.113.7]";
@@ -74,6 +74,18 @@ fn what_is_no_longer_named_is_let_go_at_a_start_and_at_a_reload_and_told() {
     assert_eq!(net.attached("eth0"), None);
     net.configure(BOTH);
     net.filterd(["reload"]).succeeds().says("attached to eth0").says("enforce: true now");
+}
+
+#[test]
+fn a_start_that_fails_lets_go_of_nothing() {
+    let mut net = Net::with_links(2);
+    net.start(ONE);
+    net.end(Signal::SIGKILL);
+    let _foreign = ForeignProgram::attach(net.host(), "eth1");
+    let pins = net.home().pins().display().to_string();
+    let other = "interfaces: [eth1]\nblock: [203.0.113.7]";
+    net.another_filterd_with(other, &["--pin-dir", &pins]).exits(8).complains("eth1 already has");
+    net.expect(ATTACKER).dropped();
 }
 
 #[test]
