@@ -225,6 +225,9 @@ fn interface(name: &str) -> Result<String, String> {
             let each: Vec<_> = names.iter().map(|name| format!("--iface {name}")).collect();
             Err(format!("these are several names: write {}", each.join(" ")))
         }
+        Err(error @ InterfaceNameError::Character { character }) if character.is_whitespace() => {
+            Err(format!("{error}: write --iface once for each name"))
+        }
         Err(error) => Err(format!("{error}: {}", error.hint())),
     }
 }

@@ -9,6 +9,7 @@ use crate::config::ListName;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{self, reload::Reply, words};
 use crate::exit::Exit;
+use crate::text::printable;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -16,6 +17,9 @@ A list that is missing, empty, mostly not understood or suddenly much shorter is
 the next start too, and the exit code is 7 until its file is mended or you say that it is meant. The limits are keys of the
 list in the configuration: max_shrink, max_rejected, max_entries.
 What is in force without a copy on disk (a full disk, say) is told, too, with 7.
+
+An interface that the configuration no longer names stays filtered as long as one that it names is not (misspelt, not there,
+refused); that is told, and the exit code is 7.
 
 Examples:
   filterd reload
@@ -35,8 +39,9 @@ impl Reload {
         for warning in &reloaded.warnings {
             console.note(&format!("warning: {warning}"));
         }
-        let faults: Vec<_> =
-            reloaded.held_back.iter().map(|held| &held.told).chain(&reloaded.not_kept).collect();
+        let told = reloaded.faults.iter().map(|fault| &fault.told);
+        let lists = reloaded.held_back.iter().map(|held| &held.told);
+        let faults: Vec<_> = told.chain(lists).chain(&reloaded.not_kept).collect();
         if faults.is_empty() {
             return Ok(Exit::Done);
         }
@@ -63,8 +68,24 @@ fn render(reloaded: &Reply) -> String {
         lists => format!("; {} lists are not what their files say", count(lists)),
     };
     let not_kept = if reloaded.not_kept.is_empty() { "" } else { "; not all of it has a copy on disk" };
-    let milliseconds = count(reloaded.milliseconds);
-    format!("reloaded in {milliseconds} ms: {moved}{unchanged}{held_back}{not_kept}")
+    let (milliseconds, switched) = (count(reloaded.milliseconds), switched(reloaded));
+    format!("reloaded in {milliseconds} ms: {moved}{unchanged}{held_back}{not_kept}{switched}")
+}
+
+/// Where packets are filtered from now on, and where no longer, and whether they are dropped.
+fn switched(reloaded: &Reply) -> String {
+    let names = |verb: &str, names: &[String]| {
+        let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
+        if names.is_empty() { String::new() } else { format!("\n{verb} {}", names.join(", ")) }
+    };
+    let enforce = match reloaded.enforce {
+        None => "",
+        Some(true) => "\nenforce: true now, packets are dropped",
+        Some(false) => "\nenforce: false now, packets are only counted, NONE IS DROPPED",
+    };
+    let attached = names("attached to", &reloaded.attached);
+    let detached = names("detached from", &reloaded.detached);
+    format!("{attached}{detached}{enforce}")
 }
 
 #[cfg(test)]
@@ -78,6 +99,17 @@ mod tests {
         assert_eq!(
             render(&reloaded),
             "reloaded in 12 ms: 1 target entered the filter, 20 left it; 3 lists unchanged"
+        );
+    }
+
+    #[test]
+    fn what_was_switched_is_told() {
+        let (attached, detached) = (vec!["eth1".into(), "eth2".into()], vec!["eth0".into()]);
+        let reloaded = Reply { attached, detached, enforce: Some(false), ..Reply::default() };
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 0 ms: nothing entered or left the filter\nattached to eth1, eth2\ndetached from eth0\n\
+             enforce: false now, packets are only counted, NONE IS DROPPED"
         );
     }
 

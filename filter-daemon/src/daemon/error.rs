@@ -151,7 +151,13 @@ impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
             DaemonError::Succession(error) => error.into(),
-            DaemonError::Kernel(KernelError::Taken(_)) | DaemonError::Taken(_) => Self::Unreachable,
+            // Another one has the place.
+            DaemonError::Kernel(
+                KernelError::Taken(_)
+                | KernelError::Overtaken
+                | KernelError::Occupied { holder: Some(_), .. },
+            )
+            | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::Config(_)
             | DaemonError::Unreadable(_)
             | DaemonError::UnreadableLists { .. }

@@ -50,10 +50,10 @@ impl Owner {
         (!self.protection.filter().settings().enforce).then_some(Idle::NotEnforced)
     }
 
-    /// The interfaces on which nothing is dropped, though they are there and others are filtered.
+    /// The interfaces that are asked for and on which nothing is dropped, there or not, though others are filtered.
     pub(super) fn except(&self) -> Vec<String> {
-        let refuse = self.interfaces.iter().filter(|one| one.refuses() && self.idle().is_none());
-        refuse.map(|one| one.name().to_owned()).collect()
+        let missed = self.interfaces.iter().filter(|one| one.is_missed() && self.idle().is_none());
+        missed.map(|one| one.name().to_owned()).collect()
     }
 
     pub(super) fn list_page(&self, request: list::Request) -> list::Reply {
