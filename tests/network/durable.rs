@@ -89,8 +89,38 @@ fn a_damaged_journal_is_set_aside_and_told() {
     assert!(net.daemon().log().contains("the journal of live entries is damaged"), "{}", net.daemon().log());
     let kept = fs::read_dir(net.home().path("state")).expect("there").flatten();
     assert!(kept.into_iter().any(|file| file.file_name().to_string_lossy().contains("damaged")));
+    net.filterd(["status"]).exits(7).says("there was no copy").says("live.redb.damaged-");
     net.filterd(["add", BYSTANDER]).succeeds();
     net.expect(BYSTANDER).dropped();
+    // A good start does not bring back what is lost.
+    net.end(Signal::SIGKILL);
+    net.start("block: [203.0.113.7]");
+    let note = net.home().path("state/live.redb.lost");
+    net.filterd(["status"]).exits(7).says("there was no copy").says(&format!("rm {}", note.display()));
+    fs::remove_file(note).expect("it is named");
+    net.filterd(["status"]).succeeds();
+}
+
+/// The filter that was left at work tells that there had been one.
+#[test]
+fn a_state_directory_that_is_removed_while_filterd_is_dead_is_told() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.end(Signal::SIGKILL);
+    fs::remove_dir_all(net.home().path("state")).expect("it was there");
+    net.expect(ATTACKER).dropped();
+    net.start("");
+    net.filterd(["status"]).exits(7).says("had no journal").says("live.redb.lost");
+    assert!(net.daemon().log().contains("there was no journal"), "{}", net.daemon().log());
+    fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
+    net.filterd(["status"]).succeeds();
+    // One that has never blocked anything has nothing to lose.
+    net.end(Signal::SIGKILL);
+    net.start("");
+    fs::remove_dir_all(net.home().path("state")).expect("it was there");
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.filterd(["status"]).succeeds();
 }
 
 #[test]
