@@ -13,9 +13,8 @@ use tempfile::TempDir;
 use crate::hold::{INPUTS, Reader, number};
 use crate::random::Random;
 
-/// redb believes what a damaged file says of the size of a page, and asks for that much (256 MiB were seen in 10^6 inputs)
-/// before it reads; what is not there is not read, so none of it is ever touched. Everything else is a few MiB.
-const FIXED: usize = 4 << 30;
+/// redb's own tables, and what it remembers of pages.
+const FIXED: usize = 16 << 20;
 const PER_BYTE: usize = 64;
 
 /// What redb reads, writes and compares by.
