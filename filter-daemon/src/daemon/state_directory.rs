@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use object::Object;
 
+use crate::accounts;
 use crate::text::{Explain, printable};
 
 /// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies.
@@ -106,11 +107,17 @@ impl<'a> StateDirectory<'a> {
         DirBuilder::new().mode(0o700).create(self.path)
     }
 
+    /// Whose things are filterd's: those of whom it becomes, of root, and of the user that it is where nobody says otherwise.
+    /// Whatever belongs to anybody else, that one has laid there, or may still change.
+    fn trusted(&self) -> Vec<Uid> {
+        let own = accounts::user(accounts::OWN).ok().flatten().map(|user| user.uid);
+        [self.user, Uid::from_raw(0)].into_iter().chain(own).collect()
+    }
+
     /// Shows everything that is filterd's to `visit`, each after it was looked at, the directory itself last.
     fn walk(&self, visit: &dyn Fn(&Object) -> Result<(), StateError>) -> Result<(), StateError> {
         let Ok(top) = Object::top(self.path) else { return Ok(()) };
-        // Whoever has the directory is a filterd of before; a file of anybody else's was laid there.
-        let theirs = [self.user, Uid::from_raw(0), top.owner()];
+        let theirs = self.trusted();
         top.must_be_a_directory(&theirs)?;
         for name in top.entries()? {
             if name == LOST_AND_FOUND || self.socket.as_ref().is_some_and(|names| names.contains(&name)) {

@@ -240,7 +240,10 @@ fn number(found: &Metadata) -> (u64, u64) {
 /// found in the middle of a change, or make redb ask for a page of 4 GiB.
 pub fn open(path: &Path) -> Result<Database, DatabaseError> {
     let file = open_our_own(path).map_err(StorageError::Io)?;
-    Builder::new().set_cache_size(CACHE).set_check_integrity_on_open(true).create_with_backend(FileBackend::new(file)?)
+    Builder::new()
+        .set_cache_size(CACHE)
+        .set_check_integrity_on_open(true)
+        .create_with_backend(FileBackend::new(file)?)
 }
 
 fn open_our_own(path: &Path) -> io::Result<File> {

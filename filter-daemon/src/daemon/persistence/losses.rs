@@ -74,7 +74,9 @@ impl Losses {
     fn remedy(&self) -> String {
         let note = printable::path(&self.note);
         match self.is_noted {
-            true => format!("add again what is missing, then `rm {note}`: this is told until that file is gone"),
+            true => {
+                format!("add again what is missing, then `rm {note}`: this is told until that file is gone")
+            }
             false => "add again what is missing; this is told until filterd is started again".to_owned(),
         }
     }
@@ -100,7 +102,8 @@ fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
 fn told_damage(damage: &Damage) -> String {
     let reason = printable::excerpt(&damage.reason);
     let aside = damage.set_aside.as_ref();
-    let aside = aside.map_or_else(String::new, |aside| format!(", and lies in {} now", printable::path(aside)));
+    let aside =
+        aside.map_or_else(String::new, |aside| format!(", and lies in {} now", printable::path(aside)));
     let instead = match &damage.instead {
         Instead::Copy { .. } => {
             "an older copy is in force: what was added after it is not blocked, what was removed is again"
