@@ -17,6 +17,7 @@ use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
+use super::pinned::Pinned;
 use super::privilege::Privileges;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload, Sources};
@@ -53,6 +54,7 @@ pub struct Owner {
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
+    pub(super) pinned: Pinned,
     pub(super) time: Time,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
@@ -148,6 +150,7 @@ impl Owner {
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
+            pinned: Pinned::default(),
             time: Time::begin(),
             pages: Pages::default(),
             reload: Slot::empty(),
@@ -382,8 +385,9 @@ impl Owner {
         }
     }
 
-    /// Asks the kernel whether our links are where they were; if not, looks at everything.
+    /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.
     async fn look_at_links(&mut self) {
+        self.pinned.look(self.protection.filter_mut());
         if !self.interfaces.are_as_left(self.protection.filter_mut()) {
             self.look_again().await;
         }

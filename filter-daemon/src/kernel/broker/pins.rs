@@ -31,6 +31,9 @@ pub struct Pins {
 /// Where the maps of one that is about to take another's place are pinned.
 const SUCCESSOR: &str = "successor";
 
+/// The directory itself, and those below that are always there.
+const PARTS: [&str; 3] = ["", "links", "tables"];
+
 /// Whoever can write to a pin can remove the firewall.
 const OWNER_ONLY: u32 = 0o700;
 
@@ -53,7 +56,7 @@ impl Pins {
             drop(pins.lock(SUCCESSOR)?);
             pins.clear(SUCCESSOR, |_| true).map_err(|source| KernelError::no_bpffs(directory, &source))?;
         }
-        ["links", "tables"].into_iter().try_for_each(|part| pins.make_ours(part))?;
+        pins.make()?;
         Ok((pins, lock))
     }
 
@@ -127,7 +130,18 @@ impl Pins {
         Ok(Some((pins, lock)))
     }
 
-    fn lock(&self, part: &str) -> Result<Lock, KernelError> {
+    /// Makes what is missing of the directories.
+    pub fn make(&self) -> Result<(), KernelError> {
+        PARTS.into_iter().try_for_each(|part| self.make_ours(part))
+    }
+
+    /// Is any of the directories missing?
+    pub fn is_missing(&self) -> bool {
+        PARTS.into_iter().any(|part| !self.directory.join(part).exists())
+    }
+
+    /// Locks the directory, or a part of it.
+    pub fn lock(&self, part: &str) -> Result<Lock, KernelError> {
         let directory = if part.is_empty() { self.directory.clone() } else { self.directory.join(part) };
         Lock::directory(Place::Pins, &directory).map_err(|error| match error {
             NotLocked::Taken(taken) => KernelError::Taken(taken),
@@ -202,6 +216,11 @@ impl Pins {
         Ok(Some(self.versions().next().map_or_else(String::new, |(version, _)| version)))
     }
 
+    /// Is it noted that the root is of this version?
+    pub fn has_version(&self, version: &str) -> bool {
+        self.directory.join(format!("{VERSION}{version}")).exists()
+    }
+
     /// Notes the version of the root that is about to be pinned.
     pub fn set_root_version(&self, version: &str) -> io::Result<()> {
         self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
@@ -245,10 +264,11 @@ impl Pins {
         }
         self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
         let left = entries(&self.directory);
-        if left.is_empty() {
-            fs::remove_dir(&self.directory)?;
+        match fs::remove_dir(&self.directory) {
+            // Somebody else was faster.
+            Err(error) if left.is_empty() && error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(left),
         }
-        Ok(left)
     }
 
     /// Removes a directory of ours with the pins that have names like ours; it stays where there is anything else in it.
