@@ -32,7 +32,7 @@ use crate::control::wire::{self, take_over};
 use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 
 /// Entries that expire in one turn: a millisecond or two.
 const EXPIRING: usize = 4096;
@@ -162,6 +162,17 @@ impl Owner {
         }
     }
 
+    /// Why another filterd is not to have this one's place, if that is so.
+    pub fn would_lose(&self) -> Option<Explanation> {
+        self.persistence.would_lose(self.protection.blocklist())
+    }
+
+    /// Waits until all live entries are on disk, or the disk has refused them.
+    pub fn settle(&mut self) {
+        self.persistence.write_soon(self.protection.take_records());
+        self.persistence.settle();
+    }
+
     /// Lets another filterd have the journal, with everything in it.
     pub fn let_go(&mut self) {
         self.persistence.write_soon(self.protection.take_records());
@@ -253,7 +264,7 @@ impl Owner {
             }
             match event {
                 Event::Call(call) => {
-                    let ends = matches!(call, Call::HandOver(_));
+                    let ends = matches!(call, Call::HandOver(_)) && self.would_lose().is_none();
                     self.look_before(&call).await;
                     self.serve(call);
                     // Out with the answer, before what nobody waits for.

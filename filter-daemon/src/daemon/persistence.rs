@@ -158,6 +158,22 @@ impl Persistence {
         refused().or_else(lost).into_iter().chain(self.losses.faults())
     }
 
+    /// Waits until it is known of everything whether it is on disk.
+    pub fn settle(&mut self) {
+        self.journal.settle();
+    }
+
+    /// Why another filterd that goes on with what is on disk would not have all live entries, as far as is known.
+    pub fn would_lose(&self, blocklist: &Blocklist) -> Option<Explanation> {
+        let refused = self.refused.as_ref().filter(|_| live_entries(blocklist) > 0);
+        let why = refused.map(|(_, why)| why.message.clone());
+        let why = why.or_else(|| Some(self.journal.lost()?.why.to_string()))?;
+        let message = format!("its live entries are not all on disk, and would be lost: {why}");
+        let remedy = "nothing has changed: the one that runs goes on; `filterd status` says what mends it, and \
+                      `filterd list` has the entries, should you rather stop it and start anew";
+        Some(Explanation::new(message, remedy))
+    }
+
     /// Lets another filterd have the journal. If that comes to nothing, all of it is written anew.
     pub fn let_go(&mut self) {
         self.compaction = None;
