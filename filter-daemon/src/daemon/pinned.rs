@@ -56,7 +56,8 @@ mod tests {
     fn pins_that_cannot_be_put_back_are_told_since_they_are_gone_until_they_are_back() {
         let mut pinned = Pinned::default();
         let at = |secs| Timestamp::from_secs(secs);
-        let gone = || KernelError::no_bpffs("/sys/fs/bpf/filterd".as_ref(), &std::io::Error::other("gone"));
+        let gone =
+            || KernelError::NoBpffs { path: "/sys/fs/bpf/filterd".into(), reason: "it is gone".into() };
         assert_eq!(pinned.fault(), None);
         pinned.note(Err(gone()), at(7));
         pinned.note(Err(gone()), at(12));
