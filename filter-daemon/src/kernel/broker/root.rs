@@ -16,7 +16,7 @@ use tracing::info;
 use super::super::KernelError;
 use super::judge::Judge;
 use super::pins::Pins;
-use super::server::mend::mend_map;
+use super::storage;
 use crate::text::printable;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
@@ -124,7 +124,7 @@ impl Root {
             let pinned = self.program.pin(pins.root());
             pinned.map_err(|error| KernelError::load("pin the root program again", error))?;
         }
-        mend_map(&self.slot, &pins.next())?;
+        storage::pin_again(&self.slot, &pins.next())?;
         pins.set_root_version(&version()).map_err(failed)?;
         Ok(true)
     }

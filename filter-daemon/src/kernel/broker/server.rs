@@ -1,7 +1,7 @@
 //! The holder of the kernel: makes maps, loads programs, attaches them. Whatever needs a capability is in this room, and
 //! nothing in it reads what comes from the world, or believes who asks.
 
-pub(super) mod mend;
+mod mend;
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

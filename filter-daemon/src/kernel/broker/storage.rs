@@ -24,3 +24,12 @@ pub fn create(map: MapName, words: u32, path: &Path) -> Result<MapData, KernelEr
     made.pin(path).map_err(|error| KernelError::load("pin a table", error))?;
     Ok(made)
 }
+
+/// Pins a map again where its pin is gone. Tells whether it was.
+pub fn pin_again(held: &MapData, path: &Path) -> Result<bool, KernelError> {
+    if path.exists() {
+        return Ok(false);
+    }
+    held.pin(path).map_err(|error| KernelError::load("pin a map again", error))?;
+    Ok(true)
+}

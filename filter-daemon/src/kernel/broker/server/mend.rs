@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use aya::maps::MapData;
 
-use super::Server;
+use super::{Server, storage};
 use crate::kernel::KernelError;
 use crate::text::printable;
 
@@ -18,10 +18,10 @@ impl Server {
         let mut mended = self.mend_directories()?;
         mended |= self.root.mend(&self.pins)?;
         if let Some(counters) = &self.counters {
-            mended |= mend_map(counters, &self.pins.counters())?;
+            mended |= storage::pin_again(counters, &self.pins.counters())?;
         }
         for (map, held) in &self.tables {
-            mended |= mend_map(held, &self.pins.table(*map))?;
+            mended |= storage::pin_again(held, &self.pins.table(*map))?;
         }
         mended |= self.links.mend(&self.pins)?;
         if mended {
@@ -55,18 +55,6 @@ impl Server {
         let kept = self.kept.maps();
         self.tables.retain(|(map, _)| kept.contains(map));
     }
-}
-
-/// Pins a map again where its pin is gone.
-pub(in crate::kernel::broker) fn mend_map(
-    held: &MapData,
-    path: &std::path::Path,
-) -> Result<bool, KernelError> {
-    if path.exists() {
-        return Ok(false);
-    }
-    held.pin(path).map_err(|error| KernelError::load("pin a map again", error))?;
-    Ok(true)
 }
 
 /// The same map for somebody else.
