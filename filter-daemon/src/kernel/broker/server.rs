@@ -8,7 +8,7 @@ use filter_common::settings;
 
 use super::super::{KernelError, version};
 use super::counters;
-use super::judge::Judge;
+use super::judge::{Judge, Loader};
 use super::kept::Kept;
 use super::link::Links;
 use super::pins::Pins;
@@ -28,6 +28,7 @@ pub struct Server {
     kept: Kept,
     /// Whose programs there were when it began.
     neighbours: Neighbours,
+    loader: Loader,
     ready: Option<Judge>,
     published: Option<Judge>,
     /// Links were there when it began.
@@ -73,6 +74,7 @@ impl Server {
             links,
             kept,
             neighbours: Neighbours::look(),
+            loader: Loader::default(),
             ready: None,
             published: None,
             found_at_work,
@@ -105,7 +107,7 @@ impl Server {
             Request::Prepare(blueprint) => {
                 must_have_all_settings(&blueprint)?;
                 self.kept.may_use(&blueprint.maps)?;
-                self.ready = Some(Judge::load(blueprint, &self.pins)?);
+                self.ready = Some(self.loader.load(blueprint, &self.pins)?);
                 Answer::Done
             }
             Request::Publish => {
