@@ -32,6 +32,7 @@ mod start;
 mod state_directory;
 mod succession;
 mod time;
+mod turns;
 mod unreadable;
 
 use std::path::Path;

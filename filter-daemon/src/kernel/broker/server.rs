@@ -11,7 +11,7 @@ use filter_common::settings;
 
 use super::super::{KernelError, version};
 use super::counters;
-use super::judge::Judge;
+use super::judge::{Judge, Loader};
 use super::kept::Kept;
 use super::link::Links;
 use super::pins::Pins;
@@ -34,6 +34,7 @@ pub struct Server {
     counters: Option<MapData>,
     /// Whose programs there were when it began.
     neighbours: Neighbours,
+    loader: Loader,
     ready: Option<Judge>,
     published: Option<Judge>,
     /// Links were there when it began.
@@ -81,6 +82,7 @@ impl Server {
             tables: Vec::new(),
             counters: None,
             neighbours: Neighbours::look(),
+            loader: Loader::default(),
             ready: None,
             published: None,
             found_at_work,
@@ -117,7 +119,7 @@ impl Server {
                 must_have_all_settings(&blueprint)?;
                 self.kept.may_use(&blueprint.maps)?;
                 self.mend_pins()?;
-                self.ready = Some(Judge::load(blueprint, &self.pins)?);
+                self.ready = Some(self.loader.load(blueprint, &self.pins)?);
                 self.hold_counters()?;
                 Answer::Done
             }

@@ -83,7 +83,7 @@ const BULK: &str = "From the start of the command to its end. The flood is of fr
     nobody's.";
 
 const WAITS: &str =
-    "Single addresses are added over a line of their own, one after the other, until the reload is answered.";
+    "Single addresses are added over a line of their own, one after the other, until that is answered.";
 
 impl Outcome {
     /// The median of a way at a size.

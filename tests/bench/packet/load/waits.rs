@@ -1,5 +1,5 @@
-//! How long others wait while a list of a million comes or goes: one address after the other is added over a line of its
-//! own, until the reload is answered.
+//! How long others wait while a million come or go, by a reload or a command: one address after the other is added over a
+//! line of its own, until that is answered.
 
 use std::thread;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use filterd::control::client::Client;
 use filterd::control::wire::Add;
-use harness::Net;
+use harness::{Home, Net, Reply};
 
 use super::bulk::CHANGES;
 use super::timed;
 use crate::lists;
 
-/// What came out beside one kind of reload.
+/// What came out beside one of these.
 #[derive(Debug)]
 pub struct Wait {
     pub way: &'static str,
@@ -24,29 +24,34 @@ pub struct Wait {
     pub worst: f64,
 }
 
-/// Measures both.
+/// Measures all.
 pub fn measure() -> Result<Vec<Wait>> {
     let mut net = Net::new();
     net.file("crowd.txt", "");
     net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt, max_shrink: 100%}]");
+    let lines = lists::lines(CHANGES);
     let mut waits = Vec::new();
-    for (way, text) in
-        [("a reload adds a million", lists::lines(CHANGES)), ("a reload releases a million", String::new())]
-    {
-        net.file("crowd.txt", &text);
-        waits.push(beside(&net, way)?);
+    for (way, text) in [("a reload adds a million", &*lines), ("a reload releases a million", "")] {
+        net.file("crowd.txt", text);
+        waits.push(beside(&net, way, |home| home.filterd(["reload"]))?);
     }
+    let add = |home: &Home| home.filterd_reading(["add", "-", "--list", "live"], &lines);
+    // The reload has made the tables small, so that they grow again, one after the other.
+    waits.push(beside(&net, "a million are added, and tables grow", add)?);
+    waits.push(beside(&net, "a million are flushed", |home| home.filterd(["flush", "--list", "live"]))?);
+    waits.push(beside(&net, "a million are added", add)?);
+    waits.push(beside(&net, "a million are removed", |home| home.filterd_reading(["remove", "-"], &lines))?);
     Ok(waits)
 }
 
-fn beside(net: &Net, way: &'static str) -> Result<Wait> {
+fn beside(net: &Net, way: &'static str, act: impl FnOnce(&Home) -> Reply + Send) -> Result<Wait> {
     let mut client = Client::connect(&net.home().socket()).context("it does not listen")?;
     let home = net.home();
     let mut took: Vec<Duration> = thread::scope(|scope| {
-        let reloading = scope.spawn(|| home.filterd(["reload"]).succeeds());
+        let acting = scope.spawn(|| act(home).succeeds());
         let mut took = Vec::new();
         for address in (2 * CHANGES..).map(lists::address) {
-            if reloading.is_finished() {
+            if acting.is_finished() {
                 break;
             }
             let add = Add { targets: [&address].into_iter().collect(), ..Add::default() };
