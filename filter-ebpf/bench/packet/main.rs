@@ -47,6 +47,19 @@ pub fn bench_sender6(ctx: XdpContext) -> u32 {
     XDP_PASS
 }
 
+/// Those whose sources are made up beforehand, because a list says whose packets meet it.
+#[xdp(frags)]
+pub fn bench_sender4_told(ctx: XdpContext) -> u32 {
+    sender::send_told4(&ctx);
+    XDP_PASS
+}
+
+#[xdp(frags)]
+pub fn bench_sender6_told(ctx: XdpContext) -> u32 {
+    sender::send_told6(&ctx);
+    XDP_PASS
+}
+
 /// Frames for the wire of the device that this runs for.
 #[xdp(frags)]
 pub fn bench_sender_live(ctx: XdpContext) -> u32 {
@@ -91,6 +104,15 @@ pub fn bench_per_cpu(ctx: XdpContext) -> u32 {
 #[xdp(frags)]
 pub fn bench_trie(ctx: XdpContext) -> u32 {
     drop_if(&ctx, peers::trie_holds)
+}
+
+/// The same for IPv6.
+#[xdp(frags)]
+pub fn bench_trie6(ctx: XdpContext) -> u32 {
+    action(match packet::source(&frame::InPlace::new(&ctx)) {
+        Source::V6(address) => peers::trie6_holds(address),
+        Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
+    })
 }
 
 /// The filter that the kernel has itself. Nothing can be removed from it.

@@ -4,6 +4,7 @@
 use aya_ebpf::btf_maps::lpm_trie::Key;
 use aya_ebpf::btf_maps::{Array, BloomFilter, HashMap, LpmTrie, PerCpuHashMap};
 use aya_ebpf::macros::btf_map;
+use filter_common::hash::Address6;
 
 const MMAPABLE: usize = 1 << 10;
 
@@ -16,6 +17,8 @@ static HASH: HashMap<u32, u64, 1> = HashMap::new();
 static PER_CPU: PerCpuHashMap<u32, u64, 1> = PerCpuHashMap::new();
 #[btf_map]
 static TRIE: LpmTrie<u32, u32, 1> = LpmTrie::new();
+#[btf_map]
+static TRIE6: LpmTrie<[u64; 2], u32, 1> = LpmTrie::new();
 #[btf_map]
 static BLOOM: BloomFilter<u32, 1> = BloomFilter::new();
 
@@ -53,6 +56,12 @@ pub fn per_cpu_holds(address: u32) -> bool {
 #[inline(always)]
 pub fn trie_holds(address: u32) -> bool {
     TRIE.get(&Key::new(u32::BITS, address.to_be())).is_some()
+}
+
+/// Is `address` in the trie of IPv6 prefixes?
+#[inline(always)]
+pub fn trie6_holds(address: Address6) -> bool {
+    TRIE6.get(&Key::new(u128::BITS, [address.high.to_be(), address.low.to_be()])).is_some()
 }
 
 /// Does the bloom filter know `address`? It says so of some unlisted sources, too.
