@@ -2,7 +2,7 @@
 //!
 //! `plan` says what is measured, `subject` loads the programs (`filterd` its own, `rivals` the others) and fills their
 //! tables, `sender` runs packets through one of them, `rounds` takes them all in turn, `code` looks at the programs
-//! themselves, and `report` tells what came out. `live` does the same with frames on a wire, `load` with whole lists.
+//! themselves, and `report` tells what came out; `real` does it with lists shaped like real ones. `live` does the same with frames on a wire, `load` with whole lists.
 //! `cargo xtask bench packet` calls it.
 
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ mod live;
 mod load;
 mod peer;
 mod plan;
+mod real;
 mod report;
 mod rivals;
 mod rounds;
@@ -82,7 +83,9 @@ fn packet(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> Re
     let plan = Plan::new(short);
     let mut subjects = plan.subjects.iter().map(|spec| stage.subject(spec)).collect::<Result<Vec<_>>>()?;
     let measured = rounds::run(&plan, stage, &mut subjects)?;
-    let report = Report { machine: machine::describe(), code: code::of(&subjects)?, plan: &plan, measured };
+    let real = real::run(stage, real::Extent::new(short))?;
+    let report =
+        Report { real, machine: machine::describe(), code: code::of(&subjects)?, plan: &plan, measured };
     if let Some(page) = page {
         report.page().write(page)?;
     }
