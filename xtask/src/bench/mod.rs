@@ -1,5 +1,6 @@
 //! `bench`: what filterd costs, side by side with its peers and its limits.
 
+mod dpdk;
 mod index;
 mod kernel;
 mod userspace;

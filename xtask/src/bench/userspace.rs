@@ -7,7 +7,7 @@ use anyhow::Result;
 use bpf_build::workspace;
 use clap::Args;
 
-use super::index;
+use super::{dpdk, index};
 
 /// How thoroughly, and for whom.
 #[derive(Debug, Default, Args)]
@@ -44,7 +44,7 @@ impl Filter {
 
     pub fn run(&self) -> Result<()> {
         let beside = self.beside.iter().flat_map(|program| ["--beside".into(), program.into()]);
-        self.userspace.run("filter", &beside.collect::<Vec<_>>())
+        self.userspace.run("filter", &beside.chain(dpdk::words(self.userspace.short)).collect::<Vec<_>>())
     }
 }
 
