@@ -85,9 +85,19 @@ impl Holding {
 }
 
 /// Bytes of all maps pinned here: the slot, the counters, and the tables in a directory of their own.
-fn memory(pins: &Path) -> Result<u64> {
+pub fn memory(pins: &Path) -> Result<u64> {
+    let others = ["next", "counters"].map(|name| bytes(&pins.join(name)));
+    Ok(tables(pins, "")? + others.into_iter().sum::<Result<u64>>()?)
+}
+
+/// Those of the tables whose names begin so.
+pub fn tables(pins: &Path, beginning: &str) -> Result<u64> {
     let tables = fs::read_dir(pins.join("tables"))?.map(|entry| Ok(entry?.path()));
-    let others = ["next", "counters"].map(|name| Ok(pins.join(name)));
-    let maps = tables.chain(others).collect::<Result<Vec<_>>>()?;
-    maps.iter().map(|pin| kernel::bytes(MapInfo::from_pin(pin)?.id())).sum()
+    let tables = tables.collect::<Result<Vec<_>>>()?;
+    let name = |pin: &Path| pin.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    tables.iter().filter(|pin| name(pin).starts_with(beginning)).map(|pin| bytes(pin)).sum()
+}
+
+fn bytes(pin: &Path) -> Result<u64> {
+    kernel::bytes(MapInfo::from_pin(pin)?.id())
 }

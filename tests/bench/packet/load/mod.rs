@@ -7,6 +7,7 @@ mod filterd;
 mod goals;
 mod kernel;
 mod report;
+mod six;
 mod tools;
 mod waits;
 
@@ -57,7 +58,8 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let bulks = bulk::measure(stage, extent.bulks)?;
     eprintln!("waits beside a reload");
     let waits = waits::measure()?;
-    Ok(report::page(&report::Outcome { fills, singles, bulks, waits }))
+    let six = six::measure(short)?;
+    Ok(report::page(&report::Outcome { fills, singles, bulks, waits, six }))
 }
 
 /// Addresses that are added over one line without a pause.

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use filterd::control::client::Client;
 use filterd::control::wire::Add;
 use harness::Net;
@@ -34,17 +34,18 @@ pub fn measure() -> Result<Vec<Wait>> {
         [("a reload adds a million", lists::lines(CHANGES)), ("a reload releases a million", String::new())]
     {
         net.file("crowd.txt", &text);
-        waits.push(beside(&net, way)?);
+        waits.push(beside(&net, way)?.0);
     }
     Ok(waits)
 }
 
-fn beside(net: &Net, way: &'static str) -> Result<Wait> {
+/// A reload, and how long it took.
+pub fn beside(net: &Net, way: &'static str) -> Result<(Wait, Duration)> {
     let mut client = Client::connect(&net.home().socket()).context("it does not listen")?;
     let home = net.home();
-    let mut took: Vec<Duration> = thread::scope(|scope| {
-        let reloading = scope.spawn(|| home.filterd(["reload"]).succeeds());
-        let mut took = Vec::new();
+    let (mut took, reloaded) = thread::scope(|scope| {
+        let reloading = scope.spawn(|| timed(|| home.filterd(["reload"]).succeeds()).1);
+        let mut took: Vec<Duration> = Vec::new();
         for address in (2 * CHANGES..).map(lists::address) {
             if reloading.is_finished() {
                 break;
@@ -54,11 +55,12 @@ fn beside(net: &Net, way: &'static str) -> Result<Wait> {
             added.context("filterd does not add")?;
             took.push(each);
         }
-        anyhow::Ok(took)
+        let reloaded = reloading.join().map_err(|_| anyhow!("the reload failed"))?;
+        anyhow::Ok((took, reloaded))
     })?;
     took.sort_unstable();
     let at = |share: usize| took.get(took.len() * share / 100).or(took.last()).copied().unwrap_or_default();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     let (percentile_99, worst) = (milliseconds(at(99)), milliseconds(at(100)));
-    Ok(Wait { way, answers: took.len(), percentile_99, worst })
+    Ok((Wait { way, answers: took.len(), percentile_99, worst }, reloaded))
 }
