@@ -42,6 +42,9 @@ struct Arguments {
     /// Two minutes' worth: fewer packets, fewer rounds, not ten million entries
     #[arg(long)]
     short: bool,
+    /// Of packets only those that meet lists shaped like real ones
+    #[arg(long)]
+    real: bool,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -73,6 +76,9 @@ fn main() -> Result<()> {
     let stage = Stage::new(&object);
     let (json, page) = (arguments.json, arguments.page.as_deref());
     match arguments.what {
+        What::Packet if arguments.real => {
+            real::page(&real::run(&stage, real::Extent::new(arguments.short))?).tell_as(json, page)
+        }
         What::Packet => packet(&stage, arguments.short, json, page),
         What::Live => live::run(&stage, arguments.short)?.tell_as(json, page),
         What::Load => load::run(&stage, arguments.short)?.tell_as(json, page),

@@ -18,7 +18,7 @@ pub enum Around<'a> {
 /// So many different ones of this length.
 #[must_use]
 pub fn six(around: Around<'_>, length: u8, count: usize, seed: u64) -> Vec<Prefix6> {
-    let mut chance = Chance::new(seed);
+    let mut chance = Chance::new(&format!("bans of /{length}"), seed);
     let mut bans = BTreeSet::new();
     while bans.len() < count {
         bans.insert(Prefix6::covering(somebody6(around, &mut chance), length));
@@ -40,7 +40,7 @@ pub fn somebody6(around: Around<'_>, chance: &mut Chance) -> u128 {
 /// So many IPv4 addresses anywhere.
 #[must_use]
 pub fn four(count: usize, seed: u64) -> Vec<Prefix4> {
-    let mut chance = Chance::new(seed);
+    let mut chance = Chance::new("bans of addresses", seed);
     let mut bans = BTreeSet::new();
     while bans.len() < count {
         bans.insert(Prefix4::host(chance.any() as u32));

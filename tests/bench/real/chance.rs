@@ -10,10 +10,11 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// The row of this seed.
+    /// The row of this seed for this purpose: no two purposes meet the same numbers.
     #[must_use]
-    pub const fn new(seed: u64) -> Self {
-        Self { seed: key(seed), number: 0 }
+    pub fn new(purpose: &str, seed: u64) -> Self {
+        let seed = purpose.bytes().fold(hash(key(seed)), |seed, byte| hash(seed ^ key(byte.into())));
+        Self { seed, number: 0 }
     }
 
     /// Any number.
@@ -72,18 +73,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_row_again_and_another_seed_another_one() {
-        let row = |seed| {
-            let mut chance = Chance::new(seed);
+    fn the_same_row_comes_again_and_another_purpose_or_seed_has_another_one() {
+        let row = |purpose, seed| {
+            let mut chance = Chance::new(purpose, seed);
             [(); 8].map(|()| chance.any())
         };
-        assert_eq!(row(1), row(1));
-        assert_ne!(row(1), row(2));
+        assert_eq!(row("a", 1), row("a", 1));
+        assert_ne!(row("a", 1), row("a", 2));
+        let (a, b) = (row("a", 1), row("b", 1));
+        assert!(a.iter().all(|number| *number != 0 && !b.contains(number)));
     }
 
     #[test]
     fn about_means_what_it_says() {
-        let mut chance = Chance::new(3);
+        let mut chance = Chance::new("test", 3);
         let total: u64 = (0..10_000).map(|_| chance.about(7)).sum();
         assert!((65_000..75_000).contains(&total), "{total}");
         assert_eq!(chance.about(1), 1);
@@ -91,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_weighs_nothing_is_never_picked() {
-        let mut chance = Chance::new(4);
+        let mut chance = Chance::new("test", 4);
         assert!((0..1_000).all(|_| chance.pick(&[('a', 0), ('b', 2), ('c', 0)]) == Some('b')));
         assert_eq!(chance.pick(&[('a', 0)]), None);
     }

@@ -23,7 +23,7 @@ const BEYOND: u32 = 224;
 /// What all countries' lists hold together: `histogram::FOUR`, in order.
 #[must_use]
 pub fn world(seed: u64) -> Vec<Prefix4> {
-    let mut chance = Chance::new(seed);
+    let mut chance = Chance::new("IPv4", seed);
     let mut blocks = Blocks::new(&mut chance);
     let mut world = BTreeSet::new();
     for (length, count) in histogram::FOUR {

@@ -26,6 +26,6 @@ use chance::Chance;
 /// So many in ten of a list, each by itself: what somebody lists who blocks many countries, but not all.
 #[must_use]
 pub fn part<T: Copy>(of: &[T], in_ten: u64, seed: u64) -> Vec<T> {
-    let mut chance = Chance::new(seed);
+    let mut chance = Chance::new("part", seed);
     of.iter().copied().filter(|_| chance.below(10) < in_ten).collect()
 }

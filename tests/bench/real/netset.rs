@@ -16,7 +16,7 @@ const WIDE: [(u32, u8); 4] = [(0x0000_0000, 8), (0x0A00_0000, 8), (0x7F00_0000, 
 /// `histogram::NETSET`, in announced space, in order.
 #[must_use]
 pub fn list(announced: &[Prefix4], seed: u64) -> Vec<Prefix4> {
-    let mut chance = Chance::new(seed);
+    let mut chance = Chance::new("netset", seed);
     let mut list: BTreeSet<Prefix4> = WIDE.map(|(first, length)| Prefix4::covering(first, length)).into();
     for (length, count) in histogram::NETSET.into_iter().filter(|(length, _)| *length > 8) {
         let mut left = count;

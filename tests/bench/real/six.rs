@@ -25,7 +25,7 @@ const SPARSE: u64 = 5;
 /// What is announced, and so what all countries' lists hold together: `histogram::SIX`, in order.
 #[must_use]
 pub fn world(seed: u64) -> Vec<Prefix6> {
-    let mut chance = Chance::new(seed);
+    let mut chance = Chance::new("IPv6", seed);
     let mut world = World::default();
     let regions = REGIONS.map(|region| (region, counts(&region)));
     for (region, counts) in &regions {

@@ -66,7 +66,7 @@ impl<'a> Sources6<'a> {
     /// If the list leaves none of them.
     #[must_use]
     pub fn some(&self, from: From, count: usize, seed: u64) -> Vec<u128> {
-        let mut chance = Chance::new(seed);
+        let mut chance = Chance::new(&format!("sources: {from}"), seed);
         let mut one = || {
             let found = (0..TRIES).map(|_| self.any(from, &mut chance)).find(|&source| self.is(from, source));
             found.unwrap_or_else(|| panic!("there are no sources: {from}"))
@@ -123,7 +123,7 @@ impl<'a> Sources4<'a> {
     /// So many of a kind. As it falls is any address that can be somebody's; of other unlisted ones there are none.
     #[must_use]
     pub fn some(&self, from: From, count: usize, seed: u64) -> Vec<u32> {
-        let mut chance = Chance::new(seed);
+        let mut chance = Chance::new(&format!("sources: {from}"), seed);
         let is = |source: u32| match from {
             From::Listed | From::AsItFalls => true,
             From::Unannounced | From::Unlisted | From::Deep => !self.lists(source),

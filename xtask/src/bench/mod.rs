@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Command, Subcommand};
 
-use kernel::Kernel;
+use kernel::{Kernel, Packet};
 use userspace::{Filter, Userspace};
 
 /// What is measured.
@@ -30,7 +30,7 @@ pub struct Bench {
 #[derive(Debug, Subcommand)]
 enum What {
     /// What a packet costs in the kernel, without any network; needs root
-    Packet(Kernel),
+    Packet(Packet),
     /// What a frame on a wire costs, beside whatever else drops packets; needs root
     Live(Kernel),
     /// What it takes to have a list: time, memory, one address more, and changes under a flood; needs root
@@ -50,7 +50,7 @@ impl Bench {
 impl What {
     fn run(&self) -> Result<()> {
         match self {
-            Self::Packet(kernel) => kernel.run("packet"),
+            Self::Packet(packet) => packet.run(),
             Self::Live(kernel) => kernel.run("live"),
             Self::Load(kernel) => kernel.run("load"),
             Self::Filter(filter) => filter.run(),
@@ -61,7 +61,7 @@ impl What {
     /// One after the other: two at a time would disturb each other.
     fn all(short: bool, beside: Option<PathBuf>) -> Result<()> {
         let all = [
-            Self::Packet(Kernel::new(short)),
+            Self::Packet(Packet::new(short)),
             Self::Live(Kernel::new(short)),
             Self::Load(Kernel::new(short)),
             Self::Filter(Filter::new(short, beside)),

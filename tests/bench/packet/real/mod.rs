@@ -12,7 +12,8 @@ mod turns;
 
 use anyhow::{Context, Result};
 use filterd_measure::figures::Figures;
-use pages::page::Chapter;
+use filterd_measure::machine;
+use pages::page::{Chapter, Page};
 use real::sources::From;
 
 use crate::plan::{Amount, Pace, amount};
@@ -89,6 +90,17 @@ pub fn run(stage: &Stage<'_>, extent: Extent) -> Result<Outcome> {
         lines.extend(turns::run(&list, &extent, stage).with_context(|| format!("with {name}"))?);
     }
     Ok(Outcome { extent, lists, lines })
+}
+
+/// What is told of these lists alone.
+pub fn page(outcome: &Outcome) -> Page {
+    Page {
+        title: "Packets that meet real lists".to_owned(),
+        command: "cargo xtask bench packet --real".to_owned(),
+        machine: machine::describe(),
+        method: "Programs run with BPF_PROG_TEST_RUN.".to_owned(),
+        chapters: outcome.chapters().into(),
+    }
 }
 
 impl Outcome {
