@@ -11,6 +11,7 @@
 mod crowd;
 #[path = "../../src/frame.rs"]
 mod frame;
+mod lengths;
 #[path = "../../src/license.rs"]
 mod license;
 #[path = "../../src/maps.rs"]
@@ -111,6 +112,15 @@ pub fn bench_trie(ctx: XdpContext) -> u32 {
 pub fn bench_trie6(ctx: XdpContext) -> u32 {
     action(match packet::source(&frame::InPlace::new(&ctx)) {
         Source::V6(address) => peers::trie6_holds(address),
+        Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
+    })
+}
+
+/// What filterd did once: one probe for each length in use.
+#[xdp(frags)]
+pub fn bench_lengths6(ctx: XdpContext) -> u32 {
+    action(match packet::source(&frame::InPlace::new(&ctx)) {
+        Source::V6(address) => peers::lengths_hold(address),
         Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
     })
 }

@@ -37,6 +37,9 @@ struct Command {
     /// Measure what this program measures, too: `tests/bench/filter/beside.rs` tells what it is told and must answer
     #[arg(long, value_name = "PROGRAM")]
     beside: Option<PathBuf>,
+    /// Only lists shaped like real ones
+    #[arg(long)]
+    real: bool,
     /// The program of DPDK's tables, which `dpdk.c` is
     #[arg(long, value_name = "PROGRAM")]
     dpdk: Option<PathBuf>,
@@ -55,6 +58,10 @@ fn main() -> Result<()> {
     }
     let machine = machine::describe();
     processor::stay()?;
+    let dpdk = command.dpdk.map_or(Dpdk::Missing(command.no_dpdk), Dpdk::There);
+    if command.real {
+        return real::page(machine, &dpdk, command.arguments.rounds())?.tell(&command.arguments);
+    }
     let (effort, rounds) = (command.arguments.effort(), command.arguments.rounds());
     let members = effort.of(1_000_000, 10_000_000, 10_000_000);
     let beside = command.beside.as_deref().map(Beside::new);
@@ -65,7 +72,7 @@ fn main() -> Result<()> {
         rounds,
         lines: sample::lines(&subjects, beside.as_ref(), members, rounds)?,
         instructions: instructions::count(&subjects)?,
-        real: real::chapter(&command.dpdk.map_or(Dpdk::Missing(command.no_dpdk), Dpdk::There), rounds)?,
+        real: real::chapter(&dpdk, rounds)?,
     };
     report.page().tell(&command.arguments)
 }

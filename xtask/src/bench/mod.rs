@@ -54,7 +54,7 @@ impl What {
             Self::Live(kernel) => kernel.run("live"),
             Self::Load(kernel) => kernel.run("load"),
             Self::Filter(filter) => filter.run(),
-            Self::Paper(paper) => paper.run("paper", &[]),
+            Self::Paper(paper) => paper.run("paper"),
         }
     }
 

@@ -10,7 +10,7 @@ mod report;
 
 use anyhow::Result;
 use filterd_measure::figures::Figures;
-use pages::page::Chapter;
+use pages::page::{Chapter, Page};
 
 pub use dpdk::Dpdk;
 use lists::List;
@@ -38,6 +38,17 @@ struct Of {
     list: List,
     lines: Vec<Line>,
     missing: Vec<String>,
+}
+
+/// That chapter alone.
+pub fn page(machine: String, dpdk: &Dpdk, rounds: usize) -> Result<Page> {
+    Ok(Page {
+        title: "Real lists, as a library".to_owned(),
+        command: "cargo xtask bench filter --real".to_owned(),
+        machine,
+        method: "Nanoseconds are the processor's.".to_owned(),
+        chapters: vec![chapter(dpdk, rounds)?],
+    })
 }
 
 /// Everybody takes turns, so many times. What DPDK's tables say is compared with what is true, as is what filterd says.

@@ -7,6 +7,7 @@ use aya::programs::{ProgramFd, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use filterd::blocklist::{Blocklist, Change, Origin, Timestamp};
 
+use super::lengths;
 use super::lists::List;
 use crate::filterd::Filterd;
 use crate::rivals;
@@ -19,6 +20,8 @@ pub enum Who {
     Parse,
     Filterd,
     Trie,
+    /// It asks once for each length in use, as filterd did before. IPv6 only.
+    Lengths,
 }
 
 /// One of them.
@@ -33,7 +36,12 @@ enum Program {
 }
 
 impl Who {
-    pub const ALL: [Self; 3] = [Self::Parse, Self::Filterd, Self::Trie];
+    pub const ALL: [Self; 4] = [Self::Parse, Self::Filterd, Self::Trie, Self::Lengths];
+
+    /// Those who take a list of this family.
+    pub fn of(is_six: bool) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |who| is_six || *who != Self::Lengths)
+    }
 }
 
 impl Contender {
@@ -43,6 +51,10 @@ impl Contender {
             Who::Parse => bench("bench_parse", stage.load("bench_parse", &mut EbpfLoader::new())?),
             Who::Filterd => Program::Filterd(Box::new(Filterd::enforcing(truth)?)),
             Who::Trie => trie(list, stage)?,
+            Who::Lengths => {
+                let prefixes = list.six().context("there are IPv6 prefixes")?;
+                bench(lengths::PROGRAM, lengths::load(stage, prefixes)?)
+            }
         };
         Ok(Self { who, program })
     }
@@ -94,6 +106,7 @@ impl fmt::Display for Who {
             Self::Parse => "parse only",
             Self::Filterd => "filterd",
             Self::Trie => "BPF LPM trie",
+            Self::Lengths => "one probe a length",
         })
     }
 }

@@ -16,7 +16,7 @@ const ALONE: Manner = Manner::Spread(Pace::Alone);
 const LEAST: f64 = 0.5;
 
 /// At least so many times what filterd takes does a trie take.
-const TRIE: [(Name, From, Manner, f64); 22] = [
+const TRIE: [(Name, From, Manner, f64); 20] = [
     (Name::World6, From::Unannounced, OVERLAPPING, 10.0),
     (Name::Part6, From::Unlisted, OVERLAPPING, 10.0),
     (Name::Part6, From::AsItFalls, OVERLAPPING, 8.0),
@@ -37,9 +37,11 @@ const TRIE: [(Name, From, Manner, f64); 22] = [
     (Name::Many4, From::Unannounced, OVERLAPPING, 20.0),
     (Name::Many4, From::AsItFalls, OVERLAPPING, 20.0),
     (Name::Many4, From::Listed, OVERLAPPING, 20.0),
-    (Name::World4, From::Unannounced, OVERLAPPING, 20.0),
-    (Name::World4, From::Listed, OVERLAPPING, 20.0),
 ];
+
+/// And so many times does one probe a length take.
+const LENGTHS: [(Name, From, f64); 2] =
+    [(Name::World6, From::Unannounced, 20.0), (Name::Part6, From::Unlisted, 20.0)];
 
 /// At most so many nanoseconds does filterd take above parsing.
 const NANOSECONDS: [(Name, From, Manner, f64); 5] = [
@@ -59,7 +61,7 @@ pub fn ratio(dividend: f64, divisor: f64) -> f64 {
 }
 
 pub fn chapter(outcome: &Outcome) -> Chapter {
-    let goals = tries(outcome).chain(nanoseconds(outcome)).chain(beside(outcome));
+    let goals = tries(outcome).chain(lengths(outcome)).chain(nanoseconds(outcome)).chain(beside(outcome));
     Chapter {
         title: "Goals with such lists".to_owned(),
         words: format!(
@@ -76,6 +78,14 @@ fn tries(outcome: &Outcome) -> impl Iterator<Item = Goal> {
         let of = |who| outcome.above(list, from, manner, who);
         let what = format!("{}: {} ÷ filterd, {list}: {from}", told(manner), Who::Trie);
         Some(Goal::least(&what, ratio(of(Who::Trie)?, of(Who::Filterd)?), least))
+    })
+}
+
+fn lengths(outcome: &Outcome) -> impl Iterator<Item = Goal> {
+    LENGTHS.into_iter().filter_map(|(list, from, least)| {
+        let of = |who| outcome.above(list, from, OVERLAPPING, who);
+        let what = format!("{}: {} ÷ filterd, {list}: {from}", told(OVERLAPPING), Who::Lengths);
+        Some(Goal::least(&what, ratio(of(Who::Lengths)?, of(Who::Filterd)?), least))
     })
 }
 

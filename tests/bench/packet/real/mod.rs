@@ -1,10 +1,12 @@
 //! Lists shaped like real ones: filterd beside BPF tries of the same lists, with sources that meet them in every way.
 //!
-//! `lists` says which lists there are and who sends, `contender` loads them, `told` sends, `turns` takes everybody in
+//! `lists` says which lists there are and who sends, `contender` loads them, `lengths` as
+//! filterd looked IPv6 up before, `told` sends, `turns` takes everybody in
 //! turn, `report` and `goals` tell what came out, as chapters of the page of `bench packet`.
 
 mod contender;
 mod goals;
+mod lengths;
 mod lists;
 mod report;
 mod told;

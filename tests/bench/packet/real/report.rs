@@ -12,7 +12,8 @@ pub fn chapter(outcome: &Outcome) -> Chapter {
         words: format!(
             "Made from a seed, with as many prefixes of each length as countries' lists have, which nest as those do \
              (`tests/bench/real` tells what was counted and what is assumed). In {} rounds filterd, a BPF trie of the same \
-             list and the program that only parses take their turns. Sources are made up beforehand, {} of each kind: one \
+             list, for IPv6 a table that is asked once for each length in use (as filterd's was before), and the program \
+             that only parses take their turns. Sources are made up beforehand, {} of each kind: one \
              after the other, as they come or one packet at a time; or hot: one source alone, another one in each round. \
              Nanoseconds above parsing, medians, and in brackets the middle half of the rounds.",
             outcome.extent.rounds,
@@ -24,7 +25,14 @@ pub fn chapter(outcome: &Outcome) -> Chapter {
 }
 
 fn table(outcome: &Outcome, manner: Manner) -> Table {
-    let heads = ["list, sources", "filterd", "BPF LPM trie", "trie ÷ filterd"];
+    let heads = [
+        "list, sources",
+        "filterd",
+        "BPF LPM trie",
+        "trie ÷ filterd",
+        "one probe a length",
+        "that ÷ filterd",
+    ];
     let own = |line: &&Line| line.manner == manner && line.who == Who::Filterd;
     Table {
         title: format!("Real lists, {}", told(manner)),
@@ -37,11 +45,15 @@ fn row(outcome: &Outcome, own: &Line) -> Option<Vec<String>> {
     let (_, count) = outcome.lists.iter().find(|(name, _)| *name == own.list)?;
     let trie = outcome.line(own.list, own.from, own.manner, Who::Trie)?;
     let cell = |line: &Line| crate::report::above(&line.above);
+    let lengths = outcome.line(own.list, own.from, own.manner, Who::Lengths);
+    let times = |line: &Line| format!("{:.1}", super::goals::ratio(line.above.median, own.above.median));
     Some(vec![
         format!("{} ({}): {}", own.list, grouped(*count as u64), own.from),
         cell(own),
         cell(trie),
-        format!("{:.1}", super::goals::ratio(trie.above.median, own.above.median)),
+        times(trie),
+        lengths.map(cell).unwrap_or_default(),
+        lengths.map(times).unwrap_or_default(),
     ])
 }
 

@@ -52,7 +52,7 @@ pub fn run(list: &List, extent: &Extent, stage: &Stage<'_>) -> Result<Vec<Line>>
 }
 
 fn contenders(list: &List, truth: &Blocklist, stage: &Stage<'_>) -> Result<Vec<Contender>> {
-    Who::ALL.into_iter().map(|who| Contender::new(who, list, truth, stage)).collect()
+    Who::of(list.name.is_six()).map(|who| Contender::new(who, list, truth, stage)).collect()
 }
 
 fn samples(senders: usize) -> Vec<Samples> {
@@ -83,6 +83,7 @@ fn look(contender: &Contender, senders: &Senders, told: &mut Told) -> Result<()>
 /// What the program that only parses took in the same round is subtracted.
 fn lines(list: &List, senders: &[Senders], samples: &Samples) -> Vec<Line> {
     let [parse, others @ ..] = &samples.nanoseconds;
+    let measured = others.iter().filter(|own| !own.is_empty());
     let line = |(who, own): (Who, &Vec<f64>)| Line {
         list: list.name,
         from: senders[samples.senders].from,
@@ -90,5 +91,5 @@ fn lines(list: &List, senders: &[Senders], samples: &Samples) -> Vec<Line> {
         who,
         above: Figures::of(own.iter().zip(parse).map(|(own, parse)| own - parse).collect()),
     };
-    Who::ALL.into_iter().skip(1).zip(others).map(line).collect()
+    Who::ALL.into_iter().skip(1).zip(measured).map(line).collect()
 }
