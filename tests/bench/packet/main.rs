@@ -42,7 +42,7 @@ struct Arguments {
     /// Two minutes' worth: fewer packets, fewer rounds, not ten million entries
     #[arg(long)]
     short: bool,
-    /// Of packets only those that meet lists shaped like real ones
+    /// Only what is about IPv6 lists and lists shaped like real ones
     #[arg(long)]
     real: bool,
     /// Print one JSON object instead of tables
@@ -81,6 +81,7 @@ fn main() -> Result<()> {
         }
         What::Packet => packet(&stage, arguments.short, json, page),
         What::Live => live::run(&stage, arguments.short)?.tell_as(json, page),
+        What::Load if arguments.real => load::run_six(arguments.short)?.tell_as(json, page),
         What::Load => load::run(&stage, arguments.short)?.tell_as(json, page),
     }
 }

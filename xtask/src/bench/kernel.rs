@@ -21,7 +21,7 @@ pub struct Kernel {
 
 /// The same, or a part of it.
 #[derive(Debug, Args)]
-pub struct Packet {
+pub struct Parted {
     #[command(flatten)]
     kernel: Kernel,
     /// Only lists shaped like real ones; leaves docs/benchmarks alone
@@ -29,14 +29,15 @@ pub struct Packet {
     real: bool,
 }
 
-impl Packet {
+impl Parted {
     /// In the usual or in the short form.
     pub const fn new(short: bool) -> Self {
         Self { kernel: Kernel::new(short), real: false }
     }
 
-    pub fn run(&self) -> Result<()> {
-        self.kernel.run_with("packet", self.real.then_some("--real"))
+    /// Runs the benchmark of this name.
+    pub fn run(&self, name: &str) -> Result<()> {
+        self.kernel.run_with(name, self.real.then_some("--real"))
     }
 }
 

@@ -62,6 +62,12 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     Ok(report::page(&report::Outcome { fills, singles, bulks, waits, six }))
 }
 
+/// Measures lists of IPv6 alone.
+pub fn run_six(short: bool) -> Result<Page> {
+    let six = six::measure(short)?;
+    Ok(report::page_of_six(&report::Outcome { six, ..report::Outcome::default() }))
+}
+
 /// Addresses that are added over one line without a pause.
 const IN_A_ROW: usize = 21;
 

@@ -29,7 +29,7 @@ pub struct Single {
 }
 
 /// All of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     pub fills: Vec<Fill>,
     pub singles: Vec<Single>,
@@ -65,6 +65,20 @@ pub fn page(outcome: &Outcome) -> Page {
             Chapter::of("Waiting for somebody else's million", WAITS, outcome.waits()),
             Chapter::of("IPv6 lists", SIX, six::table(&outcome.six)),
             Chapter::of("Goals", "Of medians.", super::goals::table(outcome)),
+        ],
+    }
+}
+
+/// What is told of lists of IPv6 alone.
+pub fn page_of_six(outcome: &Outcome) -> Page {
+    Page {
+        title: "Loading IPv6 lists".to_owned(),
+        command: "cargo xtask bench load --real".to_owned(),
+        machine: machine::describe(),
+        method: METHOD.to_owned(),
+        chapters: vec![
+            Chapter::of("IPv6 lists", SIX, six::table(&outcome.six)),
+            Chapter::of("Goals", "", super::goals::table(outcome)),
         ],
     }
 }
