@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -86,18 +86,18 @@ impl Holding {
 
 /// Bytes of all maps pinned here: the slot, the counters, and the tables in a directory of their own.
 pub fn memory(pins: &Path) -> Result<u64> {
-    let others = ["next", "counters"].map(|name| bytes(&pins.join(name)));
-    Ok(tables(pins, "")? + others.into_iter().sum::<Result<u64>>()?)
+    let others = ["next", "counters"].map(|name| pins.join(name));
+    Ok(bytes(&tables(pins, "")?)? + bytes(&others)?)
 }
 
-/// Those of the tables whose names begin so.
-pub fn tables(pins: &Path, beginning: &str) -> Result<u64> {
-    let tables = fs::read_dir(pins.join("tables"))?.map(|entry| Ok(entry?.path()));
-    let tables = tables.collect::<Result<Vec<_>>>()?;
+/// The pins of those tables whose names begin so.
+pub fn tables(pins: &Path, beginning: &str) -> Result<Vec<PathBuf>> {
+    let all = fs::read_dir(pins.join("tables"))?.map(|entry| Ok(entry?.path()));
     let name = |pin: &Path| pin.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    tables.iter().filter(|pin| name(pin).starts_with(beginning)).map(|pin| bytes(pin)).sum()
+    Ok(all.collect::<Result<Vec<_>>>()?.into_iter().filter(|pin| name(pin).starts_with(beginning)).collect())
 }
 
-fn bytes(pin: &Path) -> Result<u64> {
-    kernel::bytes(MapInfo::from_pin(pin)?.id())
+/// What the kernel has charged for these maps.
+pub fn bytes(pins: &[PathBuf]) -> Result<u64> {
+    pins.iter().map(|pin| kernel::bytes(MapInfo::from_pin(pin)?.id())).sum()
 }
