@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use aya::maps::Map;
 use aya::{Ebpf, EbpfLoader};
 use filter_common::WordsMut;
@@ -40,7 +40,7 @@ pub fn load(stage: &Stage<'_>, prefixes: &[Prefix6]) -> Result<Ebpf> {
     loader.override_global("MASKS", &masks[..], true);
     let object = stage.load(PROGRAM, &mut loader)?;
     let Map::Array(map) = object.map("WORDS").context("no map WORDS")? else {
-        anyhow::bail!("words lie in no array")
+        bail!("words lie in no array")
     };
     let window = Window::open(map.fd(), words.len() as u32)?;
     (0..).zip(words).for_each(|(at, word)| window.store(at, word));

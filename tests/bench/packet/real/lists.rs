@@ -164,12 +164,8 @@ impl Name {
 fn six(name: Name) -> Kind {
     let announced = real::world6(SEED);
     let mut list = if name == Name::World6 { announced.clone() } else { real::part(&announced, 4, SEED) };
-    let bans = match name {
-        Name::Bans6 | Name::Many6 => Some(Around::Announced(&announced)),
-        Name::Anywhere6 => Some(Around::Anywhere),
-        _ => None,
-    };
-    if let Some(around) = bans {
+    if !matches!(name, Name::World6 | Name::Part6) {
+        let around = if name == Name::Anywhere6 { Around::Anywhere } else { Around::Announced(&announced) };
         let more = if name == Name::Bans6 { 0 } else { MANY };
         list.extend(bans::six(around, 64, BANS + more, SEED));
         list.extend(bans::six(around, 128, BANS, SEED));
@@ -181,11 +177,13 @@ fn six(name: Name) -> Kind {
 
 fn four(name: Name) -> Kind {
     let announced = real::world4(SEED);
-    let mut list = match name {
-        Name::World4 | Name::Many4 => announced.clone(),
-        Name::Netset4 => real::netset::list(&announced, SEED),
-        _ => Vec::new(),
-    };
+    let mut list = Vec::new();
+    if matches!(name, Name::World4 | Name::Many4) {
+        list.extend(&announced);
+    }
+    if name == Name::Netset4 {
+        list = real::netset::list(&announced, SEED);
+    }
     if matches!(name, Name::Many4 | Name::Addresses4) {
         list.extend(bans::four(MANY, SEED));
     }

@@ -1,6 +1,6 @@
 //! Senders who are told whom to be.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use aya::maps::Map;
 use aya::programs::ProgramFd;
 use filter_common::WordsMut;
@@ -70,9 +70,7 @@ impl Told {
 }
 
 fn open(sender: Sender) -> Result<(Sender, Window)> {
-    let window = match sender.map("SOURCES")? {
-        Map::Array(map) => Window::open(map.fd(), 2 * TOLD)?,
-        other => anyhow::bail!("sources lie in {other:?}"),
-    };
+    let Map::Array(map) = sender.map("SOURCES")? else { bail!("sources lie in no array") };
+    let window = Window::open(map.fd(), 2 * TOLD)?;
     Ok((sender, window))
 }
