@@ -198,9 +198,9 @@ impl fmt::Display for Name {
         match self {
             Self::World6 => f.write_str("IPv6, all countries"),
             Self::Part6 => f.write_str("IPv6, four in ten"),
-            Self::Bans6 => write!(f, "IPv6, four in ten, {bans} /64s and /128s"),
-            Self::Many6 => write!(f, "IPv6, the same and {many} /64s"),
-            Self::Anywhere6 => write!(f, "IPv6, the same, bans anywhere in 2000::/3"),
+            Self::Bans6 => write!(f, "IPv6, four in ten, {bans} /64s and /128s beside"),
+            Self::Many6 => write!(f, "IPv6, four in ten, the same and {many} /64s"),
+            Self::Anywhere6 => f.write_str("IPv6, four in ten, as many bans anywhere in 2000::/3"),
             Self::World4 => f.write_str("IPv4, all countries"),
             Self::Many4 => write!(f, "IPv4, all countries and {many} addresses"),
             Self::Addresses4 => write!(f, "IPv4, {many} addresses alone"),
