@@ -21,6 +21,7 @@ mod not_succeeded;
 mod owner;
 mod pages;
 mod persistence;
+mod pinned;
 mod privilege;
 mod reading;
 mod reload;

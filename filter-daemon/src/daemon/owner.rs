@@ -17,6 +17,7 @@ use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
+use super::pinned::Pinned;
 use super::privilege::Privileges;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload, Sources};
@@ -31,7 +32,7 @@ use crate::control::wire::{self, take_over};
 use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 
 /// Entries that expire in one turn: a millisecond or two.
 const EXPIRING: usize = 4096;
@@ -53,6 +54,7 @@ pub struct Owner {
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
+    pub(super) pinned: Pinned,
     pub(super) time: Time,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
@@ -148,6 +150,7 @@ impl Owner {
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
+            pinned: Pinned::default(),
             time: Time::begin(),
             pages: Pages::default(),
             reload: Slot::empty(),
@@ -157,6 +160,17 @@ impl Owner {
             successor: None,
             was_bulk: false,
         }
+    }
+
+    /// Why another filterd is not to have this one's place, if that is so.
+    pub fn would_lose(&self) -> Option<Explanation> {
+        self.persistence.would_lose(self.protection.blocklist())
+    }
+
+    /// Waits until all live entries are on disk, or the disk has refused them.
+    pub fn settle(&mut self) {
+        self.persistence.write_soon(self.protection.take_records());
+        self.persistence.settle();
     }
 
     /// Lets another filterd have the journal, with everything in it.
@@ -250,7 +264,7 @@ impl Owner {
             }
             match event {
                 Event::Call(call) => {
-                    let ends = matches!(call, Call::HandOver(_));
+                    let ends = matches!(call, Call::HandOver(_)) && self.would_lose().is_none();
                     self.look_before(&call).await;
                     self.serve(call);
                     // Out with the answer, before what nobody waits for.
@@ -389,8 +403,9 @@ impl Owner {
         }
     }
 
-    /// Asks the kernel whether our links are where they were; if not, looks at everything.
+    /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.
     async fn look_at_links(&mut self) {
+        self.pinned.look(self.protection.filter_mut());
         if !self.interfaces.are_as_left(self.protection.filter_mut()) {
             self.look_again().await;
         }
