@@ -258,8 +258,7 @@ impl Owner {
         self.lists.write_next();
         loop {
             let next = self.next(signals).await;
-            let hands_over =
-                matches!(next, Next::Call(Call::HandOver(_))) && self.would_lose().is_none();
+            let hands_over = matches!(next, Next::Call(Call::HandOver(_))) && self.would_lose().is_none();
             if !matches!(next, Next::Call(_) | Next::Own(Event::Due)) {
                 self.wake();
             }
