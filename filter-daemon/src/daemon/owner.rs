@@ -168,6 +168,11 @@ impl Owner {
         self.persistence.would_lose(self.protection.blocklist())
     }
 
+    /// Is what is not on disk being written, or about to be?
+    pub fn is_catching_up(&self) -> bool {
+        self.persistence.is_catching_up()
+    }
+
     /// Waits until all live entries are on disk, or the disk has refused them.
     pub fn settle(&mut self) {
         self.persistence.write_soon(self.protection.take_records());

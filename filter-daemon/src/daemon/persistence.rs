@@ -174,6 +174,11 @@ impl Persistence {
         Some(Explanation::new(message, remedy))
     }
 
+    /// Is what the journal lacks being written, or about to be?
+    pub fn is_catching_up(&self) -> bool {
+        self.compaction.is_some() || self.journal.is_behind() && self.retry <= clock::instant()
+    }
+
     /// Lets another filterd have the journal. If that comes to nothing, all of it is written anew.
     pub fn let_go(&mut self) {
         self.compaction = None;

@@ -25,7 +25,10 @@ impl Owner {
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
             Call::TakeOver(Asked { reply, .. }) => {
-                answer(reply, self.may_be_succeeded().map(|()| self.place()));
+                // Whoever comes right after one that has failed must not be refused for what that one has left to be written
+                // anew: it is asked once more when this one is to give way.
+                let may_be = if self.is_catching_up() { Ok(()) } else { self.may_be_succeeded() };
+                answer(reply, may_be.map(|()| self.place()));
             }
             // Whoever may ask for it has the whole line for it.
             Call::GiveWay(Asked { reply, .. }) => {
