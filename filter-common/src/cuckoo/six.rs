@@ -82,7 +82,7 @@ impl Six {
 pub fn key(hash: &Hash, address: Address6, length: u8) -> Key6 {
     match length {
         64 => Key6::Net64(address.high),
-        0..64 => Key6::Shorter(shorter_key(address.high, 1 << (64 - length))),
+        0..64 => Key6::Shorter(address.high | 1 << (63 - length)),
         _ => Key6::Longer(fingerprint(hash, address, length.into())),
     }
 }

@@ -113,13 +113,10 @@ impl<W: WordsMut> Levels<W> {
     /// Hides a prefix that is not listed any more, as far as `others` do not want it. From the table it goes afterwards.
     pub fn hide(&mut self, prefix: Prefix6, others: &impl Others) {
         if prefix.length() <= OF_ROOT {
-            for spot in spots(prefix, OF_ROOT) {
-                if !others.cover(spot, 0) {
-                    self.clear(root_of(spot), WHOLE);
-                }
+            return uncovered(prefix, 0, OF_ROOT, others).for_each(|spot| {
+                self.clear(root_of(spot), WHOLE);
                 self.tidy_root(spot, others);
-            }
-            return;
+            });
         }
         let page = ROOT.number(self.words.load(root_of(prefix)));
         if page != 0 {
@@ -132,6 +129,9 @@ impl<W: WordsMut> Levels<W> {
     pub fn copy_to<V: WordsMut>(&self, fresh: &mut Levels<V>) {
         for at in 0..ROOT_WORDS {
             let root = self.words.load(at);
+            if root == 0 {
+                continue;
+            }
             let page = ROOT.number(root);
             let copy = if page == 0 { 0 } else { fresh.new_page() };
             if copy != 0 {
@@ -158,13 +158,10 @@ impl<W: WordsMut> Levels<W> {
 
     fn hide_in_page(&mut self, page: u32, prefix: Prefix6, others: &impl Others) {
         if prefix.length() <= OF_PAGE {
-            for spot in spots(prefix, OF_PAGE) {
-                if !others.cover(spot, OF_ROOT + 1) {
-                    self.clear(page_word(page, spot), WHOLE);
-                }
+            return uncovered(prefix, OF_ROOT + 1, OF_PAGE, others).for_each(|spot| {
+                self.clear(page_word(page, spot), WHOLE);
                 self.tidy_page(page, spot, others);
-            }
-            return;
+            });
         }
         let node = PAGE.number(self.words.load(page_word(page, prefix)));
         if node != 0 {
@@ -175,7 +172,7 @@ impl<W: WordsMut> Levels<W> {
 
     fn hide_in_node(&self, node: u32, prefix: Prefix6, others: &impl Others) {
         if prefix.length() <= OF_NODE {
-            let unlisted = spots(prefix, OF_NODE).filter(|spot| !others.cover(*spot, OF_PAGE + 1));
+            let unlisted = uncovered(prefix, OF_PAGE + 1, OF_NODE, others);
             return unlisted.for_each(|spot| self.clear_bit(node_bit(node, spot)));
         }
         let slash32 = Prefix::covering(prefix.address(), OF_NODE);
@@ -270,6 +267,17 @@ fn renumbered(cut: Cut, word: u64, number: u32) -> u64 {
 fn spots(prefix: Prefix6, length: u8) -> impl Iterator<Item = Prefix6> {
     let count = 1_u128 << (length - prefix.length());
     (0..count).map(move |number| Prefix::covering(prefix.address() | number << (128 - length), length))
+}
+
+/// Those of `length` bits within this prefix that no other of `shortest` to `length` bits covers.
+fn uncovered(
+    prefix: Prefix6,
+    shortest: u8,
+    length: u8,
+    others: &impl Others,
+) -> impl Iterator<Item = Prefix6> {
+    let within = (!others.cover(prefix, shortest)).then(|| spots(prefix, length));
+    within.into_iter().flatten().filter(move |spot| !others.cover(*spot, prefix.length() + 1))
 }
 
 fn root_of(prefix: Prefix6) -> u32 {

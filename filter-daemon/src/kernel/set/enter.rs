@@ -1,11 +1,12 @@
 //! Whoever enters comes into its table: the one that packets read, or a fresh one that they do not see yet.
 
 use filter_common::cuckoo::six::Key6;
-use filter_common::target::{Prefix6, Target};
+use filter_common::target::{Prefix, Prefix6, Target};
 
 use super::{AT_ONCE, Set};
 use crate::blocklist::SetEffects;
 use crate::kernel::KernelError;
+use crate::kernel::levels::Beyond;
 use crate::kernel::maps::Maps;
 use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
@@ -26,7 +27,8 @@ impl Set {
             self.networks.refresh(maps)?;
         }
         if reaches(|target| matches!(target, Target::V6(_))) {
-            self.six.refresh(maps, wanted)?;
+            self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
+            self.levels.refresh(maps)?;
         }
         Ok(())
     }
@@ -38,9 +40,15 @@ impl Set {
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        self.enter_addresses(&effects.entered.addresses, maps, wanted)?;
-        self.enter_nets64(&effects.entered.nets64, maps, wanted)?;
-        effects.entered.others.iter().try_for_each(|target| self.enter_one(*target, maps, wanted))
+        let entered = &effects.entered;
+        self.enter_addresses(&entered.addresses, maps, wanted)?;
+        // Short prefixes first: where the levels have room for few, they shall have it. And who is told by them must be known
+        // before a table is made anew out of everything else.
+        let is_short = |target: &&Target| matches!(target, Target::V6(prefix) if prefix.length() <= 32);
+        entered.others.iter().filter(is_short).try_for_each(|target| self.enter_one(*target, maps, wanted))?;
+        self.enter_nets64(&entered.nets64, maps, wanted)?;
+        let others = entered.others.iter().filter(|target| !is_short(target));
+        others.into_iter().try_for_each(|target| self.enter_one(*target, maps, wanted))
     }
 
     fn enter_one(
@@ -59,7 +67,10 @@ impl Set {
                 let mut addresses = prefix.first()..=prefix.last();
                 addresses.try_for_each(|address| self.enter_address(address, maps, wanted))
             }
-            Target::V6(prefix) => self.enter_six(prefix, maps, wanted),
+            Target::V6(prefix) => {
+                self.levels.make_any(maps)?;
+                self.enter_six(prefix, maps, wanted)
+            }
         }
     }
 
@@ -90,11 +101,13 @@ impl Set {
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
         if !nets.is_empty() {
-            self.lengths.insert(64);
+            self.levels.make_any(maps)?;
         }
         for nets in nets.chunks(AT_ONCE) {
             self.six.store.prefetch(|_, at| Key6::Net64(nets[at]), nets.len());
-            nets.iter().try_for_each(|net| self.six.enter(|_| Key6::Net64(*net), maps, wanted))?;
+            nets.iter().try_for_each(|net| {
+                self.enter_six(Prefix::covering(u128::from(*net) << 64, 64), maps, wanted)
+            })?;
         }
         Ok(())
     }
@@ -114,7 +127,14 @@ impl Set {
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        self.lengths.insert(prefix.length());
-        self.six.enter(|table| table.key(prefix), maps, wanted)
+        if !self.levels.make_way(prefix) {
+            if prefix.length() > 64 {
+                self.lengths.insert(prefix.length());
+            }
+            let wanted = Beyond { levels: &self.levels, wanted };
+            self.six.enter(|table| table.key(prefix), maps, &wanted)?;
+        }
+        self.levels.show(prefix);
+        Ok(())
     }
 }
