@@ -159,7 +159,8 @@ fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
     while left != 0 && asked < SHORTER_LENGTHS {
         let bit = left & left.wrapping_neg();
         let shuffled = scheme.exact().shuffle(six::shorter_key(network, bit));
-        if holds6(set, &words, scheme.homes_of_shorter(shuffled)) || stashed(&words, SHORTER_STASH, shuffled) {
+        if holds6(set, &words, scheme.homes_of_shorter(shuffled)) || stashed(&words, SHORTER_STASH, shuffled)
+        {
             return true;
         }
         left ^= bit;

@@ -158,7 +158,8 @@ impl SixSettings {
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { last_level_word, has_table, longer, index_bits, last_bucket, key64, pairs, lengths } = *self;
+        let Self { last_level_word, has_table, longer, index_bits, last_bucket, key64, pairs, lengths } =
+            *self;
         let head = [last_level_word, has_table, longer, index_bits, last_bucket].into_iter().chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }

@@ -54,7 +54,11 @@ struct Memory {
 
 impl Memory {
     fn new(size_bits: u32) -> Self {
-        Self { levels: vec![Cell::new(0); 1 << size_bits], table: RefCell::default(), log: RefCell::default() }
+        Self {
+            levels: vec![Cell::new(0); 1 << size_bits],
+            table: RefCell::default(),
+            log: RefCell::default(),
+        }
     }
 }
 
@@ -154,7 +158,8 @@ fn live(size_bits: u32, spread: u64, steps: u64, seed: u64) -> usize {
         if random.below(3) == 0 {
             let known: Vec<_> = world.listed.0.iter().copied().collect();
             let nothing = random.prefix(base);
-            world.remove(known.get(random.below(1 + known.len() as u64) as usize).copied().unwrap_or(nothing));
+            world
+                .remove(known.get(random.below(1 + known.len() as u64) as usize).copied().unwrap_or(nothing));
         } else {
             world.add(random.prefix(base));
         }
@@ -166,7 +171,11 @@ fn live(size_bits: u32, spread: u64, steps: u64, seed: u64) -> usize {
         memory.log.borrow_mut().clear();
         for _ in 0..8 {
             let address = random.near(base);
-            assert_eq!(world.meets(address), world.listed.blocks(address), "{address:x}, step {step}, seed {seed}");
+            assert_eq!(
+                world.meets(address),
+                world.listed.blocks(address),
+                "{address:x}, step {step}, seed {seed}"
+            );
         }
     }
     world.table.keys().filter(|prefix| prefix.length() <= 32).count()
@@ -243,14 +252,19 @@ impl Words for Reader<'_> {
 }
 
 /// All verdicts to which a reader can come who begins at or after the first of these moments and has gone by the last.
-fn verdicts(before: &Memory, log: &[(u32, u64)], from: usize, world: &World, address: u128) -> BTreeSet<bool> {
+fn verdicts(
+    before: &Memory,
+    log: &[(u32, u64)],
+    from: usize,
+    world: &World,
+    address: u128,
+) -> BTreeSet<bool> {
     let last_word = (1 << world.levels.size_bits()) - 1;
     let mut met = BTreeSet::new();
     for begin in from..=log.len() {
         let script = RefCell::new(Vec::new());
         loop {
-            let reader =
-                Reader { before, log, now: Cell::new(begin), script: &script, at: Cell::new(0) };
+            let reader = Reader { before, log, now: Cell::new(begin), script: &script, at: Cell::new(0) };
             met.insert(is_met(&reader, last_word, &world.table, address));
             // The next script, as an odometer counts.
             let mut digits = script.borrow_mut();
@@ -307,7 +321,9 @@ fn wrong(seeds: core::ops::Range<u64>, has_grace: bool) -> Option<std::string::S
                     verdicts(&before, &log, 0, &world, address)
                 };
                 if met != BTreeSet::from([must]) {
-                    return Some(format!("{address:x} is to be {must}, seed {seed}: {met:?}, stores {log:x?}"));
+                    return Some(format!(
+                        "{address:x} is to be {must}, seed {seed}: {met:?}, stores {log:x?}"
+                    ));
                 }
             }
         }

@@ -123,8 +123,10 @@ impl Blocklist {
     pub fn has_six_within(&self, prefix: Prefix6) -> bool {
         let network = |address: u128| (address >> 64) as u64;
         let mut nets = self.nets64.range(network(prefix.first())..=network(prefix.last()));
-        let mut others =
-            self.others.range(Target::V6(prefix)..=Target::V6(Prefix::host(prefix.last()))).map(|(other, _)| other);
+        let mut others = self
+            .others
+            .range(Target::V6(prefix)..=Target::V6(Prefix::host(prefix.last())))
+            .map(|(other, _)| other);
         nets.next().is_some() || others.any(|other| *other != Target::V6(prefix))
     }
 

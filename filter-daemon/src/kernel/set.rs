@@ -94,7 +94,11 @@ impl Set {
     pub fn step(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         self.addresses.step(maps, wanted)?;
         self.six.step(maps, &Beyond { levels: &self.levels, wanted })?;
-        if self.six.store.has_fresh() { self.levels.make_room(self.six.store.geometry(), maps) } else { Ok(()) }
+        if self.six.store.has_fresh() {
+            self.levels.make_room(self.six.store.geometry(), maps)
+        } else {
+            Ok(())
+        }
     }
 
     /// Does the next step for entries on the move. True if another is due after a grace period.

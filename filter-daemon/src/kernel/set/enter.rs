@@ -45,7 +45,11 @@ impl Set {
         // Short prefixes first: where the levels have room for few, they shall have it. And who is told by them must be known
         // before a table is made anew out of everything else.
         let is_short = |target: &&Target| matches!(target, Target::V6(prefix) if prefix.length() <= 32);
-        entered.others.iter().filter(is_short).try_for_each(|target| self.enter_one(*target, maps, wanted))?;
+        entered
+            .others
+            .iter()
+            .filter(is_short)
+            .try_for_each(|target| self.enter_one(*target, maps, wanted))?;
         self.enter_nets64(&entered.nets64, maps, wanted)?;
         let others = entered.others.iter().filter(|target| !is_short(target));
         others.into_iter().try_for_each(|target| self.enter_one(*target, maps, wanted))
