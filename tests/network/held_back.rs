@@ -111,7 +111,7 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     fs::remove_file(&file).expect("it was there");
     net.start("lists: [{name: spamhaus, path: $HOME/drop.txt}]");
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).exits(7).says("list spamhaus is held back").says("stay in force");
+    net.filterd(["status"]).exits(7).says("list spamhaus is held back").says("stays in force");
     net.filterd(["reload"]).exits(7).complains("there is no such file");
     net.expect(ATTACKER).dropped();
     // Renamed while nobody ran, and still without its file.
@@ -134,6 +134,102 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn that_a_list_may_be_missing_was_said_of_its_path() {
+    let mut net = Net::new();
+    let file = net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.start(CONFIG);
+    fs::remove_file(file).expect("it was there");
+    net.filterd(["reload", "--accept", "drop"]).succeeds();
+    net.filterd(["reload"]).succeeds();
+    // Renamed, it is the same file that is missing.
+    net.configure("lists: [{name: spamhaus, path: $HOME/drop.txt}]");
+    net.filterd(["reload"]).succeeds();
+    let moved = "lists: [{name: spamhaus, path: $HOME/dorp.txt}]";
+    net.configure(moved);
+    for _ in 0..2 {
+        net.filterd(["reload"]).exits(7).complains("dorp.txt: there is no such file");
+    }
+    net.end(Signal::SIGKILL);
+    net.start(moved);
+    net.filterd(["status"]).exits(7).says("dorp.txt: there is no such file");
+    net.filterd(["reload", "--accept", "spamhaus"]).succeeds();
+    net.filterd(["reload"]).succeeds();
+}
+
+#[test]
+fn a_reload_of_which_no_copy_can_be_written_says_so() {
+    let mut net = Net::new();
+    net.file("drop.txt", "");
+    net.start(CONFIG);
+    wait_for_copies(&net, &["drop"]);
+    let (lists, config) = (net.home().path("state/lists"), net.home().path("state/configuration.yaml.new"));
+    fs::remove_dir_all(&lists).expect("it is ours");
+    fs::write(&lists, "").expect("it is ours");
+    fs::create_dir_all(config.join("full")).expect("it is ours");
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.configure(&format!("block: [{BYSTANDER}]\n{CONFIG}"));
+    let told = net.filterd(["reload"]).exits(7).says("not all of it has a copy on disk");
+    told.complains(&format!("there is no copy of list drop as it is now: {}: ", lists.display()))
+        .complains("no copy of the configuration in force");
+    // It is in force all the same, and told as long as it is so.
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["status"]).exits(7).says("no copy of list drop").says("no copy of the configuration");
+    let told = net.filterd(["reload", "--json"]).exits(7).json();
+    assert_eq!(told["not_kept"].as_array().map(Vec::len), Some(2), "{told}");
+    fs::remove_file(&lists).expect("it is ours");
+    fs::remove_dir_all(&config).expect("it is ours");
+    net.filterd(["reload"]).succeeds().is_silent_about("copy");
+    net.filterd(["status"]).succeeds();
+    wait_for_copies(&net, &["drop"]);
+}
+
+#[test]
+fn check_says_of_each_list_what_a_daemon_would_do() {
+    let mut net = Net::new();
+    net.file("drop.txt", &many(300));
+    net.start(CONFIG);
+    wait_for_copies(&net, &["drop"]);
+    let check = |config: &str, state: &str| {
+        let home = net.home().path("").display().to_string();
+        let file = net.file("new.yaml", &config.replace("$HOME", home.trim_end_matches('/')));
+        net.filterd(["check", file.to_str().expect("plain"), "--state-dir"].into_iter().chain([state]))
+    };
+    let state = net.home().path("state").display().to_string();
+    net.file("drop.txt", "");
+    net.file("part.txt", &format!("{ATTACKER}\n<p>\n<p>\n"));
+    let both = "lists: [{name: drop, path: $HOME/drop.txt}, {name: never, path: $HOME/never.txt}]";
+    // Without its copies, what the running one has is known.
+    for state in [state.as_str(), "/nowhere"] {
+        let told = check(both, state)
+            .exits(7)
+            .complains("list drop would be held back")
+            .complains("its 301 targets of ");
+        told.says("1 list would not be loaded, 1 list would be held back")
+            .complains("list never would not be loaded")
+            .complains("so nothing of it would be blocked");
+    }
+    // Whoever may see neither is told no more than that.
+    net.readable_by_all();
+    let file = net.home().path("new.yaml").display().to_string();
+    let told = net.home().filterd_as(65534, ["check", &file, "--state-dir", &state]).exits(7);
+    told.complains("what was good before, if anything was, would stay in force")
+        .complains("whether a list has the name of a live one is not known");
+    check("lists: [{name: part, path: $HOME/part.txt}]", &state).exits(7).says("WOULD BE 1 target ONLY");
+    // A name that a live list has.
+    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
+    let live = format!("lists: [{{name: ssh, path: {}}}]", net.file("good.txt", ATTACKER).display());
+    check(&live, &state)
+        .exits(3)
+        .complains("the name of a live list: ssh (1 added live)")
+        .complains("flush --list ssh");
+    net.configure(&live);
+    net.filterd(["reload"]).exits(3);
+    net.filterd(["flush", "--list", "ssh"]).succeeds();
+    check(&live, &state).succeeds();
+    net.filterd(["reload"]).succeeds();
 }
 
 #[test]

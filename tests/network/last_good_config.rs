@@ -20,8 +20,14 @@ fn a_configuration_that_broke_is_replaced_by_its_last_good_copy_until_it_is_mend
     // The list's path begins at the folder of the file, not at that of the copy.
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
     net.expect(BYSTANDER).passes();
-    net.wait_for_log("its last good copy is in force instead");
-    net.filterd(["status"]).exits(7).says("last good copy").says("filterd.yaml:2:9").says("filterd reload");
+    // Whoever reads that at night learns how old it is.
+    net.wait_for_log("its last good copy of 20");
+    net.filterd(["status"])
+        .exits(7)
+        .says("its last good copy of 20")
+        .says(" UTC is in force instead")
+        .says("filterd.yaml:2:9")
+        .says("filterd reload");
     // Of something broken no copy is made, however often it is read.
     net.filterd(["reload"]).exits(3);
     net.end(Signal::SIGKILL);
@@ -43,6 +49,16 @@ fn a_configuration_that_is_gone_is_replaced_by_its_last_good_copy() {
     net.filterd(["reload"]).exits(3);
     net.expect(ATTACKER).dropped();
     drop(daemon);
+}
+
+#[test]
+fn why_filterd_does_not_start_is_one_object_for_programs() {
+    let net = Net::new();
+    let told = net.another_filterd_with("block: [203.0.113.777]", &["--json"]).exits(3);
+    let told = told.complains("{\"time\":").json();
+    assert_eq!((&told["version"], &told["error"]), (&1.into(), &"io.filterd.InvalidConfig".into()));
+    let message = told["parameters"]["message"].as_str().expect("a message");
+    assert!(message.contains("filterd.yaml:1:9"), "{message}");
 }
 
 #[test]

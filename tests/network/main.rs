@@ -22,6 +22,7 @@ mod in_between;
 mod interfaces;
 mod keeper;
 mod last_good_config;
+mod left_links;
 mod life;
 mod list_and_status;
 mod list_files;

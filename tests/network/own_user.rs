@@ -66,6 +66,43 @@ fn what_its_user_may_not_read_is_told_with_what_mends_it() {
 }
 
 #[test]
+fn a_list_that_its_user_may_not_read_any_more_is_what_it_was_at_the_next_start_too() {
+    let net = Net::new();
+    net.readable_by_all();
+    let list = net.file("secret.txt", ATTACKER);
+    let config = "lists: [{name: secret, path: $HOME/secret.txt}]";
+    fs::set_permissions(&list, Permissions::from_mode(0o644)).expect("it is ours");
+    let daemon = Daemon::start(&mut with_a_user(&net, config), net.home());
+    let copies = net.home().path("state/lists");
+    // The end waits until copies are written.
+    daemon.end(Signal::SIGTERM);
+    assert_eq!(fs::read_dir(&copies).expect("they are there").count(), 1);
+    fs::set_permissions(&list, Permissions::from_mode(0o600)).expect("it is ours");
+    let mend = format!("chgrp filterd {0} && chmod g+r {0}", list.display());
+    let file = net.home().path("filterd.yaml");
+    let check = || {
+        let mut command = of_a_machine(&net, &[]);
+        command.env("FILTERD_SOCKET", net.home().socket());
+        command.arg("check").arg(&file).args(["--as", "filterd", "--state-dir"]);
+        Reply::of(command.arg(net.home().path("state")))
+    };
+    let told = check().exits(7).says("valid, but 1 list would be held back").complains(&mend);
+    told.complains("its 1 target of ").complains("would stay in force").is_silent_about("start");
+    let mut daemon = Daemon::start(&mut with_a_user(&net, config), net.home());
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).exits(7).says("list secret is held back").says(&mend).says("--user root");
+    let log = daemon.log();
+    assert!(log.contains("list secret is held back") && log.contains(&mend), "{log}");
+    daemon.forget_log();
+    daemon.end(Signal::SIGTERM);
+    // Without a copy nobody starts, and `check` tells the same.
+    fs::remove_dir_all(&copies).expect("it is ours");
+    refused(&net, config).exits(3).complains("no good copy").complains(&mend);
+    let told = check().exits(3).says("filterd would not start for 1 list").complains(&mend);
+    told.complains("would keep filterd, as user filterd, from starting").is_silent_about("stay in force");
+}
+
+#[test]
 fn a_configuration_that_its_user_may_not_read_is_told_with_what_mends_it() {
     let net = Net::new();
     let place = net.home().path("").display().to_string();

@@ -1,7 +1,7 @@
 //! One lock for each place: whoever comes second is told who is there, and changes nothing.
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use harness::{ATTACKER, Net, Talk};
@@ -83,7 +83,7 @@ fn another_filterd_on_the_interface_is_known_and_what_is_named_works() {
     let mut net = Net::with_filterd(BLOCKING);
     let pins = net.home().pins().display().to_string();
     let pid = format!("process {}", net.daemon().id());
-    let refused = net.another_filterd(BLOCKING).exits(8).complains(&pid).complains(&pins);
+    let refused = net.another_filterd(BLOCKING).exits(6).complains(&pid).complains(&pins);
     refused.complains("--take-over").is_silent_about("ip link");
     net.end(Signal::SIGKILL);
     let detach = format!("filterd detach --pin-dir {pins}");
@@ -92,6 +92,24 @@ fn another_filterd_on_the_interface_is_known_and_what_is_named_works() {
     net.filterd(detach.split(' ').skip(1)).succeeds();
     net.another_filterd("interfaces: [eth9]\nblock: nonsense").exits(3);
     net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn detach_says_what_was_there_and_never_to_do_the_same_again() {
+    let mut net = Net::with_filterd(BLOCKING);
+    let pins = net.home().pins().to_owned();
+    let detach = |net: &Net, pins: &Path| net.filterd(["detach", "--pin-dir", &pins.display().to_string()]);
+    // Where all have theirs.
+    let all = pins.parent().expect("they are in a directory");
+    detach(&net, all).exits(2).complains("no pins of filterd").is_silent_about("filterd detach");
+    net.expect(ATTACKER).dropped();
+    fs::set_permissions(&pins, fs::Permissions::from_mode(0o755)).expect("root may");
+    detach(&net, &pins).exits(8).complains("chmod 0700").is_silent_about("filterd detach");
+    fs::set_permissions(&pins, fs::Permissions::from_mode(0o700)).expect("root may");
+    net.end(Signal::SIGKILL);
+    detach(&net, &pins).succeeds().says("eth0: detached");
+    fs::DirBuilder::new().mode(0o700).create(&pins).expect("root may");
+    detach(&net, &pins).succeeds().says("there was nothing to detach");
 }
 
 #[test]

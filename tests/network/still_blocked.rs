@@ -39,6 +39,23 @@ fn what_a_wider_live_entry_holds_is_still_blocked_until_that_is_removed() {
 }
 
 #[test]
+fn what_stays_blocked_within_a_removed_prefix_is_told_with_the_command_that_removes_it() {
+    let net = Net::with_filterd("block: [203.0.113.128/25]");
+    net.filterd(["add", "203.0.113.0/24", ATTACKER]).succeeds();
+    net.filterd(["remove", "203.0.113.0/24", "-q"]).exits(1);
+    net.expect(ATTACKER).dropped();
+    let told = net.filterd(["remove", "203.0.113.0/24"]).exits(1);
+    told.complains("2 entries within 203.0.113.0/24 are still blocked")
+        .complains(&format!("`filterd remove {ATTACKER}`"))
+        .complains("list `config` comes from the configuration");
+    let told = net.filterd(["remove", "203.0.113.0/24", "--json"]).exits(1).json();
+    assert_eq!(told["held"][0]["within"], 2);
+    let within = net.filterd(["list", "--within", "203.0.113.0/24"]).succeeds().output;
+    net.filterd_reading(["remove", "-"], &within).exits(1);
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
 fn what_nothing_else_holds_is_unblocked() {
     let net = Net::with_filterd("block: [198.18.0.0/16]");
     net.filterd(["add", "203.0.113.0/24", ATTACKER6]).succeeds();

@@ -1,5 +1,7 @@
 //! `--take-over`: the newcomer does everything it can beside the one that runs; whatever fails, that one goes on.
 
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,16 +72,28 @@ fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
     net.expect_each(added.iter().map(String::as_str).chain([ATTACKER, BYSTANDER])).dropped();
 }
 
+#[test]
+fn who_comes_second_is_told_that_another_one_was_faster() {
+    let net = Net::with_filterd(BLOCKING);
+    let place = net.home().pins().join("successor");
+    DirBuilder::new().mode(0o700).create(&place).expect("root may");
+    let first = File::open(&place).and_then(|place| place.try_lock().map(|()| place).map_err(Into::into));
+    let reply = net.failing_succession(BLOCKING, &[]).exits(6).complains("another filterd was faster");
+    reply.complains("`filterd status` tells who runs now").is_silent_about("mount");
+    drop(first.expect("nobody has it"));
+    net.expect(ATTACKER).dropped();
+}
+
 /// Each process counts its own calls. The newcomer's `fdatasync` is while everybody waits; its broker's fifth answer says
-/// that it has published, the sixth that it is attached; and then comes the newcomer's last word.
+/// that it has published, the eighth that it is attached; and then comes the newcomer's last word.
 const MOMENTS: [&str; 7] = [
     "connect:signal=KILL:when=1",
     "sendmsg:signal=KILL:when=1",
     "sendmsg:signal=KILL:when=3",
     "fdatasync:signal=KILL:when=1",
     "sendmsg:signal=KILL:when=5",
-    "sendmsg:signal=KILL:when=6",
-    "sendto:signal=KILL:when=4",
+    "sendmsg:signal=KILL:when=8",
+    "sendto:signal=KILL:when=7",
 ];
 
 #[test]

@@ -67,6 +67,47 @@ fn what_another_list_blocks_for_longer_is_told_with_its_name() {
 }
 
 #[test]
+fn a_new_note_does_not_shorten_what_lasts_longer() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
+    let told = net.filterd(["add", ATTACKER, "--ttl", "3s", "--note", "rude"]).succeeds();
+    told.says("only its note was changed").is_silent_about("expires in 3 s");
+    net.filterd(["test", ATTACKER]).exits(0).says("rude").says("in 1 h");
+    net.filterd(["add", ATTACKER, "--ttl", "10m", "--shorten"]).succeeds().says("now expires in 10 min");
+}
+
+#[test]
+fn a_wider_entry_is_not_said_to_be_shortened_by_a_flag_that_leaves_it_alone() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", "203.0.113.0/24"]).succeeds();
+    let told = net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
+    told.is_silent_about("--shorten").complains("`filterd remove 203.0.113.0/24 --list manual`");
+    net.filterd(["remove", "203.0.113.0/24", "--list", "manual", "-q"]).exits(1);
+    net.filterd(["test", ATTACKER]).exits(0).says("in 1 h").is_silent_about("permanent");
+}
+
+#[test]
+fn where_nothing_is_dropped_nothing_is_said_to_be_blocked_or_unblocked() {
+    let net = Net::with_filterd("enforce: false\nblock: [198.51.100.0/24]");
+    net.filterd(["add", ATTACKER, BYSTANDER]).succeeds();
+    net.filterd(["remove", BYSTANDER]).exits(1).says("still listed").is_silent_about("blocked");
+    net.filterd(["remove", ATTACKER]).exits(0).is_silent_about("unblocked");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["flush"]).succeeds().says("no longer listed").is_silent_about("blocked");
+}
+
+#[test]
+fn a_live_list_that_is_not_there_is_an_empty_one() {
+    let net = Net::with_filterd("");
+    for verb in ["list", "flush"] {
+        net.filterd([verb, "--list", "nosuch"]).succeeds();
+    }
+    net.filterd(["list", "--list", "nosuch"]).complains("`filterd status` names all lists");
+    net.filterd(["add", ATTACKER, "--list", "nosuch"]).succeeds();
+    net.filterd(["flush", "--list", "nosuch"]).succeeds();
+}
+
+#[test]
 fn a_flush_tells_whose_entries_it_took() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, BYSTANDER, "--list", "ssh"]).succeeds();

@@ -97,16 +97,18 @@ impl Addresses {
             Bound::Included(address) => Some(address),
             Bound::Excluded(address) => address.checked_add(1),
         };
-        from.into_iter().flat_map(move |from| {
-            let (first, second) = halves(from);
-            (first..HALVES).flat_map(move |at| {
-                let shelf = self.shelves[at].as_deref();
-                let skip = shelf.map_or(0, |shelf| {
-                    if at == first { shelf.seconds.partition_point(|other| *other < second) } else { 0 }
-                });
-                shelf.into_iter().flat_map(move |shelf| shelf.entries(at, skip))
-            })
-        })
+        from.into_iter().flat_map(|from| self.between(from, u32::MAX))
+    }
+
+    /// Those from `first` to `last`, in order. No more shelves are looked at than lie between.
+    pub fn between(&self, first: u32, last: u32) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
+        let ((begin, second), end) = (halves(first), halves(last).0);
+        let shelves = (begin..=end).filter_map(|at| Some((at, self.shelves[at].as_deref()?)));
+        let entries = shelves.flat_map(move |(at, shelf)| {
+            let is_before = |other: &u16| at == begin && *other < second;
+            shelf.entries(at, shelf.seconds.partition_point(is_before))
+        });
+        entries.take_while(move |(address, _)| *address <= last)
     }
 
     /// All of them in order.

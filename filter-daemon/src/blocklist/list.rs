@@ -1,7 +1,7 @@
 //! The lists: one row for each, with everything that is known of it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Timestamp;
@@ -94,6 +94,13 @@ pub struct Accepted {
     pub bytes: u64,
     /// Over these.
     pub checksum: u32,
+}
+
+impl Accepted {
+    /// Has the operator said that nothing need be at this path? What was said of another one says nothing of it.
+    pub fn may_be_missing(&self, path: &Path) -> bool {
+        self.is_missing && self.path == path
+    }
 }
 
 /// What the operator is told of a list that is not what its source says.

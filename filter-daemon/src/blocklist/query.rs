@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
-use super::targets::of_net64;
+use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, Timestamp};
 
 /// What one list says of one target, with the list's name.
@@ -71,6 +71,28 @@ impl Blocklist {
             }
         };
         covers.into_iter().flat_map(|target| self.named_claims(target)).collect()
+    }
+
+    /// Every claim of what lies within `target`, but not of itself, kind after kind.
+    pub fn within(&self, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
+        let (addresses, nets64, last) = match target {
+            Target::V4(prefix) => {
+                (Some((prefix.first(), prefix.last())), None, Target::V4(Prefix::host(prefix.last())))
+            }
+            Target::V6(prefix) => {
+                let half = |address: u128| (address >> 64) as u64;
+                let nets64 = (prefix.length() < 64).then(|| half(prefix.first())..=half(prefix.last()));
+                (None, nets64, Target::V6(Prefix::host(prefix.last())))
+            }
+        };
+        let addresses = addresses.into_iter().flat_map(|(first, last)| self.addresses.between(first, last));
+        let nets64 = nets64.into_iter().flat_map(|within| self.nets64.range(within));
+        let others = self.others.range(target..=last).map(|(other, id)| (*other, *id));
+        let all = addresses.map(|(address, id)| (of_address(address), id));
+        let all = all.chain(nets64.map(|(net, id)| (of_net64(*net), *id))).chain(others);
+        all.filter(move |(other, _)| *other != target).flat_map(move |(other, id)| {
+            self.registry.claims(id).iter().map(move |claim| self.named(other, claim))
+        })
     }
 
     fn named_claims(&self, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::LazyLock;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
@@ -99,6 +100,7 @@ enum Command {
     Help(HelpArguments),
     #[command(name = process::VERB, hide = true)]
     Keep {
+        #[arg(value_parser = OsStringValueParser::new().try_map(places::pins))]
         pin_dir: PathBuf,
         #[arg(long)]
         beside: bool,
@@ -110,7 +112,7 @@ enum Command {
 #[derive(Debug, Args)]
 struct DetachArguments {
     /// Where its pins are [default: /sys/fs/bpf/filterd]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
 }
 
@@ -216,12 +218,12 @@ fn read(
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
         Some(Command::Keep { pin_dir, beside }) => {
-            return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet) });
+            return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet, false) });
         }
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
-    run.checked(socket, quiet).map(Invocation::Run).map_err(wrong)
+    run.checked(socket, quiet, json).map(Invocation::Run).map_err(wrong)
 }
 
 /// Reads the words, and tells whoever remembers another program's what ours are.

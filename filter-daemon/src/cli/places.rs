@@ -1,7 +1,8 @@
 //! Where filterd keeps its things, unless it is told otherwise.
 
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::text::printable;
 
@@ -22,6 +23,11 @@ pub const CONFIG_COPY: &str = "configuration.yaml";
 
 /// What the kernel takes for the path of a Unix socket, less the closing zero.
 const LONGEST_SOCKET: usize = 107;
+
+/// Can the pins be in this directory? Its name goes over a line that is text.
+pub fn pins(path: OsString) -> Result<PathBuf, String> {
+    path.into_string().map(PathBuf::from).map_err(|_| "the path of the pins must be UTF-8".to_owned())
+}
 
 /// Can there be a socket at this path?
 pub fn check_socket(path: &Path) -> Result<(), String> {

@@ -2,13 +2,30 @@
 
 use std::process::exit;
 
+use clap::error::ErrorKind;
+use serde::Serialize;
+
 use crate::command::render::console;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::text::{Explanation, printable};
 
+/// What programs are told of this one, beside the version of what they read.
+#[derive(Serialize)]
+struct Version {
+    filterd: &'static str,
+    licence: &'static str,
+}
+
 /// Tells it, and ends the process.
 pub fn tell(error: &clap::Error, json: bool) -> ! {
+    if json && error.kind() == ErrorKind::DisplayVersion {
+        console::print_json(&Version {
+            filterd: env!("CARGO_PKG_VERSION"),
+            licence: env!("CARGO_PKG_LICENSE"),
+        });
+        exit(Exit::Done as i32);
+    }
     if !error.use_stderr() {
         error.exit();
     }

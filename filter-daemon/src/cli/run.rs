@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::places;
 use crate::accounts::{self, User};
@@ -31,7 +32,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
     /// Pins of link and maps, on a bpf file system [default: /sys/fs/bpf/filterd]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
     /// Be this user once everything is open [default for root: filterd, if there is such a user]
     #[arg(long, value_name = "NAME", value_parser = user)]
@@ -65,6 +66,8 @@ pub struct Run {
     pub take_over: bool,
     /// What is told, and how.
     pub log: Log,
+    /// Does a program read why it ends?
+    pub json: bool,
 }
 
 /// What the log tells, and how.
@@ -134,8 +137,9 @@ impl RunArguments {
     }
 
     /// What the log is to be like.
-    pub fn log(&self, quiet: bool) -> Log {
-        Log { format: self.log_format.unwrap_or_default(), quiet }
+    pub fn log(&self, quiet: bool, json: bool) -> Log {
+        let usual = if json { LogFormat::Json } else { LogFormat::Text };
+        Log { format: self.log_format.unwrap_or(usual), quiet }
     }
 
     /// What only the daemon knows what to do with cannot stand before another command.
@@ -160,12 +164,12 @@ impl RunArguments {
     }
 
     /// Nobody has to name the configuration at its usual place.
-    pub fn checked(self, socket: PathBuf, quiet: bool) -> Result<Run, String> {
-        self.checked_with(socket, quiet, Path::new(places::CONFIG))
+    pub fn checked(self, socket: PathBuf, quiet: bool, json: bool) -> Result<Run, String> {
+        let log = self.log(quiet, json);
+        Ok(Run { log, json, ..self.checked_with(socket, Path::new(places::CONFIG))? })
     }
 
-    fn checked_with(mut self, socket: PathBuf, quiet: bool, usual: &Path) -> Result<Run, String> {
-        let log = self.log(quiet);
+    fn checked_with(mut self, socket: PathBuf, usual: &Path) -> Result<Run, String> {
         let mut seen = Vec::new();
         self.interfaces.retain(|name| {
             !seen.contains(name) && {
@@ -204,7 +208,8 @@ impl RunArguments {
             pin_dir: self.pin_dir.unwrap_or_else(|| places::PINS.into()),
             user: self.user.or_else(default),
             take_over: self.take_over,
-            log,
+            log: Log::default(),
+            json: false,
         })
     }
 }
@@ -219,6 +224,9 @@ fn interface(name: &str) -> Result<String, String> {
         Err(InterfaceNameError::Several { names }) => {
             let each: Vec<_> = names.iter().map(|name| format!("--iface {name}")).collect();
             Err(format!("these are several names: write {}", each.join(" ")))
+        }
+        Err(error @ InterfaceNameError::Character { character }) if character.is_whitespace() => {
+            Err(format!("{error}: write --iface once for each name"))
         }
         Err(error) => Err(format!("{error}: {}", error.hint())),
     }
@@ -252,7 +260,7 @@ mod tests {
     use super::*;
 
     fn checked(run: RunArguments, usual: &Path) -> Result<Run, String> {
-        run.checked_with("control.sock".into(), false, usual)
+        run.checked_with("control.sock".into(), usual)
     }
 
     #[test]

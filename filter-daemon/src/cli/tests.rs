@@ -63,6 +63,7 @@ fn interfaces_alone_run_the_daemon() {
         user: None,
         take_over: false,
         log: Log::default(),
+        json: false,
     };
     assert_eq!(run("filterd --iface eth0 --iface eth1"), expected);
     assert_eq!(run("filterd run --iface eth0 --iface eth1"), expected);
@@ -80,9 +81,13 @@ fn every_place_can_be_moved() {
 
 #[test]
 fn the_broker_logs_as_its_daemon_does() {
-    for (line, words) in
-        [("", &[][..]), ("-q", &["--quiet"]), ("--log-format json -q", &["--quiet", "--log-format=json"])]
-    {
+    for (line, words) in [
+        ("", &[][..]),
+        ("-q", &["--quiet"]),
+        ("--log-format json -q", &["--quiet", "--log-format=json"]),
+        ("--json", &["--log-format=json"]),
+        ("--json --log-format text", &[]),
+    ] {
         let log = run(&format!("filterd --iface eth0 {line}")).log;
         assert_eq!(log.words(), words);
         let words = words.join(" ");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
+use filter_common::target::Target;
 
 use super::ask::change::{self, Outcome};
 use super::ask::trouble::Trouble;
@@ -58,7 +59,7 @@ impl Add {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
         let clock = Clock::system();
         console.answer(&outcome, |outcome| self.render(outcome, &clock))?;
-        self.remedy(&outcome).into_iter().for_each(|remedy| console.note(&remedy));
+        self.remedies(&outcome).iter().for_each(|remedy| console.note(remedy));
         change::tell_durability(&outcome.changed, console);
         Ok(self.exit(&outcome))
     }
@@ -82,17 +83,15 @@ impl Add {
         let blocked = blocked(idle);
         match (&self.targets[..], named, changed, entered) {
             (_, 0, ..) => String::new(),
-            ([word], 1, changed, entered) if word != "-" => {
-                let mut lines =
-                    vec![self.one(word, changed, entered, &outcome.changed) + &but(&outcome.changed)];
-                lines.extend(longer.iter().map(|entry| longer_by(word, entry, clock)));
+            ([word], 1, ..) if word != "-" => {
+                let mut lines = vec![self.one(word, outcome) + &but(&outcome.changed)];
+                lines.extend(longer.iter().map(|entry| longer_by(&outcome.first, entry, blocked, clock)));
                 lines.join("\n")
             }
             (_, named, changed, entered) => {
                 let mut parts = Vec::new();
-                parts.extend(
-                    (entered > 0).then(|| format!("{} newly {blocked}{}", count(entered), self.length())),
-                );
+                let newly = if longer.is_empty() { format!("newly {blocked}") } else { "added".to_owned() };
+                parts.extend((entered > 0).then(|| format!("{} {newly}{}", count(entered), self.length())));
                 let renewed = changed.saturating_sub(entered);
                 parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
                 let same = named.saturating_sub(changed);
@@ -105,7 +104,8 @@ impl Add {
                 };
                 let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(&outcome.changed))];
                 // One entry may be around several targets.
-                let told: BTreeSet<_> = longer.iter().map(|entry| longer_by("", entry, clock)).collect();
+                let told: BTreeSet<_> =
+                    longer.iter().map(|entry| longer_by(&[], entry, blocked, clock)).collect();
                 let more = told.len() > MOST_TOLD;
                 lines.extend(told.into_iter().take(MOST_TOLD));
                 lines.extend(more.then(|| "and by more of them".to_owned()));
@@ -115,32 +115,52 @@ impl Add {
     }
 
     /// What became of a single target. Wherever it stays blocked longer than asked, the entries are told behind this.
-    fn one(&self, word: &str, changed: u64, entered: u64, all: &Changed) -> String {
-        let (list, blocked) = (self.list(), blocked(all.idle));
+    fn one(&self, word: &str, outcome: &Outcome) -> String {
+        let Changed { changed, entered, idle, ref longer, .. } = outcome.changed;
+        let (list, blocked) = (self.list(), blocked(idle));
+        let is_kept = self.kept(outcome).next().is_some();
         match (changed, entered) {
-            (0, _) if self.keeps(&all.longer) => {
+            (0, _) if is_kept => {
                 format!("{word} is already {blocked}, and for longer: nothing was changed")
+            }
+            // It was not the end that changed, and since when it is blocked never does.
+            (_, 0) if changed > 0 && is_kept => {
+                format!("{word} is already {blocked}, and for longer: only its note was changed")
             }
             (0, _) if self.ttl.is_none() => {
                 format!("{word} is already {blocked}: list `{list}` holds it permanently")
             }
             (0, _) => format!("{word} is already {blocked} until then by list `{list}`"),
+            (_, 0) if self.shorten => format!("the entry of {word} in list `{list}` now {}", self.fate()),
             (_, 0) => format!("{word} is already {blocked}; its entry in list `{list}` {}", self.fate()),
-            _ => format!("{blocked} {word}{}", self.length()),
+            _ if longer.is_empty() => format!("{blocked} {word}{}", self.length()),
+            _ => format!("added {word} to list `{list}`{}, but it is {blocked} for longer", self.length()),
         }
     }
 
-    /// Is it this very list that blocks for longer?
-    fn keeps(&self, longer: &[Entry]) -> bool {
-        longer.iter().any(|entry| entry.list == self.list())
+    /// The entries of this very list that block for longer.
+    fn own<'a>(&self, outcome: &'a Outcome) -> impl Iterator<Item = &'a Entry> {
+        outcome.changed.longer.iter().filter(|entry| entry.list == self.list())
+    }
+
+    /// Those of them that are entries of what was named.
+    fn kept<'a>(&self, outcome: &'a Outcome) -> impl Iterator<Item = &'a Entry> {
+        self.own(outcome).filter(|entry| is_one_of(&outcome.first, &entry.target))
     }
 
     /// How to have it blocked no longer than was asked.
-    fn remedy(&self, outcome: &Outcome) -> Option<String> {
-        let is_kept = self.keeps(&outcome.changed.longer) && !self.shorten;
-        is_kept.then(|| {
+    fn remedies(&self, outcome: &Outcome) -> Vec<String> {
+        let is_kept = self.kept(outcome).next().is_some();
+        let shorten = is_kept.then(|| {
             format!("adding again extends: with --shorten the entry in list `{}` ends as asked", self.list())
-        })
+        });
+        let wider = self.own(outcome).filter(|entry| !is_one_of(&outcome.first, &entry.target));
+        let wider: BTreeSet<_> = wider.map(|entry| entry.target.as_str()).collect();
+        let remove = wider.into_iter().take(MOST_TOLD).map(|wider| {
+            let list = self.list();
+            format!("`filterd remove {wider} --list {list}` takes {wider} out of list `{list}`, all of it")
+        });
+        shorten.into_iter().chain(remove).collect()
     }
 
     fn list(&self) -> &str {
@@ -183,103 +203,15 @@ fn but(changed: &Changed) -> String {
     }
 }
 
+fn is_one_of(targets: &[Target], word: &str) -> bool {
+    word.parse().is_ok_and(|target| targets.contains(&target))
+}
+
 /// Which entry blocks it for longer than was asked.
-fn longer_by(word: &str, entry: &Entry, clock: &Clock) -> String {
-    let of = if entry.target == word { String::new() } else { format!("{} of ", entry.target) };
-    format!("stays blocked by {of}list `{}`: {}", entry.list, clock.until(entry.until))
+fn longer_by(named: &[Target], entry: &Entry, blocked: &str, clock: &Clock) -> String {
+    let of = if is_one_of(named, &entry.target) { String::new() } else { format!("{} of ", entry.target) };
+    format!("stays {blocked} by {of}list `{}`: {}", entry.list, clock.until(entry.until))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn add(words: &[&str], ttl: Option<&str>) -> Add {
-        Add {
-            targets: words.iter().map(ToString::to_string).collect(),
-            ttl: ttl.map(|word| word.parse().unwrap()),
-            list: None,
-            note: None,
-            shorten: false,
-            strict: false,
-        }
-    }
-
-    fn told(words: &[&str], ttl: Option<&str>, numbers: [u64; 3]) -> String {
-        told_with(words, ttl, numbers, vec![])
-    }
-
-    fn told_with(
-        words: &[&str],
-        ttl: Option<&str>,
-        [named, changed, entered]: [u64; 3],
-        longer: Vec<Entry>,
-    ) -> String {
-        let changed = Changed { named, changed, entered, longer, ..Changed::default() };
-        told_all(&add(words, ttl), &Outcome { changed, ..Outcome::default() })
-    }
-
-    fn told_all(add: &Add, outcome: &Outcome) -> String {
-        let mut told = add.render(outcome, &Clock::standing(1_795_296_480));
-        add.remedy(outcome).into_iter().for_each(|remedy| told.push_str(&format!("\n{remedy}")));
-        told
-    }
-
-    #[test]
-    fn nothing_is_called_blocked_that_passes() {
-        let idle = |idle| {
-            let changed =
-                Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
-            let (add, outcome) = (add(&["192.0.2.1"], None), Outcome { changed, ..Outcome::default() });
-            (told_all(&add, &outcome), add.exit(&outcome))
-        };
-        let (told, exit) = idle(Idle::NothingAttached);
-        let words =
-            "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
-        assert_eq!((told.as_str(), exit), (words, Exit::Partly));
-        let (told, exit) = idle(Idle::NotEnforced);
-        let words = "listed 192.0.2.1; `enforce: false`, so it is only counted";
-        assert_eq!((told.as_str(), exit), (words, Exit::Done));
-    }
-
-    fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
-        let (target, list) = (target.into(), list.into());
-        Entry { target, list, since: 0, until, note: None, origin: Some("live".into()) }
-    }
-
-    #[test]
-    fn what_stays_blocked_for_longer_than_asked_is_told_with_who_holds_it() {
-        let told = |numbers, longer| told_with(&["192.0.2.1"], Some("1h"), numbers, longer);
-        let own = "192.0.2.1 is already blocked, and for longer: nothing was changed\n\
-                   stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
-                   adding again extends: with --shorten the entry in list `manual` ends as asked";
-        assert_eq!(told([1, 0, 0], vec![entry("192.0.2.1", "manual", Some(1_795_296_480 + 7200))]), own);
-        let others = "192.0.2.1 is already blocked; its entry in list `manual` expires in 1 h\n\
-                      stays blocked by list `drop`: permanent\n\
-                      stays blocked by 192.0.2.0/24 of list `ssh`: permanent";
-        let longer = vec![entry("192.0.2.1", "drop", None), entry("192.0.2.0/24", "ssh", None)];
-        assert_eq!(told([1, 1, 0], longer.clone()), others);
-        assert!(
-            told([1, 1, 1], longer).starts_with("blocked 192.0.2.1 for 1 h\nstays blocked by list `drop`")
-        );
-    }
-
-    #[test]
-    fn the_answer_says_what_changed() {
-        assert_eq!(told(&["192.0.2.1"], None, [1, 1, 1]), "blocked 192.0.2.1");
-        assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 1]), "blocked 192.0.2.1 for 2 h");
-        let permanent = "192.0.2.1 is already blocked: list `manual` holds it permanently";
-        assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0]), permanent);
-        let same = "192.0.2.1 is already blocked until then by list `manual`";
-        assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 0, 0]), same);
-        let renewed = "192.0.2.1 is already blocked; its entry in list `manual` expires in 2 h";
-        assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
-        let many = "1,000 targets: 10 newly blocked, 5 updated, 985 already blocked";
-        assert_eq!(told(&["-"], None, [1000, 15, 10]), many);
-        assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
-        assert_eq!(
-            told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]),
-            "10.0.0.1-10.0.0.2 (2 prefixes): 2 newly blocked"
-        );
-        assert_eq!(told(&["-"], None, [0, 0, 0]), "");
-    }
-}
+mod tests;

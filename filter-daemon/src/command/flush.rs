@@ -5,6 +5,7 @@ use clap::Args;
 use super::ask::change;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
+use super::render::entry::ALL_LISTS;
 use super::render::figure::{count, counted, counted_as};
 use crate::config::ListName;
 use crate::control::client::{Client, Endpoint};
@@ -36,7 +37,7 @@ impl Flush {
 fn render(changed: &Changed, only: Option<&ListName>) -> String {
     if changed.changed == 0 {
         return match only {
-            Some(list) => format!("nothing to remove: list `{list}` has no entry"),
+            Some(list) => format!("nothing to remove: list `{list}` has no entry ({ALL_LISTS})"),
             None => "nothing to remove: nothing was added".to_owned(),
         };
     }
@@ -50,16 +51,21 @@ fn render(changed: &Changed, only: Option<&ListName>) -> String {
         _ => format!(" ({})", lists.join(", ")),
     };
     let freed = counted(changed.left, "target");
+    let (unblocked, blocked) = match changed.idle {
+        None => ("unblocked", "blocked"),
+        Some(_) => ("no longer listed", "listed"),
+    };
     let held = match changed.changed.saturating_sub(changed.left) {
         0 => String::new(),
-        _ => "; what other lists hold is still blocked".to_owned(),
+        _ => format!("; what other lists hold is still {blocked}"),
     };
-    format!("removed {all}{whose}: {freed} unblocked{held}")
+    format!("removed {all}{whose}: {freed} {unblocked}{held}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::Idle;
 
     #[test]
     fn the_answer_says_what_is_still_blocked() {
@@ -74,5 +80,9 @@ mod tests {
                     what other lists hold is still blocked";
         assert_eq!(told(1200, 1000, &[("ssh", 1100), ("manual", 100)]), both);
         assert_eq!(told(2, 2, &[]), "removed 2 entries: 2 targets unblocked");
+        let counted_only =
+            Changed { changed: 2, left: 1, idle: Some(Idle::NotEnforced), ..Changed::default() };
+        let words = "removed 2 entries: 1 target no longer listed; what other lists hold is still listed";
+        assert_eq!(render(&counted_only, None), words);
     }
 }

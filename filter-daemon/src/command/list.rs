@@ -4,10 +4,11 @@ use std::sync::mpsc;
 use std::thread;
 
 use clap::Args;
+use filter_common::target::Target;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
-use super::render::entry;
+use super::render::entry::{self, ALL_LISTS};
 use super::render::moment::Clock;
 use crate::config::ListName;
 use crate::control::client::{Client, ClientError, Endpoint};
@@ -20,6 +21,7 @@ use crate::exit::Exit;
 Examples:
   filterd list
   filterd list --list ssh --family 6
+  filterd list --within 198.51.100.0/24
   filterd list --json | jq -r .target
   filterd list --list ssh | filterd remove -")]
 pub struct List {
@@ -29,6 +31,9 @@ pub struct List {
     /// Only IPv4 or only IPv6
     #[arg(long, value_name = "4|6", value_parser = ["4", "6"])]
     family: Option<String>,
+    /// Only this address or prefix, and what lies within it
+    #[arg(long, value_name = "TARGET", value_parser = words::target)]
+    within: Option<Target>,
 }
 
 impl List {
@@ -54,15 +59,17 @@ impl List {
 
     fn nothing(&self) -> String {
         let family = self.family.as_ref().map(|family| format!(" of IPv{family}")).unwrap_or_default();
+        let within = self.within.map(|wide| format!(" within {wide}")).unwrap_or_default();
         match &self.list {
-            Some(list) => format!("list `{list}` has no entry{family}"),
-            None => format!("nothing{family} is blocked"),
+            Some(list) => format!("list `{list}` has no entry{family}{within} ({ALL_LISTS})"),
+            None => format!("no list has an entry{family}{within}"),
         }
     }
 
     fn request(&self) -> wire::List {
         let family = self.family.as_ref().and_then(|family| family.parse().ok());
-        wire::List { list: self.list.as_ref().map(ToString::to_string), family }
+        let within = self.within.map(|wide| wide.to_string());
+        wire::List { list: self.list.as_ref().map(ToString::to_string), family, within }
     }
 }
 

@@ -36,9 +36,9 @@ pub enum Verb {
     Add(With<add::Add>),
     /// Remove what was added
     ///
-    /// Takes targets out of the live lists, those that `filterd add` fills. Exits with 1 if one of them is still
-    /// blocked, by another entry or by a list of the configuration (with --list: by that very list): the answer names it
-    /// and the command that helps.
+    /// Takes targets out of the live lists, those that `filterd add` fills, and nothing that lies within them. Exits
+    /// with 1 if one of them, or a part of it, is still blocked, by another entry or by a list of the configuration
+    /// (with --list: by that very list): the answer names it and the command that helps.
     #[command(visible_alias = "del")]
     Remove(With<remove::Remove>),
     /// Tell whether addresses are dropped, and why
@@ -48,12 +48,13 @@ pub enum Verb {
     /// Show what is blocked
     ///
     /// One entry a line: the target, and as a comment its list, since when, when it expires and why. A target that is
-    /// on several lists is shown for each. With --json one object a line.
+    /// on several lists is shown for each. With --json one object a line. A list that has no entry, or does not exist, is
+    /// no error: live lists come with their first entry and go with their last.
     List(With<list::List>),
     /// Remove everything that was added
     ///
     /// Empties the live lists, those that `filterd add` fills. What the configuration or a list file blocks stays
-    /// blocked.
+    /// blocked. A list that has no entry, or does not exist, is no error.
     Flush(With<flush::Flush>),
     /// Show what filterd does at the moment
     ///
@@ -65,9 +66,9 @@ pub enum Verb {
     ///
     /// If anything in the configuration is wrong, all of it is told and nothing changes.
     Reload(With<reload::Reload>),
-    /// Check a configuration and the lists it names, without a daemon
+    /// Check a configuration and the lists it names; needs no daemon
     ///
-    /// Exits with 3 if the configuration or one of its lists cannot be used.
+    /// A filterd that runs is asked for the names of its live lists, which no list of the configuration can have.
     Check(With<check::Check>),
     /// Ask whether filterd answers
     Ping(With<ping::Ping>),

@@ -9,12 +9,17 @@ use crate::config::ListName;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{self, reload::Reply, words};
 use crate::exit::Exit;
+use crate::text::printable;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A list that is missing, empty, mostly not understood or suddenly much shorter is held back: what was there before stays, at
 the next start too, and the exit code is 7 until its file is mended or you say that it is meant. The limits are keys of the
 list in the configuration: max_shrink, max_rejected, max_entries.
+What is in force without a copy on disk (a full disk, say) is told, too, with 7.
+
+An interface that the configuration no longer names stays filtered as long as one that it names is not (misspelt, not there,
+refused); that is told, and the exit code is 7.
 
 Examples:
   filterd reload
@@ -34,31 +39,53 @@ impl Reload {
         for warning in &reloaded.warnings {
             console.note(&format!("warning: {warning}"));
         }
-        if reloaded.held_back.is_empty() {
+        let told = reloaded.faults.iter().map(|fault| &fault.told);
+        let lists = reloaded.held_back.iter().map(|held| &held.told);
+        let faults: Vec<_> = told.chain(lists).chain(&reloaded.not_kept).collect();
+        if faults.is_empty() {
             return Ok(Exit::Done);
         }
         console.flush()?;
-        reloaded.held_back.iter().for_each(|held| console.complain(&held.told));
+        faults.into_iter().for_each(|told| console.complain(told));
         Ok(Exit::Partly)
     }
 }
 
 fn render(reloaded: &Reply) -> String {
+    let moved = match (reloaded.entered, reloaded.left) {
+        (0, 0) => "nothing entered or left the filter".to_owned(),
+        (entered, left) => {
+            format!("{} entered the filter, {} left it", counted(entered, "target"), count(left))
+        }
+    };
     let unchanged = match reloaded.unchanged {
         0 => String::new(),
-        1 => "; 1 list unchanged".to_owned(),
-        lists => format!("; {} lists unchanged", count(lists)),
+        lists => format!("; {} unchanged", counted(lists, "list")),
     };
     let held_back = match reloaded.held_back.len() as u64 {
         0 => String::new(),
-        lists => format!("; {} held back", counted(lists, "list")),
+        1 => "; 1 list is not what its file says".to_owned(),
+        lists => format!("; {} lists are not what their files say", count(lists)),
     };
-    format!(
-        "reloaded in {} ms: {} entered, {} left{unchanged}{held_back}",
-        count(reloaded.milliseconds),
-        counted(reloaded.entered, "target"),
-        count(reloaded.left)
-    )
+    let not_kept = if reloaded.not_kept.is_empty() { "" } else { "; not all of it has a copy on disk" };
+    let (milliseconds, switched) = (count(reloaded.milliseconds), switched(reloaded));
+    format!("reloaded in {milliseconds} ms: {moved}{unchanged}{held_back}{not_kept}{switched}")
+}
+
+/// Where packets are filtered from now on, and where no longer, and whether they are dropped.
+fn switched(reloaded: &Reply) -> String {
+    let names = |verb: &str, names: &[String]| {
+        let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
+        if names.is_empty() { String::new() } else { format!("\n{verb} {}", names.join(", ")) }
+    };
+    let enforce = match reloaded.enforce {
+        None => "",
+        Some(true) => "\nenforce: true now, packets are dropped",
+        Some(false) => "\nenforce: false now, packets are only counted, NONE IS DROPPED",
+    };
+    let attached = names("attached to", &reloaded.attached);
+    let detached = names("detached from", &reloaded.detached);
+    format!("{attached}{detached}{enforce}")
 }
 
 #[cfg(test)]
@@ -69,13 +96,39 @@ mod tests {
     #[test]
     fn the_difference_is_told() {
         let reloaded = Reply { entered: 1, left: 20, unchanged: 3, milliseconds: 12, ..Reply::default() };
-        assert_eq!(render(&reloaded), "reloaded in 12 ms: 1 target entered, 20 left; 3 lists unchanged");
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 12 ms: 1 target entered the filter, 20 left it; 3 lists unchanged"
+        );
     }
 
     #[test]
-    fn a_list_that_is_held_back_is_counted() {
+    fn what_was_switched_is_told() {
+        let (attached, detached) = (vec!["eth1".into(), "eth2".into()], vec!["eth0".into()]);
+        let reloaded = Reply { attached, detached, enforce: Some(false), ..Reply::default() };
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 0 ms: nothing entered or left the filter\nattached to eth1, eth2\ndetached from eth0\n\
+             enforce: false now, packets are only counted, NONE IS DROPPED"
+        );
+    }
+
+    #[test]
+    fn a_list_that_is_not_what_its_file_says_is_counted() {
         let held = HeldBack { list: "drop".into(), since: 0, told: "because".into() };
         let reloaded = Reply { held_back: vec![held], ..Reply::default() };
-        assert_eq!(render(&reloaded), "reloaded in 0 ms: 0 targets entered, 0 left; 1 list held back");
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 0 ms: nothing entered or left the filter; 1 list is not what its file says"
+        );
+    }
+
+    #[test]
+    fn what_has_no_copy_is_told() {
+        let reloaded = Reply { left: 2, not_kept: vec!["because".into()], ..Reply::default() };
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 0 ms: 0 targets entered the filter, 2 left it; not all of it has a copy on disk"
+        );
     }
 }

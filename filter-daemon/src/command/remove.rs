@@ -35,15 +35,11 @@ pub struct Remove {
 impl Remove {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
-        let Changed { changed, held: holders, .. } = &outcome.changed;
+        let Changed { changed, held: holders, idle, .. } = &outcome.changed;
         if *changed == 0 && !holders.is_empty() {
             console.answer(&outcome, |_| String::new())?;
             let of = self.list.as_ref().map(|list| format!(" from list `{list}`")).unwrap_or_default();
-            console.note(&format!(
-                "nothing removed{of}: {}\n{}",
-                held::held(holders),
-                held::remedies(holders)
-            ));
+            console.note(&format!("nothing removed{of}: {}", held::told(holders, *idle)));
         } else {
             console.answer(&outcome, |outcome| self.render(outcome))?;
         }
@@ -51,7 +47,8 @@ impl Remove {
         Ok(self.exit(&outcome))
     }
 
-    /// What was asked for is not so if a target is still blocked; of a single list, if that very list blocks it.
+    /// What was asked for is not so if a target, or a part of it, is still blocked; of a single list, if that very list
+    /// blocks it.
     fn exit(&self, outcome: &Outcome) -> Exit {
         let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
         let still_blocked = outcome.changed.held.iter().any(|held| held.lists.iter().any(|list| asked(list)));
@@ -64,27 +61,28 @@ impl Remove {
     }
 
     fn render(&self, outcome: &Outcome) -> String {
-        let Changed { named, changed, left, .. } = outcome.changed;
-        let holders = &outcome.changed.held;
-        let held = [held::held(holders), held::remedies(holders)].join("\n");
-        match (&self.targets[..], named, changed, left) {
-            (_, 0, ..) => String::new(),
-            ([word], 1, 0, _) if word != "-" => match &self.list {
-                Some(list) => format!("{word} is not in list `{list}`"),
-                None => format!("{word} is in no live list"),
-            },
-            ([word], 1, ..) if word != "-" && holders.is_empty() => format!("unblocked {word}"),
-            ([word], 1, ..) if word != "-" => format!("removed {word}, but {held}"),
-            (_, named, changed, left) => {
+        let Changed { named, changed, idle, held: ref holders, .. } = outcome.changed;
+        let held = held::told(holders, idle);
+        // Nothing was blocked where nothing is dropped, and of what is held only a part may be unblocked.
+        let done = if holders.is_empty() && idle.is_none() { "unblocked" } else { "removed" };
+        match (&self.targets[..], named, changed) {
+            (_, 0, _) => String::new(),
+            ([word], 1, 0) if word != "-" => format!("{word} is {}", self.nowhere()),
+            ([word], 1, _) if word != "-" && holders.is_empty() => format!("{done} {word}"),
+            ([word], 1, _) if word != "-" => format!("removed {word}, but {held}"),
+            (_, named, changed) => {
                 let mut parts = Vec::new();
-                parts.extend((left > 0).then(|| format!("{} unblocked", count(left))));
-                let kept = changed.saturating_sub(left);
-                parts.extend((kept > 0).then(|| format!("{} removed, but still blocked", count(kept))));
+                parts.extend((changed > 0).then(|| format!("{} {done}", count(changed))));
                 let same = named.saturating_sub(changed);
-                parts.extend((same > 0).then(|| format!("{} in no live list", count(same))));
+                parts.extend((same > 0).then(|| format!("{} {}", count(same), self.nowhere())));
                 format!("{}: {}\n{held}", counted(named, "target"), parts.join(", "))
             }
         }
+    }
+
+    /// Where nothing had to be taken out of.
+    fn nowhere(&self) -> String {
+        self.list.as_ref().map_or("in no live list".to_owned(), |list| format!("not in list `{list}`"))
     }
 }
 
@@ -100,7 +98,11 @@ mod tests {
             |list: &&str| HeldBy { target: "192.0.2.1".into(), list: (*list).into(), origin: "file".into() };
         let by: Vec<_> = by.iter().map(entry).collect();
         let lists = by.iter().map(|by| by.list.clone()).collect();
-        let held = if by.is_empty() { vec![] } else { vec![Held { target: "192.0.2.1".into(), lists, by }] };
+        let held = if by.is_empty() {
+            vec![]
+        } else {
+            vec![Held { target: "192.0.2.1".into(), lists, by, within: 0 }]
+        };
         let changed = Changed { named, changed, left, held, ..Changed::default() };
         remove.render(&Outcome { changed, ..Outcome::default() })
     }
@@ -113,7 +115,7 @@ mod tests {
         let held = "removed 192.0.2.1, but 192.0.2.1 is still blocked: held by list `drop`, list `config`\n\
                     lists `config`, `drop` come from the configuration: change it there, then `filterd reload`";
         assert_eq!(told(&["192.0.2.1"], None, [1, 1, 0], &["drop", "config"]), held);
-        let many = "20 targets: 9 unblocked, 1 removed, but still blocked, 10 in no live list\n\
+        let many = "20 targets: 10 removed, 10 in no live list\n\
                     192.0.2.1 is still blocked: held by list `drop`\n\
                     list `drop` comes from the configuration: change it there, then `filterd reload`";
         assert_eq!(told(&["-"], None, [20, 10, 9], &["drop"]), many);

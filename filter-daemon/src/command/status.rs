@@ -7,7 +7,7 @@ use super::render::console::Console;
 use super::render::figure::{bytes, count, table};
 use super::render::moment::Clock;
 use crate::control::client::{Client, Endpoint};
-use crate::control::wire::status::{Interface, ListStatus, Reply, Table};
+use crate::control::wire::status::{Interface, ListStatus, NOT_FILTERED, Reply, Table};
 use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
 
@@ -19,9 +19,6 @@ const NOTHING_IS_DROPPED: &str = "\
 
 const NOTHING_IS_SEEN: &str = "\
 *** NOTHING IS DROPPED: filterd is attached to no interface ***";
-
-/// The mode of an interface that is not filtered.
-const NONE: &str = "none";
 
 impl Status {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
@@ -38,7 +35,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
     for fault in &status.faults {
         text.push_str(&format!("\n{}", told(fault, clock)));
     }
-    if status.interfaces.iter().all(|interface| interface.mode == NONE) {
+    if status.interfaces.iter().all(|interface| interface.mode == NOT_FILTERED) {
         text.push_str(&format!("\n{NOTHING_IS_SEEN}\n"));
     } else if !status.enforce {
         text.push_str(&format!("\n{NOTHING_IS_DROPPED}\n"));
@@ -70,7 +67,7 @@ fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String
 
 fn interfaces(status: &Reply) -> Vec<[String; 3]> {
     let row = |interface: &Interface| {
-        let mode = if interface.mode == NONE { "NOT FILTERED" } else { &interface.mode };
+        let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { &interface.mode };
         [interface.name.clone(), mode.to_owned(), history(interface)]
     };
     status.interfaces.iter().map(row).collect()

@@ -40,10 +40,14 @@ impl InterfaceNameError {
     pub fn hint(&self) -> String {
         match self {
             Self::Alias { parent } => format!("did you mean {parent}?"),
-            Self::Character { .. } => "write one name for each item, as in [eth0, eth1]".into(),
+            Self::Character { character } if character.is_whitespace() => {
+                "write one name for each item, as in [eth0, eth1]".into()
+            }
             Self::Several { names } => format!("write [{}]", names.join(", ")),
             Self::Pattern => "give each by its own name: `ip link` shows those there are".into(),
-            Self::Empty | Self::Dots | Self::TooLong => "`ip link` shows the names there are".into(),
+            Self::Empty | Self::Dots | Self::TooLong | Self::Character { .. } => {
+                "`ip link` shows the names there are".into()
+            }
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What the daemon says, as lines that are never too long.
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::wire::{Answer, Failure, LONGEST_LINE};
+use crate::text::Explanation;
 
 /// The characters kept of each half of an explanation that is longer than a line; one takes at most six bytes when
 /// escaped.
@@ -23,12 +25,12 @@ pub fn failure(failure: &Failure) -> Vec<u8> {
     if line.len() <= LONGEST_LINE {
         return line;
     }
-    let mut shorter = failure.clone();
     let cut = |text: &str| text.chars().take(LONGEST_MESSAGE).chain(['…']).collect::<String>();
-    let explanation = shorter.explanation_mut();
-    explanation.message = cut(&explanation.message);
-    explanation.remedy = explanation.remedy.as_deref().map(cut);
-    encoded(&shorter)
+    let Explanation { message, remedy } = failure.explanation();
+    let shorter = Explanation { message: cut(message), remedy: remedy.as_deref().map(cut) };
+    let mut whole = json!(failure);
+    whole["parameters"] = json!(shorter);
+    encoded(&whole)
 }
 
 fn encoded(message: &impl Serialize) -> Vec<u8> {
@@ -42,7 +44,6 @@ mod tests {
     use super::super::wire::test::Tested;
     use super::super::wire::{Entry, List, Method, Test, list, reload, test};
     use super::*;
-    use crate::text::Explanation;
 
     fn worst_entry() -> Entry {
         Entry {

@@ -27,8 +27,9 @@ const ASK_AGAIN: Duration = Duration::from_millis(10);
 pub struct Client {
     endpoint: Endpoint,
     stream: BufReader<UnixStream>,
+    /// The last line that was read.
     line: Vec<u8>,
-    /// What was asked last, and whether a line of its answer has come.
+    /// What was asked last, to be asked again, and whether a line of its answer has come.
     request: Vec<u8>,
     is_answered: bool,
     /// When the daemon was last heard, and how long what it was asked may take while it is alive.
@@ -131,13 +132,12 @@ impl Client {
     /// Sends a request without waiting for its answer.
     pub fn send<M: Method>(&mut self, parameters: &M) -> Result<(), ClientError> {
         (self.heard, self.may_take) = (clock::instant(), M::MAY_TAKE);
-        self.line.clear();
-        serde_json::to_writer(&mut self.line, &Envelope { method: M::NAME, parameters })
+        self.request.clear();
+        serde_json::to_writer(&mut self.request, &Envelope { method: M::NAME, parameters })
             .map_err(|error| ClientError::Garbled(error.to_string()))?;
-        self.line.push(b'\n');
-        self.request.clone_from(&self.line);
+        self.request.push(b'\n');
         self.is_answered = false;
-        match self.write_line() {
+        match self.write_request() {
             // A daemon that turns a client away says why before it closes.
             Err(ClientError::Closed(error))
                 if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
@@ -149,10 +149,10 @@ impl Client {
         }
     }
 
-    fn write_line(&mut self) -> Result<(), ClientError> {
+    fn write_request(&mut self) -> Result<(), ClientError> {
         let mut written = 0;
-        while written < self.line.len() {
-            match self.stream.get_mut().write(&self.line[written..]) {
+        while written < self.request.len() {
+            match self.stream.get_mut().write(&self.request[written..]) {
                 Ok(0) => return Err(ClientError::Closed(ErrorKind::WriteZero.into())),
                 Ok(more) => written += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -186,8 +186,7 @@ impl Client {
 
     fn ask_again(&mut self) -> Result<(), ClientError> {
         self.stream = Self::connect(self.endpoint.clone())?.stream;
-        self.line.clone_from(&self.request);
-        self.write_line()
+        self.write_request()
     }
 
     fn receive_once<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {

@@ -13,7 +13,7 @@ use crate::clock;
 use crate::config::{self, Config, ConfigError, Mode};
 use crate::control::wire::reload::Accept;
 use crate::control::wire::{About, Fault};
-use crate::text::{Explanation, printable};
+use crate::text::{Explanation, date, printable};
 
 /// The part of the owner's state that is about the configuration's file.
 pub struct Configuration {
@@ -77,7 +77,9 @@ impl Configuration {
         };
         // What another filterd has found good need not be so for this one.
         let Ok(config) = config::parse(path, text.into_bytes()) else { return Err(error) };
-        let mut told = held_back(&error.brief(), path, "its last good copy is in force instead");
+        let of = self.last_good.written().map_or_else(String::new, |at| format!(" of {}", date::utc(at)));
+        let instead = format!("its last good copy{of} is in force instead");
+        let mut told = held_back(&error.brief(), path, &instead);
         if let ConfigFile::Usual(_) = self.file {
             told.remedy
                 .get_or_insert_default()
@@ -140,13 +142,20 @@ impl Configuration {
     fn keep(&mut self) {
         let copy = std::mem::take(&mut self.copy);
         self.is_known |= !matches!(copy, Copy::Nothing);
+        let since = self.not_kept.take().map(|fault| fault.since);
         self.not_kept = self.last_good.keep(copy).err().map(|why| {
             let message = format!("there is no copy of the configuration in force: {why}");
             error!("{message}");
             let remedy = "without it filterd could not start with a configuration that is not valid; \
                           `filterd reload` tries again";
-            fault(Explanation::new(message, remedy))
+            let fault = fault(Explanation::new(message, remedy));
+            Fault { since: since.unwrap_or(fault.since), ..fault }
         });
+    }
+
+    /// What is to be told where there is no copy of what is in force.
+    pub fn without_copy(&self) -> Option<Explanation> {
+        Some(self.not_kept.as_ref()?.told.clone())
     }
 
     /// What was to come is not in force.

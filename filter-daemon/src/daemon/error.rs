@@ -9,6 +9,7 @@ use super::not_succeeded::SuccessionError;
 use super::state_directory::StateError;
 use crate::accounts;
 use crate::blocklist::{Refusal, TooManyLists};
+use crate::command::render::figure::counted_as;
 use crate::config::ConfigError;
 use crate::control::SocketError;
 use crate::exit::Exit;
@@ -24,11 +25,11 @@ pub enum DaemonError {
     /// The configuration is not valid.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// A list may not be read.
-    #[error(transparent)]
+    /// A list may not be read, and there is no copy.
+    #[error("{0}, and there is no good copy of this list")]
     Unreadable(FileError),
     /// Several lists may not be read.
-    #[error("{lists} lists may not be read, of them {first}")]
+    #[error("{lists} lists may not be read, and there is no good copy of them; the first is {first}")]
     UnreadableLists {
         /// How many.
         lists: usize,
@@ -58,7 +59,8 @@ pub enum DaemonError {
     Journal(#[from] JournalError),
     /// The configuration gives a file the name of a live list.
     #[error(
-        "list {name} holds {entries} entries that were added live, so no list of the configuration can be called that"
+        "list {name} has {} that came live, so no list of the configuration can be called that",
+        counted_as(*entries, ["entry", "entries"])
     )]
     ListIsLive {
         /// Its name.
@@ -149,7 +151,13 @@ impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
             DaemonError::Succession(error) => error.into(),
-            DaemonError::Kernel(KernelError::Taken(_)) | DaemonError::Taken(_) => Self::Unreachable,
+            // Another one has the place.
+            DaemonError::Kernel(
+                KernelError::Taken(_)
+                | KernelError::Overtaken
+                | KernelError::Occupied { holder: Some(_), .. },
+            )
+            | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::Config(_)
             | DaemonError::Unreadable(_)
             | DaemonError::UnreadableLists { .. }

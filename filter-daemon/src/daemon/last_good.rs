@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf, absolute};
+use std::time::SystemTime;
 
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
@@ -65,6 +66,12 @@ impl LastGood {
             return Err(format!("{}: it is of another file, {found}", printable::path(&self.0)));
         }
         Ok(text.to_owned())
+    }
+
+    /// When it was written, in seconds since 1970.
+    pub fn written(&self) -> Option<u64> {
+        let modified = fs::metadata(&self.0).ok()?.modified().ok()?;
+        Some(modified.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs())
     }
 
     /// Writes a copy beside the last one.

@@ -146,8 +146,8 @@ impl Lists {
     }
 
     /// What is to be told of lists of which there is no copy as they are now.
-    pub fn without_copies(&self) -> impl Iterator<Item = String> {
-        self.failed.values().map(|failed| failed.told.to_string())
+    pub fn without_copies(&self) -> impl Iterator<Item = Explanation> {
+        self.failed.values().map(|failed| failed.told.clone())
     }
 
     /// Lists that are not what their files say, and copies that could not be made.

@@ -5,6 +5,7 @@ mod sink;
 
 use std::env;
 use std::io::{IsTerminal, stderr};
+use std::panic::PanicHookInfo;
 use std::sync::Arc;
 
 use tracing::error;
@@ -52,7 +53,17 @@ pub fn start(log: Log) -> Told {
     if let Some(said) = said.filter(|said| self::level(said).is_none()) {
         tracing::warn!("{LEVEL} cannot be {}: it is one of {}", printable::word(&said), LEVELS.join(", "));
     }
+    std::panic::set_hook(Box::new(|panic| error!("{}", fault(panic))));
     Told { sink, format }
+}
+
+/// A panic, in words: they go where everything is told, and are one line of it.
+fn fault(panic: &PanicHookInfo<'_>) -> String {
+    let payload = panic.payload();
+    let what = payload.downcast_ref::<&str>().copied();
+    let what = what.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic");
+    let place = panic.location().map(|at| format!(" ({at})")).unwrap_or_default();
+    format!("this is a fault in filterd itself, please report it: {}{place}", printable::on_one_line(what))
 }
 
 impl Told {
@@ -79,7 +90,26 @@ fn level(said: &str) -> Option<EnvFilter> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+
+    #[test]
+    fn a_panic_is_one_line_of_the_log() {
+        const HERE: &str = "daemon::log::tests::a_panic_is_one_line_of_the_log";
+        if env::var_os("PANICS").is_some() {
+            start(Log { format: LogFormat::Json, quiet: true });
+            panic!("odd\nwords");
+        }
+        let mut itself = Command::new(env::current_exe().unwrap());
+        let ended = itself.args(["--exact", HERE]).env("PANICS", "1").env_remove(LEVEL).output().unwrap();
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!((ended.status.code(), told.lines().count()), (Some(101), 1), "{told}");
+        let line: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(line["level"], "error", "{line}");
+        let words = line["message"].as_str().unwrap_or_default();
+        assert!(words.contains("please report it: odd") && words.contains("log.rs:"), "{words}");
+    }
 
     #[test]
     fn a_level_is_one_of_six_words_or_names_a_part() {

@@ -39,6 +39,7 @@ use std::process::ExitCode;
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::cli::{Log, Run};
+use crate::command::render::console;
 use crate::exit::Exit;
 use crate::kernel::broker::process;
 use error::DaemonError;
@@ -63,6 +64,9 @@ pub fn run(run: &Run) -> ExitCode {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
             log.end(&error);
+            if run.json {
+                console::print_json(&serve::failure::of(&error));
+            }
             Exit::from(&error).into()
         }
     }

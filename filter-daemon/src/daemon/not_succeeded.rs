@@ -55,6 +55,17 @@ pub enum SuccessionError {
         /// Why not.
         told: Explanation,
     },
+    /// An interface is not there, and another one would be let go for it.
+    #[error(
+        "there is no interface {missing}, and {unnamed}, which is filtered, is not in this configuration: one may be meant \
+         for the other"
+    )]
+    NoInterface {
+        /// What is not there.
+        missing: String,
+        /// What would be let go.
+        unnamed: String,
+    },
     /// It took its place back.
     #[error("the filterd that runs did not make way, or has taken its place back: {0}")]
     Broken(io::Error),
@@ -71,6 +82,9 @@ impl Explain for SuccessionError {
                 let mend = told.remedy.as_deref().map_or_else(String::new, |remedy| format!("; {remedy}"));
                 format!("nothing has changed: the one that runs goes on with what it has{mend}")
             }
+            Self::NoInterface { missing, .. } => format!(
+                "nothing has changed: the one that runs goes on; correct the name, or leave {missing} out until it is there"
+            ),
             Self::OtherUser { .. } => {
                 "nothing has changed; start this one with the same --user, or stop the other one first".to_owned()
             }
@@ -90,6 +104,7 @@ impl From<&SuccessionError> for Exit {
         match error {
             SuccessionError::Elsewhere { .. }
             | SuccessionError::OtherUser { .. }
+            | SuccessionError::NoInterface { .. }
             | SuccessionError::NoList { .. } => Self::Config,
             SuccessionError::NoMemory { .. } => Self::Kernel,
             SuccessionError::NotAsked(_) | SuccessionError::Broken(_) => Self::Unreachable,

@@ -160,7 +160,7 @@ impl Owner {
     }
 
     /// Lets another filterd have the journal, with everything in it.
-    pub fn let_go(&mut self) {
+    pub fn hand_over_journal(&mut self) {
         self.persistence.write_soon(self.protection.take_records());
         self.persistence.let_go();
     }
@@ -371,7 +371,14 @@ impl Owner {
 
     pub(super) async fn look_again(&mut self) -> Vec<KernelError> {
         let mode = self.mode();
-        self.interfaces.look_again(mode, self.protection.filter_mut()).await
+        let refused = self.interfaces.look_again(mode, self.protection.filter_mut()).await;
+        self.let_go();
+        refused
+    }
+
+    /// Takes the filter off what the configuration does not name, if nothing speaks against it.
+    pub fn let_go(&mut self) {
+        self.interfaces.let_go(self.protection.filter_mut());
     }
 
     /// Those who are told what packets meet are told what is so at this moment.

@@ -10,7 +10,6 @@ use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
 use crate::control::wire::reload::{Accept, Reply as Reloaded};
-use crate::kernel::KernelError;
 use crate::text::Explain;
 
 impl Owner {
@@ -64,7 +63,7 @@ impl Owner {
     pub(super) fn note_copies(&mut self, outcomes: Outcomes) {
         let are_all = self.lists.note(outcomes, self.protection.blocklist_mut());
         if are_all && let Some(mut reloaded) = self.reloaded.take() {
-            reloaded.warnings.extend(self.lists.without_copies());
+            reloaded.not_kept.extend(self.lists.without_copies());
             self.end_reload(Ok(reloaded));
         }
     }
@@ -78,20 +77,37 @@ impl Owner {
                 "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
             );
         }
+        let enforce = self.config.enforce;
+        reloaded.enforce = (enforce != before.enforce).then_some(enforce);
         self.capacity.shrink(&mut self.protection);
         self.time.accept();
-        match self.interfaces.follow(self.interface_names(), self.protection.filter_mut()) {
-            Ok(()) => reloaded.warnings.extend(told(self.look_again().await)),
-            Err(error) => reloaded.warnings.extend(told(vec![error])),
-        }
+        self.follow_interfaces(&mut reloaded).await;
         reloaded
     }
 
+    /// What it says of interfaces; and what became of them.
+    async fn follow_interfaces(&mut self, reloaded: &mut Reloaded) {
+        let before = self.interfaces.filtered();
+        let refused = match self.interfaces.follow(self.interface_names(), self.protection.filter_mut()) {
+            Ok(()) => self.look_again().await,
+            Err(error) => vec![error],
+        };
+        let after = self.interfaces.filtered();
+        reloaded.attached = beyond(&before, &after);
+        reloaded.detached = beyond(&after, &before);
+        reloaded.faults = self.interfaces.faults().collect();
+        // What refuses is a fault.
+        if reloaded.faults.is_empty() {
+            reloaded.warnings.extend(refused.iter().map(|error| error.explain().to_string()));
+        }
+    }
+
     /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
-    fn end_reload(&mut self, reloaded: Result<Reloaded, DaemonError>) {
-        match &reloaded {
+    fn end_reload(&mut self, mut reloaded: Result<Reloaded, DaemonError>) {
+        match &mut reloaded {
             Ok(reloaded) => {
                 self.configuration.is_in_force();
+                reloaded.not_kept.extend(self.configuration.without_copy());
                 super::report::log_reload(reloaded, self.readings.is_waited_for());
             }
             Err(error) => {
@@ -102,11 +118,13 @@ impl Owner {
                 }
             }
         }
-        self.readings.end(reloaded.map_err(|error| super::serve::failure::reload_failed(&error)));
+        self.readings.end(reloaded.map_err(|error| super::serve::failure::of(&error)));
         self.read_next();
     }
 }
 
-fn told(errors: Vec<KernelError>) -> impl Iterator<Item = String> {
-    errors.into_iter().map(|error| error.explain().to_string())
+/// The names of those that are not among `known`, whatever they are called there.
+fn beyond(known: &[(u32, String)], all: &[(u32, String)]) -> Vec<String> {
+    let is_new = |index: u32| known.iter().all(|(known, _)| *known != index);
+    all.iter().filter(|(index, _)| is_new(*index)).map(|(_, name)| name.clone()).collect()
 }

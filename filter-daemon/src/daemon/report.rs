@@ -66,7 +66,7 @@ impl Owner {
 
     /// One line for the log once everything is in place.
     pub fn summary(&self) -> String {
-        let attached = |one: &Watched| Some(format!("{} ({})", one.name(), one.attached()?.mode));
+        let attached = |one: &Watched| Some(format!("{} ({})", one.name(), one.attached()?.mode()));
         let mut links: Vec<_> = self.interfaces.iter().filter_map(attached).collect();
         if links.is_empty() {
             links.push("no interface yet".to_owned());

@@ -76,6 +76,8 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
         None => begin(run).await?,
     };
     owner.configuration.has_begun();
+    // From here on nobody goes back to what was before.
+    owner.let_go();
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let (tell, successors) = mpsc::channel(1);
     let socket = server.handle()?;
@@ -131,13 +133,16 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
 }
 
 /// Begins beside another filterd, which goes on until everything is ready; whatever fails here, it goes on as it was.
-async fn take_over(run: &Run, predecessor: Predecessor) -> Result<Begun, DaemonError> {
+async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let privileges = privilege::drop_privileges(run, &directory)?;
     let (sources, read) = read(run)?;
     succession::must_protect_as_well(&read.1)?;
+    let there: Vec<_> = interface::all().await?.into_iter().map(|one| one.name).collect();
+    let names = read.1.config.interfaces_besides(&run.interfaces);
+    succession::must_find_interfaces(&names, &there, &predecessor.interfaces()?)?;
     let mut prepared = Prepared::new(run, read, sources, broker, Blocklist::default())?;
     let made = predecessor.make_way(run)?;
     let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config)?;
@@ -147,6 +152,7 @@ async fn take_over(run: &Run, predecessor: Predecessor) -> Result<Begun, DaemonE
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
+    owner.interfaces.go_on_from(&made.interfaces);
     let (server, state) = made.done()?;
     stand_alone(&mut owner).await;
     Ok(Begun { owner, server, state })

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::not_succeeded::SuccessionError;
 use super::reload::{Found, Loaded};
+use crate::control::wire::status;
 
 pub use predecessor::Predecessor;
 pub use successor::hand_over;
@@ -41,5 +42,53 @@ pub fn must_protect_as_well(loaded: &Loaded) -> Result<(), SuccessionError> {
             Err(SuccessionError::NoList { name: list.name.to_string(), told: told.clone() })
         }
         None => Ok(()),
+    }
+}
+
+/// An interface that is not there may be a slip, if another one that is filtered is no longer named: that one goes on being
+/// filtered, and better by the filterd that was told to. `there` are all interfaces, `before` those of that filterd.
+pub fn must_find_interfaces(
+    names: &[String],
+    there: &[String],
+    before: &[status::Interface],
+) -> Result<(), SuccessionError> {
+    let is_filtered = |one: &&status::Interface| one.mode != status::NOT_FILTERED;
+    let filtered: Vec<_> = before.iter().filter(is_filtered).map(|one| &one.name).collect();
+    let missing = names.iter().find(|name| !there.contains(name) && !filtered.contains(name));
+    let unnamed = filtered.iter().find(|name| !names.contains(name));
+    match (missing, unnamed) {
+        (Some(missing), Some(unnamed)) => {
+            let (missing, unnamed) = (missing.clone(), (*unnamed).clone());
+            Err(SuccessionError::NoInterface { missing, unnamed })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_there_is_no_slip_where_nothing_is_let_go() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let is_taken = |named: &[&str], there: &[&str], filtered: &[(&str, &str)]| {
+            let one = |(name, mode): &(&str, &str)| status::Interface {
+                name: (*name).into(),
+                mode: (*mode).into(),
+                ..status::Interface::default()
+            };
+            let before: Vec<_> = filtered.iter().map(one).collect();
+            must_find_interfaces(&names(named), &names(there), &before).is_ok()
+        };
+        let eth0 = &[("eth0", "native")];
+        assert!(is_taken(&["eth0"], &["eth0"], eth0));
+        assert!(is_taken(&["eth0", "usb0"], &["eth0"], eth0), "it may come later");
+        assert!(is_taken(&["eth1"], &["eth0", "eth1"], eth0), "another one is meant");
+        assert!(is_taken(&["eth0"], &["lan0"], eth0), "it was renamed, and is filtered");
+        assert!(is_taken(&["lan0"], &["lan0"], eth0), "it was renamed, and so it is named");
+        assert!(is_taken(&["usb0"], &["eth0"], &[("eth0", "none")]), "nothing is let go");
+        assert!(!is_taken(&["ehh0"], &["eth0"], eth0));
+        assert!(!is_taken(&["eth0", "ehh1"], &["eth0", "eth1"], &[("eth0", "native"), ("eth1", "generic")]));
     }
 }

@@ -1,4 +1,5 @@
-//! Lists that the daemon's user may not read: at the start that is a mistake to be mended, and not a list to go without.
+//! Lists that the daemon's user may not read: where there is no copy of one, that is a mistake to be mended at the start,
+//! and not a list to go without.
 
 use std::path::PathBuf;
 

@@ -9,10 +9,18 @@ use serde::{Deserialize, Serialize};
 pub struct Attached {
     /// The kernel's number for it.
     pub index: u32,
-    /// How.
-    pub mode: AttachedMode,
+    /// How; unknown of one that was in another network namespace already when it was found.
+    pub mode: Option<AttachedMode>,
     /// The kernel's number for the program that sits there: whoever finds another one there knows that it is not ours.
     pub program: u32,
+}
+
+impl Attached {
+    /// How, in a word.
+    #[must_use]
+    pub fn mode(&self) -> &'static str {
+        self.mode.map_or("unknown", AttachedMode::name)
+    }
 }
 
 /// Where in its path a packet meets the filter.
@@ -37,9 +45,15 @@ pub struct Link {
 
 impl fmt::Display for AttachedMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.write_str(self.name())
+    }
+}
+
+impl AttachedMode {
+    const fn name(self) -> &'static str {
+        match self {
             Self::Native => "native",
             Self::Generic => "generic",
-        })
+        }
     }
 }

@@ -30,6 +30,12 @@ pub enum KernelError {
     /// Another filterd uses the pins.
     #[error(transparent)]
     Taken(#[from] Taken),
+    /// Another filterd was faster.
+    #[error(
+        "another filterd was faster in taking this place, or the one that had it has just gone; this one has changed \
+         nothing"
+    )]
+    Overtaken,
     /// The pins of another directory were meant.
     #[error("{} holds no pins of filterd: {reason}", path.display())]
     NoPins {
@@ -169,6 +175,17 @@ impl Explain for KernelError {
             Self::NoPins { .. } => {
                 "nothing was touched; name the directory that filterd was started with".to_owned()
             }
+            Self::Overtaken => {
+                "`filterd status` tells who runs now; if this one is still wanted in its place, start it \
+                 again with --take-over"
+                    .to_owned()
+            }
+            // Such a directory `detach` does not believe either.
+            Self::Untrusted { path, pins, .. } if path == pins => format!(
+                "if it is filterd's own, `chown root:root {path}` and `chmod 0700 {path}`; else name another one with \
+                 --pin-dir",
+                path = printable::path(path)
+            ),
             Self::Untrusted { pins, .. } => format!(
                 "if that is a mistake, mend it; else remove what is there: `filterd detach --pin-dir {}`",
                 printable::path(pins)

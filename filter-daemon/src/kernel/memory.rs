@@ -159,12 +159,13 @@ impl State {
                 self.met = Some([before, self.judge_all(self.watched.iter().copied())]);
             }
             Request::Attach { index, .. } => {
-                let attached = Attached { index, mode: AttachedMode::Native, program: 1 };
+                let attached = Attached { index, mode: Some(AttachedMode::Native), program: 1 };
                 return Ok((Answer::Attached(attached), None));
             }
             Request::Look => return Ok((Answer::Links(Vec::new()), None)),
             Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
-            Request::Detach { .. }
+            Request::Adopt
+            | Request::Detach { .. }
             | Request::Rename { .. }
             | Request::Succeed { .. }
             | Request::Settle

@@ -161,6 +161,9 @@ impl fmt::Display for Doubt {
             Self::Empty { before: 1 } => f.write_str("is empty, and had 1 target"),
             Self::Empty { before } => write!(f, "is empty, and had {before} targets"),
             Self::Rejected { lines: 1, .. } => f.write_str("has one line, and it was not understood"),
+            Self::Rejected { lines, rejected: 1 } => {
+                write!(f, "has {lines} lines, and 1 of them was not understood")
+            }
             Self::Rejected { lines, rejected } => {
                 write!(f, "has {lines} lines, and {rejected} of them were not understood")
             }
@@ -216,7 +219,7 @@ mod tests {
                 "what can be read is taken where nothing was",
                 lines(2, 1),
                 None,
-                "take part: has 3 lines, and 1 of them were not understood",
+                "take part: has 3 lines, and 1 of them was not understood",
             ),
             (
                 "but nothing is nothing",

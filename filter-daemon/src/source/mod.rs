@@ -1,7 +1,7 @@
 //! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
 //!
 //! `file` opens, `input` reads no more than it may, `patience` waits no longer than it should, `list` and `line` parse,
-//! `limits` says whether the result is believed, and `copies` keeps what was.
+//! `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
 pub mod copies;
 pub mod file;
@@ -14,6 +14,7 @@ pub mod patience;
 mod permission;
 mod quad;
 mod rejected;
+pub mod trouble;
 
 pub use crate::blocklist::{Accepted, Targets};
 pub use copies::{Copies, Draft};

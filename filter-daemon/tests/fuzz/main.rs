@@ -1,11 +1,12 @@
 //! Whatever comes in from outside is read without a panic, and in memory that the input bounds: lists, the configuration,
-//! both sides of the wire, the line to the broker, the journal's rows and pages.
+//! both sides of the wire, the line to the broker, the journal's rows and pages, the copies of lists.
 //!
 //! What is fed in begins as a kept corpus and is changed at random, the same in every run. `FILTERD_FUZZ` says how many
 //! inputs each story takes (`cargo xtask soak fuzz` says a million), `FILTERD_SEED` which are the first.
 
 mod broker;
 mod configuration;
+mod copy;
 mod corpus;
 mod hold;
 mod line;

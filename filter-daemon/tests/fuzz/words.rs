@@ -1,5 +1,27 @@
 //! Words of the formats: without them a change at random hardly ever makes anything that means something.
 
+/// Of what is known of a copy, and of lists.
+pub const COPIES: [&str; 18] = [
+    "name ",
+    "stamp ",
+    "at ",
+    "entries ",
+    "rejected ",
+    "missing ",
+    "true",
+    "false",
+    "bytes ",
+    "checksum ",
+    "path ",
+    "\n",
+    "\n\n",
+    "::1-f::\n",
+    "203.0.113.7\n",
+    "2001:db8::/48\n",
+    "# a comment\n",
+    "\0",
+];
+
 /// Of targets, and of the lines that they stand in.
 pub const TARGETS: [&str; 34] = [
     "0.0.0.0",

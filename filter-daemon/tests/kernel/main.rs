@@ -5,6 +5,8 @@
 //! `FILTERD_STORIES` says how many stories are told, `FILTERD_SEED` which is the first.
 
 mod growth;
+#[path = "../../../tests/harness/random.rs"]
+#[expect(dead_code, reason = "nobody here asks for bytes or for addresses that hosts have")]
 mod random;
 mod reference;
 mod step;
@@ -65,7 +67,7 @@ fn tell_until(end: u64, next: &AtomicU64) -> Told {
         let mut story = Story { seed, steps, graceless, refuses: 0..0 };
         let requests = story.tell(&mut blocklist, &mut told);
         for request in 1..requests {
-            let long = if random.below(4) == 0 { 1 + random.below(12) } else { 1 };
+            let long = if random.below(4) == 0 { 1 + random.below(12) as u64 } else { 1 };
             story.refuses = request..request + long;
             story.tell(&mut blocklist, &mut told);
         }

@@ -43,7 +43,7 @@ pub fn steps(random: &mut Random) -> Vec<Step> {
     (0..count).map(|_| step(random, volume)).collect()
 }
 
-fn step(random: &mut Random, volume: u64) -> Step {
+fn step(random: &mut Random, volume: usize) -> Step {
     match random.below(24) {
         0..=7 => Step::Add(targets(random, volume)),
         8 | 9 => Step::AddAtOnce(targets(random, volume)),
@@ -66,7 +66,7 @@ fn step(random: &mut Random, volume: u64) -> Step {
     }
 }
 
-fn targets(random: &mut Random, volume: u64) -> Vec<Target> {
+fn targets(random: &mut Random, volume: usize) -> Vec<Target> {
     let count = match random.below(5) {
         0 | 1 => 120 * volume,
         2 => 20,
@@ -75,6 +75,6 @@ fn targets(random: &mut Random, volume: u64) -> Vec<Target> {
     some(random, count)
 }
 
-fn some(random: &mut Random, count: u64) -> Vec<Target> {
+fn some(random: &mut Random, count: usize) -> Vec<Target> {
     (0..count).map(|_| universe::target(random)).collect()
 }

@@ -16,8 +16,9 @@ const HOSTS: u64 = 100;
 
 /// Any target.
 pub fn target(random: &mut Random) -> Target {
-    let address = FIRST4 + random.below(u64::from(COUNT4)) as u32;
-    let six = address6(random.below(NETS), random.below(NETS), random.below(HOSTS));
+    let address = FIRST4 + random.below(COUNT4 as usize) as u32;
+    let mut below = |bound: u64| random.below(bound as usize) as u64;
+    let six = address6(below(NETS), below(NETS), below(HOSTS));
     match random.below(40) {
         0..=21 => Target::V4(Prefix::host(address)),
         22 | 23 => Target::V4(Prefix::covering(address, 25 + random.below(7) as u8)),
@@ -25,7 +26,7 @@ pub fn target(random: &mut Random) -> Target {
         25 | 26 => Target::V6(Prefix::covering(six, 64)),
         27 => {
             let lengths = [12, 16, 20, 24, 29, 32, 33, 46, 47, 48, 63, 65, 96, 123, 125, 127];
-            Target::V6(Prefix::covering(six, lengths[random.below(lengths.len() as u64) as usize]))
+            Target::V6(Prefix::covering(six, lengths[random.below(lengths.len())]))
         }
         28 if random.below(20) == 0 => Target::V6(Prefix::covering(0, random.below(3) as u8)),
         _ => Target::V6(Prefix::host(six)),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use filter_common::target::Span;
+use filter_common::target::{Span, Target};
 
 use super::interrupt::Done;
 use crate::control::client::{Client, ClientError, Endpoint};
@@ -17,8 +17,8 @@ const MOST_UNANSWERED: usize = 4;
 /// A quarter of what a message may carry: the daemon serves others between two messages.
 pub const TARGETS_A_MESSAGE: usize = 2048;
 
-/// What is told of targets that stay blocked, as in a single answer.
-const MOST_HELD: usize = 100;
+/// Of how many targets it is told that they stay blocked, or for longer, as in a single answer.
+const MOST_TOLD: usize = 100;
 
 /// Collects targets and sends them.
 pub struct Batches<'a, M> {
@@ -31,6 +31,7 @@ pub struct Batches<'a, M> {
     prefixes: usize,
     sum: Changed,
     progress: Arc<Done>,
+    first: Vec<Target>,
 }
 
 impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
@@ -45,6 +46,7 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
             prefixes: 0,
             sum: Changed::default(),
             progress: Arc::default(),
+            first: Vec::new(),
         })
     }
 
@@ -55,6 +57,8 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
 
     /// One more target, or a range of them.
     pub fn push(&mut self, span: Span) -> Result<(), ClientError> {
+        let few = MOST_TOLD - self.first.len();
+        self.first.extend(span.into_iter().take(few));
         self.words.push(span);
         self.prefixes += span.into_iter().count();
         if self.prefixes < TARGETS_A_MESSAGE {
@@ -62,6 +66,11 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         }
         self.await_answers(MOST_UNANSWERED - 1)?;
         self.send()
+    }
+
+    /// The first targets there were.
+    pub fn first(&mut self) -> Vec<Target> {
+        std::mem::take(&mut self.first)
     }
 
     /// Nothing may follow for a while: sends what there is. While the daemon is at work on the message
@@ -125,8 +134,8 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.sum.idle = changed.idle;
         self.sum.except = changed.except;
         self.sum.held.extend(changed.held);
-        self.sum.held.truncate(MOST_HELD);
+        self.sum.held.truncate(MOST_TOLD);
         self.sum.longer.extend(changed.longer);
-        self.sum.longer.truncate(MOST_HELD);
+        self.sum.longer.truncate(MOST_TOLD);
     }
 }

@@ -1,6 +1,6 @@
 //! What add and remove have in common: where their targets come from, and how they end.
 
-use filter_common::target::Span;
+use filter_common::target::{Span, Target};
 use serde::Serialize;
 
 use super::super::render::console::Console;
@@ -34,6 +34,9 @@ pub struct Outcome {
     /// What is wrong with the first of them; people have been told already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
+    /// The first targets there were, for whoever tells of each.
+    #[serde(skip)]
+    pub first: Vec<Target>,
 }
 
 impl Outcome {
@@ -189,7 +192,8 @@ fn conclude<M: Method<Reply = Changed>>(
     rejected: Rejects,
 ) -> Result<Outcome, Trouble> {
     let changed = batches.done(&ended);
-    let outcome = Outcome { changed, rejected: rejected.count, errors: rejected.first };
+    let (errors, first) = (rejected.first, batches.first());
+    let outcome = Outcome { changed, rejected: rejected.count, errors, first };
     match ended {
         Ok(()) => Ok(outcome),
         Err(error) => Err(partly(outcome, error.into())),

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use thiserror::Error;
 
 use super::super::render::console::Console;
+use super::super::render::figure::{count, counted};
 use super::change::Outcome;
 use super::left_at_work;
 use crate::control::client::ClientError;
@@ -22,7 +23,10 @@ pub enum Trouble {
     #[error("{}", .0.explanation().message)]
     Refused(Failure),
     /// It ended in the middle: some of it is done.
-    #[error("{cause}\nbefore that, {} of {} targets were applied", done.changed.changed, done.changed.named)]
+    #[error(
+        "{cause}\ndone before that: {}, of which {} changed anything",
+        counted(done.changed.named, "target"), count(done.changed.changed)
+    )]
     Partly {
         /// What was done.
         done: Box<Outcome>,
@@ -74,7 +78,9 @@ impl Trouble {
 
     fn exit(&self) -> Exit {
         match self {
-            Self::Partly { .. } | Self::Input(_) | Self::Output(_) => Exit::Partly,
+            // What was done before that would be told beside it.
+            Self::Input(_) => Exit::Usage,
+            Self::Partly { .. } | Self::Output(_) => Exit::Partly,
             Self::Daemon(_) | Self::Refused(_) => Exit::from(&self.failure()),
         }
     }
@@ -85,7 +91,8 @@ impl Trouble {
             Self::Daemon(ClientError::Failed(failure)) | Self::Refused(failure) => failure.clone(),
             Self::Daemon(ClientError::NotPermitted(_)) => Failure::PermissionDenied(self.explain()),
             Self::Daemon(_) => Failure::Unavailable(self.explain()),
-            Self::Partly { .. } | Self::Input(_) | Self::Output(_) => Failure::Partly(self.explain()),
+            Self::Input(_) => Failure::Unparsable(self.explain()),
+            Self::Partly { .. } | Self::Output(_) => Failure::Partly(self.explain()),
         }
     }
 }

@@ -4,6 +4,9 @@ use super::moment::{self, Clock};
 use crate::config::ListName;
 use crate::control::wire::Entry;
 
+/// Where the name of a list is looked up.
+pub const ALL_LISTS: &str = "`filterd status` names all lists";
+
 /// The target, and as a comment what is known of it.
 pub fn line(entry: &Entry, clock: &Clock) -> String {
     let Entry { target, list, until, note, .. } = entry;

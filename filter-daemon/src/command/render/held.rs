@@ -1,9 +1,12 @@
-//! What keeps a removed target blocked, and the commands that unblock it.
+//! What keeps a removed target blocked, as a whole or in part, and the commands that unblock it.
 
 use std::collections::BTreeSet;
 
+use filter_common::target::Target;
+
+use super::figure::counted_as;
 use crate::control::wire::entry::LIVE;
-use crate::control::wire::{Held, HeldBy};
+use crate::control::wire::{Held, HeldBy, Idle, MOST_WITHIN};
 
 /// More targets that stay blocked than this are counted, not told.
 const MOST_TOLD: usize = 10;
@@ -11,56 +14,105 @@ const MOST_TOLD: usize = 10;
 /// More targets than this make a command that nobody reads.
 const MOST_IN_A_COMMAND: usize = 5;
 
-/// Each target with the entries that hold it, one a line.
-pub fn held(all: &[Held]) -> String {
-    let mut lines: Vec<_> = all.iter().take(MOST_TOLD).map(one).collect();
+/// Each target with the entries that hold it, one a line, and below them how to unblock it.
+pub fn told(all: &[Held], idle: Option<Idle>) -> String {
+    let blocked = if idle.is_none() { "blocked" } else { "listed" };
+    let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, blocked)).collect();
     if all.len() > MOST_TOLD {
         lines.push("and more of them: ask `filterd test`".to_owned());
     }
+    lines.extend(remedies(all));
     lines.join("\n")
 }
 
-fn one(Held { target, lists, by }: &Held) -> String {
-    let entry = |by: &HeldBy| {
-        let around = if by.target == *target { String::new() } else { format!("{} of ", by.target) };
-        format!("{around}list `{}`", by.list)
+fn one(held: &Held, blocked: &str) -> Vec<String> {
+    let (narrower, holders): (Vec<_>, Vec<_>) = held.by.iter().partition(|by| is_within(by, held));
+    let named = |all: &[&HeldBy]| all.iter().map(|by| entry(by, held)).collect::<Vec<_>>().join(", ");
+    let holders = match &held.by[..] {
+        // An older daemon tells only the names of the lists.
+        [] => held.lists.iter().map(|name| format!("list `{name}`")).collect::<Vec<_>>().join(", "),
+        _ => named(&holders),
     };
-    let holders: Vec<_> = match &by[..] {
-        [] => lists.iter().map(|name| format!("list `{name}`")).collect(),
-        by => by.iter().map(entry).collect(),
-    };
-    format!("{target} is still blocked: held by {}", holders.join(", "))
+    let target = &held.target;
+    let whole = (!holders.is_empty()).then(|| format!("{target} is still {blocked}: held by {holders}"));
+    let part = (held.within > 0).then(|| {
+        let is = if held.within == 1 { "is" } else { "are" };
+        let more = if is_all_named(held) { "" } else { ", and so on" };
+        format!("{} within {target} {is} still {blocked}: {}{more}", number(held.within), named(&narrower))
+    });
+    whole.into_iter().chain(part).collect()
+}
+
+fn number(within: u64) -> String {
+    let number = counted_as(within, ["entry", "entries"]);
+    if within < MOST_WITHIN { number } else { format!("{number} or more") }
+}
+
+fn entry(by: &HeldBy, held: &Held) -> String {
+    let other = if by.target == held.target { String::new() } else { format!("{} of ", by.target) };
+    format!("{other}list `{}`", by.list)
+}
+
+/// Does this entry block only a part of what is held?
+fn is_within(by: &HeldBy, held: &Held) -> bool {
+    let covers = |wide: Target, narrow: Target| wide != narrow && wide.covers(&narrow);
+    matches!((held.target.parse(), by.target.parse()), (Ok(wide), Ok(narrow)) if covers(wide, narrow))
+}
+
+fn is_all_named(held: &Held) -> bool {
+    held.by.iter().filter(|by| is_within(by, held)).count() as u64 == held.within
 }
 
 /// How to unblock what is held, one way a line.
-pub fn remedies(all: &[Held]) -> String {
-    let live: BTreeSet<_> =
-        entries(all).filter(|by| by.origin == LIVE).map(|by| by.target.as_str()).collect();
-    let configured: BTreeSet<_> =
-        entries(all).filter(|by| by.origin != LIVE).map(|by| by.list.as_str()).collect();
+fn remedies(all: &[Held]) -> Vec<String> {
+    let live = |is_part: bool| -> BTreeSet<&str> {
+        let of = move |held| parts(held).filter(move |(by, part)| by.origin == LIVE && *part == is_part);
+        all.iter().flat_map(of).map(|(by, _)| by.target.as_str()).collect()
+    };
+    let (around, within) = (live(false), live(true));
+    let untold = all.iter().find(|held| !is_all_named(held)).or(all.iter().find(|held| held.within > 0));
     let mut lines = Vec::new();
-    if !live.is_empty() {
-        let all_named = live.len() <= MOST_IN_A_COMMAND;
-        let targets: Vec<_> = live.into_iter().take(MOST_IN_A_COMMAND).collect();
-        let rest = if all_named { "" } else { ", and so on" };
+    if !around.is_empty() {
+        let rest = if around.len() <= MOST_IN_A_COMMAND { "" } else { ", and so on" };
+        let targets: Vec<_> = around.into_iter().take(MOST_IN_A_COMMAND).collect();
         lines.push(format!("`filterd remove {}` unblocks all of it{rest}", targets.join(" ")));
     }
-    if !configured.is_empty() {
-        let names: Vec<_> = configured.into_iter().map(|name| format!("`{name}`")).collect();
-        let (noun, verb) = if names.len() == 1 { ("list", "comes") } else { ("lists", "come") };
-        lines.push(format!(
-            "{noun} {} {verb} from the configuration: change it there, then `filterd reload`",
-            names.join(", ")
-        ));
+    match untold {
+        Some(held) if !within.is_empty() && (within.len() > MOST_IN_A_COMMAND || !is_all_named(held)) => {
+            let target = &held.target;
+            lines.push(format!(
+                "`filterd list --within {target} | filterd remove -` removes what was added there"
+            ));
+        }
+        Some(held) if !is_all_named(held) => {
+            lines.push(format!("`filterd list --within {}` shows them", held.target));
+        }
+        _ if !within.is_empty() => {
+            let targets: Vec<_> = within.into_iter().collect();
+            lines.push(format!("`filterd remove {}` removes what was added there", targets.join(" ")));
+        }
+        _ => {}
     }
+    lines.extend(in_the_configuration(all));
     // An older daemon tells only the names of the lists.
-    let untold = all.iter().find(|held| held.by.is_empty());
-    lines.extend(untold.map(|held| format!("`filterd test {}` names the entries", held.target)));
-    lines.join("\n")
+    let unnamed = all.iter().find(|held| held.by.is_empty());
+    lines.extend(unnamed.map(|held| format!("`filterd test {}` names the entries", held.target)));
+    lines
 }
 
-fn entries(all: &[Held]) -> impl Iterator<Item = &HeldBy> {
-    all.iter().flat_map(|held| &held.by)
+fn in_the_configuration(all: &[Held]) -> Option<String> {
+    let configured = all.iter().flat_map(|held| &held.by).filter(|by| by.origin != LIVE);
+    let names: BTreeSet<_> = configured.map(|by| format!("`{}`", by.list)).collect();
+    let (noun, verb) = if names.len() == 1 { ("list", "comes") } else { ("lists", "come") };
+    let all = names.into_iter().collect::<Vec<_>>().join(", ");
+    let change =
+        || format!("{noun} {all} {verb} from the configuration: change it there, then `filterd reload`");
+    (!all.is_empty()).then(change)
+}
+
+/// The entries that hold it, each with whether it blocks only a part.
+fn parts(held: &Held) -> impl Iterator<Item = (&HeldBy, bool)> {
+    held.by.iter().map(|by| (by, is_within(by, held)))
 }
 
 #[cfg(test)]
@@ -73,39 +125,65 @@ mod tests {
 
     fn holding(by: Vec<HeldBy>) -> [Held; 1] {
         let lists = by.iter().map(|by| by.list.clone()).collect();
-        [Held { target: "198.51.100.77".into(), lists, by }]
+        [Held { target: "198.51.100.77".into(), lists, by, within: 0 }]
     }
 
     #[test]
     fn a_live_prefix_around_an_address_is_named_with_the_command_that_works() {
         let all = holding(vec![by("198.51.100.0/24", "manual", "live")]);
-        let told = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `manual`";
-        assert_eq!(held(&all), told);
-        assert_eq!(remedies(&all), "`filterd remove 198.51.100.0/24` unblocks all of it");
+        let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `manual`\n\
+                     `filterd remove 198.51.100.0/24` unblocks all of it";
+        assert_eq!(told(&all, None), words);
     }
 
     #[test]
     fn a_configured_list_is_changed_in_the_configuration() {
         let all =
             holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/25", "config", "config")]);
-        let told = "198.51.100.77 is still blocked: held by list `drop`, 198.51.100.0/25 of list `config`";
-        assert_eq!(held(&all), told);
-        let remedy =
-            "lists `config`, `drop` come from the configuration: change it there, then `filterd reload`";
-        assert_eq!(remedies(&all), remedy);
+        let words = "198.51.100.77 is still blocked: held by list `drop`, 198.51.100.0/25 of list `config`\n\
+                     lists `config`, `drop` come from the configuration: change it there, then `filterd reload`";
+        assert_eq!(told(&all, None), words);
+        assert!(told(&all, Some(Idle::NotEnforced)).starts_with("198.51.100.77 is still listed: held by"));
+    }
+
+    fn within(entries: &[(&str, &str)], within: u64) -> [Held; 1] {
+        let origin = |list: &str| if list == "drop" { "file" } else { "live" };
+        let by = entries.iter().map(|(target, list)| by(target, list, origin(list))).collect();
+        [Held { target: "198.51.100.0/24".into(), within, ..holding(by)[0].clone() }]
+    }
+
+    #[test]
+    fn what_is_within_is_told_with_the_command_that_removes_it() {
+        let words = "1 entry within 198.51.100.0/24 is still blocked: 198.51.100.7 of list `manual`\n\
+                     `filterd remove 198.51.100.7` removes what was added there";
+        assert_eq!(told(&within(&[("198.51.100.7", "manual")], 1), None), words);
+        let words = "198.51.100.0/24 is still blocked: held by 198.51.0.0/16 of list `drop`\n\
+                     2 entries within 198.51.100.0/24 are still blocked: \
+                     198.51.100.7 of list `manual`, 198.51.100.8/29 of list `drop`\n\
+                     `filterd remove 198.51.100.7` removes what was added there\n\
+                     list `drop` comes from the configuration: change it there, then `filterd reload`";
+        let both = [("198.51.0.0/16", "drop"), ("198.51.100.7", "manual"), ("198.51.100.8/29", "drop")];
+        assert_eq!(told(&within(&both, 2), None), words);
+        let of_many = told(&within(&[("198.51.100.7", "manual")], MOST_WITHIN), None);
+        let words = "1,000 entries or more within 198.51.100.0/24 are still blocked: \
+                     198.51.100.7 of list `manual`, and so on\n\
+                     `filterd list --within 198.51.100.0/24 | filterd remove -` removes what was added there";
+        assert_eq!(of_many, words);
+        let of_files = told(&within(&[("198.51.100.7", "drop")], 7), None);
+        assert!(of_files.contains("\n`filterd list --within 198.51.100.0/24` shows them\n"), "{of_files}");
     }
 
     #[test]
     fn a_daemon_that_knows_only_the_lists_is_understood() {
-        let all = [Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![] }];
-        assert_eq!(held(&all), "192.0.2.1 is still blocked: held by list `drop`");
-        assert_eq!(remedies(&all), "`filterd test 192.0.2.1` names the entries");
+        let all = [Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], ..Held::default() }];
+        let words =
+            "192.0.2.1 is still blocked: held by list `drop`\n`filterd test 192.0.2.1` names the entries";
+        assert_eq!(told(&all, None), words);
     }
 
     #[test]
     fn of_very_many_ten_are_told() {
         let many = vec![holding(vec![by("198.51.100.0/24", "manual", "live")])[0].clone(); 50];
-        assert_eq!(held(&many).lines().count(), 11);
-        assert_eq!(remedies(&many).lines().count(), 1);
+        assert_eq!(told(&many, None).lines().count(), 12);
     }
 }

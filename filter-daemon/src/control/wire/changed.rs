@@ -18,7 +18,7 @@ pub struct Changed {
     pub entered: u64,
     /// How many left it.
     pub left: u64,
-    /// Of an add: why what is listed is dropped nowhere at the moment, if that is so.
+    /// Why what is listed is dropped nowhere at the moment, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
     /// Of an add: interfaces that are there and not filtered, while others are.
@@ -27,7 +27,7 @@ pub struct Changed {
     /// It is done, but not on disk: why, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_durable: Option<Explanation>,
-    /// Targets of a remove that are still blocked, and by what (the first hundred).
+    /// Targets of a remove that are still blocked, as a whole or in part, and by what (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
     /// Of an add of few targets: entries that block one of them, or a part of it, for longer than was asked (the first

@@ -54,19 +54,4 @@ impl Failure {
             | Self::Unavailable(explanation) => explanation,
         }
     }
-
-    /// The same, to be changed.
-    pub fn explanation_mut(&mut self) -> &mut Explanation {
-        match self {
-            Self::Unparsable(explanation)
-            | Self::InvalidRequest(explanation)
-            | Self::InvalidConfig(explanation)
-            | Self::PermissionDenied(explanation)
-            | Self::Refused(explanation)
-            | Self::Kernel(explanation)
-            | Self::NotDurable(explanation)
-            | Self::Partly(explanation)
-            | Self::Unavailable(explanation) => explanation,
-        }
-    }
 }

@@ -2,16 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A target that was to be removed and is still blocked.
+/// More entries within a target than this are not counted.
+pub const MOST_WITHIN: u64 = 1000;
+
+/// A target that was to be removed and is still blocked, or of which a part is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// The target.
     pub target: String,
-    /// The lists that still block it.
+    /// The lists that still block it, or a part of it.
     pub lists: Vec<String>,
-    /// The entries that block it, or a part of it. Empty from daemons that only know the lists.
+    /// The entries that block it, and the first of those within it. Empty from daemons that only know the lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<HeldBy>,
+    /// How many entries within it there are, which block parts of it; no more than [`MOST_WITHIN`] are counted.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub within: u64,
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 /// An entry that keeps a target blocked.

@@ -19,6 +19,9 @@ pub struct List {
     /// Only this family: 4 or 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<u8>,
+    /// Only entries of this target and of those within it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
 }
 
 /// One page: the entries of the next targets, in ascending order of target, all entries of a target together. It may have
@@ -29,6 +32,8 @@ pub struct Request {
     pub list: Option<ListName>,
     /// Only this family.
     pub family: Option<Family>,
+    /// Only this target and those within it.
+    pub within: Option<Target>,
     /// Only targets that sort after this one; from the first if none.
     pub after: Option<Target>,
     /// How many targets make a page.
@@ -63,6 +68,7 @@ impl Method for List {
         Ok(Request {
             list: words::optional(self.list, words::list_name)?,
             family: self.family.map(family).transpose()?,
+            within: words::optional(self.within, words::target)?,
             after: None,
             most: PAGE,
         })

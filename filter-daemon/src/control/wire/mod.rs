@@ -46,7 +46,7 @@ pub use fault::{About, Fault};
 pub use flush::Flush;
 pub use give_way::GiveWay;
 pub use hand_over::HandOver;
-pub use held::{Held, HeldBy};
+pub use held::{Held, HeldBy, MOST_WITHIN};
 pub use idle::Idle;
 pub use list::List;
 pub use message::Envelope;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counts, Deed, Failure, Method, words};
+use super::{Counts, Deed, Failure, Fault, Method, words};
 use crate::config::{ListName, MOST_LISTS};
 use crate::text::Explanation;
 
@@ -57,9 +57,24 @@ pub struct Reply {
     pub milliseconds: u64,
     /// What the operator should know, such as lines not understood.
     pub warnings: Vec<String>,
+    /// What it is from now on, if it was switched: does it drop, or only count?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforce: Option<bool>,
+    /// Interfaces that are filtered from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<String>,
+    /// Interfaces that are no longer filtered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detached: Vec<String>,
+    /// What of the interfaces is not as the configuration says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
     /// Lists that are not what their files say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
+    /// What is in force, but has no copy on disk: it would not survive its file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<Explanation>,
 }
 
 /// A list that is not what its file says.
@@ -96,6 +111,6 @@ impl Method for Reload {
 
     fn counts(reply: &Reply) -> Counts {
         let (entered, left) = (reply.entered, reply.left);
-        Counts { changed: entered + left, entered, left, ..Counts::default() }
+        Counts { changed: entered + left, entered, left, is_volatile: !reply.not_kept.is_empty() }
     }
 }

@@ -45,12 +45,15 @@ pub struct Reply {
     pub lists: Vec<ListStatus>,
 }
 
+/// The mode of an interface that is not filtered.
+pub const NOT_FILTERED: &str = "none";
+
 /// One interface of a status.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// `native` or `generic`, or `none` if it is not filtered.
+    /// `native`, `generic` or `unknown` (it is in another network namespace), or `none` if it is not filtered.
     pub mode: String,
     /// Why it is not filtered, or where it is now.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -101,7 +101,7 @@ fn only_single_addresses_are_tested() {
 
 #[test]
 fn there_are_two_families() {
-    let list = |family| List { list: None, family: Some(family) };
+    let list = |family| List { family: Some(family), ..List::default() };
     assert_eq!(list(6).check().unwrap().family, Some(Family::Six));
     assert!(refusal(list(5)).contains("there are 4 and 6"));
 }
@@ -116,7 +116,7 @@ fn requests_are_those_of_the_version_that_landed() {
         Add { list: Some("ssh".into()), ttl: Some(7200), note: Some("x".into()), ..add(&["192.0.2.1"]) };
     let remove = Remove { targets: ["10.0.0.0/8"].iter().collect(), list: Some("ssh".into()) };
     let test = Test { addresses: ["192.0.2.1", "2001:db8::1"].iter().collect() };
-    let list = List { list: Some("ssh".into()), family: Some(6) };
+    let list = List { list: Some("ssh".into()), family: Some(6), within: Some("2001:db8::/32".into()) };
     let table: [(String, Message, &str); 14] = [
         (
             written(&add(&["192.0.2.1"])),
@@ -151,7 +151,7 @@ fn requests_are_those_of_the_version_that_landed() {
         (
             written(&list),
             Message::List(list.clone()),
-            r#"{"method":"io.filterd.List","parameters":{"list":"ssh","family":6}}"#,
+            r#"{"method":"io.filterd.List","parameters":{"list":"ssh","family":6,"within":"2001:db8::/32"}}"#,
         ),
         (
             written(&Flush::default()),
@@ -209,7 +209,7 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"named":4,"changed":3,"entered":2,"left":1}}"#,
     );
-    let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![] };
+    let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], ..Held::default() };
     is_written_and_read::<Remove>(
         Changed { held: vec![held], ..changed.clone() },
         false,
@@ -319,9 +319,9 @@ fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
         json!({"error": "io.filterd.Refused", "parameters": {"message": "no", "remedy": "ask again"}});
     assert_eq!(serde_json::to_value(&refused).unwrap(), with_remedy);
     let by = HeldBy { target: "192.0.2.0/24".into(), list: "drop".into(), origin: "file".into() };
-    let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![by] };
+    let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![by], within: 3 };
     let expected = json!({"target": "192.0.2.1", "lists": ["drop"],
-                          "by": [{"target": "192.0.2.0/24", "list": "drop", "origin": "file"}]});
+                          "by": [{"target": "192.0.2.0/24", "list": "drop", "origin": "file"}], "within": 3});
     assert_eq!(serde_json::to_value(&held).unwrap(), expected);
 }
 

@@ -39,6 +39,13 @@ pub fn address(word: &str) -> Result<IpAddr, String> {
     })
 }
 
+/// A single address or prefix; the error names the word.
+pub fn target(word: &str) -> Result<Target, String> {
+    span(word)?;
+    let range = |_| format!("{} is a range: give one address or prefix", printable::word(word));
+    word.parse().map_err(range)
+}
+
 /// The name of a list; the error names the word.
 pub fn list_name(name: &str) -> Result<ListName, String> {
     name.parse().map_err(|error| format!("{}: {error}", printable::word(name)))

@@ -6,12 +6,12 @@ mod watched;
 
 use std::time::{Duration, Instant};
 
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::error::DaemonError;
 use crate::clock;
 use crate::config::Mode;
-use crate::control::wire::Fault;
+use crate::control::wire::{Fault, status};
 use crate::kernel::{Filter, Interface, KernelError, Link, interface};
 use crate::text::Explain;
 pub use watched::Watched;
@@ -53,13 +53,26 @@ impl Interfaces {
         self.watched.iter()
     }
 
-    /// Those on which nothing is filtered.
+    /// Those that are filtered, by number and name.
+    pub fn filtered(&self) -> Vec<(u32, String)> {
+        let filtered = |one: &Watched| Some((one.attached()?.index, one.name().to_owned()));
+        self.watched.iter().filter_map(filtered).collect()
+    }
+
+    /// Those on which nothing is filtered, and those that are filtered for their sake.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        self.watched.iter().filter_map(Watched::fault)
+        let missed = self.missed();
+        let held_back = move |one: &Watched| one.held_back_for(missed?);
+        self.watched.iter().filter_map(Watched::fault).chain(self.watched.iter().filter_map(held_back))
+    }
+
+    /// The first that was asked for and is not filtered.
+    fn missed(&self) -> Option<&str> {
+        self.watched.iter().find(|one| one.is_missed()).map(Watched::name)
     }
 
     /// Attaches to every interface that is there. Those that are not there yet are waited for; if all that are there refuse,
-    /// filterd does not start.
+    /// filterd does not start. What an earlier filterd has left is known by its link; nothing of it is let go here.
     pub async fn attach(
         &mut self,
         names: Vec<String>,
@@ -70,6 +83,7 @@ impl Interfaces {
         if self.watched.is_empty() {
             return Err(DaemonError::NoInterface);
         }
+        filter.adopt()?;
         let mut refused = self.look(mode, filter).await?;
         match refused.pop() {
             Some(error) if !self.watched.iter().any(Watched::has_hope) => Err(error.into()),
@@ -86,10 +100,13 @@ impl Interfaces {
         let before = std::mem::replace(&mut self.seen, clock::instant());
         let mut reality = Reality { there, links, before };
         names::settle(&mut self.watched, &mut reality, filter);
+        let is_known = |link: &&Link| self.watched.iter().any(|one| one.name() == link.name);
+        let left: Vec<_> = reality.links.iter().filter(|link| !is_known(link)).map(Watched::left).collect();
+        self.watched.extend(left);
         let mut refused = Vec::new();
         for one in &mut self.watched {
             one.compare(&reality, filter);
-            refused.extend(one.try_to_attach(&reality.there, mode, filter));
+            refused.extend(one.try_to_attach(&reality, mode, filter));
         }
         self.watched.retain(|one| !one.is_over());
         Ok(refused)
@@ -119,16 +136,20 @@ impl Interfaces {
         self.asked.elapsed()
     }
 
-    /// Watches these, and nothing else. What was held back is tried again: it is the operator who asks.
+    /// These are asked for, and no others. What was put off is tried again: it is the operator who asks. What is filtered
+    /// and not asked for is [let go](Self::let_go) in its time.
     pub fn follow(&mut self, names: Vec<String>, filter: &mut Filter) -> Result<(), KernelError> {
+        let is_asked_for = |one: &Watched| names.iter().any(|name| name == one.name());
         let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut self.watched)
             .into_iter()
-            .partition(|one| names.iter().any(|name| name == one.name()));
+            .partition(|one| is_asked_for(one) || one.attached().is_some());
         self.watched = stay;
-        self.watched.iter_mut().for_each(Watched::begin_anew);
+        for one in &mut self.watched {
+            if is_asked_for(one) { one.begin_anew() } else { one.is_no_longer_named() }
+        }
         for one in go {
             filter.detach(one.name())?;
-            info!("{}: detached", one.name());
+            info!("{}: no longer waited for", one.name());
         }
         for name in names {
             if self.watched.iter().all(|one| one.name() != name) {
@@ -136,6 +157,24 @@ impl Interfaces {
             }
         }
         Ok(())
+    }
+
+    /// Takes the filter off what the configuration no longer names, once all that it does name is filtered: a name that is
+    /// misspelt must not let go of the interface that was meant.
+    pub fn let_go(&mut self, filter: &mut Filter) {
+        if let Some(missed) = self.missed().map(str::to_owned) {
+            return self.watched.iter_mut().for_each(|one| one.tell_held_back_for(&missed));
+        }
+        self.watched.retain(|one| !one.is_held_back() || !is_let_go(one.name(), filter));
+    }
+
+    /// What another filterd counted, whose place is ours now, goes on.
+    pub fn go_on_from(&mut self, before: &[status::Interface]) {
+        for one in &mut self.watched {
+            if let Some(before) = before.iter().find(|before| before.name == one.name()) {
+                one.goes_on_from(before);
+            }
+        }
     }
 
     /// Everything has been taken off them.
@@ -157,6 +196,17 @@ impl Interfaces {
     pub fn must_retry(&self) -> bool {
         self.watched.iter().any(Watched::refuses) && self.looked.elapsed() >= RETRY
     }
+}
+
+fn is_let_go(name: &str, filter: &mut Filter) -> bool {
+    match filter.detach(name) {
+        Ok(()) => warn!("{name}: detached: the configuration does not name it any more"),
+        Err(error) => {
+            error!("{}", error.explain());
+            return false;
+        }
+    }
+    true
 }
 
 impl Reality {

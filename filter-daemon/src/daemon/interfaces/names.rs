@@ -1,6 +1,7 @@
-//! Interfaces whose names were taken by others. A link is known by the name that its interface had; where another
+//! Interfaces that have other names than their links. A link is known by the name that its interface had; where another
 //! interface has that name now, both are filtered: the link goes by what its interface is called now, and the name is
-//! attached to anew. What lost its name stays filtered until a reload says what is meant.
+//! attached to anew. What lost its name stays filtered until a reload says what is meant. Where somebody asks for an
+//! interface by the name it has now, its link goes by that, too.
 
 use tracing::{error, warn};
 
@@ -8,15 +9,35 @@ use super::{Reality, Watched};
 use crate::kernel::{Filter, Link};
 use crate::text::Explain;
 
-/// Makes every link known by a name that no other interface has.
+/// A link that is to be known by another name, and why.
+struct Misplaced {
+    from: String,
+    to: String,
+    why: Why,
+}
+
+enum Why {
+    /// Another interface has its name.
+    Taken,
+    /// Its interface is asked for by the name it has now.
+    AskedFor,
+}
+
+/// Makes every link known by a name that no other interface has, and that is asked for if one is.
 pub fn settle(watched: &mut Vec<Watched>, reality: &mut Reality, filter: &mut Filter) {
     // Each turn puts one link right, also where several have exchanged their names.
     for _ in 0..reality.links.len() {
-        let Some((from, to)) = reality.links.iter().find_map(|link| misplaced(link, reality)) else { return };
+        let found = reality.links.iter().find_map(|link| misplaced(link, reality, watched));
+        let Some(Misplaced { from, to, why }) = found else { return };
         if let Err(error) = filter.rename(&from, &to) {
             return error!("{}", error.explain());
         }
-        warn!("{from} is called {to} now, and stays filtered; another interface is called {from} now");
+        match why {
+            Why::Taken => {
+                warn!("{from} is called {to} now, and stays filtered; another interface is called {from} now")
+            }
+            Why::AskedFor => warn!("{from} is called {to} now, as it is asked for, and stays filtered"),
+        }
         for link in &mut reality.links {
             if link.name == from {
                 link.name.clone_from(&to);
@@ -29,16 +50,104 @@ pub fn settle(watched: &mut Vec<Watched>, reality: &mut Reality, filter: &mut Fi
         if watched.iter().all(|one| one.name() != to) {
             watched.extend(lost);
         }
+        // Nothing is left under a name that nobody asks for any more.
+        if reality.link(&from).is_none() {
+            watched.retain(|one| one.name() != from || one.is_named());
+        }
     }
 }
 
-/// A link whose name another interface has, and the name to know it by.
-fn misplaced(link: &Link, reality: &Reality) -> Option<(String, String)> {
-    let holder = reality.named(&link.name)?;
+fn misplaced(link: &Link, reality: &Reality, watched: &[Watched]) -> Option<Misplaced> {
+    let to = |name: &str, why| Some(Misplaced { from: link.name.clone(), to: name.to_owned(), why });
     let under = reality.under(link);
+    if let Some(under) = under
+        && under.name != link.name
+        && watched.iter().any(|one| one.is_named() && one.name() == under.name)
+        && reality.link(&under.name).is_none_or(|other| other.index != under.index)
+    {
+        return to(&under.name, Why::AskedFor);
+    }
+    let holder = reality.named(&link.name)?;
     let is_right = under.is_some_and(|under| under.name == link.name)
         // Somebody has given the link another program, or has just done something else: that is no question of names.
         || holder.index == link.index;
-    let elsewhere = || format!("if{}", link.index);
-    (!is_right).then(|| (link.name.clone(), under.map_or_else(elsewhere, |under| under.name.clone())))
+    if is_right {
+        return None;
+    }
+    match under {
+        Some(under) => to(&under.name, Why::Taken),
+        None => to(&format!("if{}", link.index), Why::Taken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+    use crate::kernel::interface::Occupant;
+    use crate::kernel::{AttachedMode, Interface};
+
+    const OURS: u32 = 7;
+
+    /// Links by name and number, interfaces by name and number (all with our program), and names that are asked for.
+    fn renamed(links: &[(&str, u32)], there: &[(&str, u32)], asked: &[&str]) -> Option<(String, String)> {
+        let link = |(name, index): &(&str, u32)| Link { name: (*name).into(), index: *index, program: OURS };
+        let one = |(name, index): &(&str, u32)| Interface {
+            name: (*name).into(),
+            index: *index,
+            mtu: 1500,
+            occupant: Some(Occupant { id: OURS, mode: AttachedMode::Native }),
+        };
+        let links: Vec<_> = links.iter().map(link).collect();
+        let there = there.iter().map(one).collect();
+        let reality = Reality { there, links, before: clock::instant() };
+        let watched: Vec<_> = asked.iter().map(|name| Watched::new((*name).to_owned())).collect();
+        let misplaced = reality.links.iter().find_map(|link| misplaced(link, &reality, &watched))?;
+        Some((misplaced.from, misplaced.to))
+    }
+
+    #[test]
+    fn a_link_goes_by_the_name_that_is_asked_for_and_by_none_that_is_anothers() {
+        let is = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
+        let cases = [
+            (renamed(&[("eth0", 2)], &[("eth0", 2)], &["eth0"]), None, "nothing has happened"),
+            (renamed(&[("eth0", 2)], &[("lan0", 2)], &["eth0"]), None, "known by its link"),
+            (
+                renamed(&[("eth0", 2)], &[("lan0", 2)], &["lan0"]),
+                is("eth0", "lan0"),
+                "asked for as it is now",
+            ),
+            (
+                renamed(&[("eth0", 2)], &[("lan0", 2)], &["eth0", "lan0"]),
+                is("eth0", "lan0"),
+                "both asked for",
+            ),
+            (renamed(&[("eth0", 2)], &[("lan0", 2)], &["ehh0"]), None, "nobody asks for either"),
+            (renamed(&[("eth0", 2)], &[], &["eth0"]), None, "moved"),
+            (renamed(&[("eth0", 2)], &[("eth0", 3)], &["eth0"]), is("eth0", "if2"), "moved, its name taken"),
+            (
+                renamed(&[("eth0", 2)], &[("lan0", 2), ("eth0", 3)], &["eth0"]),
+                is("eth0", "lan0"),
+                "renamed, its name taken",
+            ),
+            (
+                renamed(&[("eth1", 3), ("lan0", 3)], &[("lan0", 3)], &["eth1", "lan0"]),
+                None,
+                "moved, and another one has its number here",
+            ),
+        ];
+        for (found, expected, why) in cases {
+            assert_eq!(found, expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn what_was_left_is_asked_for_by_nobody() {
+        let link = Link { name: "eth0".into(), index: 2, program: OURS };
+        let left = Watched::left(&link);
+        assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
+        assert!(Watched::new("eth0".into()).is_missed());
+        let told = left.held_back_for("ehh0").expect("it is filtered").told.to_string();
+        assert!(told.contains("eth0") && told.contains("ehh0"), "{told}");
+    }
 }

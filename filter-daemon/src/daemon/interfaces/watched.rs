@@ -1,6 +1,7 @@
 //! One interface by its name: attached, or waited for, and why. What becomes of it is in `course`.
 
 mod course;
+mod held_back;
 
 use std::time::{Duration, Instant};
 
@@ -18,8 +19,16 @@ pub struct Watched {
     gaps: u64,
     /// When somebody has taken the filter off, within the last hour.
     taken_off: Vec<Instant>,
-    /// What it was called, if another interface has that name now and nobody has asked for it under this one.
-    formerly: Option<String>,
+    /// Why it is filtered though nobody has asked for it by this name, if that is so.
+    unnamed: Option<Unnamed>,
+}
+
+/// Why an interface is filtered that the configuration does not name.
+enum Unnamed {
+    /// It was called so, and another interface has that name now.
+    Formerly(String),
+    /// The configuration no longer names it, since then.
+    HeldBack { since: Instant, is_told: bool },
 }
 
 enum State {
@@ -57,14 +66,24 @@ impl Watched {
     /// Not attached yet.
     pub fn new(name: String) -> Self {
         let state = State::Waiting(Waiting::since(clock::instant(), None));
-        Self { name, state, unprotected: Duration::ZERO, gaps: 0, taken_off: Vec::new(), formerly: None }
+        Self { name, state, unprotected: Duration::ZERO, gaps: 0, taken_off: Vec::new(), unnamed: None }
     }
 
     /// The same interface by the name it has now, while another one has taken its own.
     pub fn without_its_name(&self, now: &str) -> Option<Self> {
         let State::Attached(attached, _) = &self.state else { return None };
         let state = State::Attached(*attached, Where::Here);
-        Some(Self { state, formerly: Some(self.name.clone()), ..Self::new(now.to_owned()) })
+        let unnamed = Some(Unnamed::Formerly(self.name.clone()));
+        Some(Self { state, unnamed, ..Self::new(now.to_owned()) })
+    }
+
+    /// One that an earlier filterd has left filtered, and nobody names any more.
+    pub fn left(link: &Link) -> Self {
+        Self {
+            state: State::found(link),
+            unnamed: Some(Unnamed::held_back()),
+            ..Self::new(link.name.clone())
+        }
     }
 
     /// How it is attached.
@@ -82,38 +101,46 @@ impl Watched {
 
     /// The same for a status.
     pub fn status(&self) -> status::Interface {
-        let mut status = status::Interface { name: self.name.clone(), ..status::Interface::default() };
+        let mut told = status::Interface { name: self.name.clone(), ..status::Interface::default() };
         let mut unprotected = self.unprotected;
         match &self.state {
             State::Attached(attached, place) => {
-                status.mode = attached.mode.to_string();
-                status.note = self.note(place);
+                told.mode = attached.mode().to_owned();
+                told.note = self.note(place);
             }
             State::Waiting(waiting) => {
-                status.mode = "none".to_owned();
-                status.note = waiting.why.as_ref().map(|why| why.message.clone());
+                told.mode = status::NOT_FILTERED.to_owned();
+                told.note = waiting.why.as_ref().map(|why| why.message.clone());
                 unprotected += waiting.since.elapsed();
             }
         }
-        status.unprotected = unprotected.as_secs();
-        status.gaps = self.gaps;
-        status
+        told.unprotected = unprotected.as_secs();
+        told.gaps = self.gaps;
+        told
     }
 
     fn note(&self, place: &Where) -> Option<String> {
-        match (place, &self.formerly) {
-            (Where::Here, None) => None,
-            (Where::Here, Some(formerly)) => Some(format!(
+        let place = match place {
+            Where::Here => None,
+            Where::Renamed(now) => Some(format!("it is called {now} now")),
+            Where::Moved => Some("it was moved to another network namespace".to_owned()),
+        };
+        let unnamed = self.unnamed.as_ref().map(|unnamed| match unnamed {
+            Unnamed::Formerly(formerly) => format!(
                 "it was called {formerly}; it stays filtered until the next `filterd reload`, and then if the configuration names it"
-            )),
-            (Where::Renamed(now), _) => Some(format!("it is called {now} now")),
-            (Where::Moved, _) => Some("it was moved to another network namespace".to_owned()),
-        }
+            ),
+            Unnamed::HeldBack { .. } => "the configuration does not name it: held back, not let go".to_owned(),
+        });
+        let notes: Vec<_> = place.into_iter().chain(unnamed).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     /// That it is not filtered.
     pub fn fault(&self) -> Option<Fault> {
         let State::Waiting(Waiting { since, why, .. }) = &self.state else { return None };
+        if self.unnamed.is_some() {
+            return None;
+        }
         let (name, why) = (&self.name, why.clone().unwrap_or_else(|| self.absence()));
         let message = format!("{name} is not filtered: {}", why.message);
         let told = Explanation { message, remedy: why.remedy };
@@ -125,9 +152,19 @@ impl Watched {
         Explanation::new(message, "filterd attaches to it as soon as it is there")
     }
 
-    /// Is it attached, or could it be some day?
+    /// Was it asked for, and is it attached, or could it be some day?
     pub fn has_hope(&self) -> bool {
-        !self.refuses()
+        self.is_named() && !self.refuses()
+    }
+
+    /// Was it asked for by this name?
+    pub fn is_named(&self) -> bool {
+        self.unnamed.is_none()
+    }
+
+    /// Was it asked for, and is it not filtered?
+    pub fn is_missed(&self) -> bool {
+        self.is_named() && self.attached().is_none()
     }
 
     /// Is it there, and not filtered?
@@ -137,16 +174,22 @@ impl Watched {
 
     /// Is there nothing left that anybody asked for?
     pub fn is_over(&self) -> bool {
-        self.formerly.is_some() && matches!(self.state, State::Waiting(Waiting { is_there: false, .. }))
+        self.unnamed.is_some() && matches!(self.state, State::Waiting(Waiting { is_there: false, .. }))
     }
 
     /// Nothing is held against it: it was asked for by this name.
     pub fn begin_anew(&mut self) {
-        self.formerly = None;
+        self.unnamed = None;
         self.taken_off.clear();
         if let State::Waiting(waiting) = &mut self.state {
             waiting.held_back = None;
         }
+    }
+
+    /// What another filterd counted, whose place is ours now, goes on.
+    pub fn goes_on_from(&mut self, before: &status::Interface) {
+        self.gaps += before.gaps;
+        self.unprotected += Duration::from_secs(before.unprotected);
     }
 
     /// Is its link where it was, with our program?

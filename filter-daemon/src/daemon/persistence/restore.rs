@@ -7,6 +7,7 @@ use tracing::{error, info, warn};
 use super::{Persistence, live_entries};
 use crate::blocklist::{Blocklist, DEFAULT_LIST, Timestamp};
 use crate::clock;
+use crate::command::render::figure::counted_as;
 use crate::config::{Config, ListName};
 use crate::daemon::error::DaemonError;
 use crate::journal::{Damage, Found, Instead, Journal};
@@ -34,9 +35,8 @@ pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blockl
     let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(&list.name));
     for (_, list) in in_the_way {
         let (name, entries) = (&list.name, list.entries);
-        warn!(
-            "list {name} belongs to the configuration now: its {entries} live entries go on in {DEFAULT_LIST}"
-        );
+        let go_on = counted_as(entries, ["live entry goes", "live entries go"]);
+        warn!("list {name} belongs to the configuration now: its {go_on} on in {DEFAULT_LIST}");
     }
     let moved = blocklist.move_out_of_the_way(is_taken, DEFAULT_LIST)?;
     persistence.write_soon(moved);
@@ -55,17 +55,17 @@ fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
         tell_damage(damage, now);
     }
     if found.damaged_rows > 0 {
-        error!("{} rows of the journal are damaged: some live entries are not blocked", found.damaged_rows);
+        let rows = counted_as(found.damaged_rows, ["row of the journal is", "rows of the journal are"]);
+        error!("{rows} damaged: some live entries are not blocked");
     }
     if found.skipped > 0 {
-        let skipped = found.skipped;
-        warn!(
-            "{skipped} records of the journal are skipped: a newer filterd wrote them, this one does not know their kind"
-        );
+        let records = ["record of the journal is", "records of the journal are"];
+        let records = counted_as(found.skipped, records);
+        warn!("{records} skipped: written by a newer filterd, of a kind that this one does not know");
     }
     let live = live_entries(blocklist);
     if live > 0 {
-        info!("{live} live entries are back");
+        info!("{} back", counted_as(live, ["live entry is", "live entries are"]));
     }
 }
 

@@ -3,13 +3,13 @@
 use super::look::{Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
-use super::trouble::{Instead, Why, explain};
 use crate::blocklist::{Accepted, Stamp, Targets};
 use crate::clock;
 use crate::config::List;
 use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
+use crate::source::trouble::{Instead, Mood, Why, explain};
 use crate::source::{Copies, Draft, Limits, ListFile};
 use crate::text::Explanation;
 
@@ -44,16 +44,25 @@ pub enum Found {
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
     let look = Looking::new(list, before, &sources.copies);
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
-    if let Err(FileError::Denied { path }) = &looked {
-        sources.denied.push(path.clone());
-    }
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
         Ok(Look::Read(contents)) => Ok(*contents),
         Err(error) => Err(error),
     };
     let judging = Judging { list, before, is_meant, copies: &sources.copies };
-    judging.judge(found, before.map(|before| before.entries))
+    let is_denied = matches!(found, Err(FileError::Denied { .. }));
+    let found = judging.judge(found, before.map(|before| before.entries));
+    if is_denied && !found.has_copy() {
+        sources.denied.push(list.path.clone());
+    }
+    found
+}
+
+impl Found {
+    /// Is it what a copy says?
+    fn has_copy(&self) -> bool {
+        matches!(self, Self::Doubted { accepted: Some(_), .. })
+    }
 }
 
 type Read = Result<Contents, FileError>;
@@ -72,8 +81,8 @@ impl Judging<'_> {
             Err(FileError::Missing { .. }) => Seen::Missing,
             Err(_) => Seen::Unreadable,
         };
-        let was_missing = self.accepted().is_some_and(|accepted| accepted.is_missing);
-        let is_meant = self.is_meant || seen == Seen::Missing && was_missing;
+        let may_be_missing = self.accepted().is_some_and(|accepted| accepted.may_be_missing(&self.list.path));
+        let is_meant = self.is_meant || seen == Seen::Missing && may_be_missing;
         let limits: &Limits = &self.list.limits;
         match (limits.judge(seen, entries, is_meant), read) {
             (Verdict::Accept, Ok((file, stamp, draft))) => self.accept(file, stamp, draft),
@@ -120,7 +129,7 @@ impl Judging<'_> {
 
     /// It is to be gone.
     fn accept_missing(&self) -> Found {
-        let known = self.accepted().filter(|known| known.is_missing).cloned();
+        let known = self.accepted().filter(|known| known.may_be_missing(&self.list.path)).cloned();
         let draft = known.is_none().then(|| self.copies.draft());
         let accepted = known.unwrap_or_else(|| Accepted {
             name: self.list.name.as_str().into(),
@@ -153,10 +162,10 @@ impl Judging<'_> {
         match self.accepted() {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(Instead::Nothing),
-            Some(accepted) if is_running => stays(Instead::Good(accepted)),
+            Some(accepted) if is_running => stays(accepted.into()),
             Some(accepted) => match self.copies.read(accepted) {
                 Ok(copy) => Found::Doubted {
-                    told: self.explain(&why, Instead::Good(accepted)),
+                    told: self.explain(&why, accepted.into()),
                     targets: Some(copy.targets),
                     rejected: Some(copy.rejected_count),
                     accepted: Some(accepted.clone()),
@@ -176,8 +185,8 @@ impl Judging<'_> {
         self.before?.reading.accepted.as_ref()
     }
 
-    fn explain(&self, why: &Why<'_>, instead: Instead<'_>) -> Explanation {
-        explain(self.list.name.as_str(), &self.list.path, why, &instead)
+    fn explain(&self, why: &Why<'_>, instead: Instead) -> Explanation {
+        explain(self.list.name.as_str(), &self.list.path, why, instead, Mood::Is)
     }
 }
 

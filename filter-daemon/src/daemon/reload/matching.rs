@@ -73,6 +73,11 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_is_renamed_and_moved_at_once_is_a_new_one() {
+        assert_eq!(matched(&[("drop", "drop.txt")], &[("spamhaus", "spamhaus.txt")]), [None]);
+    }
+
+    #[test]
     fn two_lists_may_change_their_names_with_each_other() {
         let before = [("one", "1.txt"), ("two", "2.txt")];
         let now = [("two", "1.txt"), ("one", "2.txt")];

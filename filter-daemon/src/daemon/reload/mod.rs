@@ -13,7 +13,7 @@ mod look;
 mod matching;
 mod rows;
 mod sources;
-mod trouble;
+mod told;
 mod undoing;
 
 use std::time::Instant;
@@ -37,7 +37,7 @@ pub use load::{Loaded, known};
 pub use matching::Known;
 pub use rows::Rows;
 pub use sources::Sources;
-pub use trouble::tell_log;
+pub use told::tell_log;
 use undoing::Undoing;
 
 /// A reload under way.

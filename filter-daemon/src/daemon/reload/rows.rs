@@ -11,6 +11,7 @@ use crate::blocklist::{
     Accepted, Blocklist, CONFIG_LIST, ListId, Origin, Reading, Targets, Timestamp, Trouble,
 };
 use crate::clock;
+use crate::command::render::figure::counted_as;
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
@@ -140,7 +141,7 @@ fn note(
             hold_back(reading, &name, told, now, reloaded);
         }
         Found::Accepted { accepted, draft: bytes, .. } => {
-            tracing::info!("list {name}: {entries} entries");
+            tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
             warn_of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
             reading.rejected = accepted.rejected;
@@ -160,10 +161,12 @@ fn note(
     Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
 }
 
-/// The same for a list of this name with its file there. What another file was says nothing of it.
+/// The same for a list of this name with its file there. What another file was, and that it may be missing, says nothing of
+/// it.
 fn renamed(accepted: &Accepted, name: &Arc<str>, path: &Path) -> Accepted {
     let stamp = accepted.stamp.filter(|_| accepted.path == path);
-    Accepted { name: name.clone(), path: path.into(), stamp, ..accepted.clone() }
+    let is_missing = accepted.may_be_missing(path);
+    Accepted { name: name.clone(), path: path.into(), stamp, is_missing, ..accepted.clone() }
 }
 
 /// The next reload is to read it again, whatever it is then.

@@ -17,7 +17,7 @@ pub struct Sources {
     pub copies: Copies,
     /// Who reads list files, and which of them hang.
     pub lists: Patience<Result<Look, FileError>>,
-    /// The lists that our user may not read, when they were last looked at.
+    /// The lists that our user may not read and of which no copy is in force, when they were last looked at.
     pub(super) denied: Vec<PathBuf>,
     /// Who reads the configuration.
     config: Patience<Result<Vec<u8>, ConfigError>>,
@@ -34,7 +34,7 @@ impl Sources {
         }
     }
 
-    /// The lists that our user may not read, when they were last looked at.
+    /// The lists that our user may not read, and of which there is no copy, when they were last looked at.
     pub fn denied(&self) -> &[PathBuf] {
         &self.denied
     }
@@ -42,7 +42,7 @@ impl Sources {
     /// The lists of which there is a copy.
     pub fn known(&self) -> Vec<Known> {
         self.copies.clean();
-        let copies::Found { copies, damaged } = self.copies.find();
+        let copies::Found { copies, damaged, .. } = self.copies.find();
         for path in damaged {
             tracing::error!("{}: this copy of a list is damaged, and counts as none", printable::path(&path));
         }

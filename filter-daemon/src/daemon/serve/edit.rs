@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::answer;
-use super::failure::{belongs_elsewhere, not_done, not_durable, partly_flushed};
+use super::failure::{belongs_elsewhere, not_done, not_durable, partly_flushed, reserved};
 use super::question::{held, longer};
 use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
 use crate::clock;
@@ -46,11 +46,13 @@ impl Owner {
     pub(super) fn remove(&mut self, request: remove::Request, reply: ReplyTo<Changed>) {
         let remove::Request { targets, list } = request;
         let targets: Targets = targets.into_iter().collect();
+        let idle = self.idle();
         let from = match list.as_ref().map(|name| self.live_list(name.as_str())) {
             Some(Err(failure)) => return answer(reply, Err(failure)),
             Some(Ok(None)) => {
                 let held = held(self.protection.blocklist(), &targets, 0);
-                return answer(reply, Ok(Changed { held, ..changed(targets.len() as u64, Done::default()) }));
+                let nothing = changed(targets.len() as u64, Done::default());
+                return answer(reply, Ok(Changed { idle, held, ..nothing }));
             }
             Some(Ok(Some(_))) | None => {
                 list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()))
@@ -59,7 +61,7 @@ impl Owner {
         let (page, all) = (|targets| Change::Release { from: from.clone(), targets }, targets.clone());
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let held = held(blocklist, &all, done.left);
-            Changed { held, ..changed(all.len() as u64, done) }
+            Changed { idle, held, ..changed(all.len() as u64, done) }
         });
     }
 
@@ -69,11 +71,11 @@ impl Owner {
             Some(Err(failure)) => return answer(reply, Err(failure)),
             None => self.protection.blocklist().lists().live().collect(),
         };
-        let durable = self.config.durable;
+        let (idle, durable) = (self.idle(), self.config.durable);
         let answer =
             move |flushed: Flushed, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
                 let answered = match failed {
-                    None => Ok(emptied(flushed)),
+                    None => Ok(Changed { idle, ..emptied(flushed) }),
                     Some(error) => Err(partly_flushed(flushed.done, error)),
                 };
                 answer_when_written(answered, reply, durable, parts, outcome);
@@ -111,8 +113,10 @@ impl Owner {
         let lists = self.protection.blocklist().lists();
         let is_elsewhere = lists.find(name).is_some_and(|id| !lists.get(id).origin.is_live());
         let is_reserved = || name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
-        let is_live = !is_elsewhere && (name == DEFAULT_LIST || !is_reserved());
-        if is_live { Ok(()) } else { Err(belongs_elsewhere(name)) }
+        if is_elsewhere {
+            return Err(belongs_elsewhere(name));
+        }
+        if name != DEFAULT_LIST && is_reserved() { Err(reserved(name)) } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a request was not carried out, in the words of the wire.
 
 use crate::blocklist::Refusal;
+use crate::command::render::figure::counted_as;
 use crate::control::wire::Failure;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
@@ -11,14 +12,22 @@ use crate::kernel::KernelError;
 use crate::text::{Explain, Explanation};
 
 /// There is no list of this name.
-pub fn no_list(name: &str) -> Failure {
+fn no_list(name: &str) -> Failure {
     Failure::Unparsable(Explanation::new(
         format!("no such list: {name}"),
-        "`filterd status` names those there are; a live list on which nothing is any more is none",
+        "`filterd status` names those there are; a live list goes with its last entry",
     ))
 }
 
-/// The list comes from the configuration, or its name is kept for filterd itself.
+/// The name is kept for filterd itself, and nothing is in a list of that name.
+pub fn reserved(name: &str) -> Failure {
+    Failure::Refused(Explanation::new(
+        format!("the name {name} is reserved for filterd itself"),
+        "choose another name",
+    ))
+}
+
+/// The list comes from the configuration.
 pub fn belongs_elsewhere(name: &str) -> Failure {
     let message = format!("list {name} belongs to the configuration");
     Failure::Refused(Explanation::new(message, "change it there, then `filterd reload`"))
@@ -40,23 +49,21 @@ pub fn not_done(error: NotDone) -> Failure {
 /// A flush came to an end half-way.
 pub fn partly_flushed(done: Done, error: NotDone) -> Failure {
     let why = not_done(error).explanation().clone();
-    let message = format!("{} entries were removed, the others were not: {}", done.changed, why.message);
+    let removed = counted_as(done.changed, ["entry was", "entries were"]);
+    let message = format!("{removed} removed, the others were not: {}", why.message);
     Failure::Partly(Explanation { message, remedy: why.remedy })
 }
 
-/// A reload changed nothing.
-pub fn reload_failed(error: &DaemonError) -> Failure {
+/// What ended filterd, or kept a reload from changing anything.
+pub fn of(error: &DaemonError) -> Failure {
     let told = error.explain();
     match Exit::from(error) {
         Exit::Config => Failure::InvalidConfig(told),
         Exit::Usage => Failure::Unparsable(told),
-        Exit::Done
-        | Exit::No
-        | Exit::Unchanged
-        | Exit::Refused
-        | Exit::Unreachable
-        | Exit::Partly
-        | Exit::Kernel => Failure::Kernel(told),
+        Exit::Unreachable => Failure::Unavailable(told),
+        Exit::Refused => Failure::Refused(told),
+        Exit::Partly => Failure::Partly(told),
+        Exit::Done | Exit::No | Exit::Unchanged | Exit::Kernel => Failure::Kernel(told),
     }
 }
 

@@ -20,7 +20,7 @@ impl Owner {
                 let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
                 answer(reply, Ok(test::Reply { tested }));
             }
-            Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
+            Call::List(Asked { request, reply }) => answer(reply, Ok(self.list_page(request))),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),

@@ -1,19 +1,22 @@
 //! `test` and `list`, and what keeps a target blocked.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::target::Target;
 
-use super::failure::no_list;
-use crate::blocklist::{Blocklist, DEFAULT_LIST, ListId, NamedClaim, Targets, Timestamp};
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
 use crate::control::wire::list::{self, Family};
-use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, test};
+use crate::control::wire::{Entry, Held, HeldBy, Idle, MOST_WITHIN, test};
 use crate::daemon::owner::Owner;
 
 /// How many targets that stay blocked are told by name.
 const MOST_HELD: usize = 100;
+
+/// How many of the entries within such a target are.
+const MOST_NAMED_WITHIN: usize = 10;
 
 impl Owner {
     /// Asks the very tables that packets meet; the blocklist only says why.
@@ -47,48 +50,56 @@ impl Owner {
         (!self.protection.filter().settings().enforce).then_some(Idle::NotEnforced)
     }
 
-    /// The interfaces on which nothing is dropped, though they are there and others are filtered.
+    /// The interfaces that are asked for and on which nothing is dropped, there or not, though others are filtered.
     pub(super) fn except(&self) -> Vec<String> {
-        let refuse = self.interfaces.iter().filter(|one| one.refuses() && self.idle().is_none());
-        refuse.map(|one| one.name().to_owned()).collect()
+        let missed = self.interfaces.iter().filter(|one| one.is_missed() && self.idle().is_none());
+        missed.map(|one| one.name().to_owned()).collect()
     }
 
-    pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
-        let list::Request { list, family, after, most } = request;
+    pub(super) fn list_page(&self, request: list::Request) -> list::Reply {
+        let list::Request { list, family, within, after, most } = request;
         let blocklist = self.protection.blocklist();
-        // The list that is there without being made may be empty.
-        if list.as_ref().is_some_and(|name| name.as_str() == DEFAULT_LIST)
-            && blocklist.lists().find(DEFAULT_LIST).is_none()
-        {
-            return Ok(list::Reply::default());
+        let only = list.map(|name| blocklist.lists().find(name.as_str()));
+        // A live list comes with its first entry and goes with its last: one that is not there has none.
+        if only == Some(None) {
+            return list::Reply::default();
         }
-        let find = |name: &str| blocklist.lists().find(name).ok_or_else(|| no_list(name));
-        let only = list.map(|name| find(name.as_str())).transpose()?;
-        let keep =
-            |target: Target, list: ListId| only.is_none_or(|only| only == list) && is_of(target, family);
+        let is_on = |list: ListId| only.is_none_or(|only| only == Some(list));
+        let is_within = |target: &Target| within.is_none_or(|wide| wide.covers(target));
+        let keep = |target: Target, list: ListId| is_on(list) && is_of(target, family) && is_within(&target);
         let (page, next) = blocklist.page(after, most, keep);
-        Ok(list::Reply { entries: page.into_iter().map(|claim| entry(blocklist, claim)).collect(), next })
+        list::Reply { entries: page.into_iter().map(|claim| entry(blocklist, claim)).collect(), next }
     }
 }
 
-/// Which of these are still blocked, and by what: by their own entries on other lists, or by wider ones.
+/// Which of these are still blocked, and by what: by their own entries on other lists, by wider ones, or in part by
+/// narrower ones.
 pub(super) fn held(blocklist: &Blocklist, targets: &Targets, left: u64) -> Vec<Held> {
     let may_be_held = left < targets.len() as u64 || blocklist.has_prefixes();
-    let held = targets.iter().filter(|_| may_be_held).filter_map(|target| held_by(blocklist, target));
+    let may_be_held = |target: &Target| may_be_held || !target.is_host();
+    let held = targets.iter().filter(may_be_held).filter_map(|target| held_by(blocklist, target));
     held.take(MOST_HELD).collect()
 }
 
 fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
     let covering = blocklist.covering(target);
-    let by = covering.iter().map(|claim| HeldBy {
+    let within: Vec<_> = match target.is_host() {
+        true => Vec::new(),
+        false => blocklist.within(target).take(MOST_WITHIN as usize).collect(),
+    };
+    let all = || covering.iter().chain(&within);
+    let by = all().take(covering.len() + MOST_NAMED_WITHIN).map(|claim| HeldBy {
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         origin: origin(blocklist, &claim.list).unwrap_or_default().to_owned(),
     });
-    let mut lists: Vec<String> = covering.iter().map(|claim| claim.list.to_string()).collect();
-    lists.sort();
-    lists.dedup();
-    (!lists.is_empty()).then(|| Held { target: target.to_string(), lists, by: by.collect() })
+    let lists: BTreeSet<_> = all().map(|claim| claim.list.to_string()).collect();
+    (!lists.is_empty()).then(|| Held {
+        target: target.to_string(),
+        lists: lists.into_iter().collect(),
+        by: by.collect(),
+        within: within.len() as u64,
+    })
 }
 
 /// Which entries block these targets, or a part of them, for longer than that.

@@ -14,7 +14,7 @@ use super::super::not_succeeded::SuccessionError;
 use super::{BYE, DONE};
 use crate::cli::Run;
 use crate::control::client::{Client, ClientError};
-use crate::control::wire::{Failure, GiveWay, TakeOver, take_over};
+use crate::control::wire::{Failure, GiveWay, Status, TakeOver, status, take_over};
 use crate::control::{Server, descriptors};
 use crate::lock::Lock;
 
@@ -37,6 +37,8 @@ pub struct Made {
     pub server: Server,
     /// Its state directory.
     pub state: Option<Lock>,
+    /// What it had to say of its interfaces.
+    pub interfaces: Vec<status::Interface>,
     /// From then on, in milliseconds of the machine's uptime, nothing may be touched any more.
     pub too_late: u64,
 }
@@ -73,8 +75,14 @@ impl Predecessor {
         Ok(self)
     }
 
+    /// What it has to say of its interfaces.
+    pub fn interfaces(&mut self) -> Result<Vec<status::Interface>, SuccessionError> {
+        Ok(self.client.call(&Status {}).map_err(SuccessionError::NotAsked)?.interfaces)
+    }
+
     /// Asks it to make way. From here on everybody waits for us.
     pub fn make_way(mut self, run: &Run) -> Result<Made, SuccessionError> {
+        let interfaces = self.interfaces()?;
         self.client.send(&GiveWay {}).map_err(SuccessionError::NotAsked)?;
         let stream = self.client.into_stream();
         let made = stream.set_read_timeout(Some(MAKES_WAY_WITHIN)).and_then(|()| {
@@ -87,7 +95,7 @@ impl Predecessor {
             Ok((server, handed.next().map(Lock::handed_over), too_late))
         });
         let (server, state, too_late) = made.map_err(SuccessionError::Broken)?;
-        Ok(Made { stream, server, state, too_late })
+        Ok(Made { stream, server, state, interfaces, too_late })
     }
 }
 

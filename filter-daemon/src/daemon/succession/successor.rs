@@ -17,7 +17,7 @@ use crate::text::Explain;
 /// is served meanwhile: who connects waits for whoever has the socket then.
 pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> bool {
     info!("another filterd takes this one's place: requests wait");
-    owner.let_go();
+    owner.hand_over_journal();
     match talk(stream, socket, state) {
         Ok(()) => {
             socket.is_handed_over();

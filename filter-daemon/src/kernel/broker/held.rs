@@ -43,6 +43,16 @@ impl Held {
         (index != 0).then_some(Seat { index, program })
     }
 
+    /// Its number among the kernel's links.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Does the kernel itself say that it is on no interface any more? What cannot be asked is not known to be off.
+    pub fn is_off(&mut self) -> bool {
+        self.find().is_some_and(|text| number(&text, "ifindex:") == Some(0))
+    }
+
     fn find(&mut self) -> Option<String> {
         let open = fs::read_dir("/proc/self/fdinfo").ok()?.flatten().map(|entry| entry.path());
         let texts = open.filter_map(|path| Some((fs::read_to_string(&path).ok()?, path)));

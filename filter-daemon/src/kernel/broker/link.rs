@@ -1,4 +1,7 @@
-//! Attaching the root program to interfaces: each mode asked for by name, and what it became read back.
+//! Attaching the root program to interfaces: each mode asked for by name, and what it became read back. What an earlier
+//! filterd has left attached is in `earlier`.
+
+mod earlier;
 
 use std::collections::HashMap;
 use std::fs;
@@ -50,7 +53,7 @@ impl Links {
                 mode
             }
         };
-        Ok(Attached { index: interface.index, mode, program: root.id()? })
+        Ok(Attached { index: interface.index, mode: Some(mode), program: root.id()? })
     }
 
     /// Takes the filter off, or drops the link if its interface is gone.
@@ -116,8 +119,7 @@ impl Links {
             return Ok(None);
         }
         pins.must_be_ours(&path)?;
-        let is_new = !self.0.contains_key(name);
-        if is_new {
+        if !self.0.contains_key(name) {
             let found = PinnedLink::from_pin(&path);
             self.hold(name, found.map_err(|error| KernelError::load("open the pinned link", error))?)?;
         }
@@ -126,8 +128,6 @@ impl Links {
         if seat.program != root.id()? {
             root.return_to(&path)?;
             warn!("{name}: somebody gave its link another program (id {}): it has ours again", seat.program);
-        } else if is_new {
-            info!("{name} was still filtering: taken over without a gap");
         }
         Ok(Some(occupant.mode))
     }

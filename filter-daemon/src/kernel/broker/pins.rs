@@ -3,6 +3,8 @@
 //! `root`, `next` and `counters` stay as long as filterd is attached anywhere, and an empty directory says which version
 //! the root is of; `links/` has one pin an interface, and `tables/` those of the maps in use, numbered by generation.
 
+mod removal;
+
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -15,7 +17,6 @@ use nix::unistd::geteuid;
 
 use super::super::KernelError;
 use super::request::MapUse;
-use crate::config::check_interface_name;
 use crate::lock::{Lock, NotLocked, Place};
 
 /// The directory of one daemon's pins.
@@ -60,9 +61,18 @@ impl Pins {
     /// The pins of another filterd that goes on, and a place among them for whoever is about to take its place.
     pub fn beside(directory: &Path) -> Result<(Self, Lock), KernelError> {
         let pins = Self { tables: SUCCESSOR, ..Self::at(directory) };
-        pins.must_be_ours(directory)?;
-        pins.make_ours(SUCCESSOR)?;
-        let lock = pins.lock(SUCCESSOR)?;
+        let alone = || {
+            pins.must_be_ours(directory)?;
+            pins.make_ours(SUCCESSOR)?;
+            pins.lock(SUCCESSOR)
+        };
+        // Of several that come at once one is first; for the others the place is taken, or has moved on.
+        let lock = alone().map_err(|error| {
+            let is_gone = || !pins.directory.join(SUCCESSOR).exists();
+            let is_taken = matches!(error, KernelError::Taken(_));
+            let has_moved_on = matches!(error, KernelError::NoBpffs { .. }) && is_gone();
+            if is_taken || has_moved_on { KernelError::Overtaken } else { error }
+        })?;
         // Of one that was killed while it did this.
         let stale = pins.keep_tables(&[]).and_then(|()| remove_pin(&pins.directory.join(NEW_COUNTERS)));
         stale.map_err(|source| KernelError::no_bpffs(directory, &source))?;
@@ -107,24 +117,6 @@ impl Pins {
             .iter()
             .try_for_each(|path| remove_pin(path))?;
         self.clear(SUCCESSOR, |_| true)
-    }
-
-    /// The same directory, if filterd has ever made it. Whatever is on another file system is nothing of ours.
-    pub fn find(directory: &Path) -> Result<Option<(Self, Lock)>, KernelError> {
-        let pins = Self::at(directory);
-        let failed = |source| KernelError::NoPins { path: directory.to_owned(), reason: source };
-        match fs::symlink_metadata(directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed(error.to_string())),
-            Ok(found) if !found.is_dir() => return Err(failed("it is no directory".to_owned())),
-            Ok(_) => {}
-        }
-        if !is_bpffs(directory).map_err(|error| failed(error.to_string()))? {
-            return Err(failed("it is not on a BPF file system".to_owned()));
-        }
-        pins.must_be_ours(directory)?;
-        let lock = pins.lock("")?;
-        Ok(Some((pins, lock)))
     }
 
     fn lock(&self, part: &str) -> Result<Lock, KernelError> {
@@ -230,37 +222,6 @@ impl Pins {
     pub fn forget_root(&self) -> io::Result<()> {
         [self.root(), self.next(), self.counters()].iter().try_for_each(|path| remove_pin(path))?;
         self.keep_tables(&[])
-    }
-
-    /// Removes everything of ours, and with the last pin of a link its attachment. Tells what else is there, and is left.
-    pub fn remove(&self) -> io::Result<Vec<PathBuf>> {
-        let new_counters = self.directory.join(NEW_COUNTERS);
-        for pin in [self.root(), self.next(), self.counters(), new_counters, self.new_root(), self.new_next()]
-        {
-            remove_pin(&pin)?;
-        }
-        self.clear("links", |name| check_interface_name(name).is_ok())?;
-        for part in ["tables", SUCCESSOR] {
-            self.clear(part, |name| name.rsplit_once('-').is_some())?;
-        }
-        self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
-        let left = entries(&self.directory);
-        if left.is_empty() {
-            fs::remove_dir(&self.directory)?;
-        }
-        Ok(left)
-    }
-
-    /// Removes a directory of ours with the pins that have names like ours; it stays where there is anything else in it.
-    fn clear(&self, part: &str, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
-        let directory = self.directory.join(part);
-        // What lies behind a link is not ours, whatever it is called.
-        if !fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir()) {
-            return Ok(());
-        }
-        let named = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&is_ours);
-        entries(&directory).iter().filter(|path| named(path)).try_for_each(|path| remove_pin(path))?;
-        if entries(&directory).is_empty() { fs::remove_dir(&directory) } else { Ok(()) }
     }
 
     /// What belongs to somebody else, or can be written by somebody else, is not trusted.

@@ -112,6 +112,8 @@ pub enum Request {
         /// Its name when it was attached.
         interface: String,
     },
+    /// Hold every link that an earlier daemon has left, by whatever name.
+    Adopt,
     /// Where are the links now, and what sits there?
     Look,
     /// Know a link by another name from now on. If one is known by that already, the two exchange their names.

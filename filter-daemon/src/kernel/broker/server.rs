@@ -125,9 +125,15 @@ impl Server {
                 self.links.detach(&interface, &self.pins)?;
                 Answer::Done
             }
+            Request::Adopt => {
+                self.must_be_in_time()?;
+                self.links.adopt(&mut self.root, &self.pins);
+                Answer::Done
+            }
             Request::Look => Answer::Links(self.links.look()),
             Request::Rename { from, to } => {
                 must_be_a_name(&from).and_then(|()| must_be_a_name(&to))?;
+                self.must_be_in_time()?;
                 self.links.rename(&from, &to, &self.pins)?;
                 Answer::Done
             }
@@ -196,16 +202,17 @@ impl Server {
 
     /// Whoever had begun to take our place is gone, and so is what it attached to.
     fn come_back(&mut self) -> Result<(), KernelError> {
+        if let Some(judge) = &self.published {
+            self.root.come_back(judge, &self.pins)?;
+        }
+        self.links.restore_names(&self.pins)?;
         for path in self.pins.links() {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if !self.links.has(name) {
                 self.links.detach(name, &self.pins)?;
             }
         }
-        match &self.published {
-            Some(judge) => self.root.come_back(judge, &self.pins),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn remove(&mut self) -> Result<(), KernelError> {

@@ -23,6 +23,11 @@ impl Filter {
         self.maps.broker().order(Request::Detach { interface: interface.to_owned() })
     }
 
+    /// Takes every link for ours that an earlier daemon has left pinned, by whatever name.
+    pub fn adopt(&mut self) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::Adopt)
+    }
+
     /// Our links that are still on interfaces, with what sits there.
     pub fn links(&mut self) -> Result<Vec<Link>, KernelError> {
         match self.maps.broker().ask(Request::Look)? {

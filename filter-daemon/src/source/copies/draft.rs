@@ -24,25 +24,28 @@ pub struct Draft {
 
 impl Draft {
     /// One in this directory, if that is there, which may have so many bytes.
-    pub(super) fn new(directory: io::Result<&Path>, room: u64, most: u64) -> Self {
+    pub(super) fn new(directory: &Path, is_there: io::Result<()>, room: u64, most: u64) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let name = format!("{}-{}.{UNFINISHED}", process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let path = directory.as_ref().map_or_else(|_| PathBuf::new(), |directory| directory.join(name));
-        let file = directory.and_then(|_| {
+        let path = directory.join(name);
+        let made = || {
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
             file.write_all(&[0; LENGTH])?;
             Ok(file)
-        });
-        let file = file.map_err(|source| CopyError::System { path: path.clone(), source });
+        };
+        let system = |path: &Path| {
+            let path = path.to_owned();
+            |source| CopyError::System { path, source }
+        };
+        let file = is_there.map_err(system(directory)).and_then(|()| made().map_err(system(&path)));
         Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room, most }
     }
 
     /// One of bytes that nobody wrote down.
     #[must_use]
     pub fn gone() -> Self {
-        let mut draft = Self::new(Err(io::ErrorKind::NotFound.into()), 0, 0);
-        draft.file = Err(CopyError::Gone);
-        draft
+        let (path, file) = (PathBuf::new(), Err(CopyError::Gone));
+        Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room: 0, most: 0 }
     }
 
     /// How many bytes were written, and their sum.

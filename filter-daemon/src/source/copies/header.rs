@@ -10,7 +10,8 @@ use crate::blocklist::{Accepted, Stamp, Timestamp};
 /// Bytes before the list's own: more than the longest path takes. What is not needed is zero.
 pub const LENGTH: usize = 8192;
 
-const MAGIC: &str = "filterd copy of a list, 1";
+/// The first line.
+pub const MAGIC: &str = "filterd copy of a list, 1";
 
 /// The header as it is written; none where it is too long, which no path that can be opened makes it.
 pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {

@@ -5,11 +5,11 @@
 //! is written beside, brought to disk, gets its name, and only then does the old one go.
 
 mod draft;
-mod header;
+pub mod header;
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -41,6 +41,8 @@ pub struct Found {
     pub copies: Vec<Accepted>,
     /// Files that are no copies any more.
     pub damaged: Vec<PathBuf>,
+    /// There may be others: we are not to see them.
+    pub is_hidden: bool,
 }
 
 /// Why there is no copy, or none that can be used.
@@ -98,7 +100,9 @@ impl Copies {
     /// All there are.
     #[must_use]
     pub fn find(&self) -> Found {
-        let mut found = Found::default();
+        let is_hidden =
+            fs::read_dir(&self.directory).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+        let mut found = Found { is_hidden, ..Found::default() };
         let mut copies: Vec<(SystemTime, Accepted)> = Vec::new();
         for path in self.files().into_iter().filter(|path| !is_unfinished(path)) {
             let read =
@@ -122,16 +126,8 @@ impl Copies {
     pub fn read(&self, accepted: &Accepted) -> Result<ListFile, CopyError> {
         let path = self.path(accepted);
         let system = |source| CopyError::System { path: path.clone(), source };
-        let mut file = open(&path).map_err(system)?;
-        if header::read(&mut file).map_err(|_| CopyError::Damaged)? != *accepted {
-            return Err(CopyError::Damaged);
-        }
-        let mut sum = crc32fast::Hasher::new();
-        let mut bytes = 0;
-        let input = Summed { file: file.take(accepted.bytes + 1), sum: &mut sum, bytes: &mut bytes };
-        let list = list::parse(&accepted.path, input, accepted.entries).map_err(|_| CopyError::Damaged)?;
-        let is_whole = bytes == accepted.bytes && sum.finalize() == accepted.checksum;
-        if is_whole { Ok(list) } else { Err(CopyError::Damaged) }
+        let (found, list) = whole(open(&path).map_err(system)?)?;
+        if found == *accepted { Ok(list) } else { Err(CopyError::Damaged) }
     }
 
     /// A file to write down what is being read.
@@ -139,7 +135,7 @@ impl Copies {
     pub fn draft(&self) -> Draft {
         let taken: u64 = self.files().iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
-        Draft::new(made.map(|()| self.directory.as_path()), self.most.saturating_sub(taken), self.most)
+        Draft::new(&self.directory, made, self.most.saturating_sub(taken), self.most)
     }
 
     /// Makes these copies, keeps those that are `kept` already, and removes all others. Tells what became of each.
@@ -205,6 +201,21 @@ impl Copies {
     }
 }
 
+/// What a copy is of, and what it says.
+///
+/// # Errors
+/// When it is not what was written.
+pub fn whole(mut input: impl Read) -> Result<(Accepted, ListFile), CopyError> {
+    let accepted = header::read(&mut input).map_err(|_| CopyError::Damaged)?;
+    let mut sum = crc32fast::Hasher::new();
+    let mut bytes = 0;
+    let input =
+        Summed { input: input.take(accepted.bytes.saturating_add(1)), sum: &mut sum, bytes: &mut bytes };
+    let list = list::parse(&accepted.path, input, accepted.entries).map_err(|_| CopyError::Damaged)?;
+    let is_whole = bytes == accepted.bytes && sum.finalize() == accepted.checksum;
+    if is_whole { Ok((accepted, list)) } else { Err(CopyError::Damaged) }
+}
+
 /// FNV-1a of 64 bits, <http://www.isthe.com/chongo/tech/comp/fnv/>: the same in every version of this program.
 fn fnv(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -222,15 +233,15 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Sums up what passes.
-struct Summed<'a> {
-    file: io::Take<File>,
+struct Summed<'a, R> {
+    input: io::Take<R>,
     sum: &'a mut crc32fast::Hasher,
     bytes: &'a mut u64,
 }
 
-impl Read for Summed<'_> {
+impl<R: Read> Read for Summed<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
+        let read = self.input.read(buffer)?;
         self.sum.update(&buffer[..read]);
         *self.bytes += read as u64;
         Ok(read)

@@ -23,6 +23,7 @@ const SELDOM: Duration = Duration::from_secs(10 * 60);
 impl Watched {
     /// Is what was attached still filtered?
     pub(in crate::daemon::interfaces) fn compare(&mut self, reality: &Reality, filter: &mut Filter) {
+        self.find_left(reality);
         let State::Attached(attached, place) = &mut self.state else { return };
         let (name, here) = (&self.name, reality.named(&self.name));
         match reality.link(name) {
@@ -35,7 +36,7 @@ impl Watched {
                 attached.index = link.index;
                 let under = reality.under(link);
                 if let Some(occupant) = under.and_then(|under| under.occupant.as_ref()) {
-                    attached.mode = occupant.mode;
+                    attached.mode = Some(occupant.mode);
                 }
                 let now = match under {
                     Some(under) if under.name == *name => Where::Here,
@@ -52,6 +53,17 @@ impl Watched {
                 self.was_taken_off("somebody has taken the filter off it", number, reality.before);
             }
             None => self.has_gone(here, filter),
+        }
+    }
+
+    /// One that was asked for just now may have been filtered long ago, and have another name or place since.
+    fn find_left(&mut self, reality: &Reality) {
+        let is_new = matches!(&self.state, State::Waiting(Waiting { why: None, .. }));
+        if let Some(link) = reality.link(&self.name)
+            && is_new
+            && reality.named(&self.name).is_none()
+        {
+            self.state = State::found(link);
         }
     }
 
@@ -79,8 +91,8 @@ impl Watched {
     fn has_gone(&mut self, here: Option<&Interface>, filter: &mut Filter) {
         let name = &self.name;
         match here {
+            _ if self.unnamed.is_some() => info!("{name} is gone"),
             Some(_) => warn!("another interface is called {name} now: it is attached to"),
-            None if self.formerly.is_some() => info!("{name} is gone"),
             None => error!("{name} is gone: it is attached to again when it comes back"),
         }
         if let Err(error) = filter.detach(name) {
@@ -93,16 +105,19 @@ impl Watched {
     /// If it waits, is there and is not held back.
     pub(in crate::daemon::interfaces) fn try_to_attach(
         &mut self,
-        there: &[Interface],
+        reality: &Reality,
         mode: Mode,
         filter: &mut Filter,
     ) -> Option<KernelError> {
+        if self.is_over() {
+            return None;
+        }
         let absence = self.absence();
         let State::Waiting(waiting) = &mut self.state else { return None };
         let name = &self.name;
-        let Some(interface) = there.iter().find(|interface| interface.name == *name) else {
+        let Some(interface) = reality.named(name) else {
             if waiting.why.is_none() {
-                let names: Vec<_> = there.iter().map(|interface| interface.name.as_str()).collect();
+                let names: Vec<_> = reality.there.iter().map(|interface| interface.name.as_str()).collect();
                 let names = names.join(", ");
                 warn!("{name} is not there yet: it is attached to when it appears (there are {names})");
             }
@@ -116,6 +131,9 @@ impl Watched {
         }
         match filter.attach(interface.clone(), mode) {
             Ok(attached) => {
+                if waiting.why.is_none() && reality.link(name).is_some() {
+                    info!("{name}: the link of an earlier filterd is still on it, and stays");
+                }
                 self.is_attached(attached);
                 None
             }

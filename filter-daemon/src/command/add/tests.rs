@@ -1,0 +1,128 @@
+//! The answers of `filterd add`, word for word.
+
+use super::*;
+
+fn add(words: &[&str], ttl: Option<&str>) -> Add {
+    Add {
+        targets: words.iter().map(ToString::to_string).collect(),
+        ttl: ttl.map(|word| word.parse().unwrap()),
+        list: None,
+        note: None,
+        shorten: false,
+        strict: false,
+    }
+}
+
+fn told(words: &[&str], ttl: Option<&str>, numbers: [u64; 3]) -> String {
+    told_with(words, ttl, numbers, vec![])
+}
+
+fn told_with(
+    words: &[&str],
+    ttl: Option<&str>,
+    [named, changed, entered]: [u64; 3],
+    longer: Vec<Entry>,
+) -> String {
+    let changed = Changed { named, changed, entered, longer, ..Changed::default() };
+    told_all(&add(words, ttl), &outcome(words, changed))
+}
+
+fn outcome(words: &[&str], changed: Changed) -> Outcome {
+    let first = words.iter().filter_map(|word| word.parse().ok()).collect();
+    Outcome { changed, first, ..Outcome::default() }
+}
+
+fn told_all(add: &Add, outcome: &Outcome) -> String {
+    let mut told = add.render(outcome, &Clock::standing(1_795_296_480));
+    add.remedies(outcome).iter().for_each(|remedy| told.push_str(&format!("\n{remedy}")));
+    told
+}
+
+#[test]
+fn nothing_is_called_blocked_that_passes() {
+    let idle = |idle| {
+        let changed = Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
+        let (add, outcome) = (add(&["192.0.2.1"], None), Outcome { changed, ..Outcome::default() });
+        (told_all(&add, &outcome), add.exit(&outcome))
+    };
+    let (told, exit) = idle(Idle::NothingAttached);
+    let words = "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
+    assert_eq!((told.as_str(), exit), (words, Exit::Partly));
+    let (told, exit) = idle(Idle::NotEnforced);
+    let words = "listed 192.0.2.1; `enforce: false`, so it is only counted";
+    assert_eq!((told.as_str(), exit), (words, Exit::Done));
+}
+
+fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
+    let (target, list) = (target.into(), list.into());
+    Entry { target, list, since: 0, until, note: None, origin: Some("live".into()) }
+}
+
+#[test]
+fn what_stays_blocked_for_longer_than_asked_is_told_with_who_holds_it() {
+    let told = |numbers, longer| told_with(&["192.0.2.1"], Some("1h"), numbers, longer);
+    let own = "192.0.2.1 is already blocked, and for longer: nothing was changed\n\
+               stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
+               adding again extends: with --shorten the entry in list `manual` ends as asked";
+    assert_eq!(told([1, 0, 0], vec![entry("192.0.2.1", "manual", Some(1_795_296_480 + 7200))]), own);
+    let others = "192.0.2.1 is already blocked; its entry in list `manual` expires in 1 h\n\
+                  stays blocked by list `drop`: permanent\n\
+                  stays blocked by 192.0.2.0/24 of list `ssh`: permanent";
+    let longer = vec![entry("192.0.2.1", "drop", None), entry("192.0.2.0/24", "ssh", None)];
+    assert_eq!(told([1, 1, 0], longer.clone()), others);
+    let added = "added 192.0.2.1 to list `manual` for 1 h, but it is blocked for longer\n\
+                 stays blocked by list `drop`: permanent\n";
+    assert!(told([1, 1, 1], longer).starts_with(added));
+}
+
+#[test]
+fn a_note_changes_no_end_and_none_is_told() {
+    let longer = vec![entry("192.0.2.1", "manual", Some(1_795_296_480 + 7200))];
+    let words = "192.0.2.1 is already blocked, and for longer: only its note was changed\n\
+                 stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
+                 adding again extends: with --shorten the entry in list `manual` ends as asked";
+    assert_eq!(told_with(&["192.0.2.1"], Some("3s"), [1, 1, 0], longer), words);
+}
+
+#[test]
+fn what_a_wider_entry_of_the_list_blocks_ends_with_that_only() {
+    let wider = || vec![entry("192.0.2.0/24", "manual", None)];
+    let words = "added 192.0.2.1 to list `manual` for 1 h, but it is blocked for longer\n\
+                 stays blocked by 192.0.2.0/24 of list `manual`: permanent\n\
+                 `filterd remove 192.0.2.0/24 --list manual` takes 192.0.2.0/24 out of list `manual`, all of it";
+    assert_eq!(told_with(&["192.0.2.1"], Some("1h"), [1, 1, 1], wider()), words);
+    let again = told_with(&["192.0.2.1"], Some("1h"), [1, 0, 0], wider());
+    assert!(!again.contains("--shorten"), "{again}");
+    // As it is written differently, and yet the same.
+    let itself =
+        told_with(&["192.0.2.1/32"], Some("1h"), [1, 0, 0], vec![entry("192.0.2.1", "manual", None)]);
+    assert!(itself.contains("stays blocked by list") && itself.contains("--shorten"), "{itself}");
+}
+
+#[test]
+fn what_was_shortened_is_not_told_as_if_nothing_had_been() {
+    let shorten = Add { shorten: true, ..add(&["192.0.2.1"], Some("10m")) };
+    let changed = Changed { named: 1, changed: 1, ..Changed::default() };
+    let words = "the entry of 192.0.2.1 in list `manual` now expires in 10 min";
+    assert_eq!(told_all(&shorten, &outcome(&["192.0.2.1"], changed)), words);
+}
+
+#[test]
+fn the_answer_says_what_changed() {
+    assert_eq!(told(&["192.0.2.1"], None, [1, 1, 1]), "blocked 192.0.2.1");
+    assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 1]), "blocked 192.0.2.1 for 2 h");
+    let permanent = "192.0.2.1 is already blocked: list `manual` holds it permanently";
+    assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0]), permanent);
+    let same = "192.0.2.1 is already blocked until then by list `manual`";
+    assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 0, 0]), same);
+    let renewed = "192.0.2.1 is already blocked; its entry in list `manual` expires in 2 h";
+    assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
+    let many = "1,000 targets: 10 newly blocked, 5 updated, 985 already blocked";
+    assert_eq!(told(&["-"], None, [1000, 15, 10]), many);
+    assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
+    assert_eq!(
+        told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]),
+        "10.0.0.1-10.0.0.2 (2 prefixes): 2 newly blocked"
+    );
+    assert_eq!(told(&["-"], None, [0, 0, 0]), "");
+}

@@ -1,0 +1,140 @@
+//! One list of a configuration as `check` finds it, and what would become of it.
+
+use std::path::PathBuf;
+
+use nix::unistd::geteuid;
+use serde::Serialize;
+
+use super::MOST_TOLD;
+use super::known::{Before, Known};
+use crate::accounts;
+use crate::config::List;
+use crate::source::file::FileError;
+use crate::source::limits::{Seen, Verdict};
+use crate::source::patience::Patience;
+use crate::source::trouble::{Instead, Mood, Why, explain};
+use crate::source::{ListFile, list};
+use crate::text::{Explain, Explanation, printable};
+
+/// What was found in one list.
+#[derive(Debug, Serialize)]
+pub struct CheckedList {
+    pub name: String,
+    pub path: PathBuf,
+    pub targets: usize,
+    pub rejected: u64,
+    /// Why it would not be what its file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it would be instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub would_be: Option<Fate>,
+    /// All that is to be told of that.
+    #[serde(skip)]
+    pub told: Option<Explanation>,
+    /// Lines that were not understood.
+    #[serde(skip)]
+    pub lines: Vec<String>,
+}
+
+/// What would become of a list that is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// What was good before would stay.
+    HeldBack,
+    /// What can be read would be in force.
+    InPart,
+    /// Nothing of it would be in force.
+    NotLoaded,
+    /// No filterd would start with it.
+    Refused,
+}
+
+type Read = Result<ListFile, FileError>;
+
+impl CheckedList {
+    /// Reads `list`, and judges it as a daemon would.
+    pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>) -> Self {
+        let (limits, path) = (list.limits, list.path.clone());
+        let read = patience.read(&list.path, move |progress| list::read(&path, &limits, progress)).flatten();
+        let doubted = doubt(list, &read, known.before(list), known);
+        let file = read.as_ref().ok();
+        Self {
+            name: list.name.to_string(),
+            path: list.path.clone(),
+            targets: file.map_or(0, |file| file.targets.len()),
+            rejected: file.map_or(0, |file| file.rejected_count),
+            lines: file.map_or_else(Vec::new, |file| {
+                file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect()
+            }),
+            error: doubted.as_ref().map(|doubted| doubted.error.clone()),
+            would_be: doubted.as_ref().map(|doubted| doubted.fate),
+            told: doubted.map(|doubted| doubted.told),
+        }
+    }
+}
+
+/// A list that is not believed.
+struct Doubted {
+    error: String,
+    fate: Fate,
+    told: Explanation,
+}
+
+fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<Doubted> {
+    let seen = match read {
+        Ok(file) => file.seen(),
+        Err(FileError::Missing { .. }) => Seen::Missing,
+        Err(_) => Seen::Unreadable,
+    };
+    let is_meant =
+        seen == Seen::Missing && matches!(before, Before::Copy(copy) if copy.may_be_missing(&list.path));
+    let (doubt, instead) = match list.limits.judge(seen, before.entries(), is_meant) {
+        Verdict::Accept => return None,
+        Verdict::HoldBack(doubt) => (doubt, before.instead()),
+        Verdict::TakePart(doubt) => {
+            let count = read.as_ref().map_or(0, |file| file.targets.len() as u64);
+            (doubt, if let Before::Hidden = before { Instead::Hidden } else { Instead::Part(count) })
+        }
+    };
+    // As at a start: a copy that is damaged is none.
+    if let (Before::Copy(copy), Instead::Good(..)) = (before, instead)
+        && !known.is_good(copy)
+    {
+        return self::doubt(list, read, known.without_copy(list), known);
+    }
+    let why = match read {
+        Ok(file) => Why::Doubt(doubt, file.looks),
+        Err(error) => Why::Error(error),
+    };
+    let (name, path) = (list.name.as_str(), &list.path);
+    let error = match read {
+        Ok(file) => format!("{} {doubt}{}", printable::path(path), file.looks),
+        Err(error) => error.to_string(),
+    };
+    let fate = match (instead, read) {
+        (Instead::Nothing | Instead::Hidden, Err(FileError::Denied { .. })) => Fate::Refused,
+        (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, _) => Fate::HeldBack,
+        (Instead::Part(_), _) => Fate::InPart,
+        (Instead::Nothing, _) => Fate::NotLoaded,
+    };
+    let told = match (fate, read) {
+        (Fate::Refused, Err(error)) => refused(name, error, instead),
+        _ => explain(name, path, &why, instead, Mood::Would),
+    };
+    Some(Doubted { error, fate, told })
+}
+
+/// A filterd that starts may not go without it.
+fn refused(name: &str, error: &FileError, instead: Instead) -> Explanation {
+    let user = accounts::name_of(geteuid());
+    let [unless, copy] = if instead == Instead::Hidden {
+        [", unless there is a good copy", ""]
+    } else {
+        ["", "; there is no good copy"]
+    };
+    let message =
+        format!("list {name} would keep filterd, as user {user}, from starting{unless}: {error}{copy}");
+    Explanation { message, remedy: error.remedy() }
+}

@@ -1,0 +1,162 @@
+//! `filterd check`: would this configuration be taken? Needs no daemon; one that runs is asked what it has.
+
+mod known;
+mod list;
+mod render;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{count, counted};
+use crate::accounts::{self, User};
+use crate::cli::{places, user};
+use crate::config::{self, Config, Mode};
+use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::wire::{self, Failure, status};
+use crate::exit::Exit;
+use crate::source::Copies;
+use crate::source::patience::Patience;
+use crate::text::{Explain, Explanation, printable};
+use known::Known;
+use list::{CheckedList, Fate};
+use render::render;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 valid; 3 not valid, or filterd would not start or reload with it; 7 valid, but a list would be something else \
+than its file says.
+
+Examples:
+  filterd check
+  sudo filterd check --as filterd
+  filterd check new.yaml && sudo cp new.yaml /etc/filterd/filterd.yaml && sudo filterd reload")]
+pub struct Check {
+    /// The configuration
+    #[arg(value_name = "FILE", default_value = places::CONFIG)]
+    file: PathBuf,
+    /// Look with the eyes of this user: what may it not read?
+    #[arg(long = "as", value_name = "USER", value_parser = user)]
+    user: Option<User>,
+    /// Where filterd keeps what must survive: lists are compared with their last good copies, if you may read these
+    #[arg(long, value_name = "DIR", default_value = places::STATE)]
+    state_dir: PathBuf,
+}
+
+/// More lines that were not understood than this are counted, not told.
+const MOST_TOLD: usize = 10;
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Checked {
+    file: PathBuf,
+    valid: bool,
+    held_back: usize,
+    interfaces: Vec<String>,
+    mode: &'static str,
+    enforce: bool,
+    block: usize,
+    lists: Vec<CheckedList>,
+}
+
+impl Check {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        // Whoever looks with the eyes of another still knows what it knows by itself.
+        let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
+        let known = Known::of(Copies::of(&self.state_dir));
+        if let Some(user) = &self.user {
+            become_user(user)?;
+        }
+        let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
+        if !config.lists.is_empty() {
+            running.as_ref().err().into_iter().for_each(|error| tell_unasked(error, console));
+        }
+        let running = running.map_or_else(|_| Vec::new(), |status| status.lists);
+        must_not_be_live(&config, &running)?;
+        let checked = Checked::new(&self.file, &config, &known.with(running));
+        console.answer(&checked, render)?;
+        checked.lists.iter().for_each(|list| warn(list, console));
+        let told: Vec<_> = checked.lists.iter().filter_map(|list| list.told.as_ref()).collect();
+        if told.is_empty() {
+            return Ok(Exit::Done);
+        }
+        console.flush()?;
+        told.into_iter().for_each(|told| console.complain(told));
+        let refuses = checked.lists.iter().any(|list| list.would_be == Some(Fate::Refused));
+        Ok(if refuses { Exit::Config } else { Exit::Partly })
+    }
+}
+
+/// This process has nothing else to do, so that it need not be itself again.
+fn become_user(user: &User) -> Result<(), Trouble> {
+    accounts::become_user(user).map_err(|error| {
+        let told = format!("cannot look with the eyes of user {}: {error}", user.name);
+        Trouble::Refused(Failure::PermissionDenied(Explanation::new(told, "use sudo")))
+    })
+}
+
+fn refused(explanation: Explanation) -> Trouble {
+    Trouble::Refused(Failure::InvalidConfig(explanation))
+}
+
+/// Where nobody runs, nobody has live lists.
+fn tell_unasked(error: &ClientError, console: &mut Console) {
+    if !matches!(error, ClientError::NotRunning(_)) {
+        console.note(&format!("whether a list has the name of a live one is not known: {error}"));
+    }
+}
+
+/// A live list with entries on it keeps its name while filterd runs.
+fn must_not_be_live(config: &Config, running: &[status::ListStatus]) -> Result<(), Trouble> {
+    let is_taken = |running: &&status::ListStatus| {
+        let is_called = |list: &config::List| list.name.as_str() == running.name;
+        running.kind == wire::entry::LIVE && running.targets > 0 && config.lists.iter().any(is_called)
+    };
+    let taken: Vec<_> = running.iter().filter(is_taken).collect();
+    let Some(first) = taken.first() else { return Ok(()) };
+    let each = taken.iter().map(|list| format!("{} ({} added live)", list.name, count(list.targets)));
+    let told = format!(
+        "the filterd that runs would refuse to reload with this: {} of the configuration {} the name of a live list: {}",
+        counted(taken.len() as u64, "list"),
+        if taken.len() == 1 { "has" } else { "have" },
+        each.collect::<Vec<_>>().join(", ")
+    );
+    let remedy = format!("choose another name, or remove them: `filterd flush --list {}`", first.name);
+    Err(refused(Explanation::new(told, remedy)))
+}
+
+impl Checked {
+    fn new(file: &Path, config: &Config, known: &Known) -> Self {
+        let mut patience = Patience::default();
+        let lists: Vec<_> =
+            config.lists.iter().map(|list| CheckedList::new(list, known, &mut patience)).collect();
+        Self {
+            file: file.to_owned(),
+            valid: true,
+            held_back: lists.iter().filter(|list| list.would_be.is_some()).count(),
+            interfaces: config.interfaces.clone(),
+            mode: match config.mode {
+                Mode::Auto => "auto",
+                Mode::Native => "native",
+                Mode::Generic => "generic",
+            },
+            enforce: config.enforce,
+            block: config.block.len(),
+            lists,
+        }
+    }
+}
+
+/// Lines that were not understood are skipped when the list is loaded, so they forbid nothing.
+fn warn(list: &CheckedList, console: &mut Console) {
+    for line in &list.lines {
+        console.note(line);
+    }
+    let untold = list.rejected.saturating_sub(list.lines.len() as u64);
+    if untold > 0 {
+        console.note(&format!("{}: and {} more", printable::path(&list.path), count(untold)));
+    }
+}

@@ -1,0 +1,54 @@
+//! What `check` has found, for people.
+
+use super::list::{CheckedList, Fate};
+use super::{Checked, counted};
+use crate::text::printable;
+
+/// The configuration in one line, and each of its lists in another.
+pub fn render(checked: &Checked) -> String {
+    let interfaces = match &checked.interfaces[..] {
+        [] => "no interface (say where with --iface)".to_owned(),
+        names => names.join(", "),
+    };
+    let drops = if checked.enforce { "" } else { ", only counting (`enforce: false`)" };
+    let mut text = format!(
+        "{} is {}: {interfaces}, mode {}{drops}, {} blocked, {}\n",
+        printable::path(&checked.file),
+        verdict(&checked.lists),
+        checked.mode,
+        counted(checked.block as u64, "target"),
+        counted(checked.lists.len() as u64, "list"),
+    );
+    for list in &checked.lists {
+        text.push_str(&format!("  {}: {} ({})\n", list.name, found(list), printable::path(&list.path)));
+    }
+    text
+}
+
+fn verdict(lists: &[CheckedList]) -> String {
+    let told =
+        [Fate::Refused, Fate::NotLoaded, Fate::InPart, Fate::HeldBack].into_iter().filter_map(|fate| {
+            let lists = lists.iter().filter(|list| list.would_be == Some(fate)).count() as u64;
+            let lists = (lists > 0).then(|| counted(lists, "list"))?;
+            Some(match fate {
+                Fate::Refused => format!("filterd would not start for {lists}"),
+                Fate::NotLoaded => format!("{lists} would not be loaded"),
+                Fate::InPart => format!("{lists} would be in force in part only"),
+                Fate::HeldBack => format!("{lists} would be held back"),
+            })
+        });
+    let told: Vec<_> = told.collect();
+    if told.is_empty() { "valid".to_owned() } else { format!("valid, but {}", told.join(", ")) }
+}
+
+fn found(list: &CheckedList) -> String {
+    let targets = counted(list.targets as u64, "target");
+    match (list.would_be, list.rejected) {
+        (Some(Fate::Refused), _) => "MAY NOT BE READ".to_owned(),
+        (Some(Fate::NotLoaded), _) => "WOULD NOT BE LOADED".to_owned(),
+        (Some(Fate::InPart), _) => format!("WOULD BE {targets} ONLY"),
+        (Some(Fate::HeldBack), _) => "WOULD BE HELD BACK".to_owned(),
+        (None, 0) => targets,
+        (None, lines) => format!("{targets}, {} not understood", counted(lines, "line")),
+    }
+}

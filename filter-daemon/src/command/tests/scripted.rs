@@ -1,0 +1,117 @@
+//! A daemon that is a thread with a script, and a command that asks it.
+
+use std::io::{BufRead, BufReader, Cursor, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use clap::Parser;
+use serde_json::{Value, json};
+
+use super::super::*;
+use crate::control::wire::{self, Message};
+
+/// Listens, answers every request of one client by `answer`, and keeps what was asked.
+pub struct Daemon {
+    pub socket: PathBuf,
+    thread: JoinHandle<Vec<Message>>,
+    _place: tempfile::TempDir,
+}
+
+impl Daemon {
+    pub fn answering(answer: impl Fn(&Message) -> Value + Send + 'static) -> Self {
+        Self::answering_in_parts(move |request| vec![answer(request)])
+    }
+
+    pub fn answering_in_parts(answer: impl Fn(&Message) -> Vec<Value> + Send + 'static) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let socket = place.path().join("control.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let thread = thread::spawn(move || {
+            let (asked, answer, open) = (Mutex::new(Vec::new()), Mutex::new(answer), AtomicUsize::new(0));
+            let converse = |stream: UnixStream| {
+                for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+                    let request = serde_json::from_str(&line).unwrap();
+                    let parts = answer.lock().unwrap()(&request);
+                    asked.lock().unwrap().push(request);
+                    // The client may have heard enough.
+                    parts.iter().for_each(|part| drop(writeln!(&stream, "{part}")));
+                }
+                open.fetch_sub(1, Ordering::Relaxed);
+            };
+            thread::scope(|scope| {
+                let mut came = listener.accept();
+                listener.set_nonblocking(true).unwrap();
+                loop {
+                    match came {
+                        Ok((stream, _)) => {
+                            open.fetch_add(1, Ordering::Relaxed);
+                            scope.spawn(|| converse(stream));
+                        }
+                        Err(_) if open.load(Ordering::Relaxed) == 0 => break,
+                        Err(_) => thread::sleep(Duration::from_millis(1)),
+                    }
+                    came = listener.accept();
+                }
+            });
+            asked.into_inner().unwrap()
+        });
+        Self { socket, thread, _place: place }
+    }
+
+    pub fn asked(self) -> Vec<Message> {
+        self.thread.join().unwrap()
+    }
+}
+
+/// Says that every target was changed.
+pub fn all_changed(request: &Message) -> Value {
+    let named = named(request);
+    json!({"parameters": {"named": named, "changed": named, "entered": named, "left": named}})
+}
+
+pub fn none_changed(request: &Message) -> Value {
+    json!({"parameters": {"named": named(request), "changed": 0, "entered": 0, "left": 0}})
+}
+
+pub fn named(request: &Message) -> usize {
+    if let Message::Add(wire::Add { targets, .. }) | Message::Remove(wire::Remove { targets, .. }) = request {
+        return targets.len();
+    }
+    panic!("{request:?} names no targets");
+}
+
+#[derive(Parser)]
+struct Line {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// How a command ended, and what it said.
+pub struct Said {
+    pub exit: Exit,
+    pub out: String,
+    pub err: String,
+}
+
+pub fn run(line: &str, socket: impl Into<Endpoint>, input: &[u8]) -> Said {
+    let (json, quiet) = (line.contains(" --json"), line.contains(" -q"));
+    let words = line.split_whitespace().filter(|word| !["--json", "-q"].contains(word));
+    let Line { verb } = Line::parse_from(words);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut console = Console {
+        json,
+        quiet,
+        input_is_terminal: false,
+        input_length: Some(input.len() as u64),
+        progress: false,
+        input: &mut Cursor::new(input),
+        out: &mut out,
+        err: &mut err,
+    };
+    let exit = apply(&verb, &socket.into(), &mut console);
+    Said { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+}

@@ -1,0 +1,72 @@
+//! What the configuration no longer names: **held back, not let go** as long as anything that it does name is not filtered.
+//! A name that is misspelt must not take the filter off the interface that was meant.
+
+use tracing::warn;
+
+use super::{State, Unnamed, Watched, Where};
+use crate::clock;
+use crate::control::wire::{About, Fault};
+use crate::kernel::{Attached, Link};
+use crate::text::Explanation;
+
+impl Unnamed {
+    pub(super) fn held_back() -> Self {
+        Self::HeldBack { since: clock::instant(), is_told: false }
+    }
+}
+
+impl State {
+    /// As an earlier filterd has left it.
+    pub(super) fn found(link: &Link) -> Self {
+        let Link { index, program, .. } = *link;
+        Self::Attached(Attached { index, mode: None, program }, Where::Here)
+    }
+}
+
+impl Watched {
+    /// The configuration names it no longer.
+    pub fn is_no_longer_named(&mut self) {
+        if !matches!(self.unnamed, Some(Unnamed::HeldBack { .. })) {
+            self.unnamed = Some(Unnamed::held_back());
+        }
+    }
+
+    /// Is it filtered, though the configuration was read and does not name it?
+    pub fn is_held_back(&self) -> bool {
+        matches!(self.unnamed, Some(Unnamed::HeldBack { .. })) && self.attached().is_some()
+    }
+
+    /// That it is filtered though the configuration does not name it, because `missed` is not.
+    pub fn held_back_for(&self, missed: &str) -> Option<Fault> {
+        let (Some(Unnamed::HeldBack { since, .. }), State::Attached(_, place)) = (&self.unnamed, &self.state)
+        else {
+            return None;
+        };
+        let name = &self.name;
+        let now = match place {
+            Where::Here => String::new(),
+            Where::Renamed(now) => format!(" (called {now} now)"),
+            Where::Moved => " (in another network namespace now)".to_owned(),
+        };
+        let message = format!(
+            "{name}{now} is held back, not let go: the configuration does not name it any more, but it names {missed}, \
+             which is not filtered"
+        );
+        let remedy = format!(
+            "if {missed} is a mistake, correct it, then `filterd reload`; else {name} is let go as soon as {missed} is \
+             filtered, or at once by a `filterd reload` without {missed} in the configuration"
+        );
+        let told = Explanation::new(message, remedy);
+        Some(Fault { about: About::Configuration, since: clock::then(*since).secs(), told })
+    }
+
+    /// The same for the log, once.
+    pub fn tell_held_back_for(&mut self, missed: &str) {
+        let fault = self.held_back_for(missed);
+        if let (Some(Unnamed::HeldBack { is_told, .. }), Some(fault)) = (&mut self.unnamed, fault)
+            && !std::mem::replace(is_told, true)
+        {
+            warn!("{}", fault.told);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Links that an earlier filterd has left pinned, under whatever names; and their names, after another one knew them by others.
+
+use std::fs;
+use std::path::Path;
+
+use aya::programs::links::{FdLink, PinnedLink};
+use tracing::{info, warn};
+
+use super::super::held::{Held, Seat};
+use super::super::pins::Pins;
+use super::super::root::Root;
+use super::Links;
+use crate::config::check_interface_name;
+use crate::kernel::KernelError;
+use crate::text::{Explain, printable};
+
+impl Links {
+    /// Holds every pinned link that is still on an interface, wherever that is now, with our program. What cannot be held is
+    /// told, and left as it is; only a link whose interface is gone for ever loses its pin.
+    pub fn adopt(&mut self, root: &mut Root, pins: &Pins) {
+        for path in pins.links() {
+            let Some(name) = name_of(&path).filter(|name| !self.has(name)) else { continue };
+            match adopted(&path, root, pins) {
+                Ok(Some(held)) => _ = self.0.insert(name.to_owned(), held),
+                Ok(None) => {}
+                Err(error) => warn!("{} is left as it is: {}", printable::path(&path), error.explain()),
+            }
+        }
+    }
+
+    /// Gives pins the names again that we know their links by.
+    pub fn restore_names(&self, pins: &Pins) -> Result<(), KernelError> {
+        // Each turn puts one right, also where several were exchanged.
+        for _ in 0..self.0.len() {
+            let Some((from, to)) = pins.links().iter().find_map(|path| self.misnamed(path)) else { break };
+            pins.rename_link(&from, &to)
+                .map_err(|error| KernelError::load("rename the pin of a link", error))?;
+        }
+        Ok(())
+    }
+
+    fn misnamed(&self, path: &Path) -> Option<(String, String)> {
+        let now = name_of(path)?;
+        let id = FdLink::from(PinnedLink::from_pin(path).ok()?).info().ok()?.id();
+        let (name, _) = self.0.iter().find(|(_, held)| held.id() == id)?;
+        (name != now).then(|| (now.to_owned(), name.clone()))
+    }
+}
+
+fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, KernelError> {
+    pins.must_be_ours(path)?;
+    let link = PinnedLink::from_pin(path).map_err(|error| KernelError::load("open a pinned link", error))?;
+    let held = Held::new(link.into());
+    let mut held = held.map_err(|error| KernelError::load("ask for a pinned link", error))?;
+    let Some(Seat { program, .. }) = held.seat() else {
+        if held.is_off() {
+            info!("{}: its interface is gone", printable::path(path));
+            fs::remove_file(path).map_err(|error| KernelError::load("remove the pin of a link", error))?;
+        }
+        return Ok(None);
+    };
+    if program != root.id()? {
+        root.return_to(path)?;
+        warn!(
+            "{}: somebody gave this link another program (id {program}): it has ours again",
+            printable::path(path)
+        );
+    }
+    Ok(Some(held))
+}
+
+/// Whatever has another name was not put there by filterd.
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str().filter(|name| check_interface_name(name).is_ok())
+}

@@ -1,0 +1,82 @@
+//! What a filterd has left among the pins: whether there is anything of ours, and its end. Nothing else is touched.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{NEW_COUNTERS, Pins, SUCCESSOR, entries, is_bpffs, remove_pin};
+use crate::config::check_interface_name;
+use crate::kernel::KernelError;
+use crate::lock::Lock;
+use crate::text::printable;
+
+impl Pins {
+    /// The same directory, if filterd has ever made it. Whatever is on another file system is nothing of ours.
+    pub fn find(directory: &Path) -> Result<Option<(Self, Lock)>, KernelError> {
+        let pins = Self::at(directory);
+        let failed = |source| KernelError::NoPins { path: directory.to_owned(), reason: source };
+        match fs::symlink_metadata(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error.to_string())),
+            Ok(found) if !found.is_dir() => return Err(failed("it is no directory".to_owned())),
+            Ok(_) => {}
+        }
+        if !is_bpffs(directory).map_err(|error| failed(error.to_string()))? {
+            return Err(failed("it is not on a BPF file system".to_owned()));
+        }
+        if pins.are_none() {
+            let within = entries(directory).into_iter().find(|path| !Self::at(path).are_none());
+            if let Some(within) = within {
+                return Err(failed(format!("they are in {}", printable::path(&within))));
+            }
+            pins.must_be_ours(directory).map_err(|_| failed("there is nothing of it in there".to_owned()))?;
+            let _lock = pins.lock("")?;
+            _ = ["links", "tables"].map(|part| fs::remove_dir(directory.join(part)));
+            _ = fs::remove_dir(directory);
+            return Ok(None);
+        }
+        pins.must_be_ours(directory)?;
+        let lock = pins.lock("")?;
+        Ok(Some((pins, lock)))
+    }
+
+    /// Is nothing pinned there that has the name of a pin?
+    fn are_none(&self) -> bool {
+        let files = [self.root(), self.next(), self.counters(), self.new_root(), self.new_next()];
+        let parts = ["links", "tables", SUCCESSOR].map(|part| self.directory.join(part));
+        files.iter().all(|path| !path.exists())
+            && parts.iter().all(|part| entries(part).is_empty())
+            && self.versions().next().is_none()
+    }
+
+    /// Removes everything of ours, and with the last pin of a link its attachment. Tells what else is there, and is left.
+    pub fn remove(&self) -> io::Result<Vec<PathBuf>> {
+        let new_counters = self.directory.join(NEW_COUNTERS);
+        for pin in [self.root(), self.next(), self.counters(), new_counters, self.new_root(), self.new_next()]
+        {
+            remove_pin(&pin)?;
+        }
+        self.clear("links", |name| check_interface_name(name).is_ok())?;
+        for part in ["tables", SUCCESSOR] {
+            self.clear(part, |name| name.rsplit_once('-').is_some())?;
+        }
+        self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
+        let left = entries(&self.directory);
+        if left.is_empty() {
+            fs::remove_dir(&self.directory)?;
+        }
+        Ok(left)
+    }
+
+    /// Removes a directory of ours with the pins that have names like ours; it stays where there is anything else in it.
+    pub(super) fn clear(&self, part: &str, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
+        let directory = self.directory.join(part);
+        // What lies behind a link is not ours, whatever it is called.
+        if !fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir()) {
+            return Ok(());
+        }
+        let named = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&is_ours);
+        entries(&directory).iter().filter(|path| named(path)).try_for_each(|path| remove_pin(path))?;
+        if entries(&directory).is_empty() { fs::remove_dir(&directory) } else { Ok(()) }
+    }
+}

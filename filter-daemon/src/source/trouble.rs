@@ -1,0 +1,196 @@
+//! What the operator is told of a list that is not believed: which, why, what is in force instead, and the word to say. A
+//! daemon tells what is so, `check` what would be so.
+
+use std::path::Path;
+
+use super::file::FileError;
+use super::limits::Doubt;
+use crate::blocklist::Accepted;
+use crate::text::{Explain, Explanation, date, printable};
+
+/// Why a list is not believed.
+pub enum Why<'a> {
+    /// It cannot be read.
+    Error(&'a FileError),
+    /// Its counts; and what it looks like.
+    Doubt(Doubt, &'static str),
+}
+
+/// What is in force instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// So many targets, believed at that time, in seconds since 1970.
+    Good(u64, u64),
+    /// So many targets that could be read before.
+    Stays(u64),
+    /// So many targets that could be read now.
+    Part(u64),
+    /// Nothing.
+    Nothing,
+    /// What was good before, of which whoever asks may see nothing.
+    Hidden,
+}
+
+/// Is it so, or would it be so?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    /// It is.
+    Is,
+    /// It would be.
+    Would,
+}
+
+/// All of it.
+#[must_use]
+pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: Mood) -> Explanation {
+    let cause = match why {
+        Why::Error(error) => error.to_string(),
+        Why::Doubt(doubt, looks) => format!("{} {doubt}{looks}", printable::path(path)),
+    };
+    let message = format!("list {name} {}: {cause}; {}", state(instead, mood), in_force(instead, mood));
+    Explanation::new(message, remedy(name, why, mood))
+}
+
+impl From<&Accepted> for Instead {
+    fn from(accepted: &Accepted) -> Self {
+        Self::Good(accepted.entries, accepted.at.secs())
+    }
+}
+
+fn state(instead: Instead, mood: Mood) -> &'static str {
+    match (instead, mood) {
+        (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, Mood::Is) => "is held back",
+        (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, Mood::Would) => "would be held back",
+        (Instead::Part(_), Mood::Is) => "is in force in part only",
+        (Instead::Part(_), Mood::Would) => "would be in force in part only",
+        (Instead::Nothing, Mood::Is) => "was never loaded",
+        (Instead::Nothing, Mood::Would) => "would not be loaded",
+    }
+}
+
+fn in_force(instead: Instead, mood: Mood) -> String {
+    let would = if mood == Mood::Would { "would " } else { "" };
+    let stay = |count| if count == 1 && mood == Mood::Is { "stays" } else { "stay" };
+    let are = |count| match (mood, count) {
+        (Mood::Would, _) => "would be",
+        (Mood::Is, 1) => "is",
+        (Mood::Is, _) => "are",
+    };
+    match instead {
+        Instead::Good(0, at) => format!("it {would}{} empty, as it was on {}", stay(1), date::utc(at)),
+        Instead::Good(count, at) => {
+            format!("its {} of {} {would}{} in force", targets(count), date::utc(at), stay(count))
+        }
+        Instead::Stays(count) => {
+            format!("the {} that could be read before {would}{} in force", targets(count), stay(count))
+        }
+        Instead::Part(count) => format!(
+            "there is no good copy, so the {} that could be read {} in force",
+            targets(count),
+            are(count)
+        ),
+        Instead::Nothing => format!("there is no good copy, so nothing of it {} blocked", are(1)),
+        Instead::Hidden => format!("what was good before, if anything was, {would}{} in force", stay(1)),
+    }
+}
+
+fn remedy(name: &str, why: &Why<'_>, mood: Mood) -> String {
+    let accept = format!("if this is meant: `filterd reload --accept {name}`");
+    match (why, mood) {
+        (Why::Doubt(Doubt::TooMany { .. }, _) | Why::Error(FileError::TooLarge { .. }), _) => {
+            "if it is meant to be so long, raise its `max_entries` in the configuration, then `filterd reload`"
+                .to_owned()
+        }
+        (Why::Error(FileError::Missing { .. }), _) => {
+            format!("put the file back, then `filterd reload`; {accept}")
+        }
+        (Why::Error(error), _) => match error.remedy() {
+            Some(remedy) => format!("{remedy}, then `filterd reload`"),
+            None => "mend it, then `filterd reload`".to_owned(),
+        },
+        (Why::Doubt(Doubt::Rejected { .. }, _), Mood::Is) => {
+            format!("`filterd check` shows the lines: mend the file, then `filterd reload`; {accept}")
+        }
+        (Why::Doubt(..), _) => format!("mend the file, then `filterd reload`; {accept}"),
+    }
+}
+
+fn targets(count: u64) -> String {
+    if count == 1 { "1 target".to_owned() } else { format!("{count} targets") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: u64 = 1_795_296_480;
+
+    fn told(why: &Why<'_>, instead: Instead, mood: Mood) -> String {
+        explain("drop", Path::new("drop.txt"), why, instead, mood).lines().collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_operator_learns_which_why_what_instead_and_the_word_to_say() {
+        assert_eq!(
+            told(&Why::Doubt(Doubt::Empty { before: 4 }, ""), Instead::Good(4, AT), Mood::Is),
+            "list drop is held back: drop.txt is empty, and had 4 targets; \
+             its 4 targets of 2026-11-21 21:28:00 UTC stay in force\n\
+             mend the file, then `filterd reload`; if this is meant: `filterd reload --accept drop`"
+        );
+        let missing = FileError::Missing { path: "drop.txt".into() };
+        assert_eq!(
+            told(&Why::Error(&missing), Instead::Nothing, Mood::Is),
+            "list drop was never loaded: drop.txt: there is no such file; \
+             there is no good copy, so nothing of it is blocked\n\
+             put the file back, then `filterd reload`; if this is meant: `filterd reload --accept drop`"
+        );
+        let html = Why::Doubt(Doubt::Rejected { lines: 9, rejected: 9 }, ": it looks like HTML");
+        assert!(told(&html, Instead::Part(1), Mood::Is).starts_with(
+            "list drop is in force in part only: \
+             drop.txt has 9 lines, and 9 of them were not understood: it looks like HTML; there is no good copy, \
+             so the 1 target that could be read is in force\n`filterd check` shows"
+        ));
+    }
+
+    #[test]
+    fn what_would_be_so_is_told_as_that() {
+        let missing = FileError::Missing { path: "drop.txt".into() };
+        let why = Why::Error(&missing);
+        for (instead, expected) in [
+            (
+                Instead::Good(1, AT),
+                "would be held back|its 1 target of 2026-11-21 21:28:00 UTC would stay in force",
+            ),
+            (
+                Instead::Good(0, AT),
+                "would be held back|it would stay empty, as it was on 2026-11-21 21:28:00 UTC",
+            ),
+            (
+                Instead::Stays(2),
+                "would be held back|the 2 targets that could be read before would stay in force",
+            ),
+            (
+                Instead::Part(2),
+                "would be in force in part only|so the 2 targets that could be read would be in force",
+            ),
+            (
+                Instead::Nothing,
+                "would not be loaded|there is no good copy, so nothing of it would be blocked",
+            ),
+        ] {
+            let told = told(&why, instead, Mood::Would);
+            assert!(expected.split('|').all(|words| told.contains(words)), "{told}");
+        }
+        let rubbish = Why::Doubt(Doubt::Rejected { lines: 9, rejected: 9 }, "");
+        assert!(!told(&rubbish, Instead::Nothing, Mood::Would).contains("`filterd check`"), "it is at it");
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_not_offered() {
+        let too_many = Why::Doubt(Doubt::TooMany { most: 5 }, "");
+        let denied = FileError::Denied { path: "drop.txt".into() };
+        for why in [too_many, Why::Error(&denied)] {
+            assert!(!told(&why, Instead::Good(1, AT), Mood::Is).contains("--accept"));
+        }
+    }
+}

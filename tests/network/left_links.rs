@@ -1,0 +1,176 @@
+//! What a filterd finds filtered when it starts, or reads its configuration again: every link of ours is known by where it
+//! is now, and nothing lets go because a name is wrong.
+
+use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
+use nix::sys::signal::Signal;
+
+const MISSPELT: &str = "interfaces: [ehh0]\nblock: [203.0.113.7]";
+const BOTH: &str = "interfaces: [eth0, eth1]\nblock: [203.0.113.7]";
+const ONE: &str = "interfaces: [eth0]\nblock: [203.0.113.7]";
+
+#[test]
+fn a_start_with_a_misspelt_name_keeps_what_was_filtered_and_tells() {
+    let mut net = Net::with_filterd(ONE);
+    let before = net.attached("eth0").expect("attached");
+    net.end(Signal::SIGKILL);
+    net.start(MISSPELT);
+    held_back_and_at_work(&net);
+    assert!(net.daemon().log().contains("eth0 is held back, not let go"), "{}", net.daemon().log());
+    net.configure(ONE);
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).succeeds().is_silent_about("ehh0");
+    assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
+}
+
+#[test]
+fn a_reload_with_a_misspelt_name_keeps_what_was_filtered_and_tells() {
+    let net = Net::with_filterd(ONE);
+    net.configure(MISSPELT);
+    net.filterd(["reload"])
+        .exits(7)
+        .complains("ehh0 is not filtered: there is no interface ehh0")
+        .complains("eth0 is held back, not let go")
+        .is_silent_about("detached");
+    held_back_and_at_work(&net);
+    let reloaded = net.filterd(["reload", "--json"]).exits(7).json();
+    assert_eq!(reloaded["faults"].as_array().expect("a list").len(), 2, "{reloaded}");
+    assert_eq!(reloaded["detached"], serde_json::Value::Null, "{reloaded}");
+    net.host().ip_all("link add ehh0 type veth peer name other\n");
+    net.expect(ATTACKER).then_within(std::time::Duration::from_secs(30)).passes();
+    net.filterd(["status"]).succeeds().is_silent_about("eth0");
+}
+
+#[track_caller]
+fn held_back_and_at_work(net: &Net) {
+    net.filterd(["status"])
+        .exits(7)
+        .says("*** ehh0 is not filtered: there is no interface ehh0")
+        .says("*** eth0 is held back, not let go")
+        .says("if ehh0 is a mistake, correct it, then `filterd reload`")
+        .is_silent_about("NOTHING IS DROPPED");
+    net.filterd(["add", BYSTANDER]).succeeds().says("blocked 198.51.100.7, but not on ehh0");
+    net.filterd(["test", BYSTANDER]).exits(0).says("but not on ehh0");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["remove", BYSTANDER]).succeeds();
+    net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn what_is_no_longer_named_is_let_go_at_a_start_and_at_a_reload_and_told() {
+    let mut net = Net::with_links(2);
+    net.start(BOTH);
+    net.end(Signal::SIGKILL);
+    net.start(ONE);
+    net.wait_for_log("eth1: detached: the configuration does not name it any more");
+    assert_eq!(net.attached("eth1"), None);
+    net.expect(ATTACKER).on("eth1").passes();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).succeeds().is_silent_about("eth1");
+    net.configure("interfaces: [eth1]\nenforce: false\nblock: [203.0.113.7]");
+    let reloaded = net.filterd(["reload", "--json"]).succeeds().json();
+    assert_eq!(reloaded["attached"], serde_json::json!(["eth1"]), "{reloaded}");
+    assert_eq!(reloaded["detached"], serde_json::json!(["eth0"]), "{reloaded}");
+    assert_eq!(reloaded["enforce"], false, "{reloaded}");
+    assert_eq!(net.attached("eth0"), None);
+    net.configure(BOTH);
+    net.filterd(["reload"]).succeeds().says("attached to eth0").says("enforce: true now");
+}
+
+#[test]
+fn a_start_that_fails_lets_go_of_nothing() {
+    let mut net = Net::with_links(2);
+    net.start(ONE);
+    net.end(Signal::SIGKILL);
+    let _foreign = ForeignProgram::attach(net.host(), "eth1");
+    let pins = net.home().pins().display().to_string();
+    let other = "interfaces: [eth1]\nblock: [203.0.113.7]";
+    net.another_filterd_with(other, &["--pin-dir", &pins]).exits(8).complains("eth1 already has");
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn one_renamed_while_filterd_is_down_is_still_filtered_and_known() {
+    let mut net = Net::with_links(2);
+    net.start(BOTH);
+    let before = net.attached("eth1").expect("attached");
+    net.end(Signal::SIGKILL);
+    rename(&net, "eth1", "lan0");
+    net.start(BOTH);
+    net.filterd(["status"]).succeeds().says("eth1  native  it is called lan0 now");
+    net.filterd(["add", BYSTANDER]).succeeds().is_silent_about("but not on");
+    assert_eq!(net.attached("lan0").expect("attached"), before, "nobody has touched the interface");
+    net.expect_each([ATTACKER, BYSTANDER]).on("eth1").dropped();
+    // The configuration follows the name, at a reload as well as at a start.
+    net.configure("interfaces: [eth0, lan0]\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds().is_silent_about("attached").is_silent_about("detached");
+    net.filterd(["status"]).succeeds().says("lan0  native").is_silent_about("eth1");
+    net.end(Signal::SIGKILL);
+    rename(&net, "lan0", "wan0");
+    net.start("interfaces: [eth0, wan0]\nblock: [203.0.113.7]");
+    net.filterd(["status"]).succeeds().says("wan0  native").is_silent_about("lan0");
+    assert_eq!(net.attached("wan0").expect("attached"), before, "nobody has touched the interface");
+    net.expect_each([ATTACKER, BYSTANDER]).on("eth1").dropped();
+}
+
+#[test]
+fn one_renamed_and_moved_while_filterd_is_down_is_still_filtered_and_known() {
+    let mut net = Net::with_links(2);
+    net.start(BOTH);
+    net.end(Signal::SIGKILL);
+    let peer = net.peer().name().to_owned();
+    net.host()
+        .ip_all(&format!("link set eth1 down\nlink set eth1 name moved\nlink set moved netns {peer}\n"));
+    let is_filtered = |net: &Net| net.peer().ip("-json -details link show moved").contains("xdp");
+    assert!(is_filtered(&net));
+    net.start(BOTH);
+    net.filterd(["status"]).succeeds().says("eth1  unknown  it was moved to another network namespace");
+    assert!(is_filtered(&net));
+    // It is nobody's any more, and everything else is filtered.
+    net.configure(ONE);
+    net.filterd(["reload"]).succeeds().says("detached from eth1");
+    assert!(!is_filtered(&net));
+}
+
+#[test]
+fn one_that_takes_over_lets_go_of_nothing_for_a_name_that_is_wrong() {
+    let mut net = Net::with_links(2);
+    net.start(BOTH);
+    let misspelt = "interfaces: [eth0, ehh1]\nblock: [203.0.113.7]";
+    let reply = net.failing_succession(misspelt, &[]).exits(3);
+    reply
+        .complains("there is no interface ehh1, and eth1, which is filtered")
+        .complains("the one that runs goes on");
+    for interface in ["eth0", "eth1"] {
+        net.expect(ATTACKER).on(interface).dropped();
+    }
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.succeed(ONE);
+    net.wait_for_log("eth1: detached");
+    assert_eq!(net.attached("eth1"), None);
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn one_that_takes_over_follows_a_new_name_and_counts_on() {
+    let mut net = Net::with_links(2);
+    net.start(BOTH);
+    net.host().ip("link del eth1");
+    net.wait_for_log("eth1 is gone");
+    net.host().ip("link add eth1 type veth peer name other");
+    net.wait_for_log("eth1: attached after");
+    rename(&net, "eth0", "lan0");
+    let named = "interfaces: [lan0, eth1]\nblock: [203.0.113.7]";
+    // The newcomer dies with its last word, when it has given the link its new name.
+    assert!(net.succession_struck_down(named, "sendto:signal=KILL:when=7", ATTACKER), "too late");
+    net.filterd(["status"]).says("eth0  native  it is called lan0 now");
+    assert!(net.home().pins().join("links/eth0").exists(), "else a crash would let go of it");
+    net.succeed(named);
+    net.filterd(["status"]).succeeds().says("lan0  native").says("lost its filter once");
+    net.expect(ATTACKER).dropped();
+}
+
+fn rename(net: &Net, from: &str, to: &str) {
+    net.host().ip_all(&format!("link set {from} down\nlink set {from} name {to}\n"));
+    net.raise(&[to]);
+}
