@@ -105,7 +105,7 @@ impl Lock {
     }
 
     /// Is what is locked what lies there?
-    fn is_at(&self, path: &Path) -> bool {
+    pub fn is_at(&self, path: &Path) -> bool {
         let (ours, there) = (self.0.metadata(), fs::metadata(path));
         matches!((ours, there), (Ok(ours), Ok(there)) if (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
     }

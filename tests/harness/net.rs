@@ -138,6 +138,31 @@ impl Net {
         assert!(before.wait().success(), "the one before ends well");
     }
 
+    /// Starts two filterds at once, each of which is to take the place of the running one, and waits until one of the three
+    /// is left. How does the one of the two end that is not?
+    #[track_caller]
+    pub fn succeed_by_either_of_two(&mut self, config: &str) -> ExitStatus {
+        let before = self.daemon.take().expect("a filterd is running");
+        let start = || {
+            let mut command = self.command(config, &["--take-over"]);
+            self.host.entered(|| Daemon::spawn(&mut command, &self.home))
+        };
+        let (one, other) = (start(), start());
+        let begun = Instant::now();
+        while one.is_running() && other.is_running() {
+            assert!(begun.elapsed() < PATIENCE, "both go on; their log:\n{}", one.log());
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(before.wait().success(), "the one before ends well");
+        let (mut left, gone) = if one.is_running() { (one, other) } else { (other, one) };
+        let (home, ours) = (&self.home, format!("\"pid\":{}}}", left.id()));
+        left.wait_for("it does not take over", || {
+            home.filterd(["ping", "--json"]).output.contains(&ours).then_some(())
+        });
+        self.daemon = Some(left);
+        gone.wait()
+    }
+
     /// Starts another filterd that is to take the place of the running one, and is not expected to: how does it end?
     pub fn failing_succession(&self, config: &str, arguments: &[&str]) -> Reply {
         let own = without(daemon_arguments(&self.home, config), arguments);

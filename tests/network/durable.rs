@@ -89,8 +89,38 @@ fn a_damaged_journal_is_set_aside_and_told() {
     assert!(net.daemon().log().contains("the journal of live entries is damaged"), "{}", net.daemon().log());
     let kept = fs::read_dir(net.home().path("state")).expect("there").flatten();
     assert!(kept.into_iter().any(|file| file.file_name().to_string_lossy().contains("damaged")));
+    net.filterd(["status"]).exits(7).says("there was no copy").says("live.redb.damaged-");
     net.filterd(["add", BYSTANDER]).succeeds();
     net.expect(BYSTANDER).dropped();
+    // A good start does not bring back what is lost.
+    net.end(Signal::SIGKILL);
+    net.start("block: [203.0.113.7]");
+    let note = net.home().path("state/live.redb.lost");
+    net.filterd(["status"]).exits(7).says("there was no copy").says(&format!("rm {}", note.display()));
+    fs::remove_file(note).expect("it is named");
+    net.filterd(["status"]).succeeds();
+}
+
+/// The filter that was left at work tells that there had been one.
+#[test]
+fn a_state_directory_that_is_removed_while_filterd_is_dead_is_told() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.end(Signal::SIGKILL);
+    fs::remove_dir_all(net.home().path("state")).expect("it was there");
+    net.expect(ATTACKER).dropped();
+    net.start("");
+    net.filterd(["status"]).exits(7).says("had no journal").says("live.redb.lost");
+    assert!(net.daemon().log().contains("there was no journal"), "{}", net.daemon().log());
+    fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
+    net.filterd(["status"]).succeeds();
+    // One that has never blocked anything has nothing to lose.
+    net.end(Signal::SIGKILL);
+    net.start("");
+    fs::remove_dir_all(net.home().path("state")).expect("it was there");
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.filterd(["status"]).succeeds();
 }
 
 #[test]
@@ -120,7 +150,8 @@ fn a_full_disk_is_told_and_made_up_for() {
 fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
-    fs::remove_dir_all(net.home().path("state")).expect("it was there");
+    // Its copy may just be in the making.
+    while fs::remove_dir_all(net.home().path("state")).is_err() {}
     // Nothing was added since: it is found by looking.
     net.wait_for_log("would not survive a restart");
     let status = net.filterd(["status"]);
@@ -158,6 +189,21 @@ fn what_a_full_disk_refused_is_on_disk_after_a_stop_when_there_is_room_again() {
     net.start("");
     net.expect("10.0.0.9").dropped();
     net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn one_whose_entries_are_not_on_disk_does_not_make_way() {
+    let (mut net, disk) = with_a_full_disk();
+    net.filterd_reading(["add", "-"], &neighbours(100_000)).exits(7);
+    net.failing_succession("", &[])
+        .exits(6)
+        .complains("not all on disk")
+        .complains("the one that runs goes on");
+    net.expect("10.0.0.9").dropped();
+    disk.make_room();
+    net.wait_for_log("live entries are on disk again");
+    net.succeed("");
+    net.expect_each(["10.0.0.9", BYSTANDER]).dropped();
 }
 
 #[test]
@@ -225,7 +271,9 @@ struct SmallDisk {
 
 impl SmallDisk {
     fn mount(at: &str) -> Self {
-        let done = Command::new("mount").args(["-t", "tmpfs", "-o", "size=2m", "filterd-test", at]).status();
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=2m,mode=0700", "filterd-test", at])
+            .status();
         assert!(done.expect("mount can be run").success());
         Self { at: at.to_owned() }
     }

@@ -1,7 +1,7 @@
 //! The daemon is a user of its own where there is one, reads only what that one may read, and writes only what is its own.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -32,9 +32,31 @@ fn root_becomes_filterd_where_there_is_such_a_user() {
     assert_eq!((journal.uid(), journal.mode() & 0o777), (FILTERD, 0o600));
     daemon.end(Signal::SIGTERM);
     // And back, because it is said.
-    net.start("");
-    assert!(status(net.daemon().id(), "Uid").starts_with("0\t"), "`--user root` stays root");
+    let back = Daemon::start(with_a_user(&net, "").args(["--user", "root"]), net.home());
+    assert!(status(back.id(), "Uid").starts_with("0\t"), "`--user root` stays root");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
+}
+
+#[test]
+fn a_state_directory_that_others_may_change_is_refused_with_what_mends_it() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.stop();
+    let state = net.home().path("state");
+    let shown = state.display();
+    let refused = |mend: &str| {
+        Reply::of(net.host().command("timeout").arg("30").arg(binary()).args(net.arguments("")))
+            .exits(3)
+            .complains(mend);
+        let script = net.host().command("sh").arg("-c").arg(mend).status();
+        assert!(script.expect("a shell can be run").success());
+    };
+    fs::set_permissions(&state, Permissions::from_mode(0o777)).expect("it is ours");
+    refused(&format!("chmod 700 {shown}"));
+    chown(&state, Some(65534), None).expect("we are root");
+    refused(&format!("chown -R 0 {shown}"));
+    net.start("");
+    net.expect(ATTACKER).dropped();
 }
 
 #[test]

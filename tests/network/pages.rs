@@ -51,9 +51,7 @@ fn others_are_served_while_a_flush_releases_two_million() {
     let net = Net::with_filterd("durable: false");
     let (text, sample) = spread(2_000_000);
     net.filterd_reading(["add", "-", "--list", "crowd"], &text).succeeds();
-    // How long they wait once at its end is for benchmarks: a smaller table is made, and a judge for it.
-    let others = others_during(&net, "Flush", json!({ "list": "crowd" }));
-    assert!(others.served >= SERVED, "{others:?}");
+    others_during(&net, "Flush", json!({ "list": "crowd" })).were_served();
     assert_eq!(net.send_from(&sample).len(), sample.len(), "none is dropped");
 }
 

@@ -1,9 +1,11 @@
 //! What filterd says is what the wire does, also after somebody else has had his hands in the kernel.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net, keeper_of};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, ForeignProgram, Net, keeper_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -93,6 +95,49 @@ fn a_killed_keeper_ends_its_daemon_and_the_filter_goes_on() {
     assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
     net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn pins_that_somebody_removes_are_put_back_and_the_filter_outlives_its_daemon() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.expect(ATTACKER).dropped();
+    let dropped = net.counted("ipv4_address");
+    fs::remove_dir_all(net.home().pins()).expect("they are ours");
+    net.filterd(["status"]).succeeds();
+    net.wait_for_log("they are put back");
+    net.expect(ATTACKER).dropped();
+    assert!(net.counted("ipv4_address") > dropped, "the same counters");
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["add", BYSTANDER]).exits(6).complains("left at work on eth0");
+    net.start(BLOCKING);
+    net.filterd(["status"]).succeeds();
+    assert!(net.daemon().log().contains("taken over without a gap"), "{}", net.daemon().log());
+}
+
+#[test]
+fn pins_that_cannot_be_put_back_are_told() {
+    let net = Net::with_filterd(BLOCKING);
+    let pins = net.home().pins();
+    net.daemon().signal(Signal::SIGSTOP);
+    fs::remove_dir_all(pins).expect("they are ours");
+    fs::create_dir(pins).expect("we are root");
+    fs::set_permissions(pins, Permissions::from_mode(0o777)).expect("it is ours");
+    net.daemon().signal(Signal::SIGCONT);
+    net.filterd(["status"]).exits(7).says("the filter would end with it").says(&pins.display().to_string());
+    net.expect(ATTACKER).dropped();
+    fs::remove_dir(pins).expect("nothing was laid in it");
+    net.filterd(["status"]).succeeds();
+}
+
+/// A program is loaded over what is pinned.
+#[test]
+fn changes_go_on_after_somebody_has_removed_the_pins_of_tables() {
+    let net = Net::with_filterd(BLOCKING);
+    let tables = fs::read_dir(net.home().pins().join("tables")).expect("they are ours");
+    tables.flatten().for_each(|table| fs::remove_file(table.path()).expect("it is ours"));
+    net.filterd(["add", ATTACKER6]).succeeds();
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
 }
 
 #[test]

@@ -84,6 +84,31 @@ fn who_comes_second_is_told_that_another_one_was_faster() {
     net.expect(ATTACKER).dropped();
 }
 
+#[test]
+fn of_two_newcomers_at_once_one_has_the_place_and_the_other_is_told() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.filterd(["add", BYSTANDER]).succeeds();
+    let other = net.succeed_by_either_of_two(BLOCKING);
+    let log = net.daemon().log();
+    // It may also have had the place, and have given it to the other one in its turn.
+    assert!(other.success() || log.contains(" ERROR "), "it says why: {log}");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["status"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start(BLOCKING);
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+}
+
+#[test]
+fn the_log_tells_who_asked_for_the_place() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.failing_succession("block: nonsense", &[]).exits(3);
+    net.wait_for_log(" take-over ");
+    let log = net.daemon().log();
+    let line = log.lines().find(|line| line.contains(" take-over ")).expect("it was just seen");
+    assert!(line.contains("user=\"root\"") && line.contains("pid="), "{line}");
+}
+
 /// Each process counts its own calls. The newcomer's `fdatasync` is while everybody waits; its broker's fifth answer says
 /// that it has published, the eighth that it is attached; and then comes the newcomer's last word.
 const MOMENTS: [&str; 7] = [

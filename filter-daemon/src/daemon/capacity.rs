@@ -113,8 +113,8 @@ impl Capacity {
         }
     }
 
-    /// How long until something is to be looked after.
-    pub fn until_due(protection: &Protection) -> Option<Duration> {
+    /// How often something is to be looked after, if anything is.
+    pub fn poll(protection: &Protection) -> Option<Duration> {
         protection.filter().is_growing().then_some(GROWTH_POLL)
     }
 

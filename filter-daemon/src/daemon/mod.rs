@@ -21,6 +21,7 @@ mod not_succeeded;
 mod owner;
 mod pages;
 mod persistence;
+mod pinned;
 mod privilege;
 mod reading;
 mod reload;
@@ -31,6 +32,7 @@ mod start;
 mod state_directory;
 mod succession;
 mod time;
+mod turns;
 mod unreadable;
 
 use std::path::Path;

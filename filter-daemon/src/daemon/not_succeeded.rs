@@ -15,6 +15,9 @@ pub enum SuccessionError {
     /// It cannot be asked.
     #[error("cannot ask the filterd that runs to make way: {}", .0.explain().message)]
     NotAsked(ClientError),
+    /// It would lose something.
+    #[error("the filterd that runs does not make way: {}", .0.message)]
+    Refused(Explanation),
     /// It has another place than the new one was given.
     #[error(
         "the filterd that runs has its {what} in {}, not in {}",
@@ -75,6 +78,7 @@ impl Explain for SuccessionError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
             Self::NotAsked(error) => return error.remedy(),
+            Self::Refused(why) => return why.remedy.clone(),
             Self::Elsewhere { theirs, flag, .. } => {
                 format!("nothing has changed; say {flag} {}", printable::path(theirs))
             }
@@ -107,7 +111,9 @@ impl From<&SuccessionError> for Exit {
             | SuccessionError::NoInterface { .. }
             | SuccessionError::NoList { .. } => Self::Config,
             SuccessionError::NoMemory { .. } => Self::Kernel,
-            SuccessionError::NotAsked(_) | SuccessionError::Broken(_) => Self::Unreachable,
+            SuccessionError::NotAsked(_) | SuccessionError::Refused(_) | SuccessionError::Broken(_) => {
+                Self::Unreachable
+            }
         }
     }
 }

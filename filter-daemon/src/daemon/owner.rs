@@ -17,10 +17,12 @@ use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
 use super::persistence::Persistence;
+use super::pinned::Pinned;
 use super::privilege::Privileges;
 use super::reading::Readings;
 use super::reload::{Loaded, Reload, Sources};
 use super::time::Time;
+use super::turns::{Minded, Next, Turns};
 use crate::blocklist::{Blocklist, Change, Timestamp};
 use crate::cli::Run;
 use crate::clock;
@@ -31,7 +33,7 @@ use crate::control::wire::{self, take_over};
 use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 
 /// Entries that expire in one turn: a millisecond or two.
 const EXPIRING: usize = 4096;
@@ -53,6 +55,7 @@ pub struct Owner {
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
+    pub(super) pinned: Pinned,
     pub(super) time: Time,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
@@ -62,8 +65,8 @@ pub struct Owner {
     pub(super) reloaded: Option<Reloaded>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
-    /// The last thing that was done was a page, or a deadline's: somebody else comes first, if there is anybody.
-    was_bulk: bool,
+    turns: Turns,
+    minded: Minded,
 }
 
 /// What wakes the loop up from outside.
@@ -90,19 +93,18 @@ pub enum Ended {
     WithoutBroker(KernelError),
 }
 
-/// Where the loop wakes up.
+/// What the owner has to do when nobody asks for anything.
 enum Event {
-    Call(Call),
+    /// A page, or what its time has come for.
+    Due,
     Successor(UnixStream),
     Hangup,
-    Page,
     ChildEnded,
     InterfaceChanged,
     Loaded(Result<Loaded, DaemonError>),
     Kept(Outcomes),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
-    Deadline,
 }
 
 /// What a filterd will do, in tables that are filled, as long as nobody has asked it for anything.
@@ -148,6 +150,7 @@ impl Owner {
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
+            pinned: Pinned::default(),
             time: Time::begin(),
             pages: Pages::default(),
             reload: Slot::empty(),
@@ -155,8 +158,20 @@ impl Owner {
             lists,
             reloaded: None,
             successor: None,
-            was_bulk: false,
+            turns: Turns::default(),
+            minded: Minded(clock::instant()),
         }
+    }
+
+    /// Why another filterd is not to have this one's place, if that is so.
+    pub fn would_lose(&self) -> Option<Explanation> {
+        self.persistence.would_lose(self.protection.blocklist())
+    }
+
+    /// Waits until all live entries are on disk, or the disk has refused them.
+    pub fn settle(&mut self) {
+        self.persistence.write_soon(self.protection.take_records());
+        self.persistence.settle();
     }
 
     /// Lets another filterd have the journal, with everything in it.
@@ -242,42 +257,39 @@ impl Owner {
     pub async fn work(&mut self, signals: &mut Signals) -> Ended {
         self.lists.write_next();
         loop {
-            let event = self.next_event(signals).await;
-            self.was_bulk = matches!(event, Event::Page | Event::Deadline);
-            if !matches!(event, Event::Page | Event::Call(_)) {
-                self.pages.wake();
-                self.reload.wake();
+            let next = self.next(signals).await;
+            let hands_over = matches!(next, Next::Call(Call::HandOver(_))) && self.would_lose().is_none();
+            if !matches!(next, Next::Call(_) | Next::Own(Event::Due)) {
+                self.wake();
             }
-            match event {
-                Event::Call(call) => {
-                    let ends = matches!(call, Call::HandOver(_));
+            match next {
+                Next::Call(call) => {
                     self.look_before(&call).await;
                     self.serve(call);
-                    // Out with the answer, before what nobody waits for.
-                    tokio::task::yield_now().await;
-                    if ends {
-                        return Ended::Asked;
-                    }
                 }
-                Event::Successor(successor) => self.successor = Some(successor),
-                Event::ChildEnded => {
+                Next::Own(Event::Due) => self.do_what_is_due().await,
+                Next::Own(Event::Successor(successor)) => self.successor = Some(successor),
+                Next::Own(Event::ChildEnded) => {
                     if let Some(gone) = self.protection.filter_mut().obituary() {
                         return Ended::WithoutBroker(gone);
                     }
                 }
-                Event::Hangup => {
+                Next::Own(Event::Hangup) => {
                     info!("SIGHUP: reading the configuration again");
                     self.read(Accept::default(), None);
                 }
-                Event::Page => self.turn_page().await,
-                Event::Loaded(loaded) => self.begin_reload(loaded),
-                Event::Kept(outcomes) => self.note_copies(outcomes),
-                Event::GraceIsOver(result) => self.capacity.end_grace(result),
-                Event::Compacted(written) => {
+                Next::Own(Event::Loaded(loaded)) => self.begin_reload(loaded),
+                Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
+                Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
+                Next::Own(Event::Compacted(written)) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
                 }
-                Event::InterfaceChanged => _ = self.look_again().await,
-                Event::Deadline => self.mind_deadlines().await,
+                Next::Own(Event::InterfaceChanged) => _ = self.look_again().await,
+            }
+            // Out with the answers, before what nobody waits for; and whoever has come meanwhile is heard.
+            tokio::task::yield_now().await;
+            if hands_over {
+                return Ended::Asked;
             }
             self.persistence.write_soon(self.protection.take_records());
             self.capacity.settle(&mut self.protection);
@@ -296,39 +308,54 @@ impl Owner {
         self.pages.is_empty() && self.readings.is_idle() && !is_reloading
     }
 
-    /// What happens seldom comes first. Then pages, deadlines and requests take turns: between two pages somebody else is
-    /// served, if anybody has come, and however many come, pages and deadlines are not forgotten.
-    async fn next_event(&mut self, signals: &mut Signals) -> Event {
-        let (sleep, bulk) = (self.until_deadline(), self.was_bulk);
-        let has_page = self.pages.are_due() || self.reload.is_due();
-        tokio::select! {
-            biased;
-            Some(()) = signals.children.recv() => Event::ChildEnded,
-            result = self.capacity.grace_period() => Event::GraceIsOver(result),
-            loaded = self.readings.read() => Event::Loaded(loaded),
-            outcomes = self.lists.written() => Event::Kept(outcomes),
-            written = self.persistence.compacted() => Event::Compacted(written),
-            Some(()) = signals.hangup.recv() => Event::Hangup,
-            Some(()) = signals.interfaces.recv() => Event::InterfaceChanged,
-            Some(successor) = signals.successors.recv() => Event::Successor(successor),
-            () = std::future::ready(()), if has_page && !bulk => Event::Page,
-            () = std::future::ready(()), if sleep.is_zero() && !bulk => Event::Deadline,
-            Some(call) = signals.calls.recv() => Event::Call(call),
-            () = std::future::ready(()), if sleep.is_zero() => Event::Deadline,
-            () = std::future::ready(()), if has_page => Event::Page,
-            () = tokio::time::sleep(sleep) => Event::Deadline,
-        }
+    /// Whoever comes takes turns with what the owner has to do, and of that comes first what happens seldom.
+    async fn next(&mut self, signals: &mut Signals) -> Next<Call, Event> {
+        let sleep = self.until_deadline();
+        let is_due = sleep.is_zero() || self.pages.are_due() || self.reload.is_due();
+        let Signals { calls, hangup, interfaces, children, successors } = signals;
+        let own = async {
+            tokio::select! {
+                biased;
+                Some(()) = children.recv() => Event::ChildEnded,
+                result = self.capacity.grace_period() => Event::GraceIsOver(result),
+                loaded = self.readings.read() => Event::Loaded(loaded),
+                outcomes = self.lists.written() => Event::Kept(outcomes),
+                written = self.persistence.compacted() => Event::Compacted(written),
+                Some(()) = hangup.recv() => Event::Hangup,
+                Some(()) = interfaces.recv() => Event::InterfaceChanged,
+                Some(successor) = successors.recv() => Event::Successor(successor),
+                () = std::future::ready(()), if is_due => Event::Due,
+                () = tokio::time::sleep(sleep) => Event::Due,
+            }
+        };
+        self.turns.next(calls, own).await
     }
 
     fn until_deadline(&self) -> Duration {
+        let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
+        let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
         let expiry = self.protection.blocklist().next_deadline().map(clock::until);
-        let capacity = Capacity::until_due(&self.protection);
-        let pages = [self.pages.until_due(), self.reload.until_due()];
-        let others = [expiry, capacity, self.persistence.until_due(), self.interfaces.until_due()];
-        pages.into_iter().chain(others).flatten().fold(LONGEST_SLEEP, Duration::min)
+        let deadlines = [expiry, self.persistence.until_due(), self.interfaces.until_due()];
+        let minded = self.minded.until(poll, clock::instant());
+        deadlines.into_iter().flatten().fold(minded, Duration::min)
+    }
+
+    async fn do_what_is_due(&mut self) {
+        if self.until_deadline().is_zero() {
+            self.wake();
+            self.mind_deadlines().await;
+        }
+        self.turn_page().await;
+    }
+
+    /// Something has happened for which pages may have waited.
+    fn wake(&mut self) {
+        self.pages.wake();
+        self.reload.wake();
     }
 
     async fn mind_deadlines(&mut self) {
+        self.minded = Minded(clock::instant());
         self.time.look();
         let expiring = Change::Expire { most: EXPIRING };
         match self.protection.commit(&expiring, clock::now()) {
@@ -341,7 +368,6 @@ impl Owner {
         } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
             self.look_at_links().await;
         }
-        tokio::task::yield_now().await;
     }
 
     /// What a page may need.
@@ -365,8 +391,6 @@ impl Owner {
         if let Some(reload) = self.reload.turn(&mut parts) {
             self.finish_reload(reload).await;
         }
-        // Whoever has come meanwhile is heard now.
-        tokio::task::yield_now().await;
     }
 
     pub(super) async fn look_again(&mut self) -> Vec<KernelError> {
@@ -389,8 +413,9 @@ impl Owner {
         }
     }
 
-    /// Asks the kernel whether our links are where they were; if not, looks at everything.
+    /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.
     async fn look_at_links(&mut self) {
+        self.pinned.look(self.protection.filter_mut());
         if !self.interfaces.are_as_left(self.protection.filter_mut()) {
             self.look_again().await;
         }

@@ -64,8 +64,8 @@ impl Pages {
         self.waiting = 0;
     }
 
-    /// How long until those who wait are to be asked again whether there is anything else to wait for.
-    pub fn until_due(&self) -> Option<Duration> {
+    /// How often those who wait are to be asked again whether there is anything else to wait for.
+    pub fn poll(&self) -> Option<Duration> {
         (self.waiting > 0).then_some(POLL)
     }
 
@@ -112,8 +112,8 @@ impl<W: Work> Slot<W> {
         self.waits = false;
     }
 
-    /// How long until it is to be asked again whether there is anything else to wait for.
-    pub fn until_due(&self) -> Option<Duration> {
+    /// How often it is to be asked again whether there is anything else to wait for, if it waits.
+    pub fn poll(&self) -> Option<Duration> {
         self.waits.then_some(POLL)
     }
 

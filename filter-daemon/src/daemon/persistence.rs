@@ -1,6 +1,7 @@
 //! Live entries and their journal: what is added and removed is answered for when it is on disk, and what was there is
 //! there again after a restart.
 
+mod losses;
 mod restore;
 
 use std::sync::{Arc, Mutex};
@@ -14,6 +15,7 @@ use crate::clock;
 use crate::control::wire::{About, Fault};
 use crate::journal::{Done, Journal, Lost, NotWritten};
 use crate::text::Explanation;
+use losses::Losses;
 pub use restore::restore;
 
 /// Targets written anew between two requests: a few milliseconds' worth.
@@ -37,6 +39,8 @@ pub struct Persistence {
     checked: Instant,
     /// Why there is none, and since when.
     refused: Option<(Timestamp, Explanation)>,
+    /// What this start, or one before it, did not find.
+    losses: Losses,
 }
 
 /// What is wanted now, being written once more behind all that is in the journal.
@@ -137,12 +141,12 @@ impl Persistence {
         is_waiting.then(retry).into_iter().chain(self.journal.until_due()).chain([check]).min()
     }
 
-    /// What is added or removed now would not survive a restart, and why.
+    /// What is added or removed now would not survive a restart, and why; and what has not survived one.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let refused = || {
             let (since, why) = self.refused.as_ref()?;
-            let remedy = "mend that, then start filterd again";
-            Some(not_durable(*since, &why.message, remedy))
+            let why = format!("{}; and what was added live before is not blocked", why.message);
+            Some(not_durable(*since, &why, "mend that, then start filterd again"))
         };
         let lost = || {
             let Lost { since, why } = self.journal.lost()?;
@@ -151,7 +155,23 @@ impl Persistence {
                           may write only to the one that it began with (`filterd list` has what would be lost)";
             Some(not_durable(clock::then(since), &why.to_string(), remedy))
         };
-        refused().or_else(lost).into_iter()
+        refused().or_else(lost).into_iter().chain(self.losses.faults())
+    }
+
+    /// Waits until it is known of everything whether it is on disk.
+    pub fn settle(&mut self) {
+        self.journal.settle();
+    }
+
+    /// Why another filterd that goes on with what is on disk would not have all live entries, as far as is known.
+    pub fn would_lose(&self, blocklist: &Blocklist) -> Option<Explanation> {
+        let refused = self.refused.as_ref().filter(|_| live_entries(blocklist) > 0);
+        let why = refused.map(|(_, why)| why.message.clone());
+        let why = why.or_else(|| Some(self.journal.lost()?.why.to_string()))?;
+        let message = format!("its live entries are not all on disk, and would be lost: {why}");
+        let remedy = "nothing has changed: the one that runs goes on; `filterd status` says what mends it, and \
+                      `filterd list` has the entries, should you rather stop it and start anew";
+        Some(Explanation::new(message, remedy))
     }
 
     /// Lets another filterd have the journal. If that comes to nothing, all of it is written anew.

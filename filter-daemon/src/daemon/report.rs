@@ -38,6 +38,7 @@ impl Owner {
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
         faults.extend(self.persistence.faults());
+        faults.extend(self.pinned.fault());
         faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
         let has_deadlines = self.protection.blocklist().next_deadline().is_some();

@@ -145,7 +145,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     succession::must_find_interfaces(&names, &there, &predecessor.interfaces()?)?;
     let mut prepared = Prepared::new(run, read, sources, broker, Blocklist::default())?;
     let made = predecessor.make_way(run)?;
-    let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config)?;
+    let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, false)?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
     let mut owner = Owner::of(run, prepared, persistence);
@@ -269,8 +269,10 @@ fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
 async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
     let (sources, read) = read(run)?;
     let begun = clock::instant();
+    // Whoever blocked anything had a journal.
+    let left_at_work = broker.latest_generation() > 0;
     loop {
-        match persistence::restore(&run.state_dir, &read.1.config) {
+        match persistence::restore(&run.state_dir, &read.1.config, left_at_work) {
             Err(DaemonError::Journal(JournalError::InUse(_)))
                 if run.take_over && begun.elapsed() < PATIENCE =>
             {

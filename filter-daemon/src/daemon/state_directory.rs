@@ -3,7 +3,7 @@
 //! It is looked at before anything is changed; a directory that holds anything else is refused as it is. What is changed
 //! then is each time the very object that was looked at: whoever owned the directory before may have laid links in it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use object::Object;
 
+use crate::accounts;
 use crate::text::{Explain, printable};
 
 /// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies.
@@ -106,14 +107,23 @@ impl<'a> StateDirectory<'a> {
         DirBuilder::new().mode(0o700).create(self.path)
     }
 
+    /// Whose things are filterd's: those of whom it becomes, of root, and of the user that it is where nobody says otherwise.
+    /// Whatever belongs to anybody else, that one has laid there, or may still change.
+    fn trusted(&self) -> Vec<Uid> {
+        let own = accounts::user(accounts::OWN).ok().flatten().map(|user| user.uid);
+        [self.user, Uid::from_raw(0)].into_iter().chain(own).collect()
+    }
+
     /// Shows everything that is filterd's to `visit`, each after it was looked at, the directory itself last.
     fn walk(&self, visit: &dyn Fn(&Object) -> Result<(), StateError>) -> Result<(), StateError> {
         let Ok(top) = Object::top(self.path) else { return Ok(()) };
-        // Whoever has the directory is a filterd of before; a file of anybody else's was laid there.
-        let theirs = [self.user, Uid::from_raw(0), top.owner()];
+        let names = top.entries()?;
+        // Before anybody is told to make it filterd's: it may be something else altogether.
+        names.iter().try_for_each(|name| self.must_be_own(name))?;
+        let theirs = self.trusted();
         top.must_be_a_directory(&theirs)?;
-        for name in top.entries()? {
-            if name == LOST_AND_FOUND || self.socket.as_ref().is_some_and(|names| names.contains(&name)) {
+        for name in names {
+            if self.is_elsewhere(&name) {
                 continue;
             }
             let text = name.to_string_lossy();
@@ -126,16 +136,32 @@ impl<'a> StateDirectory<'a> {
                     visit(&file)?;
                 }
                 visit(&below)?;
-            } else if FILES.contains(&own_part(&text)) {
+            } else {
                 let file = top.below(&name)?;
                 file.must_be_plain(&theirs)?;
                 visit(&file)?;
-            } else {
-                let name = printable::excerpt(&text);
-                return Err(StateError::Foreign { directory: self.path.to_owned(), name });
             }
         }
         visit(&top)
+    }
+}
+
+impl StateDirectory<'_> {
+    /// Does filterd, or what it may lie beside, give such names?
+    fn must_be_own(&self, name: &OsStr) -> Result<(), StateError> {
+        let text = name.to_string_lossy();
+        let is_own = DIRECTORIES.contains(&&*text) || FILES.contains(&own_part(&text));
+        if is_own || self.is_elsewhere(name) {
+            return Ok(());
+        }
+        let name = printable::excerpt(&text);
+        Err(StateError::Foreign { directory: self.path.to_owned(), name })
+    }
+
+    /// Is it looked after elsewhere?
+    fn is_elsewhere(&self, name: &OsStr) -> bool {
+        name == LOST_AND_FOUND
+            || self.socket.as_ref().is_some_and(|names| names.iter().any(|socket| socket == name))
     }
 }
 

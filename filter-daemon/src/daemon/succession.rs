@@ -25,6 +25,9 @@ const DONE: u8 = b'd';
 /// The old one ends, and touches nothing any more.
 const BYE: u8 = b'b';
 
+/// The old one keeps its place, and tells why.
+const REFUSED: u64 = 0;
+
 /// How long the old one waits for the new one.
 const PATIENCE: Duration = Duration::from_secs(5);
 

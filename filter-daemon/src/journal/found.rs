@@ -13,6 +13,8 @@ pub struct Found {
     pub damaged_rows: u64,
     /// Records of a kind that only a newer filterd knows. They go with the next compaction.
     pub skipped: u64,
+    /// There was none, or an empty one, and no copy of it.
+    pub is_new: bool,
     /// Why the file could not be read, and what was read instead.
     pub damage: Option<Damage>,
 }

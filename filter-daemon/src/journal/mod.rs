@@ -186,7 +186,15 @@ impl Journal {
 
     /// Sees to it that the file is looked at: somebody may have removed it, or its disk may have become read-only.
     pub fn check(&mut self) {
-        self.order(Order::Check);
+        self.order(Order::Check(mpsc::channel().0));
+    }
+
+    /// Waits until all that was ordered is written or lost, and the file has been looked at.
+    pub fn settle(&mut self) {
+        let (tell, told) = mpsc::channel();
+        self.order(Order::Check(tell));
+        // The thread ends only after this end is dropped.
+        _ = told.recv();
     }
 
     fn count(&mut self, changes: &[Record]) {

@@ -25,6 +25,7 @@ pub fn open(
         .create(directory)
         .map_err(|source| refused(directory, source))?;
     let path = directory.join(FILE);
+    let is_empty = is_nothing(&path);
     let read = match what_is_lost(&path) {
         Some(reason) => Err(Unusable::Damaged(reason.to_owned())),
         None => Store::read(&path),
@@ -38,7 +39,8 @@ pub fn open(
     let targets = changes.iter().map(|change| change.len() as u64).sum();
     // Only now, so that nothing is taken from a file that turns out to be damaged further on.
     changes.into_iter().for_each(take);
-    Ok((store, Found { targets, damaged_rows, skipped, damage }))
+    let is_new = is_empty && damage.is_none();
+    Ok((store, Found { targets, damaged_rows, skipped, is_new, damage }))
 }
 
 /// A journal that has a copy has not always been empty.
@@ -88,7 +90,7 @@ fn recover(
 /// Gives the file a second name where file systems can, so that at no moment there is none to read. Nothing is left of an
 /// empty one that would be worth it.
 fn set_aside(path: &Path, now: Timestamp) -> Result<Option<PathBuf>, JournalError> {
-    if fs::metadata(path).map_or(true, |file| file.len() == 0) {
+    if is_nothing(path) {
         return Ok(None);
     }
     let name = path.file_name().expect("it is a file in the state directory").to_string_lossy();
@@ -97,6 +99,10 @@ fn set_aside(path: &Path, now: Timestamp) -> Result<Option<PathBuf>, JournalErro
         .or_else(|_| fs::rename(path, &aside))
         .map_err(|source| refused(path, source))?;
     Ok(Some(aside))
+}
+
+fn is_nothing(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |file| file.len() == 0)
 }
 
 fn remove(path: &Path) -> io::Result<()> {

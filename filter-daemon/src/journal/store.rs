@@ -79,9 +79,7 @@ impl Store {
     }
 
     fn read_unguarded(path: &Path) -> Result<(Self, Contents), Unusable> {
-        let mut database = open(path).map_err(|error| Unusable::new(path, error))?;
-        // Unless it says so itself, a page that is not what was written would be found in the middle of a change.
-        database.check_integrity().map_err(|error| Unusable::new(path, error))?;
+        let database = open(path).map_err(|error| Unusable::new(path, error))?;
         let file = fs::metadata(path).map(|found| number(&found)).unwrap_or_default();
         let mut store = Self { path: path.to_owned(), database: None, file, format: FIRST_FORMAT, next: 0 };
         let contents = store.read_tables(&database).map_err(|error| Unusable::Damaged(error.to_string()))?;
@@ -237,9 +235,15 @@ fn number(found: &Metadata) -> (u64, u64) {
 }
 
 /// Opens this file, made if it is not there, through no link; it is ours, and for us alone.
+///
+/// All pages are compared with their sums, each before it is believed what it says of others: else a damaged one would be
+/// found in the middle of a change, or make redb ask for a page of 4 GiB.
 pub fn open(path: &Path) -> Result<Database, DatabaseError> {
     let file = open_our_own(path).map_err(StorageError::Io)?;
-    Builder::new().set_cache_size(CACHE).create_with_backend(FileBackend::new(file)?)
+    Builder::new()
+        .set_cache_size(CACHE)
+        .set_check_integrity_on_open(true)
+        .create_with_backend(FileBackend::new(file)?)
 }
 
 fn open_our_own(path: &Path) -> io::Result<File> {

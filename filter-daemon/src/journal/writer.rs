@@ -25,8 +25,8 @@ pub enum Order {
     Copy(Timestamp),
     /// Let another process have the file until something is written again, and tell.
     LetGo(Sender<()>),
-    /// See whether rows could still be written.
-    Check,
+    /// See whether rows could still be written, and tell when that is known.
+    Check(Sender<()>),
 }
 
 /// Does what it is told until nobody is left to tell it anything.
@@ -67,7 +67,7 @@ impl<R: Rows> Writer<R> {
                 Order::Trim(now, done) => self.trim(now, done),
                 Order::Copy(now) => self.copy(now),
                 Order::LetGo(told) => self.let_go(&told),
-                Order::Check => self.check(),
+                Order::Check(told) => self.check(&told),
             }
         }
         self.copier.stop();
@@ -86,7 +86,11 @@ impl<R: Rows> Writer<R> {
                     told.push(done);
                 }
                 Ok(
-                    other @ (Order::Mark | Order::Trim(..) | Order::Copy(_) | Order::Check | Order::LetGo(_)),
+                    other @ (Order::Mark
+                    | Order::Trim(..)
+                    | Order::Copy(_)
+                    | Order::Check(_)
+                    | Order::LetGo(_)),
                 ) => {
                     ahead = Some(other);
                     break;
@@ -118,9 +122,11 @@ impl<R: Rows> Writer<R> {
     }
 
     /// A file that is gone has lost what was in it.
-    fn check(&mut self) {
+    fn check(&mut self, told: &Sender<()>) {
         let checked = self.rows.as_mut().map_or(Ok(()), Rows::check);
         self.note(&checked);
+        // Most do not wait for it.
+        _ = told.send(());
     }
 
     fn copy(&mut self, now: Timestamp) {

@@ -165,6 +165,7 @@ impl State {
             Request::Look => return Ok((Answer::Links(Vec::new()), None)),
             Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
             Request::Adopt
+            | Request::MendPins
             | Request::Detach { .. }
             | Request::Rename { .. }
             | Request::Succeed { .. }

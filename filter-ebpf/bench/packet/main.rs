@@ -11,6 +11,7 @@
 mod crowd;
 #[path = "../../src/frame.rs"]
 mod frame;
+mod lengths;
 #[path = "../../src/license.rs"]
 mod license;
 #[path = "../../src/maps.rs"]
@@ -44,6 +45,19 @@ pub fn bench_sender4_whole(ctx: XdpContext) -> u32 {
 #[xdp(frags)]
 pub fn bench_sender6(ctx: XdpContext) -> u32 {
     sender::send6(&ctx);
+    XDP_PASS
+}
+
+/// Those whose sources are made up beforehand, because a list says whose packets meet it.
+#[xdp(frags)]
+pub fn bench_sender4_told(ctx: XdpContext) -> u32 {
+    sender::send_told4(&ctx);
+    XDP_PASS
+}
+
+#[xdp(frags)]
+pub fn bench_sender6_told(ctx: XdpContext) -> u32 {
+    sender::send_told6(&ctx);
     XDP_PASS
 }
 
@@ -91,6 +105,24 @@ pub fn bench_per_cpu(ctx: XdpContext) -> u32 {
 #[xdp(frags)]
 pub fn bench_trie(ctx: XdpContext) -> u32 {
     drop_if(&ctx, peers::trie_holds)
+}
+
+/// The same for IPv6.
+#[xdp(frags)]
+pub fn bench_trie6(ctx: XdpContext) -> u32 {
+    action(match packet::source(&frame::InPlace::new(&ctx)) {
+        Source::V6(address) => peers::trie6_holds(address),
+        Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
+    })
+}
+
+/// What filterd did once: one probe for each length in use.
+#[xdp(frags)]
+pub fn bench_lengths6(ctx: XdpContext) -> u32 {
+    action(match packet::source(&frame::InPlace::new(&ctx)) {
+        Source::V6(address) => peers::lengths_hold(address),
+        Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
+    })
 }
 
 /// The filter that the kernel has itself. Nothing can be removed from it.

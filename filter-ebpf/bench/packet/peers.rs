@@ -4,6 +4,9 @@
 use aya_ebpf::btf_maps::lpm_trie::Key;
 use aya_ebpf::btf_maps::{Array, BloomFilter, HashMap, LpmTrie, PerCpuHashMap};
 use aya_ebpf::macros::btf_map;
+use filter_common::hash::Address6;
+
+use crate::lengths::{self, Fingerprint};
 
 const MMAPABLE: usize = 1 << 10;
 
@@ -17,24 +20,25 @@ static PER_CPU: PerCpuHashMap<u32, u64, 1> = PerCpuHashMap::new();
 #[btf_map]
 static TRIE: LpmTrie<u32, u32, 1> = LpmTrie::new();
 #[btf_map]
+static TRIE6: LpmTrie<[u64; 2], u32, 1> = LpmTrie::new();
+#[btf_map]
 static BLOOM: BloomFilter<u32, 1> = BloomFilter::new();
 
 /// How many bits number the words.
 #[unsafe(no_mangle)]
 static INDEX_BITS: u64 = 0;
 
+/// How many lengths are in use, and the mask of each; and how many bits number the buckets of `WORDS`.
+#[unsafe(no_mangle)]
+static LENGTHS: u64 = 0;
+#[unsafe(no_mangle)]
+static MASKS: [[u64; 2]; lengths::MOST] = [[0; 2]; lengths::MOST];
+
 /// The word that would tell of `address`.
 #[inline(always)]
 pub fn word_for(address: u32) -> u64 {
-    let bits = &raw const INDEX_BITS;
-    // SAFETY: it is a static. Volatile, because the loader gives it its value after compilation.
-    let bits = unsafe { bits.read_volatile() };
-    let index = u64::from(address).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits);
-    match WORDS.get_ptr(index as u32) {
-        // SAFETY: the map gave this pointer to a word of its own.
-        Some(word) => unsafe { word.read_volatile() },
-        None => 0,
-    }
+    let index = u64::from(address).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - setting(&INDEX_BITS));
+    word(index as u32)
 }
 
 /// Is `address` in the hash map?
@@ -53,6 +57,55 @@ pub fn per_cpu_holds(address: u32) -> bool {
 #[inline(always)]
 pub fn trie_holds(address: u32) -> bool {
     TRIE.get(&Key::new(u32::BITS, address.to_be())).is_some()
+}
+
+/// Is `address` in the trie of IPv6 prefixes?
+#[inline(always)]
+pub fn trie6_holds(address: Address6) -> bool {
+    TRIE6.get(&Key::new(u128::BITS, [address.high.to_be(), address.low.to_be()])).is_some()
+}
+
+/// Is a prefix around `address` in the table that is asked once for each length?
+#[inline(always)]
+pub fn lengths_hold(address: Address6) -> bool {
+    let bits = setting(&INDEX_BITS) as u32;
+    let mut number = 0;
+    while number < lengths::MOST && (number as u64) < setting(&LENGTHS) {
+        let [high, low] = [setting(&MASKS[number][0]), setting(&MASKS[number][1])];
+        let fingerprint = Fingerprint::of(address.high & high, address.low & low, number as u64);
+        let mut found = 0;
+        for bucket in fingerprint.buckets(bits) {
+            // In a loop the verifier loses the bound of the index.
+            let first = (bucket & ((1 << bits) - 1)) * lengths::BUCKET;
+            let mut at = 0;
+            while at < lengths::BUCKET {
+                let differs = word(first + at) ^ fingerprint.code;
+                found |= !(differs | differs.wrapping_neg()) >> 63;
+                at += 1;
+            }
+        }
+        if found != 0 {
+            return true;
+        }
+        number += 1;
+    }
+    false
+}
+
+#[inline(always)]
+fn word(at: u32) -> u64 {
+    match WORDS.get_ptr(at) {
+        // SAFETY: the map gave this pointer to a word of its own.
+        Some(word) => unsafe { word.read_volatile() },
+        None => 0,
+    }
+}
+
+#[inline(always)]
+fn setting(setting: &'static u64) -> u64 {
+    let word = &raw const *setting;
+    // SAFETY: it is a static. Volatile, because the loader gives it its value after compilation.
+    unsafe { word.read_volatile() }
 }
 
 /// Does the bloom filter know `address`? It says so of some unlisted sources, too.

@@ -6,7 +6,7 @@
 
 use core::sync::atomic::AtomicU64;
 
-use aya_ebpf::btf_maps::ProgramArray;
+use aya_ebpf::btf_maps::{Array, ProgramArray};
 use aya_ebpf::helpers::{bpf_get_prandom_u32, bpf_ktime_get_ns};
 use aya_ebpf::macros::btf_map;
 use aya_ebpf::programs::XdpContext;
@@ -17,10 +17,19 @@ use crate::crowd;
 #[btf_map]
 static SUBJECT: ProgramArray<1> = ProgramArray::new();
 
+/// Sources in network order, two words each, for senders who are told whom to be.
+#[btf_map]
+static SOURCES: Array<u64, { 2 * TOLD }, MMAPABLE> = Array::new();
+
+/// So many sources there are.
+const TOLD: usize = 1 << 18;
+const MMAPABLE: usize = 1 << 10;
+
 /// What the runner tells, and is told.
 #[unsafe(no_mangle)]
 static RUN: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
-/// Who sends: the first of the crowd, and how many from there on.
+/// Who sends: the first of the crowd, and how many from there on. Of those who are told whom to be the first, and by which
+/// bits of the number of packets the next ones are found: none means the same source again and again.
 const FIRST: usize = 0;
 const COUNT: usize = 1;
 /// How many packets there have been.
@@ -69,6 +78,47 @@ pub fn send6(ctx: &XdpContext) {
     if write(ctx, SOURCE6, source.to_be()) {
         jump(ctx);
     }
+}
+
+#[inline(always)]
+pub fn send_told4(ctx: &XdpContext) {
+    note();
+    let source = told(2 * turn()) as u32;
+    if write(ctx, SOURCE4, source) {
+        jump(ctx);
+    }
+}
+
+#[inline(always)]
+pub fn send_told6(ctx: &XdpContext) {
+    note();
+    let turn = turn();
+    if write(ctx, SOURCE6, told(2 * turn)) && write(ctx, SOURCE6 + 8, told(2 * turn + 1)) {
+        jump(ctx);
+    }
+}
+
+/// Whose turn it is: one after the other, so that the processor has them in its caches before they are needed.
+#[inline(always)]
+fn turn() -> u32 {
+    let turn = get(FIRST) + (get(SENT) & get(COUNT)) + after_everything();
+    turn as u32 & (TOLD as u32 - 1)
+}
+
+#[inline(always)]
+fn told(at: u32) -> u64 {
+    match SOURCES.get_ptr(at) {
+        // SAFETY: the map gave this pointer to a word of its own.
+        Some(word) => unsafe { word.read_volatile() },
+        None => 0,
+    }
+}
+
+/// Nothing, told when everything before is done, if packets wait for each other.
+#[inline(always)]
+fn after_everything() -> u64 {
+    // No clock runs that long.
+    if setting(&ALONE) == 0 { 0 } else { now() >> 63 }
 }
 
 #[inline(always)]

@@ -16,12 +16,13 @@ pub struct Report {
     pub rounds: usize,
     pub lines: Vec<Line>,
     pub instructions: Vec<(&'static str, Instructions)>,
+    pub real: Chapter,
 }
 
 const SHARES: [f64; 3] = [0.0, 50.0, 100.0];
 
 impl Report {
-    pub fn page(&self) -> Page {
+    pub fn page(self) -> Page {
         Page {
             title: "The filter as a library".to_owned(),
             command: "cargo xtask bench filter".to_owned(),
@@ -33,7 +34,7 @@ impl Report {
                 grouped(self.members.into()),
                 self.rounds
             ),
-            chapters: vec![self.times(), self.space(), self.counts(), goals::chapter(&self.lines)],
+            chapters: vec![self.times(), self.space(), self.counts(), goals::chapter(&self.lines), self.real],
         }
     }
 

@@ -63,6 +63,16 @@ impl Filterd {
         Ok(this)
     }
 
+    /// Blocks what this blocklist does.
+    pub fn enforcing(blocklist: &Blocklist) -> Result<Self> {
+        let home = Home::new();
+        let mut filter = Filter::open(home.pins())?;
+        filter.reserve(&needs::of(blocklist), blocklist)?;
+        filter.apply(&blocklist.everything(), blocklist)?;
+        let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
+        Ok(Self { root, other: None, _filter: filter, home })
+    }
+
     /// What packets are sent to.
     pub fn entry(&self) -> Result<&ProgramFd> {
         Ok(self.root.fd()?)

@@ -12,8 +12,13 @@ pub fn lines(entries: u32) -> String {
 
 /// One IPv6 /64 a line.
 pub fn networks(entries: u32) -> String {
+    networks_from(1, entries)
+}
+
+/// So many of them from this number on.
+pub fn networks_from(first: u32, count: u32) -> String {
     let line = |number| format!("{}/64\n", Ipv6Addr::from(u128::from(crowd::network(number)) << 64));
-    (1..=entries).map(line).collect()
+    (first..first + count).map(line).collect()
 }
 
 /// A table with a set in it, and a chain at this hook that drops whom the set holds.

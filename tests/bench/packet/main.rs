@@ -2,7 +2,7 @@
 //!
 //! `plan` says what is measured, `subject` loads the programs (`filterd` its own, `rivals` the others) and fills their
 //! tables, `sender` runs packets through one of them, `rounds` takes them all in turn, `code` looks at the programs
-//! themselves, and `report` tells what came out. `live` does the same with frames on a wire, `load` with whole lists.
+//! themselves, and `report` tells what came out; `real` does it with lists shaped like real ones. `live` does the same with frames on a wire, `load` with whole lists.
 //! `cargo xtask bench packet` calls it.
 
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ mod live;
 mod load;
 mod peer;
 mod plan;
+mod real;
 mod report;
 mod rivals;
 mod rounds;
@@ -41,6 +42,9 @@ struct Arguments {
     /// Two minutes' worth: fewer packets, fewer rounds, not ten million entries
     #[arg(long)]
     short: bool,
+    /// Only what is about IPv6 lists and lists shaped like real ones
+    #[arg(long)]
+    real: bool,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -72,8 +76,12 @@ fn main() -> Result<()> {
     let stage = Stage::new(&object);
     let (json, page) = (arguments.json, arguments.page.as_deref());
     match arguments.what {
+        What::Packet if arguments.real => {
+            real::page(&real::run(&stage, real::Extent::new(arguments.short))?).tell_as(json, page)
+        }
         What::Packet => packet(&stage, arguments.short, json, page),
         What::Live => live::run(&stage, arguments.short)?.tell_as(json, page),
+        What::Load if arguments.real => load::run_six(arguments.short)?.tell_as(json, page),
         What::Load => load::run(&stage, arguments.short)?.tell_as(json, page),
     }
 }
@@ -82,7 +90,9 @@ fn packet(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> Re
     let plan = Plan::new(short);
     let mut subjects = plan.subjects.iter().map(|spec| stage.subject(spec)).collect::<Result<Vec<_>>>()?;
     let measured = rounds::run(&plan, stage, &mut subjects)?;
-    let report = Report { machine: machine::describe(), code: code::of(&subjects)?, plan: &plan, measured };
+    let real = real::run(stage, real::Extent::new(short))?;
+    let report =
+        Report { real, machine: machine::describe(), code: code::of(&subjects)?, plan: &plan, measured };
     if let Some(page) = page {
         report.page().write(page)?;
     }

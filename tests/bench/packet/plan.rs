@@ -102,7 +102,7 @@ impl Amount {
     }
 }
 
-const fn amount(packets: u32, milliseconds: u64) -> Amount {
+pub const fn amount(packets: u32, milliseconds: u64) -> Amount {
     Amount { packets, at_most: Duration::from_millis(milliseconds) }
 }
 

@@ -8,6 +8,7 @@ use aya::maps::{BloomFilter, HashMap, Map, MapData, PerCpuHashMap, PerCpuValues}
 use aya::programs::Xdp;
 use aya::util::nr_cpus;
 use aya::{Ebpf, EbpfLoader};
+use filter_common::target::{Prefix4, Prefix6};
 use harness::Home;
 
 use crate::crowd;
@@ -37,10 +38,26 @@ pub fn per_cpu(stage: &Stage<'_>, entries: u32) -> Result<Ebpf> {
 }
 
 pub fn trie(stage: &Stage<'_>, entries: u32) -> Result<Ebpf> {
-    let mut object = sized(stage, "bench_trie", "TRIE", entries)?;
+    trie_of(stage, entries, (0..entries).map(|number| Prefix4::host(crowd::address(number))))
+}
+
+/// A trie of so many prefixes, which are read from their first bit on.
+pub fn trie_of(stage: &Stage<'_>, count: u32, prefixes: impl Iterator<Item = Prefix4>) -> Result<Ebpf> {
+    let mut object = sized(stage, "bench_trie", "TRIE", count)?;
     let mut map: LpmTrie<_, u32, u32> = map(&mut object, "TRIE")?.try_into()?;
-    let key = |number| Key::new(u32::BITS, crowd::address(number).to_be());
-    (0..entries).try_for_each(|number| map.insert(&key(number), 0, 0))?;
+    for prefix in prefixes {
+        map.insert(&Key::new(prefix.length().into(), prefix.address().to_be()), 0, 0)?;
+    }
+    Ok(object)
+}
+
+/// The same for IPv6.
+pub fn trie6_of(stage: &Stage<'_>, count: u32, prefixes: impl Iterator<Item = Prefix6>) -> Result<Ebpf> {
+    let mut object = sized(stage, "bench_trie6", "TRIE6", count)?;
+    let mut map: LpmTrie<_, [u8; 16], u32> = map(&mut object, "TRIE6")?.try_into()?;
+    for prefix in prefixes {
+        map.insert(&Key::new(prefix.length().into(), prefix.address().to_be_bytes()), 0, 0)?;
+    }
     Ok(object)
 }
 

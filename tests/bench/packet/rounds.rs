@@ -22,8 +22,8 @@ pub struct Measured {
     pub each_above_parsing: Vec<f64>,
 }
 
-const DROP: u32 = 1;
-const PASS: u32 = 2;
+pub const DROP: u32 = 1;
+pub const PASS: u32 = 2;
 
 /// So many packets tell how many more there can be.
 const FEW: u32 = 20_000;

@@ -1,8 +1,8 @@
 //! Runs packets of random senders through one program, in the kernel.
 
 use anyhow::{Context, Result};
-use aya::maps::{Array, MapData, ProgramArray};
-use aya::programs::{TestRun, TestRunOptions, Xdp};
+use aya::maps::{Array, Map, MapData, ProgramArray};
+use aya::programs::{ProgramFd, TestRun, TestRunOptions, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use harness::Frame;
 
@@ -26,6 +26,9 @@ pub enum Kind {
     /// To programs that do not take packets in pieces.
     FourWhole,
     Six,
+    /// Those who are told whom to be.
+    FourTold,
+    SixTold,
 }
 
 /// One of each kind and pace.
@@ -41,7 +44,7 @@ pub fn find(all: &mut [Sender], peer: Peer, pace: Pace) -> &mut Sender {
 }
 
 impl Sender {
-    fn load(kind: Kind, pace: Pace, stage: &Stage<'_>) -> Result<Self> {
+    pub fn load(kind: Kind, pace: Pace, stage: &Stage<'_>) -> Result<Self> {
         let alone = u64::from(pace == Pace::Alone).to_ne_bytes();
         let object =
             stage.load(kind.program(), EbpfLoader::new().override_global("ALONE", &alone[..], true))?;
@@ -50,9 +53,14 @@ impl Sender {
 
     /// From now on it sends to `subject`.
     pub fn aim(&mut self, subject: &Subject, senders: Senders) -> Result<()> {
-        self.range = numbers(senders, subject.spec);
+        self.aim_at(subject.entry()?, numbers(senders, subject.spec))
+    }
+
+    /// From now on it sends to this program: the first of those it knows, and how many from there on.
+    pub fn aim_at(&mut self, program: &ProgramFd, range: (u64, u64)) -> Result<()> {
+        self.range = range;
         let slot = self.object.map_mut("SUBJECT").context("no map SUBJECT")?;
-        let stored = ProgramArray::try_from(slot)?.set(0, subject.entry()?, 0);
+        let stored = ProgramArray::try_from(slot)?.set(0, program, 0);
         stored.context("cannot put the program into its slot")
     }
 
@@ -70,6 +78,11 @@ impl Sender {
     pub fn action(&mut self) -> Result<u32> {
         tell(&mut self.object, self.range, (0, 0))?;
         self.test_run(1)
+    }
+
+    /// One of its object's maps.
+    pub fn map(&self, name: &str) -> Result<&Map> {
+        self.object.map(name).with_context(|| format!("no map {name}"))
     }
 
     fn test_run(&self, packets: u32) -> Result<u32> {
@@ -94,7 +107,8 @@ impl Kind {
 
     /// A packet of somebody.
     pub fn frame(self) -> Vec<u8> {
-        Frame::from(if self == Self::Six { "2001:db8::1" } else { "192.0.2.1" }).bytes([6; 6])
+        Frame::from(if matches!(self, Self::Six | Self::SixTold) { "2001:db8::1" } else { "192.0.2.1" })
+            .bytes([6; 6])
     }
 
     const fn program(self) -> &'static str {
@@ -102,6 +116,8 @@ impl Kind {
             Self::Four => "bench_sender4",
             Self::FourWhole => "bench_sender4_whole",
             Self::Six => "bench_sender6",
+            Self::FourTold => "bench_sender4_told",
+            Self::SixTold => "bench_sender6_told",
         }
     }
 }

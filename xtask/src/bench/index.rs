@@ -46,7 +46,7 @@ struct Goal {
 /// How the table of goals on a page begins: `tests/measure` makes it.
 const HEAD: &str = "| goal | measured | holds |";
 
-const WORDS: &str = "`cargo xtask bench` runs all of them, writes their pages, and takes some twenty minutes; each is also a command of its \
+const WORDS: &str = "`cargo xtask bench` runs all of them, writes their pages, and takes half an hour; each is also a command of its \
 own. Everybody takes turns in one run. They print plain tables (`--json`: one object). With `--short` they are \
 faster and less exact, and write no page. Trust ratios \
 before digits, and your own machine before ours.";

@@ -19,6 +19,28 @@ pub struct Kernel {
     json: bool,
 }
 
+/// The same, or a part of it.
+#[derive(Debug, Args)]
+pub struct Parted {
+    #[command(flatten)]
+    kernel: Kernel,
+    /// Only lists shaped like real ones; leaves docs/benchmarks alone
+    #[arg(long)]
+    real: bool,
+}
+
+impl Parted {
+    /// In the usual or in the short form.
+    pub const fn new(short: bool) -> Self {
+        Self { kernel: Kernel::new(short), real: false }
+    }
+
+    /// Runs the benchmark of this name.
+    pub fn run(&self, name: &str) -> Result<()> {
+        self.kernel.run_with(name, self.real.then_some("--real"))
+    }
+}
+
 /// What the runner calls; of xdp-filter it takes the program for the kernel.
 const TOOLS: [Tool; 8] = [
     tool("chrt", "util-linux"),
@@ -39,6 +61,11 @@ impl Kernel {
 
     /// Runs the benchmark of this name, which is also the name of its page.
     pub fn run(&self, name: &str) -> Result<()> {
+        self.run_with(name, None)
+    }
+
+    /// The same, but for what another flag leaves out; then nothing is written.
+    fn run_with(&self, name: &str, part: Option<&str>) -> Result<()> {
         ensure!(process::is_root(), "only root may load programs\n       try it again with sudo");
         let tools = Tools::provide(&TOOLS)?;
         let object = ebpf::build_benches(&toolchain::ensure()?)?.join("bench-packet");
@@ -50,6 +77,7 @@ impl Kernel {
         cargo.env("FILTERD_BENCH_PACKAGE", tools.beside("xdp-filter", "")?);
         let flags = [("--short", self.short), ("--json", self.json)];
         cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
-        index::with_page(&mut cargo, name, !self.short)
+        cargo.args(part);
+        index::with_page(&mut cargo, name, !self.short && part.is_none())
     }
 }

@@ -1,5 +1,6 @@
 //! `bench`: what filterd costs, side by side with its peers and its limits.
 
+mod dpdk;
 mod index;
 mod kernel;
 mod userspace;
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Command, Subcommand};
 
-use kernel::Kernel;
+use kernel::{Kernel, Parted};
 use userspace::{Filter, Userspace};
 
 /// What is measured.
@@ -29,11 +30,11 @@ pub struct Bench {
 #[derive(Debug, Subcommand)]
 enum What {
     /// What a packet costs in the kernel, without any network; needs root
-    Packet(Kernel),
+    Packet(Parted),
     /// What a frame on a wire costs, beside whatever else drops packets; needs root
     Live(Kernel),
     /// What it takes to have a list: time, memory, one address more, and changes under a flood; needs root
-    Load(Kernel),
+    Load(Parted),
     /// What the filter costs as a library, beside the crates that one would take instead
     Filter(Filter),
     /// The tables of the cuckoo filter's paper, with the filters that it was measured against
@@ -49,20 +50,20 @@ impl Bench {
 impl What {
     fn run(&self) -> Result<()> {
         match self {
-            Self::Packet(kernel) => kernel.run("packet"),
+            Self::Packet(packet) => packet.run("packet"),
             Self::Live(kernel) => kernel.run("live"),
-            Self::Load(kernel) => kernel.run("load"),
+            Self::Load(load) => load.run("load"),
             Self::Filter(filter) => filter.run(),
-            Self::Paper(paper) => paper.run("paper", &[]),
+            Self::Paper(paper) => paper.run("paper"),
         }
     }
 
     /// One after the other: two at a time would disturb each other.
     fn all(short: bool, beside: Option<PathBuf>) -> Result<()> {
         let all = [
-            Self::Packet(Kernel::new(short)),
+            Self::Packet(Parted::new(short)),
             Self::Live(Kernel::new(short)),
-            Self::Load(Kernel::new(short)),
+            Self::Load(Parted::new(short)),
             Self::Filter(Filter::new(short, beside)),
             Self::Paper(Userspace::new(short)),
         ];

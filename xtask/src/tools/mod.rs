@@ -12,10 +12,22 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bpf_build::workspace;
 
 pub use place::Place;
+
+/// Where a package is unpacked without anything that it depends on, but with these others, unless it is there and
+/// `has` what is needed.
+pub fn alone(package: &str, others: &[&str], has: fn(&Path) -> bool) -> Result<PathBuf> {
+    let root = workspace::cache().context("there is no cache: HOME is not set")?.join("tools").join(package);
+    let _alone = package::lock(&root)?;
+    if !has(&root) {
+        package::unpack_alone(package, others, &root)?;
+    }
+    ensure!(has(&root), "the package {package} brings something else");
+    Ok(root)
+}
 
 /// A program, the package that brings it, and words to which it answers if it works.
 pub struct Tool {

@@ -9,13 +9,22 @@ use bpf_build::{debian, process};
 
 /// Unpacks it to `root`, in the place of what is there.
 pub fn unpack(package: &str, root: &Path) -> Result<()> {
+    unpack_all(package, root, |part| download(package, part))
+}
+
+/// The same without anything that it depends on, but with these others.
+pub fn unpack_alone(package: &str, others: &[&str], root: &Path) -> Result<()> {
+    unpack_all(package, root, |part| download_alone(package, others, part))
+}
+
+fn unpack_all(package: &str, root: &Path, download: impl Fn(&Path) -> Command) -> Result<()> {
     ensure!(
         debian::is_here(),
         "this machine has no apt-get\n       try its own package that compares to Debian's {package}"
     );
     eprintln!("{package} is fetched to {}: nothing is installed", root.display());
     let part = root.with_extension(format!("{}.part", std::process::id()));
-    let unpacked = unpack_to(package, &part).and_then(|()| replace(root, &part));
+    let unpacked = unpack_to(&part, download).and_then(|()| replace(root, &part));
     let _ = fs::remove_dir_all(&part);
     unpacked.with_context(|| format!("cannot fetch the package {package}"))
 }
@@ -29,12 +38,12 @@ pub fn lock(root: &Path) -> Result<File> {
     file.with_context(|| format!("cannot lock {}", path.display()))
 }
 
-fn unpack_to(package: &str, part: &Path) -> Result<()> {
+fn unpack_to(part: &Path, download: impl Fn(&Path) -> Command) -> Result<()> {
     let (archives, root) = (part.join("archives"), part.join("root"));
     fs::create_dir_all(archives.join("partial"))
         .and_then(|()| fs::create_dir(&root))
         .context("cannot write there")?;
-    fetch(package, part)?;
+    fetch(|| download(part))?;
     let archives = archives_in(&archives)?;
     ensure!(!archives.is_empty(), "apt-get left no package");
     for archive in archives {
@@ -44,10 +53,10 @@ fn unpack_to(package: &str, part: &Path) -> Result<()> {
 }
 
 /// What apt knows may be old, or nothing: then it is asked to look again.
-fn fetch(package: &str, cache: &Path) -> Result<()> {
-    process::run_quietly(&mut download(package, cache)).or_else(|_| {
+fn fetch(download: impl Fn() -> Command) -> Result<()> {
+    process::run_quietly(&mut download()).or_else(|_| {
         debian::refresh();
-        process::run_quietly(&mut download(package, cache))
+        process::run_quietly(&mut download())
     })
 }
 
@@ -59,6 +68,14 @@ fn download(package: &str, cache: &Path) -> Command {
     // The packages go where apt's own user may not write.
     apt.args(["--option", "APT::Sandbox::User=root"]);
     apt.arg("--option").arg(format!("Dir::Cache={}", cache.display())).arg(package);
+    apt
+}
+
+/// What it depends on may be much, and of no use.
+fn download_alone(package: &str, others: &[&str], cache: &Path) -> Command {
+    let mut apt = Command::new("apt-get");
+    apt.args(["download", "--quiet", "--option", "APT::Sandbox::User=root", package]).args(others);
+    apt.current_dir(cache.join("archives"));
     apt
 }
 

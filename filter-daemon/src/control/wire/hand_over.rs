@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 pub use super::ping::Reply;
-use super::{Failure, Method};
+use super::{Deed, Failure, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,5 +18,10 @@ impl Method for HandOver {
 
     fn check(self) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// Nothing of the blocklist; but whoever asks for it is told.
+    fn deed((): &()) -> Option<Deed> {
+        Some(Deed::about("take-over", &[], None))
     }
 }

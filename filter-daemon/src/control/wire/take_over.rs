@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Method};
+use super::{Deed, Failure, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,5 +36,10 @@ impl Method for TakeOver {
 
     fn check(self) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// Nothing of the blocklist; but whoever asks for it is told.
+    fn deed((): &()) -> Option<Deed> {
+        Some(Deed::about("take-over", &[], None))
     }
 }

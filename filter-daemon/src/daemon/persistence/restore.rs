@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tracing::{error, info, warn};
 
+use super::losses::Losses;
 use super::{Persistence, live_entries};
 use crate::blocklist::{Blocklist, DEFAULT_LIST, Timestamp};
 use crate::clock;
@@ -14,8 +15,12 @@ use crate::journal::{Damage, Found, Instead, Journal};
 use crate::text::{Explain, printable};
 
 /// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
-/// default one.
-pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blocklist), DaemonError> {
+/// default one. `left_at_work` says that a filter of before was found in the kernel, which had a journal.
+pub fn restore(
+    directory: &Path,
+    config: &Config,
+    left_at_work: bool,
+) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
     let now = clock::now();
     let (journal, found, refused) = Journal::open(directory, now, &mut |record| {
@@ -25,7 +30,9 @@ pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blockl
     })?;
     let refused_since = refused.as_ref().map(|error| (now, error.explain()));
     let (retry, checked) = (clock::instant(), clock::instant());
-    let mut persistence = Persistence { journal, compaction: None, retry, checked, refused: refused_since };
+    let losses = Losses::of(directory, &found, left_at_work, now);
+    let mut persistence =
+        Persistence { journal, compaction: None, retry, checked, refused: refused_since, losses };
     outcome?;
     blocklist.expire_all(now);
     blocklist.forget_all_empty_lists();
@@ -46,13 +53,18 @@ pub fn restore(directory: &Path, config: &Config) -> Result<(Persistence, Blockl
             "what was added live before is not blocked, and what is added now would not survive a restart"
         );
     }
-    tell(&found, &blocklist, now);
+    tell(&found, &blocklist, left_at_work, now);
     Ok((persistence, blocklist))
 }
 
-fn tell(found: &Found, blocklist: &Blocklist, now: Timestamp) {
+fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp) {
     if let Some(damage) = &found.damage {
         tell_damage(damage, now);
+    }
+    if found.is_new && left_at_work {
+        error!(
+            "an earlier filter was still at work, but there was no journal: what was added live before is not blocked"
+        );
     }
     if found.damaged_rows > 0 {
         let rows = counted_as(found.damaged_rows, ["row of the journal is", "rows of the journal are"]);

@@ -24,14 +24,23 @@ impl Owner {
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
-            Call::TakeOver(Asked { reply, .. }) => answer(reply, Ok(self.place())),
+            Call::TakeOver(Asked { reply, .. }) => {
+                answer(reply, self.may_be_succeeded().map(|()| self.place()));
+            }
             // Whoever may ask for it has the whole line for it.
             Call::GiveWay(Asked { reply, .. }) => {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
-            Call::HandOver(Asked { reply, .. }) => answer(reply, Ok(pong())),
+            Call::HandOver(Asked { reply, .. }) => answer(reply, self.may_be_succeeded().map(|()| pong())),
             Call::Reload(Asked { request, reply }) => self.read(request, Some(reply)),
         }
+    }
+}
+
+impl Owner {
+    /// Not by one that would not have all there is.
+    fn may_be_succeeded(&self) -> Result<(), Failure> {
+        self.would_lose().map_or(Ok(()), |why| Err(Failure::Refused(why)))
     }
 }
 

@@ -14,6 +14,9 @@ use nix::unistd::{Gid, Uid, fchownat, geteuid};
 use super::StateError;
 use crate::text::printable;
 
+/// What group and others would write by.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
 /// It, and what was found when it was opened.
 pub struct Object {
     descriptor: OwnedFd,
@@ -55,23 +58,33 @@ impl Object {
             .collect())
     }
 
-    /// It must be a directory of theirs.
+    /// It must be a directory of theirs, in which nobody else may lay or exchange anything.
     pub fn must_be_a_directory(&self, theirs: &[Uid]) -> Result<(), StateError> {
         if self.kind() != SFlag::S_IFDIR {
             return Err(self.untrusted("it is no directory", "look at what put it there, and remove it"));
         }
-        self.must_be_theirs(theirs)
+        self.must_be_theirs(theirs)?;
+        if self.found.st_mode & WRITABLE_BY_OTHERS == 0 {
+            return Ok(());
+        }
+        let shown = printable::path(&self.path);
+        let remedy = format!(
+            "look at what is in it, and who may have put it there; then `chmod 700 {shown}`, or give filterd \
+             another directory with --state-dir"
+        );
+        Err(self.untrusted(&self.others_may_write(), &remedy))
     }
 
     /// It must be a file of theirs that nobody else writes to.
     pub fn must_be_plain(&self, theirs: &[Uid]) -> Result<(), StateError> {
         let what = match self.kind() {
-            SFlag::S_IFREG if self.found.st_mode & 0o022 == 0 => return self.must_be_theirs(theirs),
+            SFlag::S_IFREG if self.found.st_mode & WRITABLE_BY_OTHERS == 0 => {
+                return self.must_be_theirs(theirs);
+            }
             SFlag::S_IFREG => {
-                let why = format!("others may write to it (mode {:04o})", self.found.st_mode & 0o7777);
                 let shown = printable::path(&self.path);
                 let remedy = format!("`chmod 600 {shown}`, if what it holds is what you expect");
-                return Err(self.untrusted(&why, &remedy));
+                return Err(self.untrusted(&self.others_may_write(), &remedy));
             }
             SFlag::S_IFLNK => "it is a link, and filterd never makes one",
             SFlag::S_IFDIR => "it is a directory, and should be a file",
@@ -104,12 +117,18 @@ impl Object {
         }
         let why = format!("it belongs to user {owner}, and filterd runs as user {ours}");
         let shown = printable::path(&self.path);
-        Err(self.untrusted(&why, &format!("`chown {ours} {shown}`, if what it holds is what you expect")))
+        let all = if self.kind() == SFlag::S_IFDIR { " -R" } else { "" };
+        Err(self
+            .untrusted(&why, &format!("`chown{all} {ours} {shown}`, if what it holds is what you expect")))
     }
 
     /// Whose it is.
     pub fn owner(&self) -> Uid {
         Uid::from_raw(self.found.st_uid)
+    }
+
+    fn others_may_write(&self) -> String {
+        format!("others may write to it (mode {:04o})", self.found.st_mode & 0o7777)
     }
 
     fn kind(&self) -> SFlag {

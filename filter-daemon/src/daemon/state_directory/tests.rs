@@ -106,9 +106,36 @@ fn a_file_of_somebody_elses_is_refused() {
     }
     let refused = inspect(place.path()).unwrap_err().to_string();
     assert!(refused.ends_with("it belongs to user 65534, and filterd runs as user 0"), "{refused}");
-    // But whoever has the directory, too, is the filterd of before.
+    // Nor is it, if the directory is that one's, too: unless filterd becomes that one.
     chown(place.path(), nobody, nobody).unwrap();
-    inspect(place.path()).unwrap();
+    let refused = inspect(place.path()).unwrap_err();
+    let mend = format!("`chown -R 0 {}`", place.path().display());
+    assert!(refused.remedy().unwrap().starts_with(&mend), "{:?}", refused.remedy());
+    let as_nobody =
+        |uid| StateDirectory::new(place.path(), Path::new("s"), Uid::from_raw(uid), Gid::from_raw(uid));
+    as_nobody(65534).inspect().unwrap();
+    assert!(as_nobody(65533).inspect().is_err());
+}
+
+#[test]
+fn a_directory_in_which_others_may_write_is_refused() {
+    let place = place();
+    let lists = place.path().join("lists");
+    fs::create_dir(&lists).unwrap();
+    for (mode, is_fine) in [(0o700, true), (0o755, true), (0o777, false), (0o1777, false), (0o770, false)] {
+        for directory in [place.path(), &lists] {
+            fs::set_permissions(directory, Permissions::from_mode(mode)).unwrap();
+            let inspected = inspect(place.path());
+            assert_eq!(inspected.is_ok(), is_fine, "{mode:o}: {inspected:?}");
+            if let Err(refused) = inspected {
+                let told = refused.to_string();
+                assert!(told.contains(&format!("others may write to it (mode {mode:04o})")), "{told}");
+                let mend = format!("`chmod 700 {}`", directory.display());
+                assert!(refused.remedy().unwrap().contains(&mend), "{:?}", refused.remedy());
+            }
+            fs::set_permissions(directory, Permissions::from_mode(0o700)).unwrap();
+        }
+    }
 }
 
 #[test]

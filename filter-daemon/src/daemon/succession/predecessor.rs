@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -11,18 +12,22 @@ use nix::unistd::geteuid;
 
 use super::super::memory;
 use super::super::not_succeeded::SuccessionError;
-use super::{BYE, DONE};
+use super::{BYE, DONE, REFUSED};
 use crate::cli::Run;
 use crate::control::client::{Client, ClientError};
 use crate::control::wire::{Failure, GiveWay, Status, TakeOver, status, take_over};
 use crate::control::{Server, descriptors};
 use crate::lock::Lock;
+use crate::text::Explanation;
 
 /// How long it may take to make way: it ends what it has begun first.
 const MAKES_WAY_WITHIN: Duration = Duration::from_secs(60);
 
 /// How long until it has read our last word.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Two sentences, with a path or two in them.
+const LONGEST_REFUSAL: u64 = 16 * 1024;
 
 /// The filterd whose place is to be taken. It was connected to by root, whatever we are by now.
 pub struct Predecessor {
@@ -54,6 +59,7 @@ impl Predecessor {
             Ok(predecessor) => predecessor.must_be_ours(run).map(Some),
             Err(ClientError::NotRunning(_) | ClientError::Closed(_)) => Ok(None),
             Err(ClientError::Failed(Failure::InvalidRequest(_) | Failure::Unavailable(_))) => Ok(None),
+            Err(ClientError::Failed(Failure::Refused(why))) => Err(SuccessionError::Refused(why)),
             Err(error) => Err(SuccessionError::NotAsked(error)),
         }
     }
@@ -66,12 +72,7 @@ impl Predecessor {
         if place.user != ours {
             return Err(SuccessionError::OtherUser { theirs: place.user, ours });
         }
-        let available = memory::available().unwrap_or(u64::MAX);
-        if available < place.memory {
-            let mebibytes = |bytes: u64| bytes >> 20;
-            let (needed, available) = (mebibytes(place.memory), mebibytes(available));
-            return Err(SuccessionError::NoMemory { needed, available });
-        }
+        must_have_memory(place.memory, memory::available())?;
         Ok(self)
     }
 
@@ -85,16 +86,18 @@ impl Predecessor {
         let interfaces = self.interfaces()?;
         self.client.send(&GiveWay {}).map_err(SuccessionError::NotAsked)?;
         let stream = self.client.into_stream();
-        let made = stream.set_read_timeout(Some(MAKES_WAY_WITHIN)).and_then(|()| {
-            let (too_late, handed) = descriptors::receive(&stream)?;
+        let waits = stream.set_read_timeout(Some(MAKES_WAY_WITHIN));
+        let answered = waits.and_then(|()| descriptors::receive(&stream)).map_err(SuccessionError::Broken)?;
+        let (too_late, handed) = must_not_be_refused(answered, &stream)?;
+        let take = || {
             let mut handed = handed.into_iter();
             let (Some(listener), Some(claim)) = (handed.next(), handed.next()) else {
                 return Err(io::Error::other("it keeps its socket"));
             };
             let server = Server::handed_over(&run.socket, listener, claim)?;
-            Ok((server, handed.next().map(Lock::handed_over), too_late))
-        });
-        let (server, state, too_late) = made.map_err(SuccessionError::Broken)?;
+            Ok((server, handed.next().map(Lock::handed_over)))
+        };
+        let (server, state) = take().map_err(SuccessionError::Broken)?;
         Ok(Made { stream, server, state, interfaces, too_late })
     }
 }
@@ -119,6 +122,28 @@ impl Made {
     }
 }
 
+/// It may have found out only now that something would be lost.
+fn must_not_be_refused(
+    (too_late, handed): (u64, Vec<OwnedFd>),
+    stream: &UnixStream,
+) -> Result<(u64, Vec<OwnedFd>), SuccessionError> {
+    if too_late != REFUSED {
+        return Ok((too_late, handed));
+    }
+    let why: Result<Explanation, _> = serde_json::from_reader(stream.take(LONGEST_REFUSAL));
+    Err(why.map_or_else(|error| SuccessionError::Broken(error.into()), SuccessionError::Refused))
+}
+
+/// As much again as the other one takes.
+fn must_have_memory(needed: u64, available: Option<u64>) -> Result<(), SuccessionError> {
+    let available = available.unwrap_or(u64::MAX);
+    if needed <= available {
+        return Ok(());
+    }
+    let mebibytes = |bytes: u64| bytes >> 20;
+    Err(SuccessionError::NoMemory { needed: mebibytes(needed), available: mebibytes(available) })
+}
+
 /// By whatever path it is reached.
 fn must_be_the_same(
     what: &'static str,
@@ -130,5 +155,42 @@ fn must_be_the_same(
     match (identity(theirs), identity(ours)) {
         (Ok(one), Ok(other)) if one == other => Ok(()),
         _ => Err(SuccessionError::Elsewhere { what, flag, theirs: theirs.to_owned(), ours: ours.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::successor::refuse;
+    use super::*;
+    use crate::text::Explain;
+
+    #[test]
+    fn one_that_finds_out_late_that_something_would_be_lost_says_so_over_the_line() {
+        let (old, new) = UnixStream::pair().unwrap();
+        let why = Explanation::new("its live entries are not all on disk", "make room");
+        refuse(old, &why).unwrap();
+        let answered = descriptors::receive(&new).unwrap();
+        let Err(refused) = must_not_be_refused(answered, &new) else { panic!("it was given the place") };
+        assert!(matches!(&refused, SuccessionError::Refused(told) if *told == why), "{refused}");
+        assert_eq!(refused.remedy().as_deref(), Some("make room"));
+    }
+
+    #[test]
+    fn one_that_makes_way_is_not_mistaken_for_one_that_does_not() {
+        let (_old, new) = UnixStream::pair().unwrap();
+        assert_eq!(must_not_be_refused((7, Vec::new()), &new).unwrap().0, 7);
+    }
+
+    #[test]
+    fn where_there_is_no_memory_for_two_the_old_one_goes_on() {
+        must_have_memory(1 << 30, Some(1 << 30)).unwrap();
+        must_have_memory(1 << 30, None).unwrap();
+        let refused = must_have_memory(3 << 30, Some(1 << 30)).unwrap_err();
+        let told = refused.explain();
+        assert!(
+            told.message.contains("3072 MiB are needed") && told.message.contains("1024 MiB are free"),
+            "{told}"
+        );
+        assert!(told.remedy.unwrap().starts_with("nothing has changed"));
     }
 }

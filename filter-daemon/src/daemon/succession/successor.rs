@@ -7,15 +7,23 @@ use std::os::unix::net::UnixStream;
 use tracing::{info, warn};
 
 use super::super::owner::Owner;
-use super::{BYE, DONE, MARGIN, PATIENCE};
+use super::{BYE, DONE, MARGIN, PATIENCE, REFUSED};
 use crate::clock;
 use crate::control::{Handle, descriptors};
 use crate::lock::Lock;
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 
 /// Lets go of everything, and waits whether the other one takes it. True if it has: then all that is left is to end. Nobody
-/// is served meanwhile: who connects waits for whoever has the socket then.
+/// is served meanwhile: who connects waits for whoever has the socket then. Where something would be lost by it, the other
+/// one is told so instead.
 pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> bool {
+    owner.settle();
+    if let Some(why) = owner.would_lose() {
+        warn!("another filterd does not get this one's place: {why}");
+        // If it does not hear why, it hears that the line is closed.
+        _ = refuse(stream, &why);
+        return false;
+    }
     info!("another filterd takes this one's place: requests wait");
     owner.hand_over_journal();
     match talk(stream, socket, state) {
@@ -33,6 +41,14 @@ pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: 
             false
         }
     }
+}
+
+/// In place of a moment from which it will be too late, and descriptors: none, and why.
+pub(super) fn refuse(mut stream: UnixStream, why: &Explanation) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(&REFUSED.to_le_bytes())?;
+    Ok(serde_json::to_writer(stream, why)?)
 }
 
 fn talk(mut stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> io::Result<()> {

@@ -1,14 +1,16 @@
 //! One link that the broker holds, and what the kernel tells of it: where it sits now, and which program.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use aya::programs::links::{FdLink, LinkError};
+use aya::programs::links::{FdLink, LinkError, PinnedLink};
 
 /// A link, and where the kernel describes it.
 #[derive(Debug)]
 pub struct Held {
     _link: FdLink,
+    /// The same link: pinning takes it, and where that fails it is lost.
+    spare: Option<FdLink>,
     id: u32,
     /// The description of its descriptor, once it was found.
     description: Option<PathBuf>,
@@ -25,9 +27,21 @@ pub struct Seat {
 
 impl Held {
     /// Holds it.
-    pub fn new(link: FdLink) -> Result<Self, LinkError> {
+    pub fn new(link: FdLink, pin: &Path) -> Result<Self, LinkError> {
         let id = link.info()?.id();
-        Ok(Self { _link: link, id, description: None })
+        let spare = Some(PinnedLink::from_pin(pin)?.into());
+        Ok(Self { _link: link, spare, id, description: None })
+    }
+
+    /// Pins it again, where somebody has removed its pin. Tells whether it was missing; where the link itself is off its
+    /// interface, nothing is.
+    pub fn mend(&mut self, pin: &Path) -> Result<bool, String> {
+        if pin.exists() || self.seat().is_none() {
+            return Ok(false);
+        }
+        let spare = self.spare.take().ok_or("it could not be pinned again before")?;
+        self.spare = Some(spare.pin(pin).map_err(|error| error.to_string())?.into());
+        Ok(true)
     }
 
     /// Where it sits; nowhere once somebody took it off, or its interface is gone.

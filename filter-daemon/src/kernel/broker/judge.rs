@@ -1,5 +1,7 @@
 //! Loading a judge: the program that its blueprint specialises, over maps that are pinned already.
 
+use std::thread::{self, JoinHandle};
+
 use aya::programs::{ProgramFd, Xdp};
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 
@@ -18,14 +20,36 @@ pub struct Judge {
     _lines: Option<Lines>,
 }
 
-impl Judge {
+/// What judges are loaded with. aya's loader reads all types of the kernel's, 5 MB, before it can be told that nobody wants
+/// them: that takes ten times as long as a judge, and the owner waits. So after each judge the loader for the next is made
+/// aside.
+#[derive(Default)]
+pub struct Loader {
+    next: Option<JoinHandle<EbpfLoader<'static>>>,
+}
+
+impl Loader {
     /// Loads a judge built like this over the maps that are pinned for it.
-    pub fn load(blueprint: Blueprint, pins: &Pins) -> Result<Self, KernelError> {
+    pub fn load(&mut self, blueprint: Blueprint, pins: &Pins) -> Result<Judge, KernelError> {
+        let made = self.next.take().and_then(|next| next.join().ok());
+        let loaded = Judge::load(blueprint, pins, made.unwrap_or_else(typeless));
+        self.next = thread::Builder::new().name("loader".to_owned()).spawn(typeless).ok();
+        loaded
+    }
+}
+
+fn typeless() -> EbpfLoader<'static> {
+    let mut loader = EbpfLoader::new();
+    loader.btf(None);
+    loader
+}
+
+impl Judge {
+    fn load(blueprint: Blueprint, pins: &Pins, loader: EbpfLoader<'static>) -> Result<Self, KernelError> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
-        let mut loader = EbpfLoader::new();
+        let mut loader: EbpfLoader<'_> = loader;
         loader
-            .btf(None)
             .override_global("SETTINGS", &blueprint.settings[..], true)
             .map_pin_path("COUNTERS", pins.counters());
         for map in &blueprint.maps {

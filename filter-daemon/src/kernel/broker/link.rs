@@ -6,6 +6,7 @@ mod earlier;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use aya::programs::XdpMode;
 use aya::programs::links::{FdLink, PinnedLink};
@@ -48,8 +49,9 @@ impl Links {
                 let (link, mode) = climb(root, interface, mode)?;
                 // Between looking and attaching its number may have become another's: then the link goes again here.
                 surroundings::interface(name, interface.index)?;
-                let pinned = link.pin(pins.link(name));
-                self.hold(name, pinned.map_err(|error| KernelError::load("pin the link", error))?)?;
+                let pin = pins.link(name);
+                let pinned = link.pin(&pin).map_err(|error| KernelError::load("pin the link", error))?;
+                self.hold(name, pinned, &pin)?;
                 mode
             }
         };
@@ -86,6 +88,16 @@ impl Links {
         Ok(())
     }
 
+    /// Pins those again whose pins somebody has removed. Tells whether there were any.
+    pub fn mend(&mut self, pins: &Pins) -> Result<bool, KernelError> {
+        let mut mended = false;
+        for (name, held) in &mut self.0 {
+            let what = format!("pin the link of {name} again");
+            mended |= held.mend(&pins.link(name)).map_err(|why| KernelError::Load { what, reason: why })?;
+        }
+        Ok(mended)
+    }
+
     /// Is something attached under this name?
     pub fn has(&self, interface: &str) -> bool {
         self.0.contains_key(interface)
@@ -101,8 +113,8 @@ impl Links {
         self.0.clear();
     }
 
-    fn hold(&mut self, name: &str, link: PinnedLink) -> Result<(), KernelError> {
-        let held = Held::new(link.into()).map_err(|error| KernelError::load("ask for a link", error))?;
+    fn hold(&mut self, name: &str, link: PinnedLink, pin: &Path) -> Result<(), KernelError> {
+        let held = Held::new(link.into(), pin).map_err(|error| KernelError::load("ask for a link", error))?;
         self.0.insert(name.to_owned(), held);
         Ok(())
     }
@@ -121,7 +133,8 @@ impl Links {
         pins.must_be_ours(&path)?;
         if !self.0.contains_key(name) {
             let found = PinnedLink::from_pin(&path);
-            self.hold(name, found.map_err(|error| KernelError::load("open the pinned link", error))?)?;
+            let found = found.map_err(|error| KernelError::load("open the pinned link", error))?;
+            self.hold(name, found, &path)?;
         }
         let seat = self.0.get_mut(name).and_then(Held::seat).filter(|seat| seat.index == interface.index);
         let (Some(seat), Some(occupant)) = (seat, &interface.occupant) else { return Ok(None) };

@@ -32,6 +32,9 @@ pub struct Pins {
 /// Where the maps of one that is about to take another's place are pinned.
 const SUCCESSOR: &str = "successor";
 
+/// The directory itself, and those below that are always there.
+const PARTS: [&str; 3] = ["", "links", "tables"];
+
 /// Whoever can write to a pin can remove the firewall.
 const OWNER_ONLY: u32 = 0o700;
 
@@ -54,7 +57,7 @@ impl Pins {
             drop(pins.lock(SUCCESSOR)?);
             pins.clear(SUCCESSOR, |_| true).map_err(|source| KernelError::no_bpffs(directory, &source))?;
         }
-        ["links", "tables"].into_iter().try_for_each(|part| pins.make_ours(part))?;
+        pins.make()?;
         Ok((pins, lock))
     }
 
@@ -119,7 +122,18 @@ impl Pins {
         self.clear(SUCCESSOR, |_| true)
     }
 
-    fn lock(&self, part: &str) -> Result<Lock, KernelError> {
+    /// Makes what is missing of the directories.
+    pub fn make(&self) -> Result<(), KernelError> {
+        PARTS.into_iter().try_for_each(|part| self.make_ours(part))
+    }
+
+    /// Is any of the directories missing?
+    pub fn is_missing(&self) -> bool {
+        PARTS.into_iter().any(|part| !self.directory.join(part).exists())
+    }
+
+    /// Locks the directory, or a part of it.
+    pub fn lock(&self, part: &str) -> Result<Lock, KernelError> {
         let directory = if part.is_empty() { self.directory.clone() } else { self.directory.join(part) };
         Lock::directory(Place::Pins, &directory).map_err(|error| match error {
             NotLocked::Taken(taken) => KernelError::Taken(taken),
@@ -192,6 +206,11 @@ impl Pins {
         }
         // One that says nothing is of a version before versions.
         Ok(Some(self.versions().next().map_or_else(String::new, |(version, _)| version)))
+    }
+
+    /// Is it noted that the root is of this version?
+    pub fn has_version(&self, version: &str) -> bool {
+        self.directory.join(format!("{VERSION}{version}")).exists()
     }
 
     /// Notes the version of the root that is about to be pinned.

@@ -116,6 +116,8 @@ pub enum Request {
     Adopt,
     /// Where are the links now, and what sits there?
     Look,
+    /// Put back pins that somebody has removed.
+    MendPins,
     /// Know a link by another name from now on. If one is known by that already, the two exchange their names.
     Rename {
         /// The name it was attached under.

@@ -16,6 +16,7 @@ use tracing::info;
 use super::super::KernelError;
 use super::judge::Judge;
 use super::pins::Pins;
+use super::storage;
 use crate::text::printable;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
@@ -27,6 +28,8 @@ pub const NAME: &str = "filterd_root";
 pub struct Root {
     program: Xdp,
     next: ProgramArray<MapData>,
+    /// The same slot, to be pinned again.
+    slot: MapData,
     /// The root of another version is still attached.
     succeeds: bool,
 }
@@ -34,7 +37,7 @@ pub struct Root {
 impl Root {
     /// The root program that is pinned, if it is the one we would load; else a new one, pinned with its slot.
     pub fn open(pins: &Pins) -> Result<Self, KernelError> {
-        let version = format!("{:08x}", crc32fast::hash(OBJECT));
+        let version = version();
         let failed = |source| KernelError::no_bpffs(pins.directory(), &source);
         let succeeds = match pins.root_version().map_err(failed)? {
             Some(pinned) if pinned == version => false,
@@ -55,9 +58,10 @@ impl Root {
         pins.must_be_ours(&program)?;
         pins.must_be_ours(&next)?;
         let program = Xdp::from_pin(program, XdpAttachType::Interface).map_err(|error| failed(&error))?;
+        let slot = MapData::from_pin(&next).map_err(|error| failed(&error))?;
         let next = MapData::from_pin(next).map_err(|error| failed(&error))?;
         let next = ProgramArray::try_from(Map::ProgramArray(next)).map_err(|error| failed(&error))?;
-        Ok(Self { program, next, succeeds })
+        Ok(Self { program, next, slot, succeeds })
     }
 
     /// What gets attached.
@@ -104,10 +108,25 @@ impl Root {
         if !std::mem::take(&mut self.succeeds) {
             return Ok(());
         }
-        let version = format!("{:08x}", crc32fast::hash(OBJECT));
-        pins.promote_root(&version).map_err(|error| KernelError::load("pin the new root", error))?;
+        pins.promote_root(&version()).map_err(|error| KernelError::load("pin the new root", error))?;
         info!("the filter of another version was replaced without a gap");
         Ok(())
+    }
+
+    /// Pins it, its slot and its version again where somebody has removed them. Tells whether anything was missing.
+    pub fn mend(&mut self, pins: &Pins) -> Result<bool, KernelError> {
+        let failed = |source| KernelError::no_bpffs(pins.directory(), &source);
+        let (has_root, has_next) = (pins.root().exists(), pins.next().exists());
+        if self.succeeds || has_root && has_next && pins.has_version(&version()) {
+            return Ok(false);
+        }
+        if !has_root {
+            let pinned = self.program.pin(pins.root());
+            pinned.map_err(|error| KernelError::load("pin the root program again", error))?;
+        }
+        storage::pin_again(&self.slot, &pins.next())?;
+        pins.set_root_version(&version()).map_err(failed)?;
+        Ok(true)
     }
 
     /// Gives a link that has somebody else's program its own again.
@@ -124,6 +143,11 @@ impl Root {
         }
         Ok(())
     }
+}
+
+/// What tells this root from those of other versions.
+fn version() -> String {
+    format!("{:08x}", crc32fast::hash(OBJECT))
 }
 
 fn load(pins: &Pins, succeeds: bool) -> Result<(), KernelError> {

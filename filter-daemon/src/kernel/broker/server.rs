@@ -1,14 +1,17 @@
 //! The holder of the kernel: makes maps, loads programs, attaches them. Whatever needs a capability is in this room, and
 //! nothing in it reads what comes from the world, or believes who asks.
 
+mod mend;
+
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use aya::maps::MapData;
 use filter_common::settings;
 
 use super::super::{KernelError, version};
 use super::counters;
-use super::judge::Judge;
+use super::judge::{Judge, Loader};
 use super::kept::Kept;
 use super::link::Links;
 use super::pins::Pins;
@@ -26,8 +29,12 @@ pub struct Server {
     root: Root,
     links: Links,
     kept: Kept,
+    /// Those of `kept`, and the counters: to be pinned again if somebody removes their pins.
+    tables: Vec<(MapUse, MapData)>,
+    counters: Option<MapData>,
     /// Whose programs there were when it began.
     neighbours: Neighbours,
+    loader: Loader,
     ready: Option<Judge>,
     published: Option<Judge>,
     /// Links were there when it began.
@@ -72,7 +79,10 @@ impl Server {
             root,
             links,
             kept,
+            tables: Vec::new(),
+            counters: None,
             neighbours: Neighbours::look(),
+            loader: Loader::default(),
             ready: None,
             published: None,
             found_at_work,
@@ -94,9 +104,12 @@ impl Server {
             Request::Make { map, generation, words } => {
                 let name = MapUse { map, generation };
                 self.kept.may_make(name, words)?;
+                self.mend_pins()?;
                 let made = storage::create(map, words, &self.pins.table(name))?;
                 self.kept.made(name, words);
-                return Ok((Answer::Done, Some(made)));
+                let shared = mend::share(&made)?;
+                self.tables.push((name, made));
+                return Ok((Answer::Done, Some(shared)));
             }
             Request::Discard { map, generation } => {
                 self.discard(MapUse { map, generation })?;
@@ -105,7 +118,9 @@ impl Server {
             Request::Prepare(blueprint) => {
                 must_have_all_settings(&blueprint)?;
                 self.kept.may_use(&blueprint.maps)?;
-                self.ready = Some(Judge::load(blueprint, &self.pins)?);
+                self.mend_pins()?;
+                self.ready = Some(self.loader.load(blueprint, &self.pins)?);
+                self.hold_counters()?;
                 Answer::Done
             }
             Request::Publish => {
@@ -135,6 +150,10 @@ impl Server {
                 must_be_a_name(&from).and_then(|()| must_be_a_name(&to))?;
                 self.must_be_in_time()?;
                 self.links.rename(&from, &to, &self.pins)?;
+                Answer::Done
+            }
+            Request::MendPins => {
+                self.mend_pins()?;
                 Answer::Done
             }
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
@@ -232,6 +251,7 @@ impl Server {
             self.root.publish(&judge, &self.pins)?;
         }
         self.kept.published(judge.maps());
+        self.forget_tables();
         let keep: Vec<_> = self.kept.maps().into_iter().map(|kept| self.pins.table(kept)).collect();
         if let Err(error) = self.pins.keep_tables(&keep) {
             tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
@@ -245,6 +265,7 @@ impl Server {
         if !self.kept.discarded(map) {
             return Ok(());
         }
+        self.forget_tables();
         self.ready.take_if(|judge| judge.maps().contains(&map));
         self.pins.forget_table(map).map_err(|error| KernelError::load("remove the pin of a table", error))
     }

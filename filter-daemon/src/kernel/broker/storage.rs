@@ -1,7 +1,6 @@
-//! Making the maps that tables live in: each one value of many words, pinned for the judge to find, handed over to be mapped.
+//! Making the maps that tables live in: each one value of many words, pinned for the judge to find.
 
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use aya::maps::MapData;
@@ -14,7 +13,7 @@ const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
 /// Makes a map of zeroed words, and pins it at `path` in place of whatever an earlier daemon left there.
-pub fn create(map: MapName, words: u32, path: &Path) -> Result<OwnedFd, KernelError> {
+pub fn create(map: MapName, words: u32, path: &Path) -> Result<MapData, KernelError> {
     let size = words.checked_mul(size_of::<u64>() as u32);
     let size = size.ok_or_else(|| KernelError::refused("make a table", "it has no such size"))?;
     let definition =
@@ -23,5 +22,14 @@ pub fn create(map: MapName, words: u32, path: &Path) -> Result<OwnedFd, KernelEr
         .map_err(|error| KernelError::map(map.name(), u64::from(words) * 8, error))?;
     _ = fs::remove_file(path);
     made.pin(path).map_err(|error| KernelError::load("pin a table", error))?;
-    made.fd().as_fd().try_clone_to_owned().map_err(|error| KernelError::load("hand a table over", error))
+    Ok(made)
+}
+
+/// Pins a map again where its pin is gone. Tells whether it was.
+pub fn pin_again(held: &MapData, path: &Path) -> Result<bool, KernelError> {
+    if path.exists() {
+        return Ok(false);
+    }
+    held.pin(path).map_err(|error| KernelError::load("pin a map again", error))?;
+    Ok(true)
 }

@@ -36,6 +36,11 @@ impl Filter {
         }
     }
 
+    /// Puts back pins that somebody has removed; fails where that cannot be.
+    pub fn mend_pins(&mut self) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::MendPins)
+    }
+
     /// Knows a link by another name; if one is known by that already, the two exchange their names.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Rename { from: from.to_owned(), to: to.to_owned() })

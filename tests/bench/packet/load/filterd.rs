@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -85,9 +85,19 @@ impl Holding {
 }
 
 /// Bytes of all maps pinned here: the slot, the counters, and the tables in a directory of their own.
-fn memory(pins: &Path) -> Result<u64> {
-    let tables = fs::read_dir(pins.join("tables"))?.map(|entry| Ok(entry?.path()));
-    let others = ["next", "counters"].map(|name| Ok(pins.join(name)));
-    let maps = tables.chain(others).collect::<Result<Vec<_>>>()?;
-    maps.iter().map(|pin| kernel::bytes(MapInfo::from_pin(pin)?.id())).sum()
+pub fn memory(pins: &Path) -> Result<u64> {
+    let others = ["next", "counters"].map(|name| pins.join(name));
+    Ok(bytes(&tables(pins, "")?)? + bytes(&others)?)
+}
+
+/// The pins of those tables whose names begin so.
+pub fn tables(pins: &Path, beginning: &str) -> Result<Vec<PathBuf>> {
+    let all = fs::read_dir(pins.join("tables"))?.map(|entry| Ok(entry?.path()));
+    let name = |pin: &Path| pin.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(all.collect::<Result<Vec<_>>>()?.into_iter().filter(|pin| name(pin).starts_with(beginning)).collect())
+}
+
+/// What the kernel has charged for these maps.
+pub fn bytes(pins: &[PathBuf]) -> Result<u64> {
+    pins.iter().map(|pin| kernel::bytes(MapInfo::from_pin(pin)?.id())).sum()
 }

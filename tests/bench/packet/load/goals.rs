@@ -4,6 +4,7 @@ use filterd_measure::goals::{self, Goal};
 use filterd_measure::tables::Table;
 
 use super::report::Outcome;
+use super::six::{Six, Way};
 
 const MILLION: u32 = 1_000_000;
 const TEN_MILLION: u32 = 10_000_000;
@@ -34,10 +35,29 @@ pub fn table(outcome: &Outcome) -> Table {
         let changes = format!("M changes a second under a flood, {}", bulk.way);
         least(&changes, Some(bulk.flooded.median / 1e6), 1.0)
     }));
-    goals.extend(outcome.waits.iter().map(|wait| {
-        most(&format!("ms that 99 in 100 wait at most while {}", wait.way), Some(wait.percentile_99), 10.0)
+    goals.extend(outcome.waits.iter().flat_map(|wait| {
+        let waits = [("that 99 in 100 wait", wait.percentile_99), ("that anybody waits", wait.worst)];
+        waits.map(|(who, measured)| {
+            most(&format!("ms {who} at most while {}", wait.way), Some(measured), 10.0)
+        })
     }));
+    goals.extend(of_six(outcome));
     goals::table("Goals", goals.into_iter().flatten())
+}
+
+/// Of lists of IPv6: the worst of all sizes counts.
+fn of_six(outcome: &Outcome) -> [Option<Goal>; 5] {
+    let worst = |way: Way, of: fn(&Six) -> f64| {
+        outcome.six.iter().filter(|six| six.way == way).map(of).max_by(f64::total_cmp)
+    };
+    let largest = outcome.six.iter().find(|six| six.way == Way::File && six.entries == TEN_MILLION);
+    [
+        most("bytes of table an IPv6 /64 from a file, any size", worst(Way::File, Six::each), 9.0),
+        most("bytes of table an IPv6 /64 after growth", worst(Way::Grown, Six::each), 14.0),
+        most("bytes a prefix of all countries' IPv6", worst(Way::World6, Six::each_all_told), 20.0),
+        most("seconds until 10 M IPv6 /64s filter", largest.map(|six| six.seconds), 3.0),
+        most("ms that anybody waits while 10 M IPv6 /64s come", largest.and_then(|six| six.worst), 10.0),
+    ]
 }
 
 fn most(goal: &str, measured: Option<f64>, limit: f64) -> Option<Goal> {

@@ -7,6 +7,7 @@ mod filterd;
 mod goals;
 mod kernel;
 mod report;
+mod six;
 mod tools;
 mod waits;
 
@@ -57,7 +58,14 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let bulks = bulk::measure(stage, extent.bulks)?;
     eprintln!("waits beside a reload");
     let waits = waits::measure()?;
-    Ok(report::page(&report::Outcome { fills, singles, bulks, waits }))
+    let six = six::measure(short)?;
+    Ok(report::page(&report::Outcome { fills, singles, bulks, waits, six }))
+}
+
+/// Measures lists of IPv6 alone.
+pub fn run_six(short: bool) -> Result<Page> {
+    let six = six::measure(short)?;
+    Ok(report::page_of_six(&report::Outcome { six, ..report::Outcome::default() }))
 }
 
 /// Addresses that are added over one line without a pause.

@@ -6,6 +6,7 @@ use filterd_measure::tables::{Table, grouped};
 use pages::page::{Chapter, Page};
 
 use super::bulk::Bulk;
+use super::six::{self, Six};
 use super::waits::Wait;
 
 /// A list that was loaded.
@@ -28,12 +29,13 @@ pub struct Single {
 }
 
 /// All of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     pub fills: Vec<Fill>,
     pub singles: Vec<Single>,
     pub bulks: Vec<Bulk>,
     pub waits: Vec<Wait>,
+    pub six: Vec<Six>,
 }
 
 /// The same fills of several rounds as one; of their sizes the middle one, since others use the memory, too.
@@ -61,7 +63,22 @@ pub fn page(outcome: &Outcome) -> Page {
             Chapter::of("One address more", ONE_MORE, outcome.singles()),
             Chapter::of("A million changes", BULK, outcome.bulks()),
             Chapter::of("Waiting for somebody else's million", WAITS, outcome.waits()),
+            Chapter::of("IPv6 lists", SIX, six::table(&outcome.six)),
             Chapter::of("Goals", "Of medians.", super::goals::table(outcome)),
+        ],
+    }
+}
+
+/// What is told of lists of IPv6 alone.
+pub fn page_of_six(outcome: &Outcome) -> Page {
+    Page {
+        title: "Loading IPv6 lists".to_owned(),
+        command: "cargo xtask bench load --real".to_owned(),
+        machine: machine::describe(),
+        method: METHOD.to_owned(),
+        chapters: vec![
+            Chapter::of("IPv6 lists", SIX, six::table(&outcome.six)),
+            Chapter::of("Goals", "", super::goals::table(outcome)),
         ],
     }
 }
@@ -83,7 +100,11 @@ const BULK: &str = "From the start of the command to its end. The flood is of fr
     nobody's.";
 
 const WAITS: &str =
-    "Single addresses are added over a line of their own, one after the other, until the reload is answered.";
+    "Single addresses are added over a line of their own, one after the other, until that is answered.";
+
+const SIX: &str = "Once each. From the start of `filterd reload` to its end, while somebody else adds single addresses over a line of his own: \
+    the longest that one of them took is how long the owner of the state was away. Live ones come by commands, and the \
+    table grows meanwhile. Countries' prefixes are those of `tests/bench/real`.";
 
 impl Outcome {
     /// The median of a way at a size.

@@ -1,19 +1,19 @@
-//! How long others wait while a list of a million comes or goes: one address after the other is added over a line of its
-//! own, until the reload is answered.
+//! How long others wait while a million come or go, by a reload or a command: one address after the other is added over a
+//! line of its own, until that is answered.
 
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use filterd::control::client::Client;
 use filterd::control::wire::Add;
-use harness::Net;
+use harness::{Home, Net, Reply};
 
 use super::bulk::CHANGES;
 use super::timed;
 use crate::lists;
 
-/// What came out beside one kind of reload.
+/// What came out beside one of these.
 #[derive(Debug)]
 pub struct Wait {
     pub way: &'static str,
@@ -24,29 +24,45 @@ pub struct Wait {
     pub worst: f64,
 }
 
-/// Measures both.
+/// Measures all.
 pub fn measure() -> Result<Vec<Wait>> {
     let mut net = Net::new();
     net.file("crowd.txt", "");
     net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt, max_shrink: 100%}]");
+    let lines = lists::lines(CHANGES);
     let mut waits = Vec::new();
-    for (way, text) in
-        [("a reload adds a million", lists::lines(CHANGES)), ("a reload releases a million", String::new())]
-    {
-        net.file("crowd.txt", &text);
-        waits.push(beside(&net, way)?);
+    for (way, text) in [("a reload adds a million", &*lines), ("a reload releases a million", "")] {
+        net.file("crowd.txt", text);
+        waits.push(beside(&net, way, reload)?.0);
     }
+    let add = |home: &Home| home.filterd_reading(["add", "-", "--list", "live"], &lines);
+    // The reload has made the tables small, so that they grow again, one after the other.
+    waits.push(beside(&net, "a million are added, and tables grow", add)?.0);
+    waits.push(beside(&net, "a million are flushed", |home| home.filterd(["flush", "--list", "live"]))?.0);
+    waits.push(beside(&net, "a million are added", add)?.0);
+    waits
+        .push(beside(&net, "a million are removed", |home| home.filterd_reading(["remove", "-"], &lines))?.0);
     Ok(waits)
 }
 
-fn beside(net: &Net, way: &'static str) -> Result<Wait> {
+/// What the daemon reads its configuration again by.
+pub fn reload(home: &Home) -> Reply {
+    home.filterd(["reload"])
+}
+
+/// What somebody else's act makes others wait for, and how long that took.
+pub fn beside(
+    net: &Net,
+    way: &'static str,
+    act: impl FnOnce(&Home) -> Reply + Send,
+) -> Result<(Wait, Duration)> {
     let mut client = Client::connect(&net.home().socket()).context("it does not listen")?;
     let home = net.home();
-    let mut took: Vec<Duration> = thread::scope(|scope| {
-        let reloading = scope.spawn(|| home.filterd(["reload"]).succeeds());
-        let mut took = Vec::new();
+    let (mut took, acted) = thread::scope(|scope| {
+        let acting = scope.spawn(|| timed(|| act(home).succeeds()).1);
+        let mut took: Vec<Duration> = Vec::new();
         for address in (2 * CHANGES..).map(lists::address) {
-            if reloading.is_finished() {
+            if acting.is_finished() {
                 break;
             }
             let add = Add { targets: [&address].into_iter().collect(), ..Add::default() };
@@ -54,11 +70,12 @@ fn beside(net: &Net, way: &'static str) -> Result<Wait> {
             added.context("filterd does not add")?;
             took.push(each);
         }
-        anyhow::Ok(took)
+        let acted = acting.join().map_err(|_| anyhow!("it failed"))?;
+        anyhow::Ok((took, acted))
     })?;
     took.sort_unstable();
     let at = |share: usize| took.get(took.len() * share / 100).or(took.last()).copied().unwrap_or_default();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     let (percentile_99, worst) = (milliseconds(at(99)), milliseconds(at(100)));
-    Ok(Wait { way, answers: took.len(), percentile_99, worst })
+    Ok((Wait { way, answers: took.len(), percentile_99, worst }, acted))
 }

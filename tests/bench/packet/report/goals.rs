@@ -51,9 +51,11 @@ fn times_both<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Goal> + 'a {
     })
 }
 
-fn floor(report: &Report<'_>) -> Option<Goal> {
-    let [own, load] = [OWN, Peer::Load].map(|peer| miss(report, peer, Pace::Alone));
-    Some(Goal::most(&format!("{}: filterd ÷ {}", Pace::Alone, Peer::Load), own? / load?, 1.6))
+fn floor<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Goal> + 'a {
+    [(Pace::Overlapping, 2.2), (Pace::Alone, 1.6)].into_iter().filter_map(|(pace, most)| {
+        let [own, load] = [OWN, Peer::Load].map(|peer| miss(report, peer, pace));
+        Some(Goal::most(&format!("{pace}: filterd ÷ {}", Peer::Load), own? / load?, most))
+    })
 }
 
 fn hits<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Goal> + 'a {

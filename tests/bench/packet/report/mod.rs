@@ -6,13 +6,16 @@ mod goals;
 mod programs;
 mod ratios;
 
-use pages::page::Page;
+use pages::page::{Chapter, Page};
 use serde_json::{Value, json};
 
 use crate::code::Code;
 use crate::peer::Peer;
 use crate::plan::{Amount, Measurement, Pace, Plan, Senders, Spec};
+use crate::real::Outcome;
 use crate::rounds::Measured;
+
+pub use costs::above;
 
 /// Everything that is to be told.
 #[derive(Debug)]
@@ -21,6 +24,7 @@ pub struct Report<'a> {
     pub plan: &'a Plan,
     pub measured: Vec<Measured>,
     pub code: Vec<Code>,
+    pub real: Outcome,
 }
 
 impl Report<'_> {
@@ -31,15 +35,21 @@ impl Report<'_> {
             command: "cargo xtask bench packet".to_owned(),
             machine: self.machine.clone(),
             method: self.method(),
-            chapters: vec![
-                costs::chapter(self, Pace::Overlapping),
-                costs::chapter(self, Pace::Alone),
-                features::chapter(self),
-                ratios::chapter(self),
-                goals::chapter(self),
-                programs::chapter(self),
-            ],
+            chapters: self.chapters(),
         }
+    }
+
+    fn chapters(&self) -> Vec<Chapter> {
+        let mut chapters = vec![
+            costs::chapter(self, Pace::Overlapping),
+            costs::chapter(self, Pace::Alone),
+            features::chapter(self),
+            ratios::chapter(self),
+            goals::chapter(self),
+        ];
+        chapters.extend(self.real.chapters());
+        chapters.push(programs::chapter(self));
+        chapters
     }
 
     /// For programs: the same tables, and all figures one by one.

@@ -50,7 +50,7 @@ impl Links {
 fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, KernelError> {
     pins.must_be_ours(path)?;
     let link = PinnedLink::from_pin(path).map_err(|error| KernelError::load("open a pinned link", error))?;
-    let held = Held::new(link.into());
+    let held = Held::new(link.into(), path);
     let mut held = held.map_err(|error| KernelError::load("ask for a pinned link", error))?;
     let Some(Seat { program, .. }) = held.seat() else {
         if held.is_off() {

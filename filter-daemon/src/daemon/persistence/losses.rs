@@ -1,0 +1,149 @@
+//! Live entries that a start did not find. What is lost is lost for longer than one run: it is noted in a file beside the
+//! journal, and told by `status` until somebody has read it and removed that file.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+use tracing::error;
+
+use crate::blocklist::Timestamp;
+use crate::control::wire::{About, Fault};
+use crate::journal::{Damage, Found, Instead};
+use crate::text::{Explanation, printable};
+
+/// The name says that it belongs to the journal.
+const FILE: &str = "live.redb.lost";
+
+/// Losses that are told: one is enough for an operator to look.
+const MOST: usize = 4;
+
+/// Room for so many lines.
+const LONGEST: u64 = 64 * 1024;
+
+/// What was lost, now or at a start before.
+pub struct Losses {
+    note: PathBuf,
+    known: Vec<Loss>,
+    /// Where the note could not be written, this run is all that remembers.
+    is_noted: bool,
+}
+
+/// What was lost at one start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Loss {
+    /// In seconds since 1970.
+    since: u64,
+    what: String,
+}
+
+impl Losses {
+    /// What was noted in `directory` before, and what this start did not find; `left_at_work` says that a filter of before
+    /// was still there.
+    pub fn of(directory: &Path, found: &Found, left_at_work: bool, now: Timestamp) -> Self {
+        let note = directory.join(FILE);
+        let mut known = read(&note);
+        let new = told(directory, found, left_at_work).into_iter();
+        let new = new.map(|what| Loss { since: now.secs(), what: printable::line(&what).into_owned() });
+        // A row that cannot be read is found at every start.
+        let new: Vec<_> = new.filter(|loss| known.iter().all(|known| known.what != loss.what)).collect();
+        let is_noted = match append(&note, &new) {
+            Ok(()) => true,
+            Err(error) => {
+                error!("cannot note in {} what was lost: {error}", printable::path(&note));
+                false
+            }
+        };
+        known.extend(new);
+        Self { note, known, is_noted }
+    }
+
+    /// As long as nobody has removed the note.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        let is_read = self.known.is_empty() || self.is_noted && !self.note.exists();
+        let newest = if is_read { &[] } else { &self.known[self.known.len().saturating_sub(MOST)..] };
+        newest.iter().map(|loss| Fault {
+            about: About::Durability,
+            since: loss.since,
+            told: Explanation::new(&*loss.what, self.remedy()),
+        })
+    }
+
+    fn remedy(&self) -> String {
+        let note = printable::path(&self.note);
+        match self.is_noted {
+            true => {
+                format!("add again what is missing, then `rm {note}`: this is told until that file is gone")
+            }
+            false => "add again what is missing; this is told until filterd is started again".to_owned(),
+        }
+    }
+}
+
+/// What a start has to say of what it did not find.
+fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
+    let mut told: Vec<_> = found.damage.iter().map(told_damage).collect();
+    if found.is_new && left_at_work {
+        told.push(format!(
+            "an earlier filter was still at work, but the state directory {} had no journal: what had been added live, \
+             if anything, is not blocked any more",
+            printable::path(directory)
+        ));
+    }
+    if found.damaged_rows > 0 {
+        let rows = found.damaged_rows;
+        told.push(format!("some live entries are not blocked: damaged rows of the journal: {rows}"));
+    }
+    told
+}
+
+fn told_damage(damage: &Damage) -> String {
+    let reason = printable::excerpt(&damage.reason);
+    let aside = damage.set_aside.as_ref();
+    let aside =
+        aside.map_or_else(String::new, |aside| format!(", and lies in {} now", printable::path(aside)));
+    let instead = match &damage.instead {
+        Instead::Copy { .. } => {
+            "an older copy is in force: what was added after it is not blocked, what was removed is again"
+        }
+        Instead::DamagedCopy { .. } => "so was its copy: what had been added live is not blocked",
+        Instead::Nothing => "there was no copy: what had been added live is not blocked",
+    };
+    format!("the journal of live entries was damaged ({reason}){aside}; {instead}")
+}
+
+/// A line a loss: the second at which it was found, and what it is.
+fn append(note: &Path, losses: &[Loss]) -> io::Result<()> {
+    if losses.is_empty() {
+        return Ok(());
+    }
+    let flags = OFlag::O_NOFOLLOW.bits();
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(note)?;
+    let lines: String = losses.iter().map(|Loss { since, what }| format!("{since} {what}\n")).collect();
+    file.write_all(lines.as_bytes())?;
+    file.sync_all()
+}
+
+/// What cannot be read says at least that something was lost.
+fn read(note: &Path) -> Vec<Loss> {
+    let mut text = String::new();
+    match fs::File::open(note).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+        Ok(_) => {}
+        Err(error) => text = format!("0 live entries were lost, and the note of it cannot be read: {error}"),
+    }
+    text.lines().filter(|line| !line.trim().is_empty()).map(Loss::parse).collect()
+}
+
+impl Loss {
+    fn parse(line: &str) -> Self {
+        let parsed = line.split_once(' ').and_then(|(since, what)| Some((since.parse().ok()?, what)));
+        let (since, what) = parsed.unwrap_or((0, line));
+        Self { since, what: printable::line(what).into_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What is told of entries that are lost, and for how long.
+
+use super::*;
+
+const THEN: Timestamp = Timestamp::from_secs(1_800_000_000);
+const LATER: Timestamp = Timestamp::from_secs(1_800_003_600);
+
+fn damaged(instead: Instead) -> Found {
+    let set_aside = Some(PathBuf::from("/var/lib/filterd/live.redb.damaged-1800000000"));
+    Found { damage: Some(Damage { reason: "its pages".into(), set_aside, instead }), ..Found::default() }
+}
+
+fn messages(losses: &Losses) -> Vec<String> {
+    losses.faults().map(|fault| fault.told.message).collect()
+}
+
+#[test]
+fn a_loss_is_told_at_every_start_until_its_note_is_removed() {
+    let place = tempfile::tempdir().unwrap();
+    let first = Losses::of(place.path(), &damaged(Instead::Nothing), false, THEN);
+    let told = messages(&first);
+    assert!(told[0].contains("live.redb.damaged-1800000000") && told[0].contains("no copy"), "{told:?}");
+    let again = Losses::of(place.path(), &Found::default(), true, LATER);
+    assert_eq!(messages(&again), told);
+    let fault = again.faults().next().unwrap();
+    assert_eq!((fault.about, fault.since), (About::Durability, THEN.secs()));
+    let remedy = fault.told.remedy.unwrap();
+    let note = place.path().join(FILE);
+    assert!(remedy.contains(&format!("`rm {}`", note.display())), "{remedy}");
+    fs::remove_file(note).unwrap();
+    assert!(messages(&again).is_empty(), "by the one that runs, too");
+    assert!(messages(&Losses::of(place.path(), &Found::default(), true, LATER)).is_empty());
+}
+
+#[test]
+fn a_start_tells_what_it_did_not_find_and_nothing_that_it_cannot_know() {
+    let new = || Found { is_new: true, ..Found::default() };
+    let rows = Found { damaged_rows: 2, ..Found::default() };
+    let copy = damaged(Instead::Copy { made: THEN });
+    for (found, left_at_work, words) in [
+        (Found::default(), false, None),
+        (Found::default(), true, None),
+        (new(), false, None),
+        (new(), true, Some("had no journal")),
+        (rows, false, Some("damaged rows of the journal: 2")),
+        (copy, true, Some("an older copy is in force")),
+        (damaged(Instead::DamagedCopy { reason: "x".into() }), false, Some("so was its copy")),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        let told = messages(&Losses::of(place.path(), &found, left_at_work, THEN));
+        assert_eq!(told.len(), usize::from(words.is_some()), "{told:?}");
+        assert!(told.iter().all(|told| told.contains(words.unwrap_or_default())), "{told:?}");
+    }
+}
+
+#[test]
+fn the_same_rows_are_noted_once_and_other_losses_beside_them() {
+    let place = tempfile::tempdir().unwrap();
+    let rows = || Found { damaged_rows: 2, ..Found::default() };
+    for now in [THEN, LATER] {
+        assert_eq!(messages(&Losses::of(place.path(), &rows(), false, now)).len(), 1);
+    }
+    let both = Losses::of(place.path(), &damaged(Instead::Nothing), false, LATER);
+    assert_eq!(both.faults().map(|fault| fault.since).collect::<Vec<_>>(), [THEN.secs(), LATER.secs()]);
+}
+
+#[test]
+fn where_nothing_can_be_noted_this_run_tells_it() {
+    let nowhere = Path::new("/nonexistent/state");
+    let losses = Losses::of(nowhere, &damaged(Instead::Nothing), false, THEN);
+    let fault = losses.faults().next().unwrap();
+    assert!(fault.told.remedy.unwrap().contains("until filterd is started again"));
+}
+
+#[test]
+fn whatever_somebody_writes_into_the_note_is_shown_harmlessly() {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join(FILE), "no number\x1b[2J\n\n7 a loss\n").unwrap();
+    let losses = Losses::of(place.path(), &Found::default(), false, THEN);
+    let told: Vec<_> = losses.faults().map(|fault| (fault.since, fault.told.message)).collect();
+    assert_eq!(told[1], (7, "a loss".to_owned()));
+    assert!(!told[0].1.contains('\x1b'), "{told:?}");
+}

@@ -1,0 +1,64 @@
+//! Pins that somebody has removed are put back: without them the filter would go with this process, and no other judge
+//! could be loaded over its tables.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use aya::maps::MapData;
+
+use super::{Server, storage};
+use crate::kernel::KernelError;
+use crate::text::printable;
+
+impl Server {
+    /// Looks whether every pin of ours is there. One that is about to take another's place has few, and not for long.
+    pub(super) fn mend_pins(&mut self) -> Result<(), KernelError> {
+        if self.is_gone || self.is_apart {
+            return Ok(());
+        }
+        let mut mended = self.mend_directories()?;
+        mended |= self.root.mend(&self.pins)?;
+        if let Some(counters) = &self.counters {
+            mended |= storage::pin_again(counters, &self.pins.counters())?;
+        }
+        for (map, held) in &self.tables {
+            mended |= storage::pin_again(held, &self.pins.table(*map))?;
+        }
+        mended |= self.links.mend(&self.pins)?;
+        if mended {
+            let directory = printable::path(self.pins.directory());
+            tracing::warn!("somebody has removed pins of filterd's from {directory}: they are put back");
+        }
+        Ok(())
+    }
+
+    /// The lock is one for the directory that was there: whoever has locked the one that is there now keeps it.
+    fn mend_directories(&mut self) -> Result<bool, KernelError> {
+        let is_missing = self.pins.is_missing();
+        self.pins.make()?;
+        if !self.lock.is_at(self.pins.directory()) {
+            self.lock = self.pins.lock("")?;
+        }
+        Ok(is_missing)
+    }
+
+    /// Our own hold on the counters, once a judge has been loaded over them.
+    pub(super) fn hold_counters(&mut self) -> Result<(), KernelError> {
+        if self.counters.is_none() {
+            let held = MapData::from_pin(self.pins.counters());
+            self.counters = Some(held.map_err(|error| KernelError::load("open the counters", error))?);
+        }
+        Ok(())
+    }
+
+    /// Tables that nobody wants any more are not to be held: that would keep their memory.
+    pub(super) fn forget_tables(&mut self) {
+        let kept = self.kept.maps();
+        self.tables.retain(|(map, _)| kept.contains(map));
+    }
+}
+
+/// The same map for somebody else.
+pub(super) fn share(map: &MapData) -> Result<OwnedFd, KernelError> {
+    let shared = map.fd().as_fd().try_clone_to_owned();
+    shared.map_err(|error| KernelError::load("hand a table over", error))
+}

@@ -1,0 +1,152 @@
+//! A list held as filterd holds it, in plain memory: the very decision of the packet path, but for its settings, which
+//! are constants there and lie in memory here.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use anyhow::{Result, ensure};
+use filter_common::cuckoo::geometry::Geometry;
+use filter_common::cuckoo::six::{self, Key6, Six};
+use filter_common::cuckoo::{Table, exact};
+use filter_common::hash::Hash;
+use filter_common::set::{self, View};
+use filter_common::settings::{AddressSettings, LengthSettings, SetSettings, SixSettings};
+use filter_common::target::{Prefix4, Prefix6, Target};
+use filter_common::{networks, stash};
+use filterd_paper::hash::key;
+use pages::clock;
+
+use super::Sample;
+use super::lists::List;
+
+/// A table with its stashes before it.
+type Memory = Box<[Cell<u64>]>;
+
+#[derive(Default)]
+struct Tables {
+    addresses: Option<Memory>,
+    networks: Option<Memory>,
+    six: Option<Memory>,
+}
+
+/// Times of a list.
+pub fn sample(list: &List) -> Result<Sample> {
+    let mut made = None;
+    let insert = clock::each(list.targets.len(), || made = Some(make(list)));
+    let (settings, tables) = made.expect("it was just made");
+    let view = View {
+        settings: &settings,
+        addresses: tables.addresses.as_deref(),
+        networks: tables.networks.as_deref(),
+        six: tables.six.as_deref(),
+    };
+    let mut lookups = Vec::new();
+    for kind in &list.kinds {
+        let look = || match list.is_six {
+            true => clock::lookups(&kind.sources, |one| set::find6(&view, one.into()).is_some()),
+            false => clock::lookups(&kind.sources, |one| set::find4(&view, one as u32).is_some()),
+        };
+        // Once for the caches, once for the clock.
+        look();
+        let (nanoseconds, found) = look();
+        ensure!(found == kind.listed, "filterd finds {found} of {} ({})", kind.listed, kind.from);
+        lookups.push(nanoseconds);
+    }
+    let all = [&tables.addresses, &tables.networks, &tables.six];
+    let bytes = all.into_iter().flatten().map(|words| size_of_val(&words[..]) as u64).sum();
+    Ok(Sample { table: "filterd".to_owned(), insert, lookups, bytes })
+}
+
+fn make(list: &List) -> (SetSettings, Tables) {
+    let mut settings = SetSettings::OFF;
+    let mut tables = Tables::default();
+    let four = list.targets.iter().filter_map(|target| match target {
+        Target::V4(prefix) => Some(*prefix),
+        Target::V6(_) => None,
+    });
+    let six: Vec<Prefix6> = list
+        .targets
+        .iter()
+        .filter_map(|target| match target {
+            Target::V4(_) => None,
+            Target::V6(prefix) => Some(*prefix),
+        })
+        .collect();
+    let (long, short): (Vec<Prefix4>, Vec<Prefix4>) = four.partition(|prefix| prefix.length() > 24);
+    if !short.is_empty() {
+        settings.networks4 = 1;
+        tables.networks = Some(of_networks(&short));
+    }
+    if !long.is_empty() {
+        let (of, words) = of_addresses(&long);
+        settings.addresses4 = of;
+        tables.addresses = Some(words);
+    }
+    if !six.is_empty() {
+        let (of, words) = of_six(&six);
+        settings.six = of;
+        tables.six = Some(words);
+    }
+    (settings, tables)
+}
+
+fn of_networks(prefixes: &[Prefix4]) -> Memory {
+    let words = zeros(networks::WORDS);
+    for prefix in prefixes {
+        networks::set(&words[..], prefix.first() >> 8, 1 << (24 - prefix.length()), |_| u64::MAX);
+    }
+    words
+}
+
+/// Prefixes longer than /24 are the addresses that they hold.
+fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
+    let addresses: BTreeSet<u32> =
+        prefixes.iter().flat_map(|prefix| prefix.first()..=prefix.last()).collect();
+    let geometry = Geometry::exact4_for(addresses.len() as u64).expect("there are larger tables");
+    let key = exact::key(std::array::from_fn(|word| key(word as u64)));
+    let words = zeros(stash::WORDS + geometry.words());
+    let scheme = exact::Exact::new(32, key, geometry.index_bits(), 1);
+    let table = Table::new(scheme, geometry, &words[stash::WORDS as usize..]);
+    table.insert_all(addresses.into_iter().map(u64::from), |_| panic!("there is room for all"));
+    let settings = AddressSettings {
+        in_use: 1,
+        index_bits: geometry.index_bits().into(),
+        lane_ones: geometry.lanes().ones(),
+        lane_highs: geometry.lanes().highs(),
+        key,
+    };
+    (settings, words)
+}
+
+fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory) {
+    const HEAD: u32 = six::STASHES * stash::WORDS;
+    let geometry = Geometry::six_for(prefixes.len() as u64).expect("there are larger tables");
+    let key64 = exact::key(std::array::from_fn(|word| key(word as u64)));
+    let hash = Hash::new(std::array::from_fn(|word| key(word as u64 + 100)));
+    let words = zeros(HEAD + geometry.words());
+    let table = Table::new(Six::new(key64, geometry.index_bits()), geometry, &words[HEAD as usize..]);
+    let key6 = |prefix: &Prefix6| match prefix.length() {
+        64 => Key6::Net64((prefix.address() >> 64) as u64),
+        length => Key6::Other(six::fingerprint(&hash, prefix.address().into(), length.into())),
+    };
+    table.insert_all(prefixes.iter().map(key6), |_| panic!("there is room for all"));
+    let lengths: BTreeSet<u8> = prefixes.iter().map(Prefix6::length).collect();
+    let others = lengths.iter().copied().filter(|&length| length != 64);
+    let mut settings = SixSettings {
+        nets64: lengths.contains(&64).into(),
+        others: others.clone().count() as u64,
+        index_bits: geometry.index_bits().into(),
+        last_bucket: (geometry.buckets() - 1).into(),
+        key64,
+        pairs: hash.pairs(),
+        ..SixSettings::OFF
+    };
+    for (place, length) in settings.lengths.iter_mut().zip(others) {
+        *place = LengthSettings::new(&hash, length);
+    }
+    (settings, words)
+}
+
+fn zeros(words: u32) -> Memory {
+    vec![Cell::new(0); words as usize].into()
+}

@@ -1,0 +1,138 @@
+//! IPv6 lists: how long until they filter, how much memory they take at every size, and how long others wait meanwhile.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use filterd_measure::tables::{Table, grouped};
+use harness::Net;
+
+use super::{filterd, timed, waits};
+use crate::lists;
+
+/// What came out for one list.
+#[derive(Debug)]
+pub struct Six {
+    pub way: Way,
+    pub entries: u32,
+    pub seconds: f64,
+    /// Bytes of the table of IPv6 alone, and of everything.
+    pub table: u64,
+    pub all: u64,
+    /// How long an answer took at most meanwhile, in milliseconds, if somebody asked.
+    pub worst: Option<f64>,
+}
+
+/// How it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// /64s out of a file.
+    File,
+    /// /64s, live, [`AT_A_TIME`] in a command.
+    Grown,
+    /// Countries' prefixes out of a file: of IPv6, and of IPv4.
+    World6,
+    World4,
+}
+
+/// How the names of pins of IPv6 tables begin.
+const TABLE: &str = "six-";
+
+const AT_A_TIME: u32 = 50_000;
+
+const SIZES: [u32; 9] =
+    [100_000, 200_000, 400_000, 700_000, 1_000_000, 2_000_000, 4_000_000, 7_000_000, 10_000_000];
+const GROWN: [u32; 3] = [150_000, 400_000, 1_000_000];
+
+/// The lists' seed.
+const SEED: u64 = 1;
+
+/// Measures all of them; in the `short` form the small ones.
+pub fn measure(short: bool) -> Result<Vec<Six>> {
+    let (sizes, grown) = if short { (&SIZES[..1], &[][..]) } else { (&SIZES[..], &GROWN[..]) };
+    let text = |targets: Vec<String>| targets.join("\n");
+    let (six, four) = (real::world6(SEED), real::world4(SEED));
+    let mut all = vec![
+        file(Way::World6, six.len(), &text(six.iter().map(ToString::to_string).collect()))?,
+        file(Way::World4, four.len(), &text(four.iter().map(ToString::to_string).collect()))?,
+    ];
+    for &entries in sizes {
+        eprintln!("{entries} IPv6 /64s");
+        all.push(file(Way::File, entries as usize, &lists::networks(entries))?);
+    }
+    for &entries in grown {
+        eprintln!("{entries} IPv6 /64s, bit by bit");
+        all.push(grow(entries)?);
+    }
+    Ok(all)
+}
+
+/// Out of a file, by a daemon that runs, and that somebody else asks all the time.
+fn file(way: Way, entries: usize, list: &str) -> Result<Six> {
+    let mut net = Net::new();
+    net.file("crowd.txt", "");
+    net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt, max_shrink: 100%}]");
+    net.file("crowd.txt", list);
+    let (wait, took) = waits::beside(&net, "a list comes", waits::reload)?;
+    told(&net, way, entries as u32, took, Some(wait.worst))
+}
+
+/// By commands, until all are there. Nobody else asks.
+fn grow(entries: u32) -> Result<Six> {
+    let net = Net::with_filterd("durable: false");
+    let (_, took) = timed(|| {
+        for first in (1..=entries).step_by(AT_A_TIME as usize) {
+            net.filterd_reading(["add", "-"], &lists::networks_from(first, AT_A_TIME)).succeeds();
+        }
+    });
+    told(&net, Way::Grown, entries, took, None)
+}
+
+fn told(net: &Net, way: Way, entries: u32, took: Duration, worst: Option<f64>) -> Result<Six> {
+    let pins = net.home().pins();
+    // While a table grows there are two.
+    while filterd::tables(pins, TABLE)?.len() > 1 {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let (table, all) = (filterd::bytes(&filterd::tables(pins, TABLE)?)?, filterd::memory(pins)?);
+    ensure!(way == Way::World4 || table > 0, "no table of IPv6 is pinned by the name of {TABLE}*");
+    Ok(Six { way, entries, seconds: took.as_secs_f64(), table, all, worst })
+}
+
+impl Six {
+    /// Bytes of the table an entry.
+    pub fn each(&self) -> f64 {
+        self.table as f64 / f64::from(self.entries)
+    }
+
+    /// And of everything.
+    pub fn each_all_told(&self) -> f64 {
+        self.all as f64 / f64::from(self.entries)
+    }
+
+    fn row(&self) -> Vec<String> {
+        let way = match self.way {
+            Way::File => "/64s from a file",
+            Way::Grown => "/64s, live, bit by bit",
+            Way::World6 => "IPv6 prefixes of all countries",
+            Way::World4 => "IPv4 prefixes of all countries",
+        };
+        vec![
+            format!("{} {way}", grouped(self.entries.into())),
+            format!("{:.3}", self.seconds),
+            if self.table == 0 { String::new() } else { format!("{:.2}", self.each()) },
+            format!("{:.2}", self.each_all_told()),
+            self.worst.map_or_else(String::new, |worst| format!("{worst:.1}")),
+        ]
+    }
+}
+
+/// All of it.
+pub fn table(all: &[Six]) -> Table {
+    let heads = ["entries", "seconds", "bytes an entry, IPv6 table", "all maps", "longest answer, ms"];
+    Table {
+        title: "IPv6 lists".to_owned(),
+        heads: heads.map(str::to_owned).into(),
+        rows: all.iter().map(Six::row).collect(),
+    }
+}

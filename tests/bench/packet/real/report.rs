@@ -1,0 +1,67 @@
+//! What came out, list by list.
+
+use filterd_measure::tables::{Table, grouped};
+use pages::page::Chapter;
+
+use super::{Line, Manner, Outcome, Who};
+use crate::plan::Pace;
+
+pub fn chapter(outcome: &Outcome) -> Chapter {
+    Chapter {
+        title: "Lists shaped like real ones".to_owned(),
+        words: format!(
+            "Made from a seed, with as many prefixes of each length as countries' lists have, which nest as those do \
+             (`tests/bench/real` tells what was counted and what is assumed). In {} rounds filterd, a BPF trie of the same \
+             list, for IPv6 a table that is asked once for each length in use (as filterd's was before), and the program \
+             that only parses take their turns. Sources are made up beforehand, {} of each kind: one \
+             after the other, as they come or one packet at a time; or hot: one source alone, another one in each round. \
+             Bans lie in announced space, and with the last list of IPv6 anywhere, which no list of attackers does. \
+             Nanoseconds above parsing, medians, and in brackets the middle half of the rounds.",
+            outcome.extent.rounds,
+            grouped(super::told::TOLD.into())
+        ),
+        tables: Manner::ALL.map(|manner| table(outcome, manner)).into(),
+        ..Chapter::default()
+    }
+}
+
+fn table(outcome: &Outcome, manner: Manner) -> Table {
+    let heads = [
+        "list, sources",
+        "filterd",
+        "BPF LPM trie",
+        "trie ÷ filterd",
+        "one probe a length",
+        "that ÷ filterd",
+    ];
+    let own = |line: &&Line| line.manner == manner && line.who == Who::Filterd;
+    Table {
+        title: format!("Real lists, {}", told(manner)),
+        heads: heads.map(str::to_owned).into(),
+        rows: outcome.lines.iter().filter(own).filter_map(|line| row(outcome, line)).collect(),
+    }
+}
+
+fn row(outcome: &Outcome, own: &Line) -> Option<Vec<String>> {
+    let (_, count) = outcome.lists.iter().find(|(name, _)| *name == own.list)?;
+    let trie = outcome.line(own.list, own.from, own.manner, Who::Trie)?;
+    let cell = |line: &Line| crate::report::above(&line.above);
+    let lengths = outcome.line(own.list, own.from, own.manner, Who::Lengths);
+    let times = |line: &Line| format!("{:.1}", super::goals::ratio(line.above.median, own.above.median));
+    Some(vec![
+        format!("{} ({}): {}", own.list, grouped(*count as u64), own.from),
+        cell(own),
+        cell(trie),
+        times(trie),
+        lengths.map(cell).unwrap_or_default(),
+        lengths.map(times).unwrap_or_default(),
+    ])
+}
+
+pub fn told(manner: Manner) -> String {
+    match manner {
+        Manner::Spread(Pace::Overlapping) => "overlapping".to_owned(),
+        Manner::Spread(Pace::Alone) => "alone".to_owned(),
+        Manner::Hot => "hot".to_owned(),
+    }
+}
