@@ -27,8 +27,10 @@ impl Set {
             self.networks.refresh(maps)?;
         }
         if reaches(|target| matches!(target, Target::V6(_))) {
-            self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
             self.levels.refresh(maps)?;
+            // The table is made out of what is wanted, and so must know who of those that come is told before it.
+            short6(effects).for_each(|prefix| _ = self.levels.make_way(prefix));
+            self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
         }
         Ok(())
     }
@@ -141,4 +143,16 @@ impl Set {
         self.levels.show(prefix);
         Ok(())
     }
+}
+
+/// The IPv6 prefixes that come and are such as the levels tell, where they have room.
+fn short6(effects: &SetEffects) -> impl Iterator<Item = Prefix6> + '_ {
+    effects.entered.others.iter().filter_map(|target| match target {
+        Target::V6(prefix) if is_short6(*target) => Some(*prefix),
+        Target::V4(_) | Target::V6(_) => None,
+    })
+}
+
+fn is_short6(target: Target) -> bool {
+    matches!(target, Target::V6(prefix) if prefix.length() <= 32)
 }
