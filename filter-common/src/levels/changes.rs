@@ -4,14 +4,14 @@
 //! Who comes is in the table before its length is named, and its length is named before the bit of its /32. Who leaves goes
 //! the other way; whoever lets someone come in his place waits for a grace period in between.
 
-use super::{BITS, Cut, LONGER_WORDS, NODE_BITS, PAGE, PAGE_BITS, ROOT, ROOT_WORDS, WHOLE};
+use super::{BITS, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, PAGE, PAGE_BITS, ROOT, ROOT_WORDS, WHOLE};
 use crate::WordsMut;
 use crate::target::{Prefix, Prefix6};
 
 /// The longest prefix that a word of each level stands for.
 const OF_ROOT: u8 = 16;
 const OF_PAGE: u8 = 24;
-const OF_NODE: u8 = 32;
+const OF_NODE: u8 = LONGEST_TOLD;
 
 /// Pages beyond this one would not fit into a word of the root.
 const LAST_PAGE: u32 = (1 << 14) - 1;

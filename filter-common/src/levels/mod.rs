@@ -23,6 +23,9 @@ use crate::Words;
 /// How many bits the number of a map's words may have: 2 MiB to 128 MiB.
 pub const SIZES: core::ops::RangeInclusive<u32> = 18..=24;
 
+/// No longer prefix is told by bits alone.
+pub const LONGEST_TOLD: u8 = 32;
+
 /// Words of the root, which comes first.
 const ROOT_WORDS: u32 = 1 << 16;
 /// Bits of a page's number of words.

@@ -6,6 +6,8 @@ mod leave;
 
 use std::collections::BTreeSet;
 
+use filter_common::levels::LONGEST_TOLD;
+
 use super::KernelError;
 use super::broker::request::SetName;
 use super::family::Family;
@@ -70,10 +72,16 @@ impl Set {
         if needs.networks {
             self.networks.make_room(maps)?;
         }
-        self.six.make_room(needs.six, maps, &Beyond { levels: &self.levels, wanted })?;
         if needs.levels {
-            self.levels.make_room(self.six.store.geometry(), maps)?;
+            let is_first = self.levels.spec().is_none();
+            self.levels.make_room(SixTable::smallest_for(needs.six), maps)?;
+            // The table is made out of what is wanted, and so must know who of that is told before it.
+            if is_first {
+                let short = wanted.six_after(None).filter(|prefix| prefix.length() <= LONGEST_TOLD);
+                short.for_each(|prefix| _ = self.levels.make_way(prefix));
+            }
         }
+        self.six.make_room(needs.six, maps, &Beyond { levels: &self.levels, wanted })?;
         self.lengths.extend(&needs.lengths);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Whoever enters comes into its table: the one that packets read, or a fresh one that they do not see yet.
 
 use filter_common::cuckoo::six::Key6;
+use filter_common::levels::LONGEST_TOLD;
 use filter_common::target::{Prefix, Prefix6, Target};
 
 use super::{AT_ONCE, Set};
@@ -46,7 +47,8 @@ impl Set {
         self.enter_addresses(&entered.addresses, maps, wanted)?;
         // Short prefixes first: where the levels have room for few, they shall have it. And who is told by them must be known
         // before a table is made anew out of everything else.
-        let is_short = |target: &&Target| matches!(target, Target::V6(prefix) if prefix.length() <= 32);
+        let is_short =
+            |target: &&Target| matches!(target, Target::V6(prefix) if prefix.length() <= LONGEST_TOLD);
         entered
             .others
             .iter()
@@ -154,5 +156,5 @@ fn short6(effects: &SetEffects) -> impl Iterator<Item = Prefix6> + '_ {
 }
 
 fn is_short6(target: Target) -> bool {
-    matches!(target, Target::V6(prefix) if prefix.length() <= 32)
+    matches!(target, Target::V6(prefix) if prefix.length() <= LONGEST_TOLD)
 }
