@@ -2,9 +2,11 @@
 //!
 //! Each word is read by one load of 64 bits, on every way through the program, and what is loaded is kept: no bucket is
 //! read in two parts or twice. First homes come before second ones, then the stash's hot word, then its ways:
-//! entries that move on at once rely on that (ARCHITECTURE.md, "Moving under running readers").
+//! entries that move on at once rely on that (ARCHITECTURE.md, "Moving under running readers"). And its loops are such as
+//! the oldest kernel's verifier takes.
 
 mod instruction;
+mod loops;
 mod walk;
 
 use std::env;
@@ -18,10 +20,19 @@ const OBJECT: &str = "FILTERD_JUDGE_OBJECT";
 
 #[test]
 fn the_judge_loads_words_as_it_must() {
+    expect_none(walk::complaints);
+}
+
+#[test]
+fn the_judge_has_no_loop_that_linux_6_1_refuses() {
+    expect_none(loops::complaints);
+}
+
+fn expect_none(look: fn(&[Instruction]) -> Vec<String>) {
     let object = object();
     let bytes = fs::read(&object).unwrap_or_else(|error| panic!("cannot read {}: {error}", object.display()));
     let program = Instruction::all(&bytes).expect("the compiler made an object with one XDP program");
-    let complaints = walk::complaints(&program);
+    let complaints = look(&program);
     assert!(complaints.is_empty(), "{}:\n{}", object.display(), complaints.join("\n"));
 }
 

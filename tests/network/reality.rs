@@ -112,7 +112,7 @@ fn pins_that_somebody_removes_are_put_back_and_the_filter_outlives_its_daemon() 
     net.filterd(["add", BYSTANDER]).exits(6).complains("left at work on eth0");
     net.start(BLOCKING);
     net.filterd(["status"]).succeeds();
-    assert!(net.daemon().log().contains("taken over without a gap"), "{}", net.daemon().log());
+    assert!(net.daemon().log().contains("is still on it, and stays"), "{}", net.daemon().log());
 }
 
 #[test]

@@ -106,6 +106,16 @@ impl Report {
         self.has_run() && self.complaints.is_empty() && self.stages.iter().all(Stage::is_good)
     }
 
+    /// What was complained of beside all stages counts as one that failed: nobody is to read of none.
+    fn sum(&self) -> Tally {
+        let mut sum = Tally::default();
+        self.stages.iter().for_each(|stage| sum.include(&stage.tally));
+        if !self.complaints.is_empty() && !sum.has_failed() {
+            sum.end_run(false);
+        }
+        sum
+    }
+
     fn has_run(&self) -> bool {
         self.stages.iter().any(|stage| stage.lack.is_none())
     }
@@ -162,8 +172,7 @@ impl fmt::Display for Results {
         self.skipped.iter().try_for_each(|reason| writeln!(f, "SKIPPED {reason}"))?;
         let mut sum = Tally::default();
         self.skipped.iter().for_each(|_| sum.ignore());
-        let stages = self.reports.iter().flat_map(|report| &report.stages);
-        stages.for_each(|stage| sum.include(&stage.tally));
+        self.reports.iter().for_each(|report| sum.include(&report.sum()));
         sum.fmt(f)
     }
 }
@@ -229,6 +238,16 @@ mod tests {
         report.complain("it died".to_owned());
         assert!(!report.is_good());
         assert!(report.to_string().contains("0 passed, 1 failed"), "{report}");
+    }
+
+    #[test]
+    fn a_guest_that_dies_before_or_after_its_rings_counts_as_one_that_failed() {
+        for rings in [&[][..], &[("program", GOOD, true)]] {
+            let mut report = report(rings);
+            report.complain("it died".to_owned());
+            let table = Results { reports: vec![report], skipped: Vec::new() }.to_string();
+            assert!(table.ends_with(" passed, 1 failed, 0 skipped"), "{table}");
+        }
     }
 
     #[test]

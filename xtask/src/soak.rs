@@ -34,7 +34,7 @@ pub enum Soak {
     Refusals,
     /// Whoever reads what comes from outside, a million inputs each; FILTERD_FUZZ and FILTERD_SEED choose them
     Fuzz,
-    /// What README tells somebody with a fresh Debian, in one; FILTERD_RELEASE chooses it
+    /// What README tells somebody with a fresh Debian, in one; FILTERD_RELEASE chooses it, FILTERD_TESTS the tests
     FreshRoot,
 }
 

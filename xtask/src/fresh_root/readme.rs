@@ -10,6 +10,14 @@ pub fn commands(readme: &str) -> Vec<String> {
         .collect()
 }
 
+/// The same, but these in the place of what tests, with `;` between them; without any, as it is.
+pub fn with_tests(commands: Vec<String>, instead: Option<&str>) -> Vec<String> {
+    let Some(instead) = instead else { return commands };
+    let instead = instead.split(';').map(|command| command.trim().to_owned());
+    let others = commands.into_iter().filter(|command| !command.starts_with("cargo xtask test"));
+    others.chain(instead.filter(|command| !command.is_empty())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,5 +29,14 @@ mod tests {
         assert!(commands[1..].iter().all(|command| command.starts_with("cargo xtask ")), "{commands:?}");
         assert!(commands.contains(&"cargo xtask test".to_owned()), "{commands:?}");
         assert!(!commands.concat().contains("eth0"), "{commands:?}");
+    }
+
+    #[test]
+    fn other_tests_may_be_asked_for_or_none() {
+        let commands =
+            |instead| with_tests(vec!["cargo xtask demo".into(), "cargo xtask test".into()], instead);
+        assert_eq!(commands(None), ["cargo xtask demo", "cargo xtask test"]);
+        assert_eq!(commands(Some("")), ["cargo xtask demo"]);
+        assert_eq!(commands(Some("a b; c")), ["cargo xtask demo", "a b", "c"]);
     }
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use bpf_build::{process, workspace};
 
+use super::machine::Machine;
 use super::packages::{self, Packages};
 use crate::tools::Tools;
 
@@ -21,7 +22,8 @@ pub struct Root {
 
 impl Root {
     /// Makes one, in the place of what is there.
-    pub fn make(release: &str, directory: &Path, tools: &Tools) -> Result<Self> {
+    pub fn make(machine: &Machine, directory: &Path, tools: &Tools) -> Result<Self> {
+        let release = machine.release;
         let root = Self { directory: directory.to_owned() };
         root.clear()?;
         fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
@@ -30,7 +32,28 @@ impl Root {
         process::run(&mut debootstrap).with_context(|| format!("cannot make a fresh Debian {release}"))?;
         root.trust(release)?;
         root.perform("apt-get update --quiet")?;
+        if !machine.foreign.is_empty() {
+            root.mix(release, machine.foreign)?;
+        }
         Ok(root)
+    }
+
+    /// Brings packages from its backports, whose list then stays known.
+    fn mix(&self, release: &str, packages: &[&str]) -> Result<()> {
+        let main =
+            fs::read_to_string(self.path("etc/apt/sources.list")).context("debootstrap names no source")?;
+        let first = main.lines().next().unwrap_or_default();
+        let backports = format!("{release}-backports");
+        fs::write(
+            self.path("etc/apt/sources.list.d/backports.list"),
+            first.replace(release, &backports) + "\n",
+        )
+        .context("cannot name the backports")?;
+        let packages = packages.join(" ");
+        self.perform("apt-get update --quiet")?;
+        self.perform(&format!(
+            "apt-get install --no-install-recommends --target-release {backports} {packages}"
+        ))
     }
 
     /// As an installed Debian has it: the archive of mended holes beside the release, from where the release came.

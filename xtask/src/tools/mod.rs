@@ -130,7 +130,9 @@ impl Tools {
 impl Tool {
     /// This machine's own if it works, else the unpacked one.
     fn place(&self, cache: &Path) -> Result<Place> {
-        let own = bpf_build::process::find(self.program).map(Place::Own).filter(|own| self.works(own));
+        // Whoever calls us may have our own wrappers on his PATH.
+        let own = bpf_build::process::find(self.program).filter(|file| !file.starts_with(cache));
+        let own = own.map(Place::Own).filter(|own| self.works(own));
         own.map_or_else(|| self.unpacked(cache), Ok)
     }
 

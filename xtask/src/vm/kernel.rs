@@ -40,7 +40,8 @@ impl Kernel {
 
     /// The file of a module; none if that is built into the kernel.
     pub fn module(&self, name: &str) -> Result<Option<PathBuf>> {
-        let modules = self.directory.join("lib/modules").join(&self.release);
+        let modules = MODULES.map(|place| self.directory.join(place).join(&self.release));
+        let modules = modules.into_iter().find(|place| place.exists()).context("it has no modules")?;
         let builtin = fs::read_to_string(modules.join("modules.builtin"))
             .context("cannot read the built-in modules")?;
         if builtin.lines().any(|line| line.ends_with(&format!("/{name}.ko"))) {
@@ -52,6 +53,9 @@ impl Kernel {
 }
 
 const PACKAGE: &str = "linux-image-";
+
+/// Where packages of Debian 12 and of 13 keep modules.
+const MODULES: [&str; 2] = ["lib/modules", "usr/lib/modules"];
 
 /// Can a kernel of this series be had?
 pub fn is_offered(series: &str) -> bool {
