@@ -4,7 +4,9 @@
 //! Who comes is in the table before its length is named, and its length is named before the bit of its /32. Who leaves goes
 //! the other way; whoever lets someone come in his place waits for a grace period in between.
 
-use super::{BITS, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, PAGE, PAGE_BITS, ROOT, ROOT_WORDS, WHOLE};
+use super::{
+    BIT_BITS, BITS, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, PAGE, PAGE_BITS, ROOT, ROOT_WORDS, WHOLE,
+};
 use crate::WordsMut;
 use crate::target::{Prefix, Prefix6};
 
@@ -291,7 +293,7 @@ fn page_word(page: u32, prefix: Prefix6) -> u32 {
 /// The word and the bit of a /32 in a node.
 fn node_bit(node: u32, prefix: Prefix6) -> (u32, u32) {
     let slash32 = super::slash32(network(prefix));
-    (node << NODE_BITS | slash32 / BITS, slash32 % BITS)
+    (node << NODE_BITS | slash32 >> BIT_BITS, slash32 % BITS)
 }
 
 fn network(prefix: Prefix6) -> u64 {
