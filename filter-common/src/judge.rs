@@ -69,7 +69,13 @@ mod tests {
 
         fn view(&self, number: usize) -> View<'_, &[Cell<u64>]> {
             let settings = &self.settings[number];
-            View { settings, addresses: None, networks: Some(&self.networks[number][..]), six: None }
+            View {
+                settings,
+                addresses: None,
+                networks: Some(&self.networks[number][..]),
+                levels: None,
+                six: None,
+            }
         }
     }
 

@@ -8,12 +8,16 @@ use crate::cuckoo::exact::Exact;
 use crate::cuckoo::geometry::Geometry;
 use crate::cuckoo::hashed::Hashed;
 use crate::cuckoo::scheme::Home;
-use crate::cuckoo::six::{self, Fingerprint, OTHER_STASH, STASHES, Six};
+use crate::cuckoo::six::{self, Fingerprint, LONGER_STASH, SHORTER_STASH, STASHES, Six};
 use crate::hash::{self, Address6};
+use crate::levels::{self, Below, Lengths};
 use crate::reason::Reason;
 use crate::settings::{MOST_LENGTHS, SetSettings};
 use crate::stash::{self, Stash};
 use crate::{Words, networks};
+
+/// How many lengths below 64 the levels may leave to the table: /17 to /63.
+const SHORTER_LENGTHS: u32 = 47;
 
 /// A set as the judge reaches it: each setting by a load of its own, each kind of source in words.
 pub trait Set {
@@ -32,7 +36,10 @@ pub trait Set {
     /// IPv4 prefixes: bits.
     fn networks(&self) -> Option<impl Words>;
 
-    /// IPv6 prefixes: two stashes, and buckets behind them.
+    /// IPv6 from the top.
+    fn levels(&self) -> Option<impl Words>;
+
+    /// IPv6 prefixes that the levels do not tell: stashes, and buckets behind them.
     fn six(&self) -> Option<impl Words>;
 }
 
@@ -45,7 +52,9 @@ pub struct View<'a, W> {
     pub addresses: Option<W>,
     /// IPv4 prefixes, if it has any.
     pub networks: Option<W>,
-    /// IPv6 prefixes, if it has any.
+    /// IPv6 from the top, if it has any.
+    pub levels: Option<W>,
+    /// IPv6 prefixes that the levels do not tell, if it has any.
     pub six: Option<W>,
 }
 
@@ -60,6 +69,10 @@ impl<W: Words> Set for View<'_, W> {
 
     fn networks(&self) -> Option<impl Words> {
         self.networks.as_ref()
+    }
+
+    fn levels(&self) -> Option<impl Words> {
+        self.levels.as_ref()
     }
 
     fn six(&self) -> Option<impl Words> {
@@ -79,16 +92,36 @@ pub fn find4(set: &impl Set, address: u32) -> Option<Reason> {
     None
 }
 
-/// By what `set` holds this IPv6 address.
+/// By what `set` holds this IPv6 address. What the levels tell of themselves is done with at the first of these questions.
 #[inline(always)]
 pub fn find6(set: &impl Set, address: Address6) -> Option<Reason> {
-    if set.setting(|settings| &settings.six.nets64) != 0 && holds_net64(set, address) {
+    if set.setting(|settings| &settings.six.last_level_word) == 0 {
+        return None;
+    }
+    match below(set, address.high) {
+        Below::Nothing => None,
+        Below::Everything => Some(Reason::Other6),
+        Below::Some(lengths) if set.setting(|settings| &settings.six.has_table) != 0 => {
+            find_in_table6(set, address, lengths)
+        }
+        Below::Some(_) => None,
+    }
+}
+
+#[inline(always)]
+fn below(set: &impl Set, network: u64) -> Below {
+    let last_word = set.small_setting(|settings| &settings.six.last_level_word);
+    set.levels().map_or(Below::Nothing, |words| levels::below(&words, last_word, network))
+}
+
+#[inline(always)]
+fn find_in_table6(set: &impl Set, address: Address6, lengths: Lengths) -> Option<Reason> {
+    if lengths.to_64 & 1 != 0 && holds_net64(set, address) {
         return Some(Reason::Net64);
     }
-    if set.setting(|settings| &settings.six.others) != 0 && holds_other6(set, address) {
-        return Some(Reason::Other6);
-    }
-    None
+    let is_held = holds_shorter6(set, address.high, lengths.to_64 & !1)
+        || lengths.beyond_64 && holds_longer6(set, address);
+    is_held.then_some(Reason::Other6)
 }
 
 #[inline(always)]
@@ -112,19 +145,38 @@ fn holds_address4(set: &impl Set, address: u32) -> bool {
 #[inline(always)]
 fn holds_net64(set: &impl Set, address: Address6) -> bool {
     let Some(words) = set.six() else { return false };
-    let scheme = Six::new(array(|word| set.setting(|settings| &settings.six.key64[word])), index_bits6(set));
-    let shuffled = scheme.exact().shuffle(address.high);
-    holds6(set, &words, scheme.exact().homes_of_shuffled(shuffled)) || stashed(&words, 0, shuffled)
+    let exact = *six(set).exact();
+    let shuffled = exact.shuffle(address.high);
+    holds6(set, &words, exact.homes_of_shuffled(shuffled)) || stashed(&words, 0, shuffled)
+}
+
+/// Of each length whose bit is set (`levels::Lengths`), from the longest on.
+#[inline(always)]
+fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
+    let Some(words) = set.six() else { return false };
+    let scheme = six(set);
+    let (mut left, mut asked) = (lengths, 0);
+    while left != 0 && asked < SHORTER_LENGTHS {
+        let bit = left & left.wrapping_neg();
+        let shuffled = scheme.exact().shuffle(six::shorter_key(network, bit));
+        if holds6(set, &words, scheme.homes_of_shorter(shuffled)) || stashed(&words, SHORTER_STASH, shuffled)
+        {
+            return true;
+        }
+        left ^= bit;
+        asked += 1;
+    }
+    false
 }
 
 #[inline(always)]
-fn holds_other6(set: &impl Set, address: Address6) -> bool {
+fn holds_longer6(set: &impl Set, address: Address6) -> bool {
     let Some(words) = set.six() else { return false };
     let scheme = Hashed::new(index_bits6(set));
     let mut number = 0;
-    while number < MOST_LENGTHS && (number as u64) < set.setting(|settings| &settings.six.others) {
+    while number < MOST_LENGTHS && (number as u64) < set.setting(|settings| &settings.six.longer) {
         let key = fingerprint(set, address, number);
-        if holds6(set, &words, scheme.homes_of(key)) || stashed(&words, OTHER_STASH, key.code) {
+        if holds6(set, &words, scheme.homes_of(key)) || stashed(&words, LONGER_STASH, key.code) {
             return true;
         }
         number += 1;
@@ -188,6 +240,11 @@ fn lanes4(set: &impl Set) -> Lanes {
         set.setting(|settings| &settings.addresses4.lane_ones),
         set.setting(|settings| &settings.addresses4.lane_highs),
     )
+}
+
+#[inline(always)]
+fn six(set: &impl Set) -> Six {
+    Six::new(array(|word| set.setting(|settings| &settings.six.key64[word])), index_bits6(set))
 }
 
 #[inline(always)]

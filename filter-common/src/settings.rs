@@ -51,19 +51,21 @@ pub struct AddressSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SixSettings {
-    /// Are /64s looked up? (0 or 1)
-    pub nets64: u64,
-    /// How many other lengths are looked up: the first so many of `lengths`.
-    pub others: u64,
+    /// The last word of the levels in front of it; 0 if nothing is looked up.
+    pub last_level_word: u64,
+    /// Is there a table behind them? (0 or 1)
+    pub has_table: u64,
+    /// How many lengths beyond 64 are looked up: the first so many of `lengths`.
+    pub longer: u64,
     /// Bits of a bucket's index.
     pub index_bits: u64,
     /// The last bucket.
     pub last_bucket: u64,
-    /// Key of the scheme of /64s.
+    /// Key of the scheme of prefixes up to /64.
     pub key64: exact::Key,
-    /// What all other lengths share of the hash's key.
+    /// What all longer ones share of the hash's key.
     pub pairs: [hash::Pairs; hash::PARTS],
-    /// The other lengths in use.
+    /// Their lengths in use.
     pub lengths: [LengthSettings; MOST_LENGTHS],
 }
 
@@ -79,8 +81,8 @@ pub struct LengthSettings {
     pub salts: hash::Salts,
 }
 
-/// The most other lengths: 0 to 128 without 64.
-pub const MOST_LENGTHS: usize = 128;
+/// The most lengths beyond 64.
+pub const MOST_LENGTHS: usize = 64;
 
 /// Words of the whole.
 pub const WORDS: usize = size_of::<Settings>() / size_of::<u64>();
@@ -137,8 +139,9 @@ impl AddressSettings {
 impl SixSettings {
     /// Looks nothing up.
     pub const OFF: Self = Self {
-        nets64: 0,
-        others: 0,
+        last_level_word: 0,
+        has_table: 0,
+        longer: 0,
         index_bits: 0,
         last_bucket: 0,
         key64: [0; exact::KEY_WORDS],
@@ -147,16 +150,17 @@ impl SixSettings {
     };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [nets64, others, index_bits, last_bucket] = from_fn(|_| next());
+        let [last_level_word, has_table, longer, index_bits, last_bucket] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
-        Self { nets64, others, index_bits, last_bucket, key64, pairs, lengths }
+        Self { last_level_word, has_table, longer, index_bits, last_bucket, key64, pairs, lengths }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { nets64, others, index_bits, last_bucket, key64, pairs, lengths } = *self;
-        let head = [nets64, others, index_bits, last_bucket].into_iter().chain(key64);
+        let Self { last_level_word, has_table, longer, index_bits, last_bucket, key64, pairs, lengths } =
+            *self;
+        let head = [last_level_word, has_table, longer, index_bits, last_bucket].into_iter().chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
 }
@@ -208,8 +212,9 @@ mod tests {
         set!(block.addresses4.index_bits);
         set!(block.addresses4.lane_ones);
         set!(block.addresses4.lane_highs);
-        set!(block.six.nets64);
-        set!(block.six.others);
+        set!(block.six.last_level_word);
+        set!(block.six.has_table);
+        set!(block.six.longer);
         set!(block.six.index_bits);
         set!(block.six.last_bucket);
         settings.block.addresses4.key[2] = number();
@@ -219,9 +224,9 @@ mod tests {
         settings.block.six.pairs[2][3] = number();
         expected.push((offset_of!(Settings, block.six.pairs) / 8 + 11, settings.block.six.pairs[2][3]));
         let last = LengthSettings { mask_high: number(), mask_low: number(), salts: [number(); 3] };
-        settings.block.six.lengths[127] = last;
-        expected.push((offset_of!(Settings, block.six.lengths) / 8 + 127 * 5, last.mask_high));
-        expected.push((offset_of!(Settings, block.six.lengths) / 8 + 127 * 5 + 1, last.mask_low));
+        settings.block.six.lengths[63] = last;
+        expected.push((offset_of!(Settings, block.six.lengths) / 8 + 63 * 5, last.mask_high));
+        expected.push((offset_of!(Settings, block.six.lengths) / 8 + 63 * 5 + 1, last.mask_low));
         expected.push((WORDS - 1, last.salts[2]));
         let words = settings.as_words();
         assert_eq!(Settings::from_words(&words), settings);

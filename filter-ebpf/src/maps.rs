@@ -20,6 +20,8 @@ static ADDRESSES: Map = Array::new();
 #[btf_map]
 static NETWORKS: Map = Array::new();
 #[btf_map]
+static LEVELS: Map = Array::new();
+#[btf_map]
 static SIX: Map = Array::new();
 
 type Map = Array<u64, 1, MMAPABLE>;
@@ -42,7 +44,13 @@ impl Tables for Maps {
 
     #[inline(always)]
     fn block(&self) -> impl Set {
-        SetMaps { settings: &SETTINGS.block, addresses: &ADDRESSES, networks: &NETWORKS, six: &SIX }
+        SetMaps {
+            settings: &SETTINGS.block,
+            addresses: &ADDRESSES,
+            networks: &NETWORKS,
+            levels: &LEVELS,
+            six: &SIX,
+        }
     }
 }
 
@@ -51,6 +59,7 @@ struct SetMaps {
     settings: &'static SetSettings,
     addresses: &'static Map,
     networks: &'static Map,
+    levels: &'static Map,
     six: &'static Map,
 }
 
@@ -76,6 +85,11 @@ impl Set for SetMaps {
     #[inline(always)]
     fn networks(&self) -> Option<impl Words> {
         Window::of(self.networks)
+    }
+
+    #[inline(always)]
+    fn levels(&self) -> Option<impl Words> {
+        Window::of(self.levels)
     }
 
     #[inline(always)]

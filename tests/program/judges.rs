@@ -7,7 +7,8 @@ use aya_obj::programs::XdpAttachType;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::target::{Span, Target};
 use filterd::blocklist::{Blocklist, Change, Origin, Targets, Timestamp};
-use filterd::kernel::{Filter, Needs};
+use filterd::daemon::needs;
+use filterd::kernel::Filter;
 use harness::{Frame, Home};
 
 /// A frame, what should be told of it, and why.
@@ -66,7 +67,7 @@ impl Judges {
         let mut filter = Filter::open(home.pins()).expect("root may load programs");
         let targets: Targets = blocked.iter().flat_map(|text| targets(text.as_ref())).collect();
         let mut blocklist = Blocklist::default();
-        filter.reserve(&needs(&targets), &blocklist).expect("there is room");
+        filter.reserve(&needs::at_most(&blocklist, &targets), &blocklist).expect("there is room");
         let (list, origin) = ("blocked".into(), Origin::Live);
         let change = Change::Want { list, origin, until: None, shorten: false, note: None, targets };
         let applied = blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first list");
@@ -146,19 +147,4 @@ fn context(linear: usize) -> [u8; 24] {
 fn targets(text: &str) -> impl Iterator<Item = Target> {
     let span: Span = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     span.into_iter()
-}
-
-fn needs(targets: &Targets) -> Needs {
-    let mut needs = Needs::default();
-    for target in targets.iter() {
-        match target {
-            Target::V4(prefix) if prefix.length() <= 24 => needs.networks = true,
-            Target::V4(prefix) => needs.addresses += 1 << (32 - prefix.length()),
-            Target::V6(prefix) => {
-                needs.six += 1;
-                needs.lengths.insert(prefix.length());
-            }
-        }
-    }
-    needs
 }

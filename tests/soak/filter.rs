@@ -5,7 +5,7 @@ use std::path::Path;
 
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
-use filterd::kernel::{Filter, Needs, Occupancy, Wanted, grace};
+use filterd::kernel::{Filter, Needs, Occupancy, SixTargets, Wanted, grace};
 
 /// Addresses, and the table that blocks them.
 pub struct Blocked {
@@ -81,10 +81,20 @@ impl Wanted for Listed {
         std::iter::empty()
     }
 
-    fn wants_six(&self, _prefix: Prefix6) -> bool {
+    fn covers_six(&self, _prefix: Prefix6, _shortest: u8) -> bool {
         false
     }
 
+    fn has_six_within(&self, _prefix: Prefix6) -> bool {
+        false
+    }
+
+    fn wants_six(&self, _prefix: Prefix6) -> bool {
+        false
+    }
+}
+
+impl SixTargets for Listed {
     fn six_after(&self, _after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {
         std::iter::empty()
     }

@@ -4,16 +4,16 @@ use std::fmt;
 
 use filterd::kernel::Needs;
 
-/// The /64 is looked up by itself; all other lengths one by one.
-const NET64: u8 = 64;
+/// Up to here the levels tell which lengths there are; all others are looked up one by one.
+const TOLD: u8 = 64;
 
 /// The most other lengths there are.
-const MOST_LENGTHS: usize = 128;
+const MOST_LENGTHS: usize = 64;
 
 /// Blocklists have fewer.
 const USUAL: usize = 16;
 
-/// How many other IPv6 lengths are combined with everything else.
+/// How many IPv6 lengths beyond 64 are combined with everything else.
 const LENGTHS: [usize; 3] = [0, 1, MOST_LENGTHS];
 
 /// So many addresses that the table is cut into so many lanes.
@@ -24,7 +24,7 @@ pub struct Combination {
     pub enforce: bool,
     networks: bool,
     lanes: (u64, &'static str),
-    nets64: bool,
+    levels: bool,
     lengths: usize,
 }
 
@@ -35,7 +35,7 @@ impl Combination {
         let mut all = Vec::new();
         for (lanes, lengths) in LANES.into_iter().flat_map(|lanes| LENGTHS.map(|lengths| (lanes, lengths))) {
             for (enforce, networks) in switches().flat_map(|on| switches().map(move |also| (on, also))) {
-                all.extend(switches().map(|nets64| Self { enforce, networks, lanes, nets64, lengths }));
+                all.extend(switches().map(|levels| Self { enforce, networks, lanes, levels, lengths }));
             }
         }
         all
@@ -47,7 +47,7 @@ impl Combination {
             enforce: is_on,
             networks: is_on,
             lanes: if is_on { (1, "2") } else { (0, "none") },
-            nets64: is_on,
+            levels: is_on,
             lengths,
         };
         let numbers = (0..USUAL).chain((USUAL..=MOST_LENGTHS).step_by(8));
@@ -56,21 +56,20 @@ impl Combination {
 
     /// What asks the tables for it.
     pub fn needs(&self) -> Needs {
-        let others = (0..=128).rev().filter(|&length| length != NET64).take(self.lengths);
-        let lengths = others.chain(self.nets64.then_some(NET64)).collect();
-        let six = self.lengths as u64 + u64::from(self.nets64);
-        Needs { addresses: self.lanes.0, networks: self.networks, six, lengths }
+        let lengths = (TOLD + 1..=128).rev().take(self.lengths).collect();
+        let six = self.lengths as u64 + u64::from(self.levels);
+        Needs { addresses: self.lanes.0, networks: self.networks, levels: six > 0, six, lengths }
     }
 }
 
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, networks, lanes, nets64, lengths } = self;
-        let (enforce, networks, nets64) = (on(*enforce), on(*networks), on(*nets64));
+        let Self { enforce, networks, lanes, levels, lengths } = self;
+        let (enforce, networks, levels) = (on(*enforce), on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}, networks {networks}, lanes {}, /64s {nets64}, lengths {lengths}",
+            "enforce {enforce}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}",
             lanes.1
         )
     }

@@ -1,7 +1,8 @@
-//! The scheme of the IPv6 table: whole /64s exactly, every other length by fingerprint, side by side.
+//! The scheme of the IPv6 table: up to /64 exactly, every longer prefix by fingerprint, side by side.
 //!
-//! A slot is a word of its own. Its second lowest bit tells the kinds apart, so that they cannot be mistaken for
-//! each other: 0 an exact code of the network half, 1 a fingerprint of 62 bits.
+//! A slot is a word of its own. Its second lowest bit is 1 in a fingerprint, which has the other 62 bits. Where it is 0, the
+//! bit above tells a /64, known by the network half of its addresses, from a shorter prefix: that is known by its own bits,
+//! a one behind them, and zeros. So none of the three kinds can be mistaken for another.
 
 use super::exact::{self, Exact};
 pub use super::hashed::Fingerprint;
@@ -9,24 +10,29 @@ use super::hashed::Hashed;
 use super::scheme::{Home, Scheme, Token};
 use crate::hash::{self, Address6, Hash};
 
-/// Bits of a code below the remainder of a /64: the side, and the kind.
-const BELOW: u32 = 2;
-const FINGERPRINT: u64 = 0b10;
+/// Bits of a code below the remainder of a prefix up to /64: the side, and the kind.
+const BELOW: u32 = 3;
+const FINGERPRINT: u64 = 0b010;
+const SHORTER: u64 = 0b100;
 /// The bit that is the side of a /64 has no meaning in a fingerprint; it is set in all of them.
 const ODD: u64 = 0b01;
 
 /// Stashes behind the table: one for each kind.
-pub const STASHES: u32 = 2;
-/// The stash of all lengths but 64.
-pub const OTHER_STASH: u32 = 1;
+pub const STASHES: u32 = 3;
+/// The stash of prefixes longer than /64.
+pub const LONGER_STASH: u32 = 1;
+/// The stash of prefixes shorter than /64.
+pub const SHORTER_STASH: u32 = 2;
 
 /// What the IPv6 table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key6 {
     /// The network half of a /64.
     Net64(u64),
-    /// A prefix of any other length, hashed.
-    Other(Fingerprint),
+    /// A shorter prefix: its bits, a one behind them, and zeros.
+    Shorter(u64),
+    /// A longer prefix, hashed.
+    Longer(Fingerprint),
 }
 
 /// Homes of IPv6 prefixes.
@@ -43,9 +49,13 @@ impl Six {
         Self { exact: Exact::new(64, key, index_bits, BELOW), hashed: Hashed::new(index_bits) }
     }
 
-    /// The network half that stands in `home`; none if that is a fingerprint.
-    pub const fn net64(&self, home: Home) -> Option<u64> {
-        if home.code & FINGERPRINT != 0 { None } else { Some(self.exact.key(home)) }
+    /// What stands in `home`; none if that is a fingerprint.
+    pub const fn key(&self, home: Home) -> Option<Key6> {
+        match home.code & (FINGERPRINT | SHORTER) {
+            0 => Some(Key6::Net64(self.exact.key(home))),
+            SHORTER => Some(Key6::Shorter(self.exact.key(without_kind(home)))),
+            _ => None,
+        }
     }
 
     /// The scheme of the /64s alone.
@@ -54,7 +64,14 @@ impl Six {
         &self.exact
     }
 
-    /// The scheme of all other lengths alone.
+    /// The homes of a shorter prefix that is shuffled already.
+    #[inline(always)]
+    pub const fn homes_of_shorter(&self, shuffled: u64) -> [Home; 2] {
+        let [first, second] = self.exact.homes_of_shuffled(shuffled);
+        [shorter(first), shorter(second)]
+    }
+
+    /// The scheme of all longer prefixes alone.
     #[inline(always)]
     pub const fn hashed(&self) -> &Hashed {
         &self.hashed
@@ -62,6 +79,30 @@ impl Six {
 }
 
 /// The key of the prefix of `length` bits at `address`, whose other bits are zero.
+pub fn key(hash: &Hash, address: Address6, length: u8) -> Key6 {
+    match length {
+        64 => Key6::Net64(address.high),
+        0..64 => Key6::Shorter(address.high | 1 << (63 - length)),
+        _ => Key6::Longer(fingerprint(hash, address, length.into())),
+    }
+}
+
+/// The key of the prefix of this network half whose length has this bit (`levels`): 1 for 64, 2 for 63, and so on.
+#[inline(always)]
+pub const fn shorter_key(network: u64, bit: u64) -> u64 {
+    network & bit.wrapping_neg() | bit >> 1
+}
+
+#[inline(always)]
+const fn shorter(home: Home) -> Home {
+    Home { bucket: home.bucket, code: home.code | SHORTER }
+}
+
+const fn without_kind(home: Home) -> Home {
+    Home { bucket: home.bucket, code: home.code & !SHORTER }
+}
+
+/// The fingerprint of the prefix of `length` bits at `address`, whose other bits are zero.
 pub fn fingerprint(hash: &Hash, address: Address6, length: u64) -> Fingerprint {
     fingerprint_of(hash.parts(address, length))
 }
@@ -84,29 +125,36 @@ impl Scheme for Six {
     fn homes(&self, key: Key6) -> [Home; 2] {
         match key {
             Key6::Net64(network) => self.exact.homes(network),
-            Key6::Other(fingerprint) => self.hashed.homes(fingerprint),
+            Key6::Shorter(key) => self.homes_of_shorter(self.exact.shuffle(key)),
+            Key6::Longer(fingerprint) => self.hashed.homes(fingerprint),
         }
     }
 
     fn other(&self, home: Home) -> Home {
-        if home.code & FINGERPRINT != 0 { self.hashed.other(home) } else { self.exact.other(home) }
+        match home.code & (FINGERPRINT | SHORTER) {
+            0 => self.exact.other(home),
+            SHORTER => shorter(self.exact.other(without_kind(home))),
+            _ => self.hashed.other(home),
+        }
     }
 
     fn is_first(&self, home: Home) -> bool {
-        home.code & FINGERPRINT == 0 && self.exact.is_first(home)
+        home.code & FINGERPRINT == 0 && self.exact.is_first(without_kind(home))
     }
 
     fn token(&self, key: Key6) -> Token {
         match key {
             Key6::Net64(network) => self.exact.token(network),
-            Key6::Other(fingerprint) => Token { stash: OTHER_STASH, bits: fingerprint.code },
+            Key6::Shorter(key) => Token { stash: SHORTER_STASH, ..self.exact.token(key) },
+            Key6::Longer(fingerprint) => Token { stash: LONGER_STASH, bits: fingerprint.code },
         }
     }
 
     fn token_at(&self, home: Home) -> Token {
-        match home.code & FINGERPRINT {
+        match home.code & (FINGERPRINT | SHORTER) {
             0 => self.exact.token_at(home),
-            _ => Token { stash: OTHER_STASH, bits: home.code },
+            SHORTER => Token { stash: SHORTER_STASH, ..self.exact.token_at(without_kind(home)) },
+            _ => Token { stash: LONGER_STASH, bits: home.code },
         }
     }
 }

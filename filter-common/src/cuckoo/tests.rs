@@ -2,9 +2,9 @@
 
 use super::exact::{self, Exact};
 use super::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
-use super::six::{Key6, Six, fingerprint};
+use super::six::{Key6, Six};
 use super::*;
-use crate::hash::{Address6, Hash};
+use crate::hash::Hash;
 use crate::permutation::Permutation;
 use core::cell::Cell;
 use proptest::prelude::*;
@@ -210,7 +210,7 @@ fn patterns_of_networks_fill_a_table_like_random_ones() {
 /// Prefixes in a row, as providers and hosts number them.
 struct Row {
     name: &'static str,
-    length: u64,
+    length: u8,
     /// The address of the prefix of this number.
     at: fn(u128) -> u128,
 }
@@ -241,7 +241,7 @@ fn rows_of_prefixes_fill_a_table_like_random_ones() {
             ROWS.iter().flat_map(|row| (0..keys).map(move |seed| (row, seed)))
         {
             let (words, hash) = (memory(geometry), Hash::new(key(1000 * u64::from(bits) + seed)));
-            let prefixes = (0..).map(|number| Key6::Other(fingerprint(&hash, at(number).into(), *length)));
+            let prefixes = (0..).map(|number| six::key(&hash, at(number).into(), *length));
             let load = load_at_first_refusal(&six(geometry, &words), prefixes);
             assert!(load >= limit, "{name}, key {seed}, {bits} bits: refused at {load:.4}, limit {limit:.4}");
         }
@@ -297,9 +297,15 @@ proptest! {
         let words = memory(geometry);
         let (table, mut oracle) = (six(geometry, &words), HashSet::new());
         let hash = Hash::new(key(11));
-        let prefix = |n: u16| match n % 3 {
-            0 => Key6::Net64(u64::from(n)),
-            kind => Key6::Other(fingerprint(&hash, Address6::from(u128::from(n)), u64::from(kind) * 60)),
+        // A /64, one of the same bits and a one that are a shorter prefix's, and longer ones.
+        let prefix = |n: u16| {
+            let (network, host) = (u128::from(n / 4) << 80, u128::from(n / 4));
+            match n % 4 {
+                0 => six::key(&hash, (network | 1 << 79).into(), 64),
+                1 => six::key(&hash, network.into(), 48),
+                2 => six::key(&hash, host.into(), 120),
+                _ => six::key(&hash, host.into(), 128),
+            }
         };
         for step in steps {
             match step {

@@ -26,6 +26,11 @@ impl Cover {
         in_use(&self.v6)
     }
 
+    /// Is there any IPv6 target of this length?
+    pub const fn has6(&self, length: u8) -> bool {
+        self.v6[length as usize] > 0
+    }
+
     pub(super) fn enter(&mut self, target: Target) {
         *self.of(target) += 1;
     }

@@ -135,6 +135,23 @@ impl Blocklist {
         })
     }
 
+    /// Is an IPv6 prefix wanted that covers this one, and is no shorter than so many bits? The same one counts.
+    pub fn covers_six(&self, prefix: Prefix6, shortest: u8) -> bool {
+        let mut lengths = (shortest..=prefix.length()).filter(|length| self.cover.has6(*length));
+        lengths.any(|length| self.contains(Target::V6(Prefix::covering(prefix.address(), length))))
+    }
+
+    /// Is an IPv6 prefix wanted that is within this one, which is shorter than /64, and longer?
+    pub fn has_six_within(&self, prefix: Prefix6) -> bool {
+        let network = |address: u128| (address >> 64) as u64;
+        let mut nets = self.nets64.range(network(prefix.first())..=network(prefix.last()));
+        let mut others = self
+            .others
+            .range(Target::V6(prefix)..=Target::V6(Prefix::host(prefix.last())))
+            .map(|(other, _)| other);
+        nets.next().is_some() || others.any(|other| *other != Target::V6(prefix))
+    }
+
     /// Every IPv6 target behind `after`: /64s in order, and then all others in order.
     pub fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> + '_ {
         let first = Bound::Included(Target::V6(Prefix::covering(0, 0)));

@@ -54,7 +54,12 @@ pub fn weight(target: Target) -> u64 {
             ((1 << (24 - prefix.length())) / NETWORKS_A_WORD).max(1)
         }
         Target::V4(prefix) => 1 << (32 - prefix.length()),
-        Target::V6(_) => 1,
+        // By bits, of which a word has more or fewer (`filter_common::levels`).
+        Target::V6(prefix) => match prefix.length() {
+            length @ 0..=16 => 1 << (16 - length),
+            length @ 17..=24 => 1 << (24 - length),
+            _ => 1,
+        },
     }
 }
 

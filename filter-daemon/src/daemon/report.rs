@@ -79,26 +79,16 @@ impl Owner {
     }
 
     pub(super) fn tables(&self) -> Vec<status::Table> {
-        let networks = self
-            .protection
-            .blocklist()
-            .lengths4()
-            .filter(|(length, _)| *length <= 24)
-            .map(|(_, count)| count)
-            .sum();
-        let networks = Occupancy {
-            entries: networks,
-            capacity: 1 << 24,
-            bytes: self.protection.filter().networks_bytes(),
-        };
+        let (filter, blocklist) = (self.protection.filter(), self.protection.blocklist());
+        let networks = up_to(24, blocklist.lengths4());
+        let networks = Occupancy { entries: networks, capacity: 1 << 24, bytes: filter.networks_bytes() };
+        let levels = up_to(32, blocklist.lengths6());
+        let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes() };
         vec![
-            table("ipv4 addresses", self.protection.filter().addresses(), "exact"),
+            table("ipv4 addresses", filter.addresses(), "exact"),
             table("ipv4 prefixes", networks, "exact"),
-            table(
-                "ipv6",
-                self.protection.filter().six(),
-                "exact for /64s, else wrong for less than one packet in 10^17",
-            ),
+            table("ipv6", filter.six(), "exact up to /64, else wrong for less than one packet in 10^17"),
+            table("ipv6 up to /32", levels, "exact"),
         ]
     }
 
@@ -122,6 +112,11 @@ pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
     if !is_waited_for {
         info!(entered, left, unchanged, milliseconds, "reload");
     }
+}
+
+/// How many are no longer than that.
+fn up_to(longest: u8, lengths: impl Iterator<Item = (u8, u64)>) -> u64 {
+    lengths.filter(|(length, _)| *length <= longest).map(|(_, count)| count).sum()
 }
 
 fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {

@@ -7,7 +7,7 @@ use filter_common::cuckoo::geometry::Geometry;
 use super::growth::Growth;
 use super::kind::{Key, Kind};
 use super::maps::Maps;
-use super::needs::Wanted;
+use super::needs::SixTargets;
 use super::store::Store;
 use super::{KernelError, Occupancy};
 
@@ -53,7 +53,7 @@ impl<K: Kind> Family<K> {
         &mut self,
         entries: u64,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
         let limit = self.store.limit();
         if entries <= limit || entries <= limit + limit / MARGIN && self.grow_aside(limit + 1, maps)? {
@@ -76,7 +76,7 @@ impl<K: Kind> Family<K> {
     }
 
     /// Does what is due for the larger table; when it is filled, it is put beside the one in use.
-    pub fn step(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn step(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
         let Some(growth) = &mut self.growth else { return self.step_where_stuck(maps) };
         if !growth.step(wanted) {
             return Ok(());
@@ -95,7 +95,7 @@ impl<K: Kind> Family<K> {
         &mut self,
         key_in: impl Fn(&K) -> Key<K>,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
         while self.store.enter(&key_in).is_err() {
             if self.is_growing() {
@@ -120,7 +120,7 @@ impl<K: Kind> Family<K> {
         &mut self,
         mut geometry: Geometry,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
         self.drop_growth(maps);
         let mut tries = 0_u32;
@@ -139,7 +139,7 @@ impl<K: Kind> Family<K> {
     }
 
     /// Makes the table that is in use anew as it is, unless a fresh one is there.
-    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
         match self.store.geometry() {
             Some(geometry) if !self.store.has_fresh() => self.rebuild(geometry, maps, wanted),
             Some(_) | None => Ok(()),
@@ -197,7 +197,7 @@ impl<K: Kind> Family<K> {
     }
 
     /// Puts the larger table beside the one in use, if one is in the making; waits until it is filled.
-    fn end_growth(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    fn end_growth(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
         match self.finish_growth(maps, wanted) {
             Ok(()) => Ok(()),
             Err(refused) => {
@@ -208,7 +208,7 @@ impl<K: Kind> Family<K> {
     }
 
     /// Fails with the geometry in which there was no room under the key chosen.
-    fn finish_growth(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), Geometry> {
+    fn finish_growth(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), Geometry> {
         let Some(growth) = self.growth.take() else { return Ok(()) };
         let kind = *growth.kind();
         match growth.finish(wanted) {

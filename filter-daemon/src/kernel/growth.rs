@@ -11,7 +11,7 @@ use filter_common::cuckoo::Full;
 use filter_common::target::Prefix6;
 
 use super::kind::{Key, Kind, Live};
-use super::needs::Wanted;
+use super::needs::SixTargets;
 use super::store::Built;
 
 /// Entries gathered at once: about a millisecond's worth.
@@ -61,7 +61,7 @@ impl<K: Kind> Growth<K> {
     }
 
     /// Does what is due next. True if the larger table is filled.
-    pub fn step(&mut self, wanted: &impl Wanted) -> bool {
+    pub fn step(&mut self, wanted: &impl SixTargets) -> bool {
         match &mut self.stage {
             Stage::Filling(thread) => thread.is_finished(),
             Stage::Gathering(gathering) => {
@@ -89,7 +89,7 @@ impl<K: Kind> Growth<K> {
     }
 
     /// The larger table, with everything that happened meanwhile; waits until it is filled.
-    pub fn finish(mut self, wanted: &impl Wanted) -> Result<Built<K>, Full> {
+    pub fn finish(mut self, wanted: &impl SixTargets) -> Result<Built<K>, Full> {
         let thread = loop {
             match self.stage {
                 Stage::Filling(thread) => break thread,

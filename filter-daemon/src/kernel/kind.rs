@@ -11,7 +11,7 @@ use filter_common::target::Prefix6;
 use super::KernelError;
 use super::broker::request::MapPart;
 use super::moving::Moving;
-use super::needs::Wanted;
+use super::needs::SixTargets;
 use super::window::Window;
 pub use addresses::Addresses;
 pub use six::SixTable;
@@ -70,7 +70,7 @@ pub trait Kind: Copy + Send + 'static {
     fn keys<'a>(
         &'a self,
         live: Option<&'a Live<Self>>,
-        wanted: &'a impl Wanted,
+        wanted: &'a impl SixTargets,
     ) -> impl Iterator<Item = Key<Self>> + 'a;
 
     /// A copy of everything that `live` holds; none if that does not tell its entries.
@@ -79,7 +79,7 @@ pub trait Kind: Copy + Send + 'static {
     /// Where it does not: up to `most` of the wanted entries behind `after`, and the last of them.
     fn page(
         &self,
-        wanted: &impl Wanted,
+        wanted: &impl SixTargets,
         after: Option<Prefix6>,
         most: usize,
     ) -> (Vec<Key<Self>>, Option<Prefix6>);

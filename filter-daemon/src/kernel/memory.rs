@@ -126,6 +126,7 @@ impl State {
             *published.settings,
             words(MapPart::Addresses),
             words(MapPart::Networks),
+            words(MapPart::Levels),
             words(MapPart::Six),
         );
         sources.into_iter().map(|source| judge_source(source, &seen)).collect()
@@ -228,6 +229,7 @@ fn words_of(map: MapName, words: &[u64]) -> u32 {
     match map.part {
         MapPart::Addresses => size::addresses(block.addresses4.index_bits as u32),
         MapPart::Networks => networks::WORDS,
+        MapPart::Levels => block.six.last_level_word as u32 + 1,
         MapPart::Six => size::prefixes(block.six.index_bits as u32),
     }
 }

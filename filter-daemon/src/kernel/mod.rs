@@ -1,7 +1,7 @@
 //! Everything that touches the kernel: programs, maps, links. The only importer of aya.
 //!
 //! `filter` applies effects and is all that the daemon talks to. It plans, publishes and releases `set`s: of each `family` a
-//! table (`kind`, `store`) that may be made larger aside (`growth`), and the bits of `networks`; whatever is `staged` is
+//! table (`kind`, `store`) that may be made larger aside (`growth`), the bits of `networks`, and the `levels` of IPv6; whatever is `staged` is
 //! seen by no packet yet. Below, `moving` changes a cuckoo table under running readers, through a `window` and with `grace`
 //! periods; a `spec` says what the judge must be. What needs a capability is done by the `broker`, a process of its own.
 
@@ -14,6 +14,7 @@ pub mod grace;
 mod growth;
 pub mod interface;
 mod kind;
+mod levels;
 mod maps;
 pub mod memory;
 mod moving;
@@ -34,7 +35,7 @@ pub use error::KernelError;
 pub use filter::Filter;
 pub use growth::Growing;
 pub use interface::Interface;
-pub use needs::{Needs, Wanted};
+pub use needs::{Needs, SixTargets, Wanted};
 
 /// How full a table is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,14 +11,23 @@ pub struct Needs {
     pub addresses: u64,
     /// Is there an IPv4 prefix up to /24?
     pub networks: bool,
-    /// IPv6 prefixes of all lengths.
+    /// Is there any IPv6 prefix?
+    pub levels: bool,
+    /// IPv6 prefixes longer than /32.
     pub six: u64,
-    /// The lengths they have.
+    /// The lengths beyond 64 that they have.
     pub lengths: BTreeSet<u8>,
 }
 
+/// The IPv6 targets that belong into a table.
+pub trait SixTargets {
+    /// Every one behind `after`, or all of them, in an order that stays the same while targets come and go: what is asked for
+    /// page by page.
+    fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;
+}
+
 /// What is wanted blocked.
-pub trait Wanted {
+pub trait Wanted: SixTargets {
     /// Is this address blocked by itself or by a prefix longer than /24?
     fn blocks_address(&self, address: u32) -> bool;
 
@@ -31,10 +40,12 @@ pub trait Wanted {
     /// Prefixes up to /24 within this one.
     fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4>;
 
+    /// Is an IPv6 prefix blocked that covers this one, and is no shorter than so many bits? The same one counts.
+    fn covers_six(&self, prefix: Prefix6, shortest: u8) -> bool;
+
+    /// Is an IPv6 prefix blocked that is within this one, and longer?
+    fn has_six_within(&self, prefix: Prefix6) -> bool;
+
     /// Is exactly this IPv6 prefix blocked?
     fn wants_six(&self, prefix: Prefix6) -> bool;
-
-    /// Every IPv6 target behind `after`, or all of them, in an order that stays the same while targets come and go: what
-    /// is asked for page by page.
-    fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;
 }

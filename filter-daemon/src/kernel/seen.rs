@@ -11,6 +11,7 @@ pub struct Seen<'a> {
     settings: Settings,
     addresses: Option<&'a Window>,
     networks: Option<&'a Window>,
+    levels: Option<&'a Window>,
     six: Option<&'a Window>,
 }
 
@@ -20,9 +21,10 @@ impl<'a> Seen<'a> {
         settings: Settings,
         addresses: Option<&'a Window>,
         networks: Option<&'a Window>,
+        levels: Option<&'a Window>,
         six: Option<&'a Window>,
     ) -> Self {
-        Self { settings, addresses, networks, six }
+        Self { settings, addresses, networks, levels, six }
     }
 }
 
@@ -32,7 +34,7 @@ impl Tables for Seen<'_> {
     }
 
     fn block(&self) -> impl Set {
-        let Self { addresses, networks, six, .. } = *self;
-        View { settings: &self.settings.block, addresses, networks, six }
+        let Self { addresses, networks, levels, six, .. } = *self;
+        View { settings: &self.settings.block, addresses, networks, levels, six }
     }
 }

@@ -6,11 +6,14 @@ mod leave;
 
 use std::collections::BTreeSet;
 
+use filter_common::levels::LONGEST_TOLD;
+
 use super::KernelError;
 use super::broker::request::SetName;
 use super::family::Family;
 use super::growth::Growing;
 use super::kind::{Addresses, Kind, SixTable};
+use super::levels::{Beyond, LevelMaps};
 use super::maps::Maps;
 use super::needs::{Needs, Wanted};
 use super::networks::Networks;
@@ -24,11 +27,13 @@ const AT_ONCE: usize = 32;
 pub struct Set {
     /// Single IPv4 addresses.
     pub addresses: Family<Addresses>,
-    /// IPv6 prefixes.
+    /// IPv6 from the top.
+    pub levels: LevelMaps,
+    /// IPv6 prefixes that the levels do not tell.
     pub six: Family<SixTable>,
     /// IPv4 prefixes up to /24.
     pub networks: Networks,
-    /// IPv6 lengths that the next judge looks up.
+    /// IPv6 lengths beyond 64 that the next judge looks up.
     lengths: BTreeSet<u8>,
 }
 
@@ -37,6 +42,7 @@ impl Set {
     pub const fn new(name: SetName) -> Self {
         Self {
             addresses: Family::new(Store::new(name)),
+            levels: LevelMaps::new(name),
             six: Family::new(Store::new(name)),
             networks: Networks::new(name),
             lengths: BTreeSet::new(),
@@ -50,7 +56,9 @@ impl Set {
 
     /// Is everything of `needs` looked up already?
     pub fn looks_up(&self, needs: &Needs) -> bool {
-        (!needs.networks || self.networks.generation().is_some()) && needs.lengths.is_subset(&self.lengths)
+        (!needs.networks || self.networks.generation().is_some())
+            && (!needs.levels || self.levels.spec().is_some())
+            && needs.lengths.is_subset(&self.lengths)
     }
 
     /// Plans room for `needs`.
@@ -64,7 +72,16 @@ impl Set {
         if needs.networks {
             self.networks.make_room(maps)?;
         }
-        self.six.make_room(needs.six, maps, wanted)?;
+        if needs.levels {
+            let is_first = self.levels.spec().is_none();
+            self.levels.make_room(SixTable::smallest_for(needs.six), maps)?;
+            // The table is made out of what is wanted, and so must know who of that is told before it.
+            if is_first {
+                let short = wanted.six_after(None).filter(|prefix| prefix.length() <= LONGEST_TOLD);
+                short.for_each(|prefix| _ = self.levels.make_way(prefix));
+            }
+        }
+        self.six.make_room(needs.six, maps, &Beyond { levels: &self.levels, wanted })?;
         self.lengths.extend(&needs.lengths);
         Ok(())
     }
@@ -84,7 +101,12 @@ impl Set {
     /// Does the next step for larger tables in the making, and for those who wait for one.
     pub fn step(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         self.addresses.step(maps, wanted)?;
-        self.six.step(maps, wanted)
+        self.six.step(maps, &Beyond { levels: &self.levels, wanted })?;
+        if self.six.store.has_fresh() {
+            self.levels.make_room(self.six.store.geometry(), maps)
+        } else {
+            Ok(())
+        }
     }
 
     /// Does the next step for entries on the move. True if another is due after a grace period.
@@ -99,14 +121,14 @@ impl Set {
             self.addresses.refresh(maps, wanted)?;
         }
         if self.six.is_unsettled() && !self.six.is_growing() {
-            self.six.refresh(maps, wanted)?;
+            self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
         }
         Ok(())
     }
 
     /// Are tables much larger than `needs`?
     pub fn is_roomy_for(&self, needs: &Needs) -> bool {
-        self.addresses.is_roomy_for(needs.addresses) || self.six.is_roomy_for(needs.six)
+        self.addresses.is_roomy_for(needs.addresses) || self.six.is_roomy_for(self.six_entries(needs))
     }
 
     /// Plans to make those tables anew that are much larger than `needs`.
@@ -119,8 +141,10 @@ impl Set {
         if self.addresses.is_roomy_for(needs.addresses) {
             self.addresses.rebuild(Addresses::geometry_for(needs.addresses)?, maps, wanted)?;
         }
-        if self.six.is_roomy_for(needs.six) {
-            self.six.rebuild(SixTable::geometry_for(needs.six)?, maps, wanted)?;
+        let six = self.six_entries(needs);
+        if self.six.is_roomy_for(six) {
+            let wanted = Beyond { levels: &self.levels, wanted };
+            self.six.rebuild(SixTable::geometry_for(six)?, maps, &wanted)?;
         }
         Ok(())
     }
@@ -128,12 +152,20 @@ impl Set {
     /// Plans to look up no more than `needs`.
     pub fn tidy(&mut self, needs: &Needs, maps: &mut Maps) {
         self.lengths.retain(|length| needs.lengths.contains(length));
-        if needs.six == 0 {
+        if self.six_entries(needs) == 0 {
             self.six.drop_next(maps);
+        }
+        if !needs.levels {
+            self.levels.drop_next(maps);
         }
         if !needs.networks {
             self.networks.drop_next(maps);
         }
+    }
+
+    /// Entries for which the table of IPv6 is needed: short prefixes, too, where the levels had no room for them.
+    fn six_entries(&self, needs: &Needs) -> u64 {
+        needs.six.max(self.six.store.entries())
     }
 
     /// What the next judge must know.
@@ -142,6 +174,7 @@ impl Set {
         SetSpec {
             networks: self.networks.generation(),
             addresses: self.addresses.store.kind().copied(),
+            levels: self.levels.spec(),
             lengths: six.map_or_else(BTreeSet::new, |_| self.lengths.clone()),
             six,
         }
@@ -150,6 +183,7 @@ impl Set {
     /// The plan has come true.
     pub fn publish(&mut self) {
         self.addresses.publish();
+        self.levels.publish();
         self.six.publish();
         self.networks.publish();
     }
@@ -157,6 +191,7 @@ impl Set {
     /// Forgets the plan: this is what packets see.
     pub fn discard(&mut self, published: SetSpec, maps: &mut Maps) {
         self.addresses.discard(maps);
+        self.levels.discard(maps);
         self.six.discard(maps);
         self.networks.discard(maps);
         self.lengths = published.lengths;

@@ -6,6 +6,7 @@ use filter_common::settings::{self as words, AddressSettings, SetSettings, SixSe
 
 use super::broker::request::{Blueprint, MapName, MapPart, MapUse, SetName};
 use super::kind::{Addresses, SixTable};
+use super::levels::LevelsMap;
 use crate::blocklist::Settings;
 
 /// Everything that the words of a judge's settings say.
@@ -24,9 +25,11 @@ pub struct SetSpec {
     pub networks: Option<u64>,
     /// The table of IPv4 addresses, if there is one.
     pub addresses: Option<Addresses>,
-    /// The table of IPv6 prefixes, if there is one.
+    /// The map that tells IPv6 from the top, if there is any.
+    pub levels: Option<LevelsMap>,
+    /// The table of IPv6 prefixes behind it, if there is one.
     pub six: Option<SixTable>,
-    /// The IPv6 lengths that are looked up in it.
+    /// The lengths beyond 64 that are looked up in it.
     pub lengths: BTreeSet<u8>,
 }
 
@@ -46,8 +49,9 @@ impl SetSpec {
     fn maps(&self, set: SetName) -> Vec<MapUse> {
         let addresses = self.addresses.as_ref().map(|table| (MapPart::Addresses, table.generation));
         let networks = self.networks.map(|generation| (MapPart::Networks, generation));
+        let levels = self.levels.map(|map| (MapPart::Levels, map.generation));
         let six = self.six.as_ref().map(|table| (MapPart::Six, table.generation));
-        let in_use = [addresses, networks, six].into_iter().flatten();
+        let in_use = [addresses, networks, levels, six].into_iter().flatten();
         in_use.map(|(part, generation)| MapUse { map: MapName { set, part }, generation }).collect()
     }
 
@@ -55,7 +59,10 @@ impl SetSpec {
         SetSettings {
             networks4: self.networks.is_some().into(),
             addresses4: self.addresses.as_ref().map_or(AddressSettings::OFF, Addresses::settings),
-            six: self.six.as_ref().map_or(SixSettings::OFF, |table| table.settings(&self.lengths)),
+            six: SixSettings {
+                last_level_word: self.levels.map_or(0, |map| (1 << map.size_bits) - 1),
+                ..self.six.as_ref().map_or(SixSettings::OFF, |table| table.settings(&self.lengths))
+            },
         }
     }
 }

@@ -64,9 +64,10 @@ impl Reference {
         }
     }
 
-    /// How many entries the tables of both families must hold: nobody stands twice.
+    /// How many entries the tables of both families must hold: nobody stands twice, and who is no longer than /32 in none.
     pub fn entries(&self) -> (u64, u64) {
-        (self.long.iter().filter(|count| **count > 0).count() as u64, self.lengths6.values().sum())
+        let long = self.long.iter().filter(|count| **count > 0).count() as u64;
+        (long, self.lengths6.range(33..).map(|(_, count)| count).sum())
     }
 
     fn covered(&mut self, prefix: Prefix4) -> impl Iterator<Item = &mut u32> {

@@ -25,7 +25,7 @@ pub fn target(random: &mut Random) -> Target {
         24 => Target::V4(Prefix::covering(address, 18 + random.below(7) as u8)),
         25 | 26 => Target::V6(Prefix::covering(six, 64)),
         27 => {
-            let lengths = [32, 46, 47, 48, 63, 65, 96, 123, 125, 127];
+            let lengths = [12, 16, 20, 24, 29, 32, 33, 46, 47, 48, 63, 65, 96, 123, 125, 127];
             Target::V6(Prefix::covering(six, lengths[random.below(lengths.len())]))
         }
         28 if random.below(20) == 0 => Target::V6(Prefix::covering(0, random.below(3) as u8)),
@@ -41,7 +41,8 @@ pub fn sources() -> Vec<Target> {
     let six = nets.flat_map(|(first, second)| {
         [0, 1, 31, 32, HOSTS - 1, 1 << 60].map(|host| address6(first, second, host))
     });
-    let six = six.chain([0, 1, u128::MAX, FIRST6 - 1, 1 << 127]);
+    let beside = [112, 111, 108, 104, 100, 96, 95].map(|bit| FIRST6 ^ 1 << bit);
+    let six = six.chain(beside).chain([0, 1, u128::MAX, FIRST6 - 1, 1 << 127]);
     four.map(|address| Target::V4(Prefix::host(address)))
         .chain(six.map(|address| Target::V6(Prefix::host(address))))
         .collect()

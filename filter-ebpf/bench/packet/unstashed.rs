@@ -42,6 +42,11 @@ impl<S: Set> Set for Unstashed<S> {
     }
 
     #[inline(always)]
+    fn levels(&self) -> Option<impl Words> {
+        self.0.levels()
+    }
+
+    #[inline(always)]
     fn six(&self) -> Option<impl Words> {
         self.0.six()
     }

@@ -20,7 +20,9 @@ pub enum MapPart {
     Addresses,
     /// IPv4 prefixes.
     Networks,
-    /// IPv6 prefixes.
+    /// IPv6 from the top.
+    Levels,
+    /// IPv6 prefixes that the levels do not tell.
     Six,
 }
 
@@ -39,6 +41,7 @@ impl MapName {
         match (self.set, self.part) {
             (SetName::Block, MapPart::Addresses) => "addresses",
             (SetName::Block, MapPart::Networks) => "networks",
+            (SetName::Block, MapPart::Levels) => "levels",
             (SetName::Block, MapPart::Six) => "six",
         }
     }
@@ -48,6 +51,7 @@ impl MapName {
         match (self.set, self.part) {
             (SetName::Block, MapPart::Addresses) => "ADDRESSES",
             (SetName::Block, MapPart::Networks) => "NETWORKS",
+            (SetName::Block, MapPart::Levels) => "LEVELS",
             (SetName::Block, MapPart::Six) => "SIX",
         }
     }

@@ -2,7 +2,7 @@
 
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
 use filter_common::cuckoo::six;
-use filter_common::{networks, stash};
+use filter_common::{levels, networks, stash};
 
 use super::request::MapPart;
 
@@ -10,14 +10,18 @@ use super::request::MapPart;
 pub const MOST_OF_A_PART: usize = 4;
 
 /// Bytes of all maps together: as many as when the largest of each part are in use, ready and being filled.
-pub const MOST_BYTES: u64 =
-    3 * (largest(MapPart::Addresses) + largest(MapPart::Networks) + largest(MapPart::Six));
+pub const MOST_BYTES: u64 = 3
+    * (largest(MapPart::Addresses)
+        + largest(MapPart::Networks)
+        + largest(MapPart::Levels)
+        + largest(MapPart::Six));
 
 /// The bytes of a map of so many words; none if no map of this part has that size.
 pub fn bytes(part: MapPart, words: u32) -> Option<u64> {
     let is_a_size = match part {
         MapPart::Addresses => EXACT4_BITS.map(addresses).any(|size| size == words),
         MapPart::Networks => words == networks::WORDS,
+        MapPart::Levels => levels::SIZES.map(|bits| 1 << bits).any(|size: u32| size == words),
         MapPart::Six => SIX_BITS.map(prefixes).any(|size| size == words),
     };
     u64::from(words).checked_mul(8).filter(|_| is_a_size)
@@ -37,6 +41,7 @@ const fn largest(part: MapPart) -> u64 {
     let words = match part {
         MapPart::Addresses => addresses(*EXACT4_BITS.end()),
         MapPart::Networks => networks::WORDS,
+        MapPart::Levels => 1 << *levels::SIZES.end(),
         MapPart::Six => prefixes(*SIX_BITS.end()),
     };
     words as u64 * 8
@@ -50,8 +55,9 @@ mod tests {
     fn only_the_sizes_of_tables_are_sizes() {
         assert_eq!(bytes(MapPart::Addresses, addresses(8)), Some(u64::from(addresses(8)) * 8));
         assert_eq!(bytes(MapPart::Six, prefixes(24)), Some(u64::from(prefixes(24)) * 8));
+        assert_eq!(bytes(MapPart::Levels, 1 << 18), Some(2 << 20));
         assert_eq!(bytes(MapPart::Networks, networks::WORDS), Some(u64::from(networks::WORDS) * 8));
-        for part in [MapPart::Addresses, MapPart::Networks, MapPart::Six] {
+        for part in [MapPart::Addresses, MapPart::Networks, MapPart::Levels, MapPart::Six] {
             for words in [0, 1, networks::WORDS - 1, addresses(26) + 1, 1 << 29, u32::MAX] {
                 assert_eq!(bytes(part, words), None, "{part:?} of {words} words");
             }

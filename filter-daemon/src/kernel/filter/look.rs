@@ -23,7 +23,13 @@ impl Filter {
     fn seen(&self) -> Option<Seen<'_>> {
         let block = &self.block;
         let words = self.published.as_ref()?.words();
-        Some(Seen::new(words, block.addresses.store.words(), block.networks.words(), block.six.store.words()))
+        Some(Seen::new(
+            words,
+            block.addresses.store.words(),
+            block.networks.words(),
+            block.levels.words(),
+            block.six.store.words(),
+        ))
     }
 
     /// Of how many packets became what, since the filter was first attached.
@@ -44,7 +50,12 @@ impl Filter {
         self.block.addresses.store.current_live().map_or(0, |live| live.moves())
     }
 
-    /// How full the table of IPv6 prefixes is.
+    /// Kernel memory of what tells IPv6 from the top, in bytes.
+    pub fn levels_bytes(&self) -> u64 {
+        self.block.levels.words().map_or(0, |window| window.bytes())
+    }
+
+    /// How full the table of IPv6 prefixes is. Many up to /32 are told by bits, and stand in no table.
     pub fn six(&self) -> Occupancy {
         self.block.six.occupancy()
     }

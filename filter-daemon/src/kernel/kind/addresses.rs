@@ -10,7 +10,7 @@ use filter_common::target::Prefix6;
 
 use super::{Keys, Kind, Live, secret};
 use crate::kernel::broker::request::MapPart;
-use crate::kernel::needs::Wanted;
+use crate::kernel::needs::SixTargets;
 
 /// The table of IPv4 addresses. Bucket and code spell the address, so that it can be made anew out of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Kind for Addresses {
     fn keys<'a>(
         &'a self,
         live: Option<&'a Live<Self>>,
-        _wanted: &'a impl Wanted,
+        _wanted: &'a impl SixTargets,
     ) -> impl Iterator<Item = u64> + 'a {
         live.into_iter().flat_map(|live| spelled(live.table()).chain(live.unplaced()))
     }
@@ -82,7 +82,7 @@ impl Kind for Addresses {
         Some(Box::new(spelled_by(copy).chain(unplaced)))
     }
 
-    fn page(&self, _: &impl Wanted, _: Option<Prefix6>, _: usize) -> (Vec<u64>, Option<Prefix6>) {
+    fn page(&self, _: &impl SixTargets, _: Option<Prefix6>, _: usize) -> (Vec<u64>, Option<Prefix6>) {
         (Vec::new(), None)
     }
 }

@@ -12,7 +12,7 @@ use filter_common::target::Prefix6;
 
 use super::{Keys, Kind, Live, secret};
 use crate::kernel::broker::request::MapPart;
-use crate::kernel::needs::Wanted;
+use crate::kernel::needs::SixTargets;
 
 /// The table of IPv6 prefixes. A fingerprint does not tell its prefix, so it is made anew out of what is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,33 +25,27 @@ pub struct SixTable {
 }
 
 impl SixTable {
-    /// What a judge must know of it that looks up these lengths.
+    /// What a judge must know of it that looks up these lengths beyond 64.
     pub fn settings(&self, lengths: &BTreeSet<u8>) -> SixSettings {
         let hash = Hash::new(self.key);
-        let others = lengths.iter().copied().filter(|&length| length != 64);
         let mut settings = SixSettings {
-            nets64: lengths.contains(&64).into(),
-            others: others.clone().count() as u64,
+            has_table: 1,
+            longer: lengths.len() as u64,
             index_bits: self.geometry.index_bits().into(),
             last_bucket: (self.geometry.buckets() - 1).into(),
             key64: self.key64,
             pairs: hash.pairs(),
             ..SixSettings::OFF
         };
-        for (place, length) in settings.lengths.iter_mut().zip(others) {
-            *place = LengthSettings::new(&hash, length);
+        for (place, length) in settings.lengths.iter_mut().zip(lengths) {
+            *place = LengthSettings::new(&hash, *length);
         }
         settings
     }
 
     /// The key under which `prefix` stands in it.
     pub fn key(&self, prefix: Prefix6) -> Key6 {
-        match prefix.length() {
-            64 => Key6::Net64((prefix.address() >> 64) as u64),
-            length => {
-                Key6::Other(six::fingerprint(&Hash::new(self.key), prefix.address().into(), length.into()))
-            }
-        }
+        six::key(&Hash::new(self.key), prefix.address().into(), prefix.length())
     }
 }
 
@@ -89,7 +83,7 @@ impl Kind for SixTable {
     fn keys<'a>(
         &'a self,
         _live: Option<&'a Live<Self>>,
-        wanted: &'a impl Wanted,
+        wanted: &'a impl SixTargets,
     ) -> impl Iterator<Item = Key6> + 'a {
         wanted.six_after(None).map(|prefix| self.key(prefix))
     }
@@ -100,7 +94,7 @@ impl Kind for SixTable {
 
     fn page(
         &self,
-        wanted: &impl Wanted,
+        wanted: &impl SixTargets,
         after: Option<Prefix6>,
         most: usize,
     ) -> (Vec<Key6>, Option<Prefix6>) {

@@ -1,11 +1,13 @@
 //! Whoever enters comes into its table: the one that packets read, or a fresh one that they do not see yet.
 
 use filter_common::cuckoo::six::Key6;
-use filter_common::target::{Prefix6, Target};
+use filter_common::levels::LONGEST_TOLD;
+use filter_common::target::{Prefix, Prefix6, Target};
 
 use super::{AT_ONCE, Set};
 use crate::blocklist::SetEffects;
 use crate::kernel::KernelError;
+use crate::kernel::levels::Beyond;
 use crate::kernel::maps::Maps;
 use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
@@ -26,7 +28,10 @@ impl Set {
             self.networks.refresh(maps)?;
         }
         if reaches(|target| matches!(target, Target::V6(_))) {
-            self.six.refresh(maps, wanted)?;
+            self.levels.refresh(maps)?;
+            // The table is made out of what is wanted, and so must know who of those that come is told before it.
+            short6(effects).for_each(|prefix| _ = self.levels.make_way(prefix));
+            self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
         }
         Ok(())
     }
@@ -38,9 +43,20 @@ impl Set {
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        self.enter_addresses(&effects.entered.addresses, maps, wanted)?;
-        self.enter_nets64(&effects.entered.nets64, maps, wanted)?;
-        effects.entered.others.iter().try_for_each(|target| self.enter_one(*target, maps, wanted))
+        let entered = &effects.entered;
+        self.enter_addresses(&entered.addresses, maps, wanted)?;
+        // Short prefixes first: where the levels have room for few, they shall have it. And who is told by them must be known
+        // before a table is made anew out of everything else.
+        let is_short =
+            |target: &&Target| matches!(target, Target::V6(prefix) if prefix.length() <= LONGEST_TOLD);
+        entered
+            .others
+            .iter()
+            .filter(is_short)
+            .try_for_each(|target| self.enter_one(*target, maps, wanted))?;
+        self.enter_nets64(&entered.nets64, maps, wanted)?;
+        let others = entered.others.iter().filter(|target| !is_short(target));
+        others.into_iter().try_for_each(|target| self.enter_one(*target, maps, wanted))
     }
 
     fn enter_one(
@@ -59,7 +75,10 @@ impl Set {
                 let mut addresses = prefix.first()..=prefix.last();
                 addresses.try_for_each(|address| self.enter_address(address, maps, wanted))
             }
-            Target::V6(prefix) => self.enter_six(prefix, maps, wanted),
+            Target::V6(prefix) => {
+                self.levels.make_any(maps)?;
+                self.enter_six(prefix, maps, wanted)
+            }
         }
     }
 
@@ -90,11 +109,13 @@ impl Set {
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
         if !nets.is_empty() {
-            self.lengths.insert(64);
+            self.levels.make_any(maps)?;
         }
         for nets in nets.chunks(AT_ONCE) {
             self.six.store.prefetch(|_, at| Key6::Net64(nets[at]), nets.len());
-            nets.iter().try_for_each(|net| self.six.enter(|_| Key6::Net64(*net), maps, wanted))?;
+            nets.iter().try_for_each(|net| {
+                self.enter_six(Prefix::covering(u128::from(*net) << 64, 64), maps, wanted)
+            })?;
         }
         Ok(())
     }
@@ -114,7 +135,26 @@ impl Set {
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        self.lengths.insert(prefix.length());
-        self.six.enter(|table| table.key(prefix), maps, wanted)
+        if !self.levels.make_way(prefix) {
+            if prefix.length() > 64 {
+                self.lengths.insert(prefix.length());
+            }
+            let wanted = Beyond { levels: &self.levels, wanted };
+            self.six.enter(|table| table.key(prefix), maps, &wanted)?;
+        }
+        self.levels.show(prefix);
+        Ok(())
     }
+}
+
+/// The IPv6 prefixes that come and are such as the levels tell, where they have room.
+fn short6(effects: &SetEffects) -> impl Iterator<Item = Prefix6> + '_ {
+    effects.entered.others.iter().filter_map(|target| match target {
+        Target::V6(prefix) if is_short6(*target) => Some(*prefix),
+        Target::V4(_) | Target::V6(_) => None,
+    })
+}
+
+fn is_short6(target: Target) -> bool {
+    matches!(target, Target::V6(prefix) if prefix.length() <= LONGEST_TOLD)
 }

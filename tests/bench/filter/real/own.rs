@@ -6,18 +6,22 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
 use filter_common::cuckoo::geometry::Geometry;
-use filter_common::cuckoo::six::{self, Key6, Six};
+use filter_common::cuckoo::six::{self, Six};
 use filter_common::cuckoo::{Table, exact};
 use filter_common::hash::Hash;
+use filter_common::levels::Levels;
 use filter_common::set::{self, View};
 use filter_common::settings::{AddressSettings, LengthSettings, SetSettings, SixSettings};
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filter_common::{networks, stash};
+use filter_common::{levels, networks, stash};
 use filterd_paper::hash::key;
 use pages::clock;
 
 use super::Sample;
 use super::lists::List;
+
+/// The levels' smallest size is the one that the daemon takes for such lists.
+const SIZE_BITS: u32 = *levels::SIZES.start();
 
 /// A table with its stashes before it.
 type Memory = Box<[Cell<u64>]>;
@@ -26,6 +30,7 @@ type Memory = Box<[Cell<u64>]>;
 struct Tables {
     addresses: Option<Memory>,
     networks: Option<Memory>,
+    levels: Option<Memory>,
     six: Option<Memory>,
 }
 
@@ -38,6 +43,7 @@ pub fn sample(list: &List) -> Result<Sample> {
         settings: &settings,
         addresses: tables.addresses.as_deref(),
         networks: tables.networks.as_deref(),
+        levels: tables.levels.as_deref(),
         six: tables.six.as_deref(),
     };
     let mut lookups = Vec::new();
@@ -52,7 +58,7 @@ pub fn sample(list: &List) -> Result<Sample> {
         ensure!(found == kind.listed, "filterd finds {found} of {} ({})", kind.listed, kind.from);
         lookups.push(nanoseconds);
     }
-    let all = [&tables.addresses, &tables.networks, &tables.six];
+    let all = [&tables.addresses, &tables.networks, &tables.levels, &tables.six];
     let bytes = all.into_iter().flatten().map(|words| size_of_val(&words[..]) as u64).sum();
     Ok(Sample { table: "filterd".to_owned(), insert, lookups, bytes })
 }
@@ -83,8 +89,9 @@ fn make(list: &List) -> (SetSettings, Tables) {
         tables.addresses = Some(words);
     }
     if !six.is_empty() {
-        let (of, words) = of_six(&six);
+        let (of, levels, words) = of_six(&six);
         settings.six = of;
+        tables.levels = Some(levels);
         tables.six = Some(words);
     }
     (settings, tables)
@@ -118,33 +125,39 @@ fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
     (settings, words)
 }
 
-fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory) {
+/// As the daemon fills them: short prefixes have the first say in what the levels tell, and the rest goes into the table.
+fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
     const HEAD: u32 = six::STASHES * stash::WORDS;
-    let geometry = Geometry::six_for(prefixes.len() as u64).expect("there are larger tables");
+    let level_words = zeros(1 << SIZE_BITS);
+    let mut levels = Levels::new(&level_words[..], SIZE_BITS);
+    let (short, long): (Vec<Prefix6>, Vec<Prefix6>) =
+        prefixes.iter().partition(|prefix| prefix.length() <= 32);
+    short.iter().chain(&long).for_each(|prefix| levels.make_way(*prefix));
+    let beyond: Vec<&Prefix6> = prefixes.iter().filter(|prefix| !levels.tells(**prefix)).collect();
+    let geometry = Geometry::six_for(beyond.len() as u64).expect("there are larger tables");
     let key64 = exact::key(std::array::from_fn(|word| key(word as u64)));
     let hash = Hash::new(std::array::from_fn(|word| key(word as u64 + 100)));
     let words = zeros(HEAD + geometry.words());
     let table = Table::new(Six::new(key64, geometry.index_bits()), geometry, &words[HEAD as usize..]);
-    let key6 = |prefix: &Prefix6| match prefix.length() {
-        64 => Key6::Net64((prefix.address() >> 64) as u64),
-        length => Key6::Other(six::fingerprint(&hash, prefix.address().into(), length.into())),
-    };
-    table.insert_all(prefixes.iter().map(key6), |_| panic!("there is room for all"));
-    let lengths: BTreeSet<u8> = prefixes.iter().map(Prefix6::length).collect();
-    let others = lengths.iter().copied().filter(|&length| length != 64);
+    let key6 = |prefix: &&Prefix6| six::key(&hash, prefix.address().into(), prefix.length());
+    table.insert_all(beyond.iter().map(key6), |_| panic!("there is room for all"));
+    prefixes.iter().for_each(|prefix| levels.show(*prefix));
+    let lengths: BTreeSet<u8> =
+        beyond.iter().map(|prefix| prefix.length()).filter(|length| *length > 64).collect();
     let mut settings = SixSettings {
-        nets64: lengths.contains(&64).into(),
-        others: others.clone().count() as u64,
+        last_level_word: (1 << SIZE_BITS) - 1,
+        has_table: 1,
+        longer: lengths.len() as u64,
         index_bits: geometry.index_bits().into(),
         last_bucket: (geometry.buckets() - 1).into(),
         key64,
         pairs: hash.pairs(),
         ..SixSettings::OFF
     };
-    for (place, length) in settings.lengths.iter_mut().zip(others) {
+    for (place, length) in settings.lengths.iter_mut().zip(lengths) {
         *place = LengthSettings::new(&hash, length);
     }
-    (settings, words)
+    (settings, level_words, words)
 }
 
 fn zeros(words: u32) -> Memory {

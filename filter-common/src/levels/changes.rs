@@ -1,0 +1,301 @@
+//! Changing the levels under running readers: each word by one store, in an order in which nobody who is listed before and
+//! after is missed, and nobody who is not is met.
+//!
+//! Who comes is in the table before its length is named, and its length is named before the bit of its /32. Who leaves goes
+//! the other way; whoever lets someone come in his place waits for a grace period in between.
+
+use super::{
+    BIT_BITS, BITS, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, PAGE, PAGE_BITS, ROOT, ROOT_WORDS, WHOLE,
+};
+use crate::WordsMut;
+use crate::target::{Prefix, Prefix6};
+
+/// The longest prefix that a word of each level stands for.
+const OF_ROOT: u8 = 16;
+const OF_PAGE: u8 = 24;
+const OF_NODE: u8 = LONGEST_TOLD;
+
+/// Pages beyond this one would not fit into a word of the root.
+const LAST_PAGE: u32 = (1 << 14) - 1;
+
+/// What else is listed, when somebody leaves.
+pub trait Others {
+    /// Is a prefix listed that covers this one, and is no shorter than so many bits? The same one counts.
+    fn cover(&self, prefix: Prefix6, shortest: u8) -> bool;
+
+    /// Is a prefix listed that is within this one, and longer?
+    fn are_within(&self, prefix: Prefix6) -> bool;
+}
+
+/// The levels in some words, for the one who changes them.
+#[derive(Clone, Debug)]
+pub struct Levels<W> {
+    words: W,
+    size_bits: u32,
+    /// The page that comes next: from the root upwards.
+    page: u32,
+    /// The node that came last: from the end downwards.
+    node: u32,
+    /// Words that nobody can reach any more.
+    lost: u32,
+    /// Somebody got no page or node.
+    is_short: bool,
+}
+
+impl<W: WordsMut> Levels<W> {
+    /// None yet, in `2^size_bits` words, all of them zero.
+    pub const fn new(words: W, size_bits: u32) -> Self {
+        let node = 1 << (size_bits - NODE_BITS);
+        Self { words, size_bits, page: ROOT_WORDS >> PAGE_BITS, node, lost: 0, is_short: false }
+    }
+
+    /// Where they are.
+    pub const fn words(&self) -> &W {
+        &self.words
+    }
+
+    /// How many bits the number of words has.
+    pub const fn size_bits(&self) -> u32 {
+        self.size_bits
+    }
+
+    /// Would a copy have room for whom there is none here?
+    pub const fn is_worth_copying(&self) -> bool {
+        self.is_short && self.lost > (1 << self.size_bits) / 4
+    }
+
+    /// Is all that is to be known of such a prefix told here, and nothing of it by the table?
+    pub fn tells(&self, prefix: Prefix6) -> bool {
+        if prefix.length() <= OF_ROOT {
+            return true;
+        }
+        let page = ROOT.number(self.words.load(root_of(prefix)));
+        if prefix.length() <= OF_PAGE || page == 0 {
+            return page != 0;
+        }
+        prefix.length() <= OF_NODE && PAGE.number(self.words.load(page_word(page, prefix))) != 0
+    }
+
+    /// Makes the page and the node for a prefix that is to come, where nobody is yet and there is room.
+    pub fn make_way(&mut self, prefix: Prefix6) {
+        if prefix.length() <= OF_ROOT {
+            return;
+        }
+        let page = self.way(ROOT, root_of(prefix), Self::new_page);
+        if prefix.length() > OF_PAGE && page != 0 {
+            self.way(PAGE, page_word(page, prefix), Self::new_node);
+        }
+    }
+
+    /// Shows packets a prefix for which way has been made. What is not told here stands in the table already.
+    pub fn show(&self, prefix: Prefix6) {
+        if prefix.length() <= OF_ROOT {
+            return spots(prefix, OF_ROOT).for_each(|spot| self.set(root_of(spot), WHOLE));
+        }
+        let page = ROOT.number(self.words.load(root_of(prefix)));
+        if page == 0 {
+            return self.set(root_of(prefix), ROOT.length(prefix.length()));
+        }
+        if prefix.length() <= OF_PAGE {
+            return spots(prefix, OF_PAGE).for_each(|spot| self.set(page_word(page, spot), WHOLE));
+        }
+        let word = page_word(page, prefix);
+        let node = PAGE.number(self.words.load(word));
+        if node == 0 {
+            return self.set(word, PAGE.length(prefix.length()));
+        }
+        if prefix.length() <= OF_NODE {
+            return spots(prefix, OF_NODE).for_each(|spot| self.set_bit(node_bit(node, spot)));
+        }
+        self.set(word, PAGE.length(prefix.length()));
+        let (word, bit) = node_bit(node, prefix);
+        self.set_bit((word | LONGER_WORDS, bit));
+    }
+
+    /// Hides a prefix that is not listed any more, as far as `others` do not want it. From the table it goes afterwards.
+    pub fn hide(&mut self, prefix: Prefix6, others: &impl Others) {
+        if prefix.length() <= OF_ROOT {
+            return uncovered(prefix, 0, OF_ROOT, others).for_each(|spot| {
+                self.clear(root_of(spot), WHOLE);
+                self.tidy_root(spot, others);
+            });
+        }
+        let page = ROOT.number(self.words.load(root_of(prefix)));
+        if page != 0 {
+            self.hide_in_page(page, prefix, others);
+        }
+        self.tidy_root(Prefix::covering(prefix.address(), OF_ROOT), others);
+    }
+
+    /// Copies what can be reached into `fresh`, where nothing is yet and there is room for as much.
+    pub fn copy_to<V: WordsMut>(&self, fresh: &mut Levels<V>) {
+        for at in 0..ROOT_WORDS {
+            let root = self.words.load(at);
+            if root == 0 {
+                continue;
+            }
+            let page = ROOT.number(root);
+            let copy = if page == 0 { 0 } else { fresh.new_page() };
+            if copy != 0 {
+                self.copy_page(page, copy, fresh);
+            }
+            store(&fresh.words, at, renumbered(ROOT, root, copy));
+        }
+    }
+
+    fn copy_page<V: WordsMut>(&self, page: u32, copy: u32, fresh: &mut Levels<V>) {
+        for number in 0..1 << PAGE_BITS {
+            let word = self.words.load(page << PAGE_BITS | number);
+            let node = PAGE.number(word);
+            let node_copy = if node == 0 { 0 } else { fresh.new_node() };
+            if node_copy != 0 {
+                for at in 0..1 << NODE_BITS {
+                    let bits = self.words.load(node << NODE_BITS | at);
+                    store(&fresh.words, node_copy << NODE_BITS | at, bits);
+                }
+            }
+            store(&fresh.words, copy << PAGE_BITS | number, renumbered(PAGE, word, node_copy));
+        }
+    }
+
+    fn hide_in_page(&mut self, page: u32, prefix: Prefix6, others: &impl Others) {
+        if prefix.length() <= OF_PAGE {
+            return uncovered(prefix, OF_ROOT + 1, OF_PAGE, others).for_each(|spot| {
+                self.clear(page_word(page, spot), WHOLE);
+                self.tidy_page(page, spot, others);
+            });
+        }
+        let node = PAGE.number(self.words.load(page_word(page, prefix)));
+        if node != 0 {
+            self.hide_in_node(node, prefix, others);
+        }
+        self.tidy_page(page, Prefix::covering(prefix.address(), OF_PAGE), others);
+    }
+
+    fn hide_in_node(&self, node: u32, prefix: Prefix6, others: &impl Others) {
+        if prefix.length() <= OF_NODE {
+            let unlisted = uncovered(prefix, OF_PAGE + 1, OF_NODE, others);
+            return unlisted.for_each(|spot| self.clear_bit(node_bit(node, spot)));
+        }
+        let slash32 = Prefix::covering(prefix.address(), OF_NODE);
+        if !others.are_within(slash32) {
+            let (word, bit) = node_bit(node, slash32);
+            self.clear_bit((word | LONGER_WORDS, bit));
+        }
+    }
+
+    /// Where nobody is left in a /24, its word says so.
+    fn tidy_page(&mut self, page: u32, slash24: Prefix6, others: &impl Others) {
+        let at = page_word(page, slash24);
+        let word = self.words.load(at);
+        if word & WHOLE == 0 && word != 0 && !others.are_within(slash24) {
+            self.words.store(at, 0);
+            self.lost += u32::from(PAGE.number(word) != 0) << NODE_BITS;
+        }
+    }
+
+    /// The same of a /16.
+    fn tidy_root(&mut self, slash16: Prefix6, others: &impl Others) {
+        let at = root_of(slash16);
+        let word = self.words.load(at);
+        if word & WHOLE == 0 && word != 0 && !others.are_within(slash16) {
+            self.words.store(at, 0);
+            self.lost += u32::from(ROOT.number(word) != 0) << PAGE_BITS;
+        }
+    }
+
+    /// The number in the word at `at`: a new one if nobody is below it yet; 0 if there is none.
+    fn way(&mut self, cut: Cut, at: u32, new: fn(&mut Self) -> u32) -> u32 {
+        let word = self.words.load(at);
+        if word & !WHOLE != 0 {
+            return cut.number(word);
+        }
+        let number = new(self);
+        store(&self.words, at, word | cut.with_number(number));
+        number
+    }
+
+    fn new_page(&mut self) -> u32 {
+        if self.page > LAST_PAGE || !self.has_room(1 << PAGE_BITS) {
+            self.is_short = true;
+            return 0;
+        }
+        self.page += 1;
+        self.page - 1
+    }
+
+    fn new_node(&mut self) -> u32 {
+        if !self.has_room(1 << NODE_BITS) {
+            self.is_short = true;
+            return 0;
+        }
+        self.node -= 1;
+        self.node
+    }
+
+    const fn has_room(&self, words: u32) -> bool {
+        (self.page << PAGE_BITS) + words <= self.node << NODE_BITS
+    }
+
+    fn set(&self, at: u32, bits: u64) {
+        store(&self.words, at, self.words.load(at) | bits);
+    }
+
+    fn clear(&self, at: u32, bits: u64) {
+        store(&self.words, at, self.words.load(at) & !bits);
+    }
+
+    fn set_bit(&self, (at, bit): (u32, u32)) {
+        self.set(at, 1 << bit);
+    }
+
+    fn clear_bit(&self, (at, bit): (u32, u32)) {
+        self.clear(at, 1 << bit);
+    }
+}
+
+fn store(words: &(impl WordsMut + ?Sized), at: u32, word: u64) {
+    if words.load(at) != word {
+        words.store(at, word);
+    }
+}
+
+/// The word with this number instead of its own.
+fn renumbered(cut: Cut, word: u64, number: u32) -> u64 {
+    word ^ cut.with_number(cut.number(word)) | cut.with_number(number)
+}
+
+/// All prefixes of `length` bits within this one, which is no longer.
+fn spots(prefix: Prefix6, length: u8) -> impl Iterator<Item = Prefix6> {
+    let count = 1_u128 << (length - prefix.length());
+    (0..count).map(move |number| Prefix::covering(prefix.address() | number << (128 - length), length))
+}
+
+/// Those of `length` bits within this prefix that no other of `shortest` to `length` bits covers.
+fn uncovered(
+    prefix: Prefix6,
+    shortest: u8,
+    length: u8,
+    others: &impl Others,
+) -> impl Iterator<Item = Prefix6> {
+    let within = (!others.cover(prefix, shortest)).then(|| spots(prefix, length));
+    within.into_iter().flatten().filter(move |spot| !others.cover(*spot, prefix.length() + 1))
+}
+
+fn root_of(prefix: Prefix6) -> u32 {
+    (prefix.address() >> 112) as u32
+}
+
+fn page_word(page: u32, prefix: Prefix6) -> u32 {
+    page << PAGE_BITS | super::slash24(network(prefix))
+}
+
+/// The word and the bit of a /32 in a node.
+fn node_bit(node: u32, prefix: Prefix6) -> (u32, u32) {
+    let slash32 = super::slash32(network(prefix));
+    (node << NODE_BITS | slash32 >> BIT_BITS, slash32 % BITS)
+}
+
+fn network(prefix: Prefix6) -> u64 {
+    (prefix.address() >> 64) as u64
+}

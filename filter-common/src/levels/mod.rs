@@ -1,0 +1,141 @@
+//! IPv6 from the top: what is listed down to /32 as bits, and which lengths there are below. Most packets are judged here.
+//!
+//! Three levels: a *root* word for each /16, a *page* of words for each /24 of a /16, and a *node* of bits for each /32 of a
+//! /24. A word of root or page says that all of it is listed, or which lengths are listed below it, or where to look closer. A
+//! prefix up to /32 is nothing but bits. What is longer stands in the cuckoo table, which is asked for the lengths that exist
+//! below that /24, and only where the node says that its /32 has any.
+//!
+//! Pages and nodes take memory. Where there is no more of it, a word without one names the lengths below it, those up to /32
+//! among them: all of these stand in the table then. So it is for a whole /16 or /24 from when the first comes there until
+//! the last has left. Numbers of pages and nodes are never used again in the life of a map, so nobody who has read one meets
+//! another's bits.
+//!
+//! A word may name a length that is not there any more, which costs a probe and is never wrong.
+
+mod changes;
+#[cfg(test)]
+mod tests;
+
+pub use changes::{Levels, Others};
+
+use crate::Words;
+
+/// How many bits the number of a map's words may have: 2 MiB to 128 MiB.
+pub const SIZES: core::ops::RangeInclusive<u32> = 18..=24;
+
+/// No longer prefix is told by bits alone.
+pub const LONGEST_TOLD: u8 = 32;
+
+/// Words of the root, which comes first.
+const ROOT_WORDS: u32 = 1 << 16;
+/// Bits of a page's number of words.
+const PAGE_BITS: u32 = 8;
+/// The same of a node: four words say which /32s are listed, four in which there is something longer.
+const NODE_BITS: u32 = 3;
+const LONGER_WORDS: u32 = 4;
+/// Bits in a word, and their number's bits.
+const BITS: u32 = 64;
+const BIT_BITS: u32 = 6;
+
+/// All of it is listed.
+const WHOLE: u64 = 1 << 63;
+
+/// How the words of one level are cut, from the lowest bit on: a bit for each length from 64 down to the shortest below this
+/// level; one for all lengths beyond 64; the number of the page or node; and [`WHOLE`].
+#[derive(Clone, Copy)]
+struct Cut {
+    lengths: u32,
+}
+
+/// A word of the root: lengths from 17 on.
+const ROOT: Cut = Cut { lengths: 48 };
+/// A word of a page: lengths from 25 on.
+const PAGE: Cut = Cut { lengths: 40 };
+
+impl Cut {
+    #[inline(always)]
+    const fn number(self, word: u64) -> u32 {
+        ((word & !WHOLE) >> (self.lengths + 1)) as u32
+    }
+
+    #[inline(always)]
+    const fn lengths(self, word: u64) -> Lengths {
+        Lengths { to_64: word & ((1 << self.lengths) - 1), beyond_64: word >> self.lengths & 1 != 0 }
+    }
+
+    const fn with_number(self, number: u32) -> u64 {
+        (number as u64) << (self.lengths + 1)
+    }
+
+    /// The bit of this length, which is longer than what the word stands for.
+    const fn length(self, length: u8) -> u64 {
+        if length > 64 { 1 << self.lengths } else { 1 << (64 - length) }
+    }
+}
+
+/// Lengths of prefixes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    /// Up to 64: that of n bits is the bit 64 - n.
+    pub to_64: u64,
+    /// Is there any beyond?
+    pub beyond_64: bool,
+}
+
+/// What the levels say of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Below {
+    /// It is not listed.
+    Nothing,
+    /// It is listed.
+    Everything,
+    /// It is listed if the table holds a prefix of one of these lengths around it.
+    Some(Lengths),
+}
+
+/// What is below the first bits of the address whose network half is `network`? `last_word` is the map's last word.
+#[inline(always)]
+pub fn below(words: &(impl Words + ?Sized), last_word: u32, network: u64) -> Below {
+    let root = words.load((network >> 48) as u32);
+    if root == 0 {
+        return Below::Nothing;
+    }
+    if root & WHOLE != 0 {
+        return Below::Everything;
+    }
+    let page = ROOT.number(root);
+    if page == 0 {
+        return Below::Some(ROOT.lengths(root));
+    }
+    let word = words.load((page << PAGE_BITS | slash24(network)) & last_word);
+    if word == 0 {
+        return Below::Nothing;
+    }
+    if word & WHOLE != 0 {
+        return Below::Everything;
+    }
+    let node = PAGE.number(word);
+    if node == 0 {
+        return Below::Some(PAGE.lengths(word));
+    }
+    let (at, bit) = (node << NODE_BITS | slash32(network) >> BIT_BITS, slash32(network) % BITS);
+    if words.load(at & last_word) >> bit & 1 != 0 {
+        return Below::Everything;
+    }
+    if words.load((at | LONGER_WORDS) & last_word) >> bit & 1 == 0 {
+        return Below::Nothing;
+    }
+    Below::Some(PAGE.lengths(word))
+}
+
+/// The number of the address's /24 in its /16.
+#[inline(always)]
+const fn slash24(network: u64) -> u32 {
+    (network >> 40) as u32 & 0xFF
+}
+
+/// The number of the address's /32 in its /24.
+#[inline(always)]
+const fn slash32(network: u64) -> u32 {
+    (network >> 32) as u32 & 0xFF
+}
