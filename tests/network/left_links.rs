@@ -1,6 +1,9 @@
 //! What a filterd finds filtered when it starts, or reads its configuration again: every link of ours is known by where it
 //! is now, and nothing lets go because a name is wrong.
 
+use std::fs;
+use std::time::Duration;
+
 use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
 use nix::sys::signal::Signal;
 
@@ -36,7 +39,7 @@ fn a_reload_with_a_misspelt_name_keeps_what_was_filtered_and_tells() {
     assert_eq!(reloaded["faults"].as_array().expect("a list").len(), 2, "{reloaded}");
     assert_eq!(reloaded["detached"], serde_json::Value::Null, "{reloaded}");
     net.host().ip_all("link add ehh0 type veth peer name other\n");
-    net.expect(ATTACKER).then_within(std::time::Duration::from_secs(30)).passes();
+    net.expect(ATTACKER).then_within(Duration::from_secs(30)).passes();
     net.filterd(["status"]).succeeds().is_silent_about("eth0");
 }
 
@@ -168,6 +171,82 @@ fn one_that_takes_over_follows_a_new_name_and_counts_on() {
     net.succeed(named);
     net.filterd(["status"]).succeeds().says("lan0  native").says("lost its filter once");
     net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn one_renamed_whose_name_another_takes_is_filtered_until_a_reload_whoever_starts() {
+    let mut net = Net::with_links(2);
+    net.start(ONE);
+    net.end(Signal::SIGKILL);
+    rename(&net, "eth0", "old0");
+    rename(&net, "eth1", "eth0");
+    net.start(ONE);
+    both_are_filtered(&net);
+    // By now its pin has its new name; what it was called is known all the same.
+    net.end(Signal::SIGKILL);
+    net.start(ONE);
+    both_are_filtered(&net);
+    net.succeed(ONE);
+    both_are_filtered(&net);
+    let reloaded = net.filterd(["reload", "--json"]).succeeds().json();
+    assert_eq!(reloaded["detached"], serde_json::json!(["old0"]), "{reloaded}");
+    net.filterd(["status"]).succeeds().is_silent_about("old0");
+    net.stop();
+    assert!(!net.home().pins().exists(), "nothing is left of it");
+}
+
+#[test]
+fn one_that_lost_its_name_to_another_before_a_death_is_filtered_after_it() {
+    let mut net = Net::with_links(2);
+    net.start(ONE);
+    rename(&net, "eth0", "old0");
+    rename(&net, "eth1", "eth0");
+    net.wait_for_log("eth0 is called old0 now, and stays filtered");
+    net.end(Signal::SIGKILL);
+    net.start(ONE);
+    both_are_filtered(&net);
+    // Nobody names either of its names: it is held back for nothing, and goes.
+    rename(&net, "eth0", "wan0");
+    net.end(Signal::SIGKILL);
+    net.start("interfaces: [wan0]\nblock: [203.0.113.7]");
+    net.wait_for_log("old0: detached");
+    net.expect(ATTACKER).passes();
+}
+
+/// `eth0` is called `old0` now, and `eth1` is called `eth0`.
+#[track_caller]
+fn both_are_filtered(net: &Net) {
+    let told = "old0  native  it was called eth0; it stays filtered until the next `filterd reload`";
+    net.filterd(["status"]).succeeds().says(told);
+    for interface in ["eth0", "eth1"] {
+        net.expect(ATTACKER).on(interface).dropped();
+        net.expect(BYSTANDER).on(interface).passes();
+    }
+}
+
+#[test]
+fn a_start_tells_what_an_earlier_filterd_did_not_leave_filtered_and_accuses_nobody() {
+    let mut net = Net::with_links(2);
+    net.start(BOTH);
+    net.end(Signal::SIGKILL);
+    let pins = net.home().pins().to_owned();
+    fs::remove_file(pins.join("links/eth1")).expect("it is ours");
+    net.expect(ATTACKER).on("eth1").then_within(Duration::from_secs(30)).passes();
+    net.start(BOTH);
+    let log = net.daemon().log();
+    assert!(log.contains("eth1: it was not filtered until now, for an unknown time"), "{log}");
+    assert!(!log.contains("eth0: it was not filtered"), "{log}");
+    net.end(Signal::SIGKILL);
+    fs::remove_dir_all(pins.join("tables")).expect("it is ours");
+    fs::remove_file(pins.join("root")).expect("it is ours");
+    net.start(BOTH);
+    let log = net.daemon().log();
+    assert!(log.contains("no root program was pinned beside this link"), "{log}");
+    assert!(!log.contains("somebody"), "{log}");
+    assert_eq!(log.matches("it was not filtered until now").count(), 1, "of the start before: {log}");
+    for interface in ["eth0", "eth1"] {
+        net.expect(ATTACKER).on(interface).dropped();
+    }
 }
 
 fn rename(net: &Net, from: &str, to: &str) {

@@ -41,6 +41,8 @@ pub struct Link {
     pub index: u32,
     /// The number of the program that it brings packets to.
     pub program: u32,
+    /// What it was asked for as, before another interface took that name.
+    pub formerly: Option<String>,
 }
 
 impl fmt::Display for AttachedMode {

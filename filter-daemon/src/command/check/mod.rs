@@ -28,7 +28,8 @@ use render::render;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes: 0 valid; 3 not valid, or filterd would not start or reload with it; 7 valid, but a list would be something else \
-than its file says.
+than its file says. A configuration without interfaces is valid, but filterd starts or reloads with it only where `--iface` \
+names one.
 
 Examples:
   filterd check

@@ -7,7 +7,7 @@ use crate::text::printable;
 /// The configuration in one line, and each of its lists in another.
 pub fn render(checked: &Checked) -> String {
     let interfaces = match &checked.interfaces[..] {
-        [] => "no interface (say where with --iface)".to_owned(),
+        [] => "no interface (filterd starts or reloads with it only where `--iface` names one)".to_owned(),
         names => names.join(", "),
     };
     let drops = if checked.enforce { "" } else { ", only counting (`enforce: false`)" };

@@ -14,6 +14,7 @@ use crate::config::Mode;
 use crate::control::wire::{Fault, status};
 use crate::kernel::{Filter, Interface, KernelError, Link, interface};
 use crate::text::Explain;
+use watched::Missed;
 pub use watched::Watched;
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
@@ -67,8 +68,11 @@ impl Interfaces {
     }
 
     /// The first that was asked for and is not filtered.
-    fn missed(&self) -> Option<&str> {
-        self.watched.iter().find(|one| one.is_missed()).map(Watched::name)
+    fn missed(&self) -> Option<Missed<'_>> {
+        let mut missed = self.watched.iter().filter(|one| one.is_missed());
+        let name = missed.next()?.name();
+        let others_are_filtered = || self.watched.iter().any(|one| one.is_named() && !one.is_missed());
+        Some(Missed { name, is_alone: missed.next().is_none() && others_are_filtered() })
     }
 
     /// Attaches to every interface that is there. Those that are not there yet are waited for; if all that are there refuse,
@@ -84,10 +88,26 @@ impl Interfaces {
             return Err(DaemonError::NoInterface);
         }
         filter.adopt()?;
+        let left = filter.was_left_at_work().then(|| filter.links()).transpose()?;
         let mut refused = self.look(mode, filter).await?;
+        left.into_iter().for_each(|left| self.tell_unfiltered(&left));
         match refused.pop() {
             Some(error) if !self.watched.iter().any(Watched::has_hope) => Err(error.into()),
             _ => Ok(()),
+        }
+    }
+
+    /// Those that were not filtered though an earlier filterd has left its filter at work: nobody knows for how long.
+    fn tell_unfiltered(&self, left: &[Link]) {
+        let was_filtered = |index: u32| left.iter().any(|link| link.index == index);
+        for one in self.watched.iter().filter(|one| one.is_named()) {
+            if one.attached().is_some_and(|attached| !was_filtered(attached.index)) {
+                warn!(
+                    "{}: it was not filtered until now, for an unknown time: the filter that an earlier filterd has left \
+                     was not on it",
+                    one.name()
+                );
+            }
         }
     }
 
@@ -101,7 +121,13 @@ impl Interfaces {
         let mut reality = Reality { there, links, before };
         names::settle(&mut self.watched, &mut reality, filter);
         let is_known = |link: &&Link| self.watched.iter().any(|one| one.name() == link.name);
-        let left: Vec<_> = reality.links.iter().filter(|link| !is_known(link)).map(Watched::left).collect();
+        let is_named = |name: &&str| self.watched.iter().any(|one| one.is_named() && one.name() == *name);
+        // What only lost its name goes when the configuration was read again, as it was promised.
+        let found = |link: &Link| match link.formerly.as_deref().filter(is_named) {
+            Some(formerly) => Watched::left_without_its_name(link, formerly),
+            None => Watched::left(link),
+        };
+        let left: Vec<_> = reality.links.iter().filter(|link| !is_known(link)).map(found).collect();
         self.watched.extend(left);
         let mut refused = Vec::new();
         for one in &mut self.watched {
@@ -162,8 +188,10 @@ impl Interfaces {
     /// Takes the filter off what the configuration no longer names, once all that it does name is filtered: a name that is
     /// misspelt must not let go of the interface that was meant.
     pub fn let_go(&mut self, filter: &mut Filter) {
-        if let Some(missed) = self.missed().map(str::to_owned) {
-            return self.watched.iter_mut().for_each(|one| one.tell_held_back_for(&missed));
+        if let Some(Missed { name, is_alone }) = self.missed() {
+            let name = name.to_owned();
+            let missed = Missed { name: &name, is_alone };
+            return self.watched.iter_mut().for_each(|one| one.tell_held_back_for(missed));
         }
         self.watched.retain(|one| !one.is_held_back() || !is_let_go(one.name(), filter));
     }

@@ -1,7 +1,7 @@
 //! Interfaces that have other names than their links. A link is known by the name that its interface had; where another
 //! interface has that name now, both are filtered: the link goes by what its interface is called now, and the name is
-//! attached to anew. What lost its name stays filtered until a reload says what is meant. Where somebody asks for an
-//! interface by the name it has now, its link goes by that, too.
+//! attached to anew. What lost its name stays filtered until a reload says what is meant: the pins say what it was asked for
+//! as, for whoever starts meanwhile. Where somebody asks for an interface by the name it has now, its link goes by that, too.
 
 use tracing::{error, warn};
 
@@ -29,7 +29,11 @@ pub fn settle(watched: &mut Vec<Watched>, reality: &mut Reality, filter: &mut Fi
     for _ in 0..reality.links.len() {
         let found = reality.links.iter().find_map(|link| misplaced(link, reality, watched));
         let Some(Misplaced { from, to, why }) = found else { return };
-        if let Err(error) = filter.rename(&from, &to) {
+        let formerly = match why {
+            Why::Taken => asked_for_as(&from, reality, watched),
+            Why::AskedFor => None,
+        };
+        if let Err(error) = filter.rename(&from, &to, formerly.clone()) {
             return error!("{}", error.explain());
         }
         match why {
@@ -41,6 +45,7 @@ pub fn settle(watched: &mut Vec<Watched>, reality: &mut Reality, filter: &mut Fi
         for link in &mut reality.links {
             if link.name == from {
                 link.name.clone_from(&to);
+                link.formerly.clone_from(&formerly);
             } else if link.name == to {
                 link.name.clone_from(&from);
             }
@@ -55,6 +60,14 @@ pub fn settle(watched: &mut Vec<Watched>, reality: &mut Reality, filter: &mut Fi
             watched.retain(|one| one.name() != from || one.is_named());
         }
     }
+}
+
+/// By what name was this link asked for, before its interface had others?
+fn asked_for_as(name: &str, reality: &Reality, watched: &[Watched]) -> Option<String> {
+    if watched.iter().any(|one| one.is_named() && one.name() == name) {
+        return Some(name.to_owned());
+    }
+    reality.link(name)?.formerly.clone()
 }
 
 fn misplaced(link: &Link, reality: &Reality, watched: &[Watched]) -> Option<Misplaced> {
@@ -82,6 +95,7 @@ fn misplaced(link: &Link, reality: &Reality, watched: &[Watched]) -> Option<Misp
 
 #[cfg(test)]
 mod tests {
+    use super::super::watched::Missed;
     use super::*;
     use crate::clock;
     use crate::kernel::interface::Occupant;
@@ -91,7 +105,12 @@ mod tests {
 
     /// Links by name and number, interfaces by name and number (all with our program), and names that are asked for.
     fn renamed(links: &[(&str, u32)], there: &[(&str, u32)], asked: &[&str]) -> Option<(String, String)> {
-        let link = |(name, index): &(&str, u32)| Link { name: (*name).into(), index: *index, program: OURS };
+        let link = |(name, index): &(&str, u32)| Link {
+            name: (*name).into(),
+            index: *index,
+            program: OURS,
+            formerly: None,
+        };
         let one = |(name, index): &(&str, u32)| Interface {
             name: (*name).into(),
             index: *index,
@@ -143,11 +162,16 @@ mod tests {
 
     #[test]
     fn what_was_left_is_asked_for_by_nobody() {
-        let link = Link { name: "eth0".into(), index: 2, program: OURS };
+        let link = Link { name: "eth0".into(), index: 2, program: OURS, formerly: None };
         let left = Watched::left(&link);
         assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
         assert!(Watched::new("eth0".into()).is_missed());
-        let told = left.held_back_for("ehh0").expect("it is filtered").told.to_string();
-        assert!(told.contains("eth0") && told.contains("ehh0"), "{told}");
+        let told = |is_alone| {
+            let missed = Missed { name: "ehh0", is_alone };
+            left.held_back_for(missed).expect("it is filtered").told.to_string()
+        };
+        let advice = "by a `filterd reload` without ehh0";
+        assert!(told(true).contains("eth0") && told(true).contains(advice), "{}", told(true));
+        assert!(!told(false).contains(advice), "a configuration that names nothing is refused");
     }
 }

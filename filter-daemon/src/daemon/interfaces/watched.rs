@@ -9,6 +9,7 @@ use crate::clock;
 use crate::control::wire::{About, Fault, status};
 use crate::kernel::{Attached, Link};
 use crate::text::Explanation;
+pub use held_back::Missed;
 
 /// An interface by its name, and how it is with it.
 pub struct Watched {
@@ -82,6 +83,15 @@ impl Watched {
         Self {
             state: State::found(link),
             unnamed: Some(Unnamed::held_back()),
+            ..Self::new(link.name.clone())
+        }
+    }
+
+    /// One that an earlier filterd has left filtered, after another interface took the name it was asked for by.
+    pub fn left_without_its_name(link: &Link, formerly: &str) -> Self {
+        Self {
+            state: State::found(link),
+            unnamed: Some(Unnamed::Formerly(formerly.to_owned())),
             ..Self::new(link.name.clone())
         }
     }

@@ -4,7 +4,6 @@
 mod earlier;
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -62,26 +61,34 @@ impl Links {
     pub fn detach(&mut self, interface: &str, pins: &Pins) -> Result<(), KernelError> {
         // Dropped behind its pin: then it is taken off when this returns.
         let _held = self.0.remove(interface);
-        match fs::remove_file(pins.link(interface)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(KernelError::load("remove the pin of a link", error))
-            }
-            _ => Ok(()),
-        }
+        pins.forget_link(interface).map_err(|error| KernelError::load("remove the pin of a link", error))
     }
 
     /// The links that are still on interfaces, in whatever namespaces these now are.
-    pub fn look(&mut self) -> Vec<Link> {
+    pub fn look(&mut self, pins: &Pins) -> Vec<Link> {
         let seated = |(name, held): (&String, &mut Held)| {
             let Seat { index, program } = held.seat()?;
-            Some(Link { name: name.clone(), index, program })
+            Some(Link { name: name.clone(), index, program, formerly: pins.former_name(name) })
         };
         self.0.iter_mut().filter_map(seated).collect()
     }
 
     /// Knows a link by another name. If one is known by that already, the two exchange their names.
-    pub fn rename(&mut self, from: &str, to: &str, pins: &Pins) -> Result<(), KernelError> {
-        pins.rename_link(from, to).map_err(|error| KernelError::load("rename the pin of a link", error))?;
+    pub fn rename(
+        &mut self,
+        from: &str,
+        to: &str,
+        formerly: Option<&str>,
+        pins: &Pins,
+    ) -> Result<(), KernelError> {
+        let renamed = || {
+            let others = pins.former_name(to);
+            // First, so that no death in between loses it.
+            pins.note_former_name(to, formerly)?;
+            pins.rename_link(from, to)?;
+            pins.note_former_name(from, others.as_deref())
+        };
+        renamed().map_err(|error| KernelError::load("rename the pin of a link", error))?;
         let (one, other) = (self.0.remove(from), self.0.remove(to));
         self.0.extend(one.map(|link| (to.to_owned(), link)));
         self.0.extend(other.map(|link| (from.to_owned(), link)));
@@ -140,7 +147,7 @@ impl Links {
         let (Some(seat), Some(occupant)) = (seat, &interface.occupant) else { return Ok(None) };
         if seat.program != root.id()? {
             root.return_to(&path)?;
-            warn!("{name}: somebody gave its link another program (id {}): it has ours again", seat.program);
+            warn!("{name}: its link had another program (id {}): it has ours again", seat.program);
         }
         Ok(Some(occupant.mode))
     }

@@ -1,8 +1,10 @@
 //! Where programs, maps and links are pinned, so that they outlive the daemon.
 //!
 //! `root`, `next` and `counters` stay as long as filterd is attached anywhere, and an empty directory says which version
-//! the root is of; `links/` has one pin an interface, and `tables/` those of the maps in use, numbered by generation.
+//! the root is of; `links/` has one pin an interface, and `tables/` those of the maps in use, numbered by generation. What
+//! stays filtered though another interface has taken its name has a note (`former`).
 
+mod former;
 mod removal;
 
 use std::fs::{self, DirBuilder};

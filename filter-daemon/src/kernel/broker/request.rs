@@ -124,6 +124,8 @@ pub enum Request {
         from: String,
         /// What its interface is called now.
         to: String,
+        /// The name that it was asked for by, if another interface has that now: noted for whoever starts next.
+        formerly: Option<String>,
     },
     /// How many packets became what?
     Count,

@@ -32,6 +32,8 @@ pub struct Root {
     slot: MapData,
     /// The root of another version is still attached.
     succeeds: bool,
+    /// None was pinned.
+    is_new: bool,
 }
 
 impl Root {
@@ -48,7 +50,8 @@ impl Root {
                 false
             }
         };
-        if succeeds || !pins.root().exists() {
+        let is_new = !succeeds && !pins.root().exists();
+        if succeeds || is_new {
             load(pins, succeeds)?;
         }
         let program = if succeeds { pins.new_root() } else { pins.root() };
@@ -61,12 +64,17 @@ impl Root {
         let slot = MapData::from_pin(&next).map_err(|error| failed(&error))?;
         let next = MapData::from_pin(next).map_err(|error| failed(&error))?;
         let next = ProgramArray::try_from(Map::ProgramArray(next)).map_err(|error| failed(&error))?;
-        Ok(Self { program, next, slot, succeeds })
+        Ok(Self { program, next, slot, succeeds, is_new })
     }
 
     /// What gets attached.
     pub fn program(&mut self) -> &mut Xdp {
         &mut self.program
+    }
+
+    /// Was there none among the pins? Then a link that was there has another one.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// The kernel's number for it.

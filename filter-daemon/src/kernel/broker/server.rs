@@ -145,11 +145,11 @@ impl Server {
                 self.links.adopt(&mut self.root, &self.pins);
                 Answer::Done
             }
-            Request::Look => Answer::Links(self.links.look()),
-            Request::Rename { from, to } => {
-                must_be_a_name(&from).and_then(|()| must_be_a_name(&to))?;
+            Request::Look => Answer::Links(self.links.look(&self.pins)),
+            Request::Rename { from, to, formerly } => {
+                [&from, &to].into_iter().chain(&formerly).try_for_each(|name| must_be_a_name(name))?;
                 self.must_be_in_time()?;
-                self.links.rename(&from, &to, &self.pins)?;
+                self.links.rename(&from, &to, formerly.as_deref(), &self.pins)?;
                 Answer::Done
             }
             Request::MendPins => {

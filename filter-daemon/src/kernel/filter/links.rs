@@ -41,9 +41,15 @@ impl Filter {
         self.maps.broker().order(Request::MendPins)
     }
 
-    /// Knows a link by another name; if one is known by that already, the two exchange their names.
-    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::Rename { from: from.to_owned(), to: to.to_owned() })
+    /// Knows a link by another name; if one is known by that already, the two exchange their names. `formerly` is the name
+    /// it was asked for by, if another interface has that now.
+    pub fn rename(&mut self, from: &str, to: &str, formerly: Option<String>) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::Rename { from: from.to_owned(), to: to.to_owned(), formerly })
+    }
+
+    /// Were there tables of a filterd that is no more?
+    pub fn was_left_at_work(&mut self) -> bool {
+        self.maps.broker().latest_generation() > 0
     }
 
     /// Takes everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.

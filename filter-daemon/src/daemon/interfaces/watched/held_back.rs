@@ -9,6 +9,15 @@ use crate::control::wire::{About, Fault};
 use crate::kernel::{Attached, Link};
 use crate::text::Explanation;
 
+/// An interface that is named and not filtered, for whose sake others are held back.
+#[derive(Clone, Copy)]
+pub struct Missed<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Is all else that is named filtered, and is there anything else?
+    pub is_alone: bool,
+}
+
 impl Unnamed {
     pub(super) fn held_back() -> Self {
         Self::HeldBack { since: clock::instant(), is_told: false }
@@ -37,7 +46,7 @@ impl Watched {
     }
 
     /// That it is filtered though the configuration does not name it, because `missed` is not.
-    pub fn held_back_for(&self, missed: &str) -> Option<Fault> {
+    pub fn held_back_for(&self, Missed { name: missed, is_alone }: Missed) -> Option<Fault> {
         let (Some(Unnamed::HeldBack { since, .. }), State::Attached(_, place)) = (&self.unnamed, &self.state)
         else {
             return None;
@@ -52,16 +61,24 @@ impl Watched {
             "{name}{now} is held back, not let go: the configuration does not name it any more, but it names {missed}, \
              which is not filtered"
         );
-        let remedy = format!(
-            "if {missed} is a mistake, correct it, then `filterd reload`; else {name} is let go as soon as {missed} is \
-             filtered, or at once by a `filterd reload` without {missed} in the configuration"
-        );
+        let begun = format!("if {missed} is a mistake, correct it, then `filterd reload`");
+        let remedy = if is_alone {
+            format!(
+                "{begun}; else {name} is let go as soon as {missed} is filtered, or at once by a `filterd reload` \
+                 without {missed} in the configuration"
+            )
+        } else {
+            // Without it nothing might be named any more, which no reload takes.
+            format!(
+                "{begun}; {name} is let go as soon as everything that the configuration names is there and filtered"
+            )
+        };
         let told = Explanation::new(message, remedy);
         Some(Fault { about: About::Configuration, since: clock::then(*since).secs(), told })
     }
 
     /// The same for the log, once.
-    pub fn tell_held_back_for(&mut self, missed: &str) {
+    pub fn tell_held_back_for(&mut self, missed: Missed) {
         let fault = self.held_back_for(missed);
         if let (Some(Unnamed::HeldBack { is_told, .. }), Some(fault)) = (&mut self.unnamed, fault)
             && !std::mem::replace(is_told, true)

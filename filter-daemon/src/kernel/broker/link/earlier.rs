@@ -1,6 +1,5 @@
 //! Links that an earlier filterd has left pinned, under whatever names; and their names, after another one knew them by others.
 
-use std::fs;
 use std::path::Path;
 
 use aya::programs::links::{FdLink, PinnedLink};
@@ -54,17 +53,27 @@ fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, Ke
     let mut held = held.map_err(|error| KernelError::load("ask for a pinned link", error))?;
     let Some(Seat { program, .. }) = held.seat() else {
         if held.is_off() {
-            info!("{}: its interface is gone", printable::path(path));
-            fs::remove_file(path).map_err(|error| KernelError::load("remove the pin of a link", error))?;
+            info!(
+                "{}: this link is on no interface any more: that is gone, or somebody has taken the filter off",
+                printable::path(path)
+            );
+            let forgotten = name_of(path).map_or(Ok(()), |name| pins.forget_link(name));
+            forgotten.map_err(|error| KernelError::load("remove the pin of a link", error))?;
         }
         return Ok(None);
     };
     if program != root.id()? {
         root.return_to(path)?;
-        warn!(
-            "{}: somebody gave this link another program (id {program}): it has ours again",
-            printable::path(path)
-        );
+        let path = printable::path(path);
+        if root.is_new() {
+            warn!(
+                "{path}: no root program was pinned beside this link: it has a new one (before: id {program})"
+            );
+        } else {
+            warn!(
+                "{path}: this link had another program (id {program}) than the pinned one: it has ours again"
+            );
+        }
     }
     Ok(Some(held))
 }

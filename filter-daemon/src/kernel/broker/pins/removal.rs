@@ -61,6 +61,7 @@ impl Pins {
             self.clear(part, |name| name.rsplit_once('-').is_some())?;
         }
         self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
+        self.forget_former_names()?;
         let left = entries(&self.directory);
         if left.is_empty() {
             fs::remove_dir(&self.directory)?;
