@@ -128,16 +128,16 @@ impl<'a> StateDirectory<'a> {
             }
             let text = name.to_string_lossy();
             if DIRECTORIES.contains(&&*text) {
-                let below = top.below(&name)?;
+                let Some(below) = top.below(&name)? else { continue };
                 below.must_be_a_directory(&theirs)?;
                 for name in below.entries()? {
-                    let file = below.below(&name)?;
+                    let Some(file) = below.below(&name)? else { continue };
                     file.must_be_plain(&theirs)?;
                     visit(&file)?;
                 }
                 visit(&below)?;
             } else {
-                let file = top.below(&name)?;
+                let Some(file) = top.below(&name)? else { continue };
                 file.must_be_plain(&theirs)?;
                 visit(&file)?;
             }

@@ -31,10 +31,14 @@ impl Object {
         Self::opened(opened, path.to_owned())
     }
 
-    /// What lies in this directory under that name.
-    pub fn below(&self, name: &OsStr) -> Result<Self, StateError> {
+    /// What lies in this directory under that name. A filterd whose place is to be taken goes on writing here: what was
+    /// listed may be gone.
+    pub fn below(&self, name: &OsStr) -> Result<Option<Self>, StateError> {
         let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        Self::opened(openat(&self.descriptor, name, flags, Mode::empty()), self.path.join(name))
+        match openat(&self.descriptor, name, flags, Mode::empty()) {
+            Err(Errno::ENOENT) => Ok(None),
+            opened => Self::opened(opened, self.path.join(name)).map(Some),
+        }
     }
 
     fn opened(opened: nix::Result<OwnedFd>, path: PathBuf) -> Result<Self, StateError> {

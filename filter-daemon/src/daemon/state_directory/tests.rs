@@ -41,6 +41,13 @@ fn what_filterd_has_made_is_its_own() {
 }
 
 #[test]
+fn what_goes_while_it_is_looked_at_is_nothing() {
+    let place = place();
+    let top = Object::top(place.path()).unwrap();
+    assert!(top.below(OsStr::new("live.redb.new")).unwrap().is_none());
+}
+
+#[test]
 fn what_it_has_not_made_is_refused_by_name() {
     for foreign in ["notes.txt", "live.redby", "live", ".profile", "lists2", "control.sock", "lock"] {
         let place = place();
