@@ -86,7 +86,7 @@ impl Reason {
             Self::Unlisted => "its source is on no list",
             Self::NotIp => "it is neither IPv4 nor IPv6, but ARP, LLDP, PPPoE or the like",
             Self::Malformed => {
-                "its headers end too early or contradict each other: the kernel's stack judges it"
+                "its headers end too early or contradict its type: the kernel's stack judges it"
             }
             Self::TooManyTags => "it has more than 8 VLAN tags, or more than 4 whose id is not 0",
             Self::Address4 => "its IPv4 address is listed",

@@ -203,17 +203,18 @@ fn read(
     let socket = said.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
     let wrong = |message: String| Arguments::command().error(ErrorKind::ValueValidation, message);
     places::check_socket(&socket).map_err(wrong)?;
+    let timeout = Some(timeout.unwrap_or(TIMEOUT)).filter(|timeout| !timeout.is_zero());
+    let endpoint = Endpoint { socket, timeout };
     let run = match command {
         Some(Command::Verb(verb)) => {
             run.must_be_empty().map_err(wrong)?;
-            let timeout = Some(timeout.unwrap_or(TIMEOUT)).filter(|timeout| !timeout.is_zero());
-            let endpoint = Endpoint { socket, timeout };
             return Ok(Invocation::Client(Client { endpoint, json, quiet, verb }));
         }
         Some(Command::Detach(With { own: DetachArguments { pin_dir }, .. })) => {
             run.must_be_empty().map_err(wrong)?;
             let is_usual = pin_dir.is_none();
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
+            let socket = endpoint.socket;
             return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
@@ -223,7 +224,7 @@ fn read(
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };
-    run.checked(socket, quiet, json).map(Invocation::Run).map_err(wrong)
+    run.checked(endpoint, quiet, json).map(Invocation::Run).map_err(wrong)
 }
 
 /// Reads the words, and tells whoever remembers another program's what ours are.

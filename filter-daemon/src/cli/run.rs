@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -10,6 +11,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use super::places;
 use crate::accounts::{self, User};
 use crate::config::{InterfaceNameError, Mode, check_interface_name};
+use crate::control::client::{Endpoint, TIMEOUT};
 use crate::text::printable;
 
 // As typed. No more than a comment, since it would become the help of `filterd run`.
@@ -65,6 +67,8 @@ pub struct Run {
     pub user: Option<User>,
     /// Must whoever listens at the socket make way?
     pub take_over: bool,
+    /// How long he may be silent; for ever if none.
+    pub timeout: Option<Duration>,
     /// What is told, and how.
     pub log: Log,
     /// Does a program read why it ends?
@@ -165,9 +169,10 @@ impl RunArguments {
     }
 
     /// Nobody has to name the configuration at its usual place.
-    pub fn checked(self, socket: PathBuf, quiet: bool, json: bool) -> Result<Run, String> {
+    pub fn checked(self, at: Endpoint, quiet: bool, json: bool) -> Result<Run, String> {
+        let Endpoint { socket, timeout } = at;
         let log = self.log(quiet, json);
-        Ok(Run { log, json, ..self.checked_with(socket, Path::new(places::CONFIG))? })
+        Ok(Run { log, json, timeout, ..self.checked_with(socket, Path::new(places::CONFIG))? })
     }
 
     fn checked_with(mut self, socket: PathBuf, usual: &Path) -> Result<Run, String> {
@@ -209,6 +214,7 @@ impl RunArguments {
             pin_dir: self.pin_dir.unwrap_or_else(|| places::PINS.into()),
             user: self.user.or_else(default),
             take_over: self.take_over,
+            timeout: Some(TIMEOUT),
             log: Log::default(),
             json: false,
         })

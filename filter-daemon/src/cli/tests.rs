@@ -62,6 +62,7 @@ fn interfaces_alone_run_the_daemon() {
         pin_dir: places::PINS.into(),
         user: None,
         take_over: false,
+        timeout: Some(TIMEOUT),
         log: Log::default(),
         json: false,
     };

@@ -80,11 +80,11 @@ impl Explain for ClientError {
                 "start it with `sudo filterd --iface eth0`, or say with --socket where it listens"
             }
             Self::NotPermitted(_) => {
-                "use sudo, or become a member of the group that owns the socket (filterd)"
+                "use sudo, or become a member of the group that owns the socket (`ls -l` tells it)"
             }
             Self::Silent(_) => {
-                "it may be starting, overloaded or stopped: see its log, and `ps -o pid,stat,args -C filterd` (T is \
-                 stopped, and `kill -CONT PID` lets it go on)\nwhat was asked may still be done; --timeout waits longer"
+                "it may be starting, overloaded or stopped: see its log, and `ps -eo pid,stat,args | grep filterd` (T \
+                 is stopped, and `kill -CONT PID` lets it go on)\nwhat was asked may still be done; --timeout waits longer"
             }
             Self::Late(_) => "it may still be done: see its log, and `filterd status`",
             Self::Closed(_) => "see its log",

@@ -74,8 +74,10 @@ fn remedies(all: &[Held]) -> Vec<String> {
     let mut lines = Vec::new();
     if !around.is_empty() {
         let rest = if around.len() <= MOST_IN_A_COMMAND { "" } else { ", and so on" };
+        let is_all = within.is_empty() && untold.is_none() && in_the_configuration(all).is_none();
+        let does = if is_all { "unblocks all of it" } else { "removes what was added around it" };
         let targets: Vec<_> = around.into_iter().take(MOST_IN_A_COMMAND).collect();
-        lines.push(format!("`filterd remove {}` unblocks all of it{rest}", targets.join(" ")));
+        lines.push(format!("`filterd remove {}` {does}{rest}", targets.join(" ")));
     }
     match untold {
         Some(held) if !within.is_empty() && (within.len() > MOST_IN_A_COMMAND || !is_all_named(held)) => {
@@ -134,6 +136,16 @@ mod tests {
         let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `manual`\n\
                      `filterd remove 198.51.100.0/24` unblocks all of it";
         assert_eq!(told(&all, None), words);
+    }
+
+    #[test]
+    fn a_command_is_not_said_to_unblock_what_a_file_holds_too() {
+        let all = holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/24", "ssh", "live")]);
+        let words = told(&all, None);
+        assert!(
+            words.contains("`filterd remove 198.51.100.0/24` removes what was added around it"),
+            "{words}"
+        );
     }
 
     #[test]

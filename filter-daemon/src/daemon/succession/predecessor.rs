@@ -14,7 +14,7 @@ use super::super::memory;
 use super::super::not_succeeded::SuccessionError;
 use super::{BYE, DONE, REFUSED};
 use crate::cli::Run;
-use crate::control::client::{Client, ClientError};
+use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{Failure, GiveWay, Status, TakeOver, status, take_over};
 use crate::control::{Server, descriptors};
 use crate::lock::Lock;
@@ -51,7 +51,8 @@ pub struct Made {
 impl Predecessor {
     /// The filterd that listens at our socket; none if nobody does, or one that knows only how to end.
     pub fn find(run: &Run) -> Result<Option<Self>, SuccessionError> {
-        let asked = Client::connect(&run.socket).and_then(|mut client| {
+        let at = Endpoint { socket: run.socket.clone(), timeout: run.timeout };
+        let asked = Client::connect(at).and_then(|mut client| {
             let place = client.call(&TakeOver {})?;
             Ok(Self { client, place })
         });
