@@ -17,7 +17,7 @@ use crate::stash::{self, Stash};
 use crate::{Words, networks};
 
 /// How many lengths below 64 the levels may leave to the table: /17 to /63.
-const SHORTER_LENGTHS: u32 = 47;
+const MOST_SHORTER: u32 = 47;
 
 /// A set as the judge reaches it: each setting by a load of its own, each kind of source in words.
 pub trait Set {
@@ -116,11 +116,13 @@ fn below(set: &impl Set, network: u64) -> Below {
 
 #[inline(always)]
 fn find_in_table6(set: &impl Set, address: Address6, lengths: Lengths) -> Option<Reason> {
-    if lengths.to_64 & 1 != 0 && holds_net64(set, address) {
+    // Of a length that is in use no longer a word may still tell.
+    let to_64 = lengths.to_64 & set.setting(|settings| &settings.six.to_64);
+    if to_64 & 1 != 0 && holds_net64(set, address) {
         return Some(Reason::Net64);
     }
-    let is_held = holds_shorter6(set, address.high, lengths.to_64 & !1)
-        || lengths.beyond_64 && holds_longer6(set, address);
+    let is_held =
+        holds_shorter6(set, address.high, to_64 & !1) || lengths.beyond_64 && holds_longer6(set, address);
     is_held.then_some(Reason::Other6)
 }
 
@@ -156,7 +158,7 @@ fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
     let Some(words) = set.six() else { return false };
     let scheme = six(set);
     let (mut left, mut asked) = (lengths, 0);
-    while left != 0 && asked < SHORTER_LENGTHS {
+    while left != 0 && asked < MOST_SHORTER && asked < set.small_setting(|settings| &settings.six.shorter) {
         let bit = left & left.wrapping_neg();
         let shuffled = scheme.exact().shuffle(six::shorter_key(network, bit));
         if holds6(set, &words, scheme.homes_of_shorter(shuffled)) || stashed(&words, SHORTER_STASH, shuffled)

@@ -55,6 +55,10 @@ pub struct SixSettings {
     pub last_level_word: u64,
     /// Is there a table behind them? (0 or 1)
     pub has_table: u64,
+    /// The lengths up to 64 that are looked up in it: that of n bits is the bit 64 - n.
+    pub to_64: u64,
+    /// How many of these are shorter than 64.
+    pub shorter: u64,
     /// How many lengths beyond 64 are looked up: the first so many of `lengths`.
     pub longer: u64,
     /// Bits of a bucket's index.
@@ -141,6 +145,8 @@ impl SixSettings {
     pub const OFF: Self = Self {
         last_level_word: 0,
         has_table: 0,
+        to_64: 0,
+        shorter: 0,
         longer: 0,
         index_bits: 0,
         last_bucket: 0,
@@ -150,17 +156,30 @@ impl SixSettings {
     };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [last_level_word, has_table, longer, index_bits, last_bucket] = from_fn(|_| next());
+        let [last_level_word, has_table, to_64, shorter, longer] = from_fn(|_| next());
+        let [index_bits, last_bucket] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
-        Self { last_level_word, has_table, longer, index_bits, last_bucket, key64, pairs, lengths }
+        Self {
+            last_level_word,
+            has_table,
+            to_64,
+            shorter,
+            longer,
+            index_bits,
+            last_bucket,
+            key64,
+            pairs,
+            lengths,
+        }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { last_level_word, has_table, longer, index_bits, last_bucket, key64, pairs, lengths } =
-            *self;
-        let head = [last_level_word, has_table, longer, index_bits, last_bucket].into_iter().chain(key64);
+        let Self { last_level_word, has_table, to_64, shorter, longer, .. } = *self;
+        let Self { index_bits, last_bucket, key64, pairs, lengths, .. } = *self;
+        let head = [last_level_word, has_table, to_64, shorter, longer, index_bits, last_bucket];
+        let head = head.into_iter().chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
 }
@@ -214,6 +233,8 @@ mod tests {
         set!(block.addresses4.lane_highs);
         set!(block.six.last_level_word);
         set!(block.six.has_table);
+        set!(block.six.to_64);
+        set!(block.six.shorter);
         set!(block.six.longer);
         set!(block.six.index_bits);
         set!(block.six.last_bucket);

@@ -4,16 +4,16 @@ use std::fmt;
 
 use filterd::kernel::Needs;
 
-/// Up to here the levels tell which lengths there are; all others are looked up one by one.
-const TOLD: u8 = 64;
+/// Up to here prefixes are told by the levels.
+const TOLD: u8 = 32;
 
 /// The most other lengths there are.
-const MOST_LENGTHS: usize = 64;
+const MOST_LENGTHS: usize = 96;
 
 /// Blocklists have fewer.
 const USUAL: usize = 16;
 
-/// How many IPv6 lengths beyond 64 are combined with everything else.
+/// How many IPv6 lengths beyond 32 are combined with everything else.
 const LENGTHS: [usize; 3] = [0, 1, MOST_LENGTHS];
 
 /// So many addresses that the table is cut into so many lanes.

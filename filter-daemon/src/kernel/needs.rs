@@ -15,7 +15,7 @@ pub struct Needs {
     pub levels: bool,
     /// IPv6 prefixes longer than /32.
     pub six: u64,
-    /// The lengths beyond 64 that they have.
+    /// The lengths that they have.
     pub lengths: BTreeSet<u8>,
 }
 

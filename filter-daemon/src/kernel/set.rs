@@ -33,7 +33,7 @@ pub struct Set {
     pub six: Family<SixTable>,
     /// IPv4 prefixes up to /24.
     pub networks: Networks,
-    /// IPv6 lengths beyond 64 that the next judge looks up.
+    /// IPv6 lengths that the next judge looks up in the table.
     lengths: BTreeSet<u8>,
 }
 
@@ -151,7 +151,8 @@ impl Set {
 
     /// Plans to look up no more than `needs`.
     pub fn tidy(&mut self, needs: &Needs, maps: &mut Maps) {
-        self.lengths.retain(|length| needs.lengths.contains(length));
+        // Short ones stand there for want of room in the levels, and nobody knows how many still do.
+        self.lengths.retain(|length| *length <= LONGEST_TOLD || needs.lengths.contains(length));
         if self.six_entries(needs) == 0 {
             self.six.drop_next(maps);
         }

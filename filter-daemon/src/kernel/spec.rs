@@ -29,7 +29,7 @@ pub struct SetSpec {
     pub levels: Option<LevelsMap>,
     /// The table of IPv6 prefixes behind it, if there is one.
     pub six: Option<SixTable>,
-    /// The lengths beyond 64 that are looked up in it.
+    /// The lengths that are looked up in it.
     pub lengths: BTreeSet<u8>,
 }
 

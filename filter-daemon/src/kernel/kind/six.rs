@@ -25,19 +25,22 @@ pub struct SixTable {
 }
 
 impl SixTable {
-    /// What a judge must know of it that looks up these lengths beyond 64.
+    /// What a judge must know of it that looks up these lengths.
     pub fn settings(&self, lengths: &BTreeSet<u8>) -> SixSettings {
         let hash = Hash::new(self.key);
+        let longer = lengths.range(65..);
         let mut settings = SixSettings {
             has_table: 1,
-            longer: lengths.len() as u64,
+            to_64: lengths.range(1..=64).fold(0, |bits, length| bits | 1 << (64 - length)),
+            shorter: lengths.range(..64).count() as u64,
+            longer: longer.clone().count() as u64,
             index_bits: self.geometry.index_bits().into(),
             last_bucket: (self.geometry.buckets() - 1).into(),
             key64: self.key64,
             pairs: hash.pairs(),
             ..SixSettings::OFF
         };
-        for (place, length) in settings.lengths.iter_mut().zip(lengths) {
+        for (place, length) in settings.lengths.iter_mut().zip(longer) {
             *place = LengthSettings::new(&hash, *length);
         }
         settings

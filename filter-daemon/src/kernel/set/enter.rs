@@ -136,9 +136,7 @@ impl Set {
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
         if !self.levels.make_way(prefix) {
-            if prefix.length() > 64 {
-                self.lengths.insert(prefix.length());
-            }
+            self.lengths.insert(prefix.length());
             let wanted = Beyond { levels: &self.levels, wanted };
             self.six.enter(|table| table.key(prefix), maps, &wanted)?;
         }

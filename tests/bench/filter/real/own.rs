@@ -142,20 +142,22 @@ fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
     let key6 = |prefix: &&Prefix6| six::key(&hash, prefix.address().into(), prefix.length());
     table.insert_all(beyond.iter().map(key6), |_| panic!("there is room for all"));
     prefixes.iter().for_each(|prefix| levels.show(*prefix));
-    let lengths: BTreeSet<u8> =
-        beyond.iter().map(|prefix| prefix.length()).filter(|length| *length > 64).collect();
+    let lengths: BTreeSet<u8> = beyond.iter().map(|prefix| prefix.length()).collect();
+    let longer = lengths.range(65..);
     let mut settings = SixSettings {
         last_level_word: (1 << SIZE_BITS) - 1,
         has_table: 1,
-        longer: lengths.len() as u64,
+        to_64: lengths.range(1..=64).fold(0, |bits, length| bits | 1 << (64 - length)),
+        shorter: lengths.range(..64).count() as u64,
+        longer: longer.clone().count() as u64,
         index_bits: geometry.index_bits().into(),
         last_bucket: (geometry.buckets() - 1).into(),
         key64,
         pairs: hash.pairs(),
         ..SixSettings::OFF
     };
-    for (place, length) in settings.lengths.iter_mut().zip(lengths) {
-        *place = LengthSettings::new(&hash, length);
+    for (place, length) in settings.lengths.iter_mut().zip(longer) {
+        *place = LengthSettings::new(&hash, *length);
     }
     (settings, level_words, words)
 }
