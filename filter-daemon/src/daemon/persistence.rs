@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use filter_common::target::Target;
 use tokio::sync::oneshot;
+use tracing::warn;
 
 use crate::blocklist::{Blocklist, Record, Timestamp};
 use crate::clock;
@@ -192,6 +193,13 @@ impl Persistence {
             if self.write_all(blocklist) {
                 self.journal.trim(now, Box::new(drop));
             }
+        }
+        self.journal.settle();
+        if let Some(lost) = self.journal.lost() {
+            warn!(
+                "not all live changes are on disk at the end, and the next start will not find them: {}",
+                lost.why
+            );
         }
     }
 
