@@ -5,6 +5,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
+use crate::journal::Journal;
 
 const THEN: Timestamp = Timestamp::from_secs(1_800_000_000);
 const LATER: Timestamp = Timestamp::from_secs(1_800_003_600);
@@ -99,4 +100,20 @@ fn where_it_cannot_be_written_the_journal_goes_on() {
     assert_eq!(since, None);
     sign.begin(THEN);
     sign.end();
+}
+
+/// Neither by the one that lets go, nor by a newcomer that lost something and did not take over.
+#[test]
+fn a_hand_over_that_comes_to_nothing_is_no_loss() {
+    let place = place();
+    let (mut journal, ..) = Journal::open(place.path(), THEN, &mut drop).unwrap();
+    journal.let_go();
+    assert!(journal.is_behind());
+    assert_eq!(told(&place), None);
+    Sign::find(place.path()).0.begin(THEN);
+    journal.mark();
+    journal.trim(THEN, Box::new(drop));
+    journal.settle();
+    assert!(!journal.is_behind());
+    assert_eq!(told(&place), None);
 }
