@@ -150,13 +150,18 @@ impl Persistence {
             Some(not_durable(*since, &why, "mend that, then start filterd again"))
         };
         let lost = || {
-            let Lost { since, why } = self.journal.lost()?;
+            let Lost { since, why, .. } = self.journal.lost()?;
             let remedy = "make room there, or make it writable again: filterd tries every second, and then writes all \
                           that is missing; if the directory itself was removed or replaced, start filterd again, which \
                           may write only to the one that it began with (`filterd list` has what would be lost)";
             Some(not_durable(clock::then(since), &why.to_string(), remedy))
         };
         refused().or_else(lost).into_iter().chain(self.losses.faults())
+    }
+
+    /// Why what is so is not all on disk, if the disk has refused something that is still missing.
+    pub fn refusal(&self) -> Option<NotWritten> {
+        self.journal.lost().filter(|lost| lost.is_refused).map(|lost| lost.why)
     }
 
     /// Waits until it is known of everything whether it is on disk.

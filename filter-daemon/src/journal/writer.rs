@@ -149,7 +149,7 @@ impl<R: Rows> Writer<R> {
     fn let_go(&mut self, told: &Sender<()>) {
         self.copier.stop();
         if let Ok(rows) = &mut self.rows {
-            self.behind.begin(&rows.close());
+            self.behind.begin(&rows.close(), false);
         }
         // Nothing is lost by that: what ends here was all on disk.
         self.sign.let_go();
@@ -170,7 +170,7 @@ impl<R: Rows> Writer<R> {
         self.losses += 1;
         // It reads from a database that has to be opened again, and may be what fills the disk.
         self.copier.stop();
-        if self.behind.begin(failure) {
+        if self.behind.begin(failure, true) {
             error!("{failure}: what is added or removed now works, but would not survive a restart");
         }
         self.sign.begin(clock::now());
