@@ -191,6 +191,49 @@ fn what_a_full_disk_refused_is_on_disk_after_a_stop_when_there_is_room_again() {
     net.expect(BYSTANDER).passes();
 }
 
+/// Killed, or stopped while the disk is still full: what the disk never had is not passed over in silence.
+#[test]
+fn what_a_full_disk_refused_is_told_by_the_next_start() {
+    let (mut net, disk) = with_a_full_disk();
+    // Whoever asks again is told the same, although nothing is left to change.
+    for _ in 0..2 {
+        net.filterd(["add", ATTACKER]).exits(7);
+        net.filterd(["remove", BYSTANDER]).exits(7);
+        net.filterd(["remove", BYSTANDER, "--list", "none"]).exits(7);
+    }
+    net.end(Signal::SIGKILL);
+    disk.make_room();
+    net.start("");
+    net.expect(BYSTANDER).dropped();
+    net.expect(ATTACKER).passes();
+    assert!(net.daemon().log().contains("was not all on disk when filterd ended"), "{}", net.daemon().log());
+    let note = net.home().path("state/live.redb.lost");
+    net.filterd(["status"])
+        .exits(7)
+        .says("entries may be missing, or be there again")
+        .says(&format!("rm {}", note.display()));
+    fs::remove_file(note).expect("it is named");
+    net.filterd(["status"]).succeeds();
+    net.succeed("");
+    net.filterd(["status"]).succeeds();
+
+    disk.fill();
+    net.filterd(["add", ATTACKER]).exits(7);
+    net.stop();
+    // Not even a note of it can be written, so the start after that tells it once more.
+    net.start("");
+    assert!(
+        net.daemon().log().contains("not all live changes are on disk at the end"),
+        "{}",
+        net.daemon().log()
+    );
+    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
+    disk.make_room();
+    net.stop();
+    net.start("");
+    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended").says("live.redb.lost");
+}
+
 #[test]
 fn one_whose_entries_are_not_on_disk_does_not_make_way() {
     let (mut net, disk) = with_a_full_disk();
@@ -278,13 +321,14 @@ impl SmallDisk {
         Self { at: at.to_owned() }
     }
 
+    /// By a file of which filterd believes that it is its own: it is to start beside it.
     fn fill(&self) {
         // Until it is full, which it says by an error.
-        let _ = fs::write(format!("{}/ballast", self.at), vec![1; 4 << 20]);
+        let _ = fs::write(format!("{}/live.redb.ballast", self.at), vec![1; 4 << 20]);
     }
 
     fn make_room(&self) {
-        fs::remove_file(format!("{}/ballast", self.at)).expect("it is there");
+        fs::remove_file(format!("{}/live.redb.ballast", self.at)).expect("it is there");
     }
 }
 

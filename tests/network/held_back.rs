@@ -127,10 +127,10 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     *bytes.iter_mut().rev().nth(2).expect("bytes") ^= 1;
     fs::write(&again[0], bytes).expect("it can be damaged");
     net.start("block: [198.51.100.7]\nlists: [{name: again, path: $HOME/drop.txt}]");
-    net.filterd(["status"]).exits(7).says("list again was never loaded");
+    net.filterd(["status"]).exits(7).says("list again is not loaded").says("its copy is damaged");
     assert!(net.daemon().log().contains("damaged"), "{}", net.daemon().log());
     net.expect(BYSTANDER).dropped();
-    net.filterd(["reload"]).exits(7).complains("never loaded");
+    net.filterd(["reload"]).exits(7).complains("is not loaded");
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER).dropped();

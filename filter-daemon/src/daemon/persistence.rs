@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use filter_common::target::Target;
 use tokio::sync::oneshot;
+use tracing::warn;
 
 use crate::blocklist::{Blocklist, Record, Timestamp};
 use crate::clock;
@@ -149,13 +150,18 @@ impl Persistence {
             Some(not_durable(*since, &why, "mend that, then start filterd again"))
         };
         let lost = || {
-            let Lost { since, why } = self.journal.lost()?;
+            let Lost { since, why, .. } = self.journal.lost()?;
             let remedy = "make room there, or make it writable again: filterd tries every second, and then writes all \
                           that is missing; if the directory itself was removed or replaced, start filterd again, which \
                           may write only to the one that it began with (`filterd list` has what would be lost)";
             Some(not_durable(clock::then(since), &why.to_string(), remedy))
         };
         refused().or_else(lost).into_iter().chain(self.losses.faults())
+    }
+
+    /// Why what is so is not all on disk, if the disk has refused something that is still missing.
+    pub fn refusal(&self) -> Option<NotWritten> {
+        self.journal.lost().filter(|lost| lost.is_refused).map(|lost| lost.why)
     }
 
     /// Waits until it is known of everything whether it is on disk.
@@ -192,6 +198,13 @@ impl Persistence {
             if self.write_all(blocklist) {
                 self.journal.trim(now, Box::new(drop));
             }
+        }
+        self.journal.settle();
+        if let Some(lost) = self.journal.lost() {
+            warn!(
+                "not all live changes are on disk at the end, and the next start will not find them: {}",
+                lost.why
+            );
         }
     }
 

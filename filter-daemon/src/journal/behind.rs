@@ -17,6 +17,8 @@ pub struct Lost {
     pub since: Instant,
     /// Why the last of it was.
     pub why: NotWritten,
+    /// Has the disk refused something? Else the file was only another's for a while.
+    pub is_refused: bool,
 }
 
 impl Behind {
@@ -26,11 +28,12 @@ impl Behind {
     }
 
     /// Something was lost. True if nothing was missing before.
-    pub fn begin(&self, why: &NotWritten) -> bool {
+    pub fn begin(&self, why: &NotWritten, is_refused: bool) -> bool {
         let mut lost = self.lock();
         let is_first = lost.is_none();
         let since = lost.as_ref().map_or_else(Instant::now, |lost| lost.since);
-        *lost = Some(Lost { since, why: why.clone() });
+        let is_refused = is_refused || lost.as_ref().is_some_and(|lost| lost.is_refused);
+        *lost = Some(Lost { since, why: why.clone(), is_refused });
         is_first
     }
 

@@ -15,6 +15,8 @@ pub struct Found {
     pub skipped: u64,
     /// There was none, or an empty one, and no copy of it.
     pub is_new: bool,
+    /// Since when it was behind, if it was when its last filterd ended.
+    pub behind: Option<Timestamp>,
     /// Why the file could not be read, and what was read instead.
     pub damage: Option<Damage>,
 }

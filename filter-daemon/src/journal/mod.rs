@@ -13,6 +13,7 @@ mod error;
 mod found;
 pub mod record;
 mod recover;
+mod sign;
 pub mod store;
 mod writer;
 
@@ -26,6 +27,7 @@ use behind::Behind;
 pub use behind::Lost;
 pub use error::{JournalError, NotWritten};
 pub use found::{Damage, Found, Instead};
+use sign::Sign;
 use store::Store;
 use writer::{Order, Writer};
 
@@ -67,8 +69,10 @@ impl Journal {
         take: &mut dyn FnMut(Record),
     ) -> Result<(Self, Found, Option<JournalError>), JournalError> {
         match recover::open(directory, now, take) {
-            Ok((store, found)) => {
-                let mut journal = Self::start(Ok(store), directory)?;
+            Ok((store, mut found)) => {
+                let sign;
+                (sign, found.behind) = Sign::find(directory);
+                let mut journal = Self::start(Ok(store), sign, directory)?;
                 journal.written = found.targets;
                 journal.is_whole = found.damaged_rows == 0;
                 if found.targets > 0 && journal.is_whole {
@@ -78,16 +82,18 @@ impl Journal {
             }
             Err(error @ JournalError::Directory { .. }) => {
                 let store = Err(NotWritten::new(directory, &error));
-                Ok((Self::start(store, directory)?, Found::default(), Some(error)))
+                let (sign, behind) = Sign::find(directory);
+                let found = Found { behind, ..Found::default() };
+                Ok((Self::start(store, sign, directory)?, found, Some(error)))
             }
             Err(error @ (JournalError::InUse(_) | JournalError::Newer { .. })) => Err(error),
         }
     }
 
-    fn start(store: Result<Store, NotWritten>, directory: &Path) -> Result<Self, JournalError> {
+    fn start(store: Result<Store, NotWritten>, sign: Sign, directory: &Path) -> Result<Self, JournalError> {
         let (orders, received) = mpsc::channel();
         let behind = Behind::default();
-        let writer = Writer::new(store, received, behind.clone());
+        let writer = Writer::new(store, received, behind.clone(), sign);
         let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || writer.work());
         let thread =
             thread.map_err(|source| JournalError::Directory { path: directory.to_owned(), source })?;
@@ -182,6 +188,11 @@ impl Journal {
     /// What is missing from it, since when and why.
     pub fn lost(&self) -> Option<Lost> {
         self.behind.get()
+    }
+
+    /// That it was behind when its last filterd ended is noted where it lasts.
+    pub fn has_noted(&mut self) {
+        self.order(Order::Noted);
     }
 
     /// Sees to it that the file is looked at: somebody may have removed it, or its disk may have become read-only.

@@ -40,7 +40,7 @@ pub fn open(
     // Only now, so that nothing is taken from a file that turns out to be damaged further on.
     changes.into_iter().for_each(take);
     let is_new = is_empty && damage.is_none();
-    Ok((store, Found { targets, damaged_rows, skipped, is_new, damage }))
+    Ok((store, Found { targets, damaged_rows, skipped, is_new, behind: None, damage }))
 }
 
 /// A journal that has a copy has not always been empty.

@@ -234,7 +234,7 @@ fn number(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Opens this file, made if it is not there, through no link; it is ours, and for us alone.
+/// Opens this database, made if it is not there.
 ///
 /// All pages are compared with their sums, each before it is believed what it says of others: else a damaged one would be
 /// found in the middle of a change, or make redb ask for a page of 4 GiB.
@@ -246,7 +246,8 @@ pub fn open(path: &Path) -> Result<Database, DatabaseError> {
         .create_with_backend(FileBackend::new(file)?)
 }
 
-fn open_our_own(path: &Path) -> io::Result<File> {
+/// Opens this file, made if it is not there, through no link; it is ours, and for us alone.
+pub(super) fn open_our_own(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = OpenOptions::new()
         .read(true)

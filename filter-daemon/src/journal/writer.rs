@@ -6,9 +6,11 @@ use tracing::{error, info};
 
 use super::behind::Behind;
 use super::copy::Copier;
+use super::sign::Sign;
 use super::store::Rows;
 use super::{Done, NotWritten};
 use crate::blocklist::{Record, Timestamp};
+use crate::clock;
 
 /// Targets in one row; more go into the next.
 const MOST_TARGETS: usize = 1 << 18;
@@ -25,6 +27,8 @@ pub enum Order {
     Copy(Timestamp),
     /// Let another process have the file until something is written again, and tell.
     LetGo(Sender<()>),
+    /// What was not on disk when the last filterd ended is noted elsewhere.
+    Noted,
     /// See whether rows could still be written, and tell when that is known.
     Check(Sender<()>),
 }
@@ -34,6 +38,8 @@ pub struct Writer<R> {
     rows: Result<R, NotWritten>,
     orders: Receiver<Order>,
     behind: Behind,
+    /// The same for whoever starts next.
+    sign: Sign,
     /// How often something was lost that was to be written.
     losses: u64,
     mark: Mark,
@@ -50,8 +56,9 @@ struct Mark {
 
 impl<R: Rows> Writer<R> {
     /// Writes to `rows`, or tells everybody why there are none.
-    pub fn new(rows: Result<R, NotWritten>, orders: Receiver<Order>, behind: Behind) -> Self {
-        Self { rows, orders, behind, losses: 0, mark: Mark::default(), copier: Copier::default() }
+    pub fn new(rows: Result<R, NotWritten>, orders: Receiver<Order>, behind: Behind, sign: Sign) -> Self {
+        let (mark, copier) = (Mark::default(), Copier::default());
+        Self { rows, orders, behind, sign, losses: 0, mark, copier }
     }
 
     /// Works until the other end is dropped, and everything that was ordered is done.
@@ -67,6 +74,7 @@ impl<R: Rows> Writer<R> {
                 Order::Trim(now, done) => self.trim(now, done),
                 Order::Copy(now) => self.copy(now),
                 Order::LetGo(told) => self.let_go(&told),
+                Order::Noted => self.has_noted(),
                 Order::Check(told) => self.check(&told),
             }
         }
@@ -89,6 +97,7 @@ impl<R: Rows> Writer<R> {
                     other @ (Order::Mark
                     | Order::Trim(..)
                     | Order::Copy(_)
+                    | Order::Noted
                     | Order::Check(_)
                     | Order::LetGo(_)),
                 ) => {
@@ -112,6 +121,7 @@ impl<R: Rows> Writer<R> {
         let trimmed = self.rows.as_mut().map_err(|error| error.clone()).and_then(|rows| rows.trim(before));
         let is_whole = trimmed.is_ok() && self.losses == self.mark.losses;
         if is_whole && self.behind.end() {
+            self.sign.end();
             info!("live entries are on disk again, all of them");
         }
         match &trimmed {
@@ -139,11 +149,20 @@ impl<R: Rows> Writer<R> {
     fn let_go(&mut self, told: &Sender<()>) {
         self.copier.stop();
         if let Ok(rows) = &mut self.rows {
-            self.behind.begin(&rows.close());
+            self.behind.begin(&rows.close(), false);
         }
+        // Nothing is lost by that: what ends here was all on disk.
+        self.sign.let_go();
         self.losses += 1;
         // Whoever asked may have given up.
         _ = told.send(());
+    }
+
+    fn has_noted(&mut self) {
+        self.sign.is_noted();
+        if self.behind.get().is_none() {
+            self.sign.end();
+        }
     }
 
     fn note(&mut self, written: &Result<(), NotWritten>) {
@@ -151,9 +170,10 @@ impl<R: Rows> Writer<R> {
         self.losses += 1;
         // It reads from a database that has to be opened again, and may be what fills the disk.
         self.copier.stop();
-        if self.behind.begin(failure) {
+        if self.behind.begin(failure, true) {
             error!("{failure}: what is added or removed now works, but would not survive a restart");
         }
+        self.sign.begin(clock::now());
     }
 }
 

@@ -25,6 +25,8 @@ pub enum Instead {
     Stays(u64),
     /// So many targets that could be read now.
     Part(u64),
+    /// Nothing, since its copy is not what was written.
+    Damaged,
     /// Nothing.
     Nothing,
     /// What was good before, of which whoever asks may see nothing.
@@ -63,8 +65,8 @@ fn state(instead: Instead, mood: Mood) -> &'static str {
         (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, Mood::Would) => "would be held back",
         (Instead::Part(_), Mood::Is) => "is in force in part only",
         (Instead::Part(_), Mood::Would) => "would be in force in part only",
-        (Instead::Nothing, Mood::Is) => "was never loaded",
-        (Instead::Nothing, Mood::Would) => "would not be loaded",
+        (Instead::Damaged | Instead::Nothing, Mood::Is) => "is not loaded",
+        (Instead::Damaged | Instead::Nothing, Mood::Would) => "would not be loaded",
     }
 }
 
@@ -89,6 +91,9 @@ fn in_force(instead: Instead, mood: Mood) -> String {
             targets(count),
             are(count)
         ),
+        Instead::Damaged => {
+            format!("its copy is damaged and counts as none, so nothing of it {} blocked", are(1))
+        }
         Instead::Nothing => format!("there is no good copy, so nothing of it {} blocked", are(1)),
         Instead::Hidden => format!("what was good before, if anything was, {would}{} in force", stay(1)),
     }
@@ -140,10 +145,14 @@ mod tests {
         let missing = FileError::Missing { path: "drop.txt".into() };
         assert_eq!(
             told(&Why::Error(&missing), Instead::Nothing, Mood::Is),
-            "list drop was never loaded: drop.txt: there is no such file; \
+            "list drop is not loaded: drop.txt: there is no such file; \
              there is no good copy, so nothing of it is blocked\n\
              put the file back, then `filterd reload`; if this is meant: `filterd reload --accept drop`"
         );
+        assert!(told(&Why::Error(&missing), Instead::Damaged, Mood::Is).contains(
+            "list drop is not loaded: drop.txt: there is no such file; \
+             its copy is damaged and counts as none, so nothing of it is blocked"
+        ));
         let html = Why::Doubt(Doubt::Rejected { lines: 9, rejected: 9 }, ": it looks like HTML");
         assert!(told(&html, Instead::Part(1), Mood::Is).starts_with(
             "list drop is in force in part only: \

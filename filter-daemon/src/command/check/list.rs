@@ -114,10 +114,12 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
         Err(error) => error.to_string(),
     };
     let fate = match (instead, read) {
-        (Instead::Nothing | Instead::Hidden, Err(FileError::Denied { .. })) => Fate::Refused,
+        (Instead::Nothing | Instead::Damaged | Instead::Hidden, Err(FileError::Denied { .. })) => {
+            Fate::Refused
+        }
         (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, _) => Fate::HeldBack,
         (Instead::Part(_), _) => Fate::InPart,
-        (Instead::Nothing, _) => Fate::NotLoaded,
+        (Instead::Nothing | Instead::Damaged, _) => Fate::NotLoaded,
     };
     let told = match (fate, read) {
         (Fate::Refused, Err(error)) => refused(name, error, instead),

@@ -12,7 +12,7 @@ use tracing::error;
 use crate::blocklist::Timestamp;
 use crate::control::wire::{About, Fault};
 use crate::journal::{Damage, Found, Instead};
-use crate::text::{Explanation, printable};
+use crate::text::{Explanation, date, printable};
 
 /// The name says that it belongs to the journal.
 const FILE: &str = "live.redb.lost";
@@ -60,6 +60,11 @@ impl Losses {
         Self { note, known, is_noted }
     }
 
+    /// Will the next start know of all of it?
+    pub const fn are_noted(&self) -> bool {
+        self.is_noted
+    }
+
     /// As long as nobody has removed the note.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let is_read = self.known.is_empty() || self.is_noted && !self.note.exists();
@@ -75,7 +80,10 @@ impl Losses {
         let note = printable::path(&self.note);
         match self.is_noted {
             true => {
-                format!("add again what is missing, then `rm {note}`: this is told until that file is gone")
+                format!(
+                    "add again what is missing, remove again what is back, then `rm {note}`: this is told until that \
+                     file is gone"
+                )
             }
             false => "add again what is missing; this is told until filterd is started again".to_owned(),
         }
@@ -92,11 +100,23 @@ fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
             printable::path(directory)
         ));
     }
+    if let Some(since) = found.behind {
+        told.push(told_behind(since));
+    }
     if found.damaged_rows > 0 {
         let rows = found.damaged_rows;
         told.push(format!("some live entries are not blocked: damaged rows of the journal: {rows}"));
     }
     told
+}
+
+/// The same words at every start that finds it, so that it is noted once.
+pub fn told_behind(since: Timestamp) -> String {
+    format!(
+        "what was added or removed live from {} on was not all on disk when filterd ended: entries may be missing, or be \
+         there again",
+        date::utc(since.secs())
+    )
 }
 
 fn told_damage(damage: &Damage) -> String {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tracing::{error, info, warn};
 
-use super::losses::Losses;
+use super::losses::{Losses, told_behind};
 use super::{Persistence, live_entries};
 use crate::blocklist::{Blocklist, DEFAULT_LIST, Timestamp};
 use crate::clock;
@@ -34,6 +34,9 @@ pub fn restore(
     let mut persistence =
         Persistence { journal, compaction: None, retry, checked, refused: refused_since, losses };
     outcome?;
+    if found.behind.is_some() && persistence.losses.are_noted() {
+        persistence.journal.has_noted();
+    }
     blocklist.expire_all(now);
     blocklist.forget_all_empty_lists();
     let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
@@ -65,6 +68,9 @@ fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp
         error!(
             "an earlier filter was still at work, but there was no journal: what was added live before is not blocked"
         );
+    }
+    if let Some(since) = found.behind {
+        error!("{}", told_behind(since));
     }
     if found.damaged_rows > 0 {
         let rows = counted_as(found.damaged_rows, ["row of the journal is", "rows of the journal are"]);

@@ -49,7 +49,7 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
         Ok(Look::Read(contents)) => Ok(*contents),
         Err(error) => Err(error),
     };
-    let judging = Judging { list, before, is_meant, copies: &sources.copies };
+    let judging = Judging { list, before, is_meant, copies: &sources.copies, nothing: Instead::Nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     let found = judging.judge(found, before.map(|before| before.entries));
     if is_denied && !found.has_copy() {
@@ -72,6 +72,8 @@ struct Judging<'a> {
     before: Option<&'a Known>,
     is_meant: bool,
     copies: &'a Copies,
+    /// What is told where there is no copy: why that is so, where it is known.
+    nothing: Instead,
 }
 
 impl Judging<'_> {
@@ -161,7 +163,7 @@ impl Judging<'_> {
             self.before.map_or((0, false), |before| (before.entries, before.id.is_some()));
         match self.accepted() {
             None if entries > 0 => stays(Instead::Stays(entries)),
-            None => stays(Instead::Nothing),
+            None => stays(self.nothing),
             Some(accepted) if is_running => stays(accepted.into()),
             Some(accepted) => match self.copies.read(accepted) {
                 Ok(copy) => Found::Doubted {
@@ -178,7 +180,9 @@ impl Judging<'_> {
     /// What is there counts, however bad it is: there is nothing better.
     fn without_copy(&self, read: Read, error: &CopyError) -> Found {
         tracing::error!("list {}: {error}, and counts as none", self.list.name);
-        Judging { before: None, ..*self }.judge(read, None)
+        let is_damaged = matches!(error, CopyError::Damaged);
+        let nothing = if is_damaged { Instead::Damaged } else { Instead::Nothing };
+        Judging { before: None, nothing, ..*self }.judge(read, None)
     }
 
     fn accepted(&self) -> Option<&Accepted> {

@@ -52,7 +52,8 @@ impl Owner {
             Some(Ok(None)) => {
                 let held = held(self.protection.blocklist(), &targets, 0);
                 let nothing = changed(targets.len() as u64, Done::default());
-                return answer(reply, Ok(Changed { idle, held, ..nothing }));
+                let (nothing, durable) = (Ok(Changed { idle, held, ..nothing }), self.config.durable);
+                return answer_when_written(nothing, reply, durable, &mut self.parts(), Outcome::default());
             }
             Some(Ok(Some(_))) | None => {
                 list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()))
@@ -134,7 +135,9 @@ fn answer_when_written(
         return answer(reply, answered);
     }
     if records.is_empty() && !outcome.is_expected() {
-        return answer(reply, answered);
+        // It was so before, but perhaps not on disk.
+        let not_durable = parts.persistence.refusal().map(not_durable);
+        return answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
     }
     let told = move |written: Result<(), NotWritten>| {
         outcome.note(written);

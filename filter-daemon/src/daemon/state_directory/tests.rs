@@ -29,6 +29,8 @@ fn what_filterd_has_made_is_its_own() {
         "live.redb",
         "live.redb.old",
         "live.redb.new",
+        "live.redb.behind",
+        "live.redb.lost",
         "live.redb.damaged-7",
         "live.redb.old.damaged-7",
         "configuration.yaml",

@@ -113,7 +113,7 @@ fn a_copy_is_made_of_what_was_found_and_of_what_a_compaction_left() {
     };
     let [first, second] = [want("manual", &["192.0.2.1"]), want("manual", &["192.0.2.2"])];
     write(&mut open(&directory).0, vec![first.clone()]);
-    assert_eq!(files(&directory), ["live.redb"]);
+    assert_eq!(files(&directory), ["live.redb", "live.redb.behind"]);
     let mut journal = open(&directory).0;
     wait_until(&[first]);
     journal.mark();
@@ -121,7 +121,7 @@ fn a_copy_is_made_of_what_was_found_and_of_what_a_compaction_left() {
     wait(|done| journal.trim(LATER, done)).unwrap();
     wait_until(&[second]);
     drop(journal);
-    assert_eq!(files(&directory), ["live.redb", "live.redb.old"]);
+    assert_eq!(files(&directory), ["live.redb", "live.redb.behind", "live.redb.old"]);
     for name in files(&directory) {
         let mode = fs::metadata(directory.path().join(&name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");

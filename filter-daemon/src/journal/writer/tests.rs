@@ -74,7 +74,8 @@ fn is_behind_after(steps: &[Step]) -> bool {
     });
     let behind = Behind::default();
     let (orders, received) = mpsc::channel();
-    let writer = Writer::new(Ok(Flaky { store, fails: fails.collect() }), received, behind.clone());
+    let (sign, _) = Sign::find(directory.path());
+    let writer = Writer::new(Ok(Flaky { store, fails: fails.collect() }), received, behind.clone(), sign);
     let thread = std::thread::spawn(|| writer.work());
     for step in steps {
         let (told, is_done) = mpsc::channel();
@@ -96,7 +97,9 @@ fn is_behind_after(steps: &[Step]) -> bool {
     drop(orders);
     thread.join().unwrap();
     assert!(fs::exists(directory.path().join("live.redb")).unwrap());
-    behind.get().is_some()
+    let is_behind = behind.get().is_some();
+    assert_eq!(Sign::find(directory.path()).1.is_some(), is_behind, "the next start knows it, too");
+    is_behind
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn a_loss_is_told_at_every_start_until_its_note_is_removed() {
 fn a_start_tells_what_it_did_not_find_and_nothing_that_it_cannot_know() {
     let new = || Found { is_new: true, ..Found::default() };
     let rows = Found { damaged_rows: 2, ..Found::default() };
+    let behind = Found { behind: Some(THEN), ..Found::default() };
     let copy = damaged(Instead::Copy { made: THEN });
     for (found, left_at_work, words) in [
         (Found::default(), false, None),
@@ -43,6 +44,7 @@ fn a_start_tells_what_it_did_not_find_and_nothing_that_it_cannot_know() {
         (new(), false, None),
         (new(), true, Some("had no journal")),
         (rows, false, Some("damaged rows of the journal: 2")),
+        (behind, true, Some("added or removed live from 2027-01-15 08:00:00 UTC on was not all on disk")),
         (copy, true, Some("an older copy is in force")),
         (damaged(Instead::DamagedCopy { reason: "x".into() }), false, Some("so was its copy")),
     ] {
@@ -64,10 +66,23 @@ fn the_same_rows_are_noted_once_and_other_losses_beside_them() {
     assert_eq!(both.faults().map(|fault| fault.since).collect::<Vec<_>>(), [THEN.secs(), LATER.secs()]);
 }
 
+/// The sign of it may stay where the disk is read-only.
+#[test]
+fn what_was_behind_is_noted_once_however_often_it_is_found() {
+    let place = tempfile::tempdir().unwrap();
+    let behind = Found { behind: Some(THEN), ..Found::default() };
+    for now in [THEN, LATER] {
+        let losses = Losses::of(place.path(), &behind, false, now);
+        assert_eq!(messages(&losses).len(), 1);
+        assert!(losses.are_noted());
+    }
+}
+
 #[test]
 fn where_nothing_can_be_noted_this_run_tells_it() {
     let nowhere = Path::new("/nonexistent/state");
     let losses = Losses::of(nowhere, &damaged(Instead::Nothing), false, THEN);
+    assert!(!losses.are_noted());
     let fault = losses.faults().next().unwrap();
     assert!(fault.told.remedy.unwrap().contains("until filterd is started again"));
 }

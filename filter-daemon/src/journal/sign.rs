@@ -1,0 +1,139 @@
+//! A word for whoever starts next: was all on disk when this one ended?
+//!
+//! It stands in a file of its own, made while there is room, and is overwritten in place: a disk that is full has no other
+//! block to give. Only what a client was not told to be on disk can be missing, and the word is there before the client is
+//! told.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+use tracing::{error, warn};
+
+use super::store::open_our_own;
+use crate::blocklist::Timestamp;
+use crate::text::printable;
+
+/// The name says that it belongs to the journal.
+const FILE: &str = "live.redb.behind";
+
+/// Every word is as long, so that none needs more room than another.
+const LENGTH: usize = 64;
+
+const WHOLE: &str = "all is on disk";
+const BEHIND: &str = "behind since ";
+
+/// The file, and what it says.
+pub struct Sign {
+    path: PathBuf,
+    says: Says,
+    /// What it said at the start is noted nowhere else yet.
+    must_stay: bool,
+    /// That it cannot be written is told once.
+    is_refused: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Whole,
+    Behind,
+    /// It is not there, or another process may have written it.
+    Unknown,
+}
+
+impl Sign {
+    /// The one in `directory`, made if it is not there; and since when the journal was behind when its last filterd ended,
+    /// if it was.
+    pub fn find(directory: &Path) -> (Self, Option<Timestamp>) {
+        let path = directory.join(FILE);
+        let (says, since) = read(&path).unwrap_or((Says::Unknown, None));
+        let mut sign = Self { path, says, must_stay: since.is_some(), is_refused: false };
+        if says == Says::Unknown
+            && let Err(error) = sign.make()
+        {
+            let path = printable::path(&sign.path);
+            warn!(
+                "cannot make {path}: {error}; if live entries are lost by a full disk, a later start may not tell"
+            );
+        }
+        (sign, since)
+    }
+
+    /// The journal is behind from now on.
+    pub fn begin(&mut self, now: Timestamp) {
+        if self.says == Says::Behind {
+            return;
+        }
+        match self.write(&format!("{BEHIND}{}", now.secs())) {
+            Ok(()) => self.says = Says::Behind,
+            Err(error) if !self.is_refused => {
+                self.is_refused = true;
+                let path = printable::path(&self.path);
+                error!(
+                    "cannot note in {path} that live entries are not on disk: {error}; the next start will not tell"
+                );
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// All of it is on disk again.
+    pub fn end(&mut self) {
+        self.is_refused = false;
+        if self.says == Says::Whole || self.must_stay {
+            return;
+        }
+        match self.write(WHOLE) {
+            Ok(()) => self.says = Says::Whole,
+            Err(error) => {
+                let path = printable::path(&self.path);
+                warn!(
+                    "cannot note in {path} that live entries are on disk again: {error}; the next start may tell of a loss that is none"
+                );
+            }
+        }
+    }
+
+    /// What it said at the start is noted where it lasts.
+    pub fn is_noted(&mut self) {
+        self.must_stay = false;
+    }
+
+    /// Another process may write it meanwhile.
+    pub fn let_go(&mut self) {
+        self.says = Says::Unknown;
+    }
+
+    /// Its block and its name are on disk when this returns.
+    fn make(&mut self) -> io::Result<()> {
+        self.write(WHOLE)?;
+        self.says = Says::Whole;
+        File::open(self.path.parent().expect("it is a file in the state directory"))?.sync_all()
+    }
+
+    /// The path is opened each time: what is written to a file that somebody has removed, nobody will ever read.
+    fn write(&self, word: &str) -> io::Result<()> {
+        let file = open_our_own(&self.path)?;
+        file.write_all_at(format!("{word:<0$}\n", LENGTH - 1).as_bytes(), 0)?;
+        file.sync_data()
+    }
+}
+
+/// What it says. Anything else than a word of ours is none.
+fn read(path: &Path) -> Option<(Says, Option<Timestamp>)> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).ok()?;
+    let mut text = String::new();
+    file.take(LENGTH as u64).read_to_string(&mut text).ok()?;
+    let word = text.trim_end();
+    if word == WHOLE && text.len() == LENGTH {
+        return Some((Says::Whole, None));
+    }
+    let since: u64 = word.strip_prefix(BEHIND)?.parse().ok()?;
+    Some((Says::Behind, Some(Timestamp::from_secs(u32::try_from(since).unwrap_or(u32::MAX)))))
+}
+
+#[cfg(test)]
+mod tests;

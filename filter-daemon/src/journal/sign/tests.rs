@@ -1,0 +1,119 @@
+//! What the next start learns of how the last one ended.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::journal::Journal;
+
+const THEN: Timestamp = Timestamp::from_secs(1_800_000_000);
+const LATER: Timestamp = Timestamp::from_secs(1_800_003_600);
+
+fn place() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn told(place: &TempDir) -> Option<Timestamp> {
+    Sign::find(place.path()).1
+}
+
+#[test]
+fn what_was_behind_at_the_end_is_told_since_its_beginning_and_nothing_else_is() {
+    let place = place();
+    let (mut sign, since) = Sign::find(place.path());
+    assert_eq!(since, None);
+    assert_eq!(told(&place), None);
+    sign.begin(THEN);
+    sign.begin(LATER);
+    assert_eq!(told(&place), Some(THEN));
+    sign.end();
+    assert_eq!(told(&place), None);
+    sign.begin(LATER);
+    assert_eq!(told(&place), Some(LATER));
+}
+
+#[test]
+fn no_word_needs_more_room_than_another() {
+    let place = place();
+    let file = place.path().join(FILE);
+    let (mut sign, _) = Sign::find(place.path());
+    let length = || fs::read(&file).unwrap().len();
+    assert_eq!(length(), LENGTH);
+    for now in [Timestamp::from_secs(0), Timestamp::from_secs(u32::MAX)] {
+        sign.begin(now);
+        assert_eq!((length(), told(&place)), (LENGTH, Some(now)));
+        sign.end();
+        assert_eq!((length(), told(&place)), (LENGTH, None));
+    }
+}
+
+#[test]
+fn it_is_told_at_every_start_until_it_is_noted_elsewhere() {
+    let place = place();
+    Sign::find(place.path()).0.begin(THEN);
+    let (mut sign, _) = Sign::find(place.path());
+    sign.end();
+    assert_eq!(told(&place), Some(THEN));
+    sign.begin(LATER);
+    assert_eq!(told(&place), Some(THEN), "the older one counts");
+    sign.is_noted();
+    sign.end();
+    assert_eq!(told(&place), None);
+}
+
+#[test]
+fn what_another_process_wrote_meanwhile_is_not_believed_to_be_there() {
+    let place = place();
+    let (mut old, _) = Sign::find(place.path());
+    old.let_go();
+    Sign::find(place.path()).0.begin(THEN);
+    old.end();
+    assert_eq!(told(&place), None, "the newcomer did not take over");
+    old.begin(THEN);
+    old.let_go();
+    let (mut new, _) = Sign::find(place.path());
+    new.is_noted();
+    new.end();
+    old.begin(LATER);
+    assert_eq!(told(&place), Some(LATER));
+}
+
+#[test]
+fn one_that_is_removed_or_spoilt_is_made_anew() {
+    let place = place();
+    let file = place.path().join(FILE);
+    let (mut sign, _) = Sign::find(place.path());
+    fs::remove_file(&file).unwrap();
+    sign.begin(THEN);
+    assert_eq!(told(&place), Some(THEN));
+    for spoilt in ["", "behind since a while", "all is on disk", "\u{0}"] {
+        fs::write(&file, spoilt).unwrap();
+        assert_eq!(told(&place), None, "{spoilt:?}");
+        assert_eq!(fs::read(&file).unwrap().len(), LENGTH, "{spoilt:?}");
+    }
+}
+
+#[test]
+fn where_it_cannot_be_written_the_journal_goes_on() {
+    let (mut sign, since) = Sign::find(Path::new("/nonexistent/state"));
+    assert_eq!(since, None);
+    sign.begin(THEN);
+    sign.end();
+}
+
+/// Neither by the one that lets go, nor by a newcomer that lost something and did not take over.
+#[test]
+fn a_hand_over_that_comes_to_nothing_is_no_loss() {
+    let place = place();
+    let (mut journal, ..) = Journal::open(place.path(), THEN, &mut drop).unwrap();
+    journal.let_go();
+    assert!(journal.is_behind());
+    assert_eq!(told(&place), None);
+    Sign::find(place.path()).0.begin(THEN);
+    journal.mark();
+    journal.trim(THEN, Box::new(drop));
+    journal.settle();
+    assert!(!journal.is_behind());
+    assert_eq!(told(&place), None);
+}
