@@ -1,6 +1,7 @@
 //! Several interfaces under one filterd.
 
 use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
+use nix::sys::signal::Signal;
 
 #[test]
 fn one_block_holds_on_every_interface() {
@@ -154,4 +155,29 @@ fn an_interface_that_goes_down_and_up_is_still_filtered() {
     net.raise(&["eth0"]);
     net.expect(BYSTANDER).passes();
     net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn one_with_a_dot_in_its_name_as_vlans_have_is_filtered_and_outlives_its_daemon() {
+    let mut net = Net::with_links(2);
+    net.host().ip_all("link set eth1 down\nlink set eth1 name eth1.100\n");
+    net.raise(&["eth1.100"]);
+    let config = "interfaces: [eth0, eth1.100]\nblock: [203.0.113.7]";
+    net.start(config);
+    net.expect(ATTACKER).on("eth1").dropped();
+    net.filterd(["status"]).succeeds().says("eth1.100  native");
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).on("eth1").dropped();
+    net.filterd(["status"]).exits(6).complains("left at work on eth0, eth1.100");
+    net.start(config);
+    net.filterd(["status"]).succeeds().is_silent_about("lost its filter");
+    net.configure("interfaces: [eth0]\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds().says("detached from eth1.100");
+    net.expect(ATTACKER).on("eth1").passes();
+    net.configure(config);
+    net.filterd(["reload"]).succeeds();
+    net.end(Signal::SIGKILL);
+    let pins = net.home().pins().display().to_string();
+    net.filterd(["detach", "--pin-dir", &pins]).succeeds().says("eth1.100");
+    assert_eq!(net.attached("eth1.100"), None);
 }

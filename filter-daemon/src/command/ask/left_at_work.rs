@@ -1,6 +1,6 @@
 //! The filter of a daemon that no longer runs: it was left at work, and whoever finds nobody at the socket is told so.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -37,8 +37,9 @@ fn attached(pins: &Path) -> io::Result<Vec<String>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         links => links?,
     };
-    let mut names: Vec<String> =
-        links.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    // Pins have colons where interfaces have dots.
+    let name = |entry: DirEntry| entry.file_name().to_string_lossy().replace(':', ".");
+    let mut names: Vec<String> = links.flatten().map(name).collect();
     names.sort();
     Ok(names)
 }

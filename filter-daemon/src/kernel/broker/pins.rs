@@ -5,6 +5,7 @@
 //! stays filtered though another interface has taken its name has a note (`former`).
 
 mod former;
+pub mod name;
 mod removal;
 
 use std::fs::{self, DirBuilder};
@@ -175,7 +176,7 @@ impl Pins {
 
     /// The link to one interface.
     pub fn link(&self, interface: &str) -> PathBuf {
-        self.directory.join("links").join(interface)
+        self.directory.join("links").join(name::of(interface))
     }
 
     /// All links.

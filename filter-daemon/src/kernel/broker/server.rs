@@ -14,7 +14,7 @@ use super::counters;
 use super::judge::{Judge, Loader};
 use super::kept::Kept;
 use super::link::Links;
-use super::pins::Pins;
+use super::pins::{Pins, name};
 use super::request::{Answer, Blueprint, MapUse, Request};
 use super::root::Root;
 use super::storage;
@@ -226,9 +226,9 @@ impl Server {
         }
         self.links.restore_names(&self.pins)?;
         for path in self.pins.links() {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if !self.links.has(name) {
-                self.links.detach(name, &self.pins)?;
+            let Some(name) = name::interface(&path) else { continue };
+            if !self.links.has(&name) {
+                self.links.detach(&name, &self.pins)?;
             }
         }
         Ok(())

@@ -6,10 +6,9 @@ use aya::programs::links::{FdLink, PinnedLink};
 use tracing::{info, warn};
 
 use super::super::held::{Held, Seat};
-use super::super::pins::Pins;
+use super::super::pins::{Pins, name};
 use super::super::root::Root;
 use super::Links;
-use crate::config::check_interface_name;
 use crate::kernel::KernelError;
 use crate::text::{Explain, printable};
 
@@ -18,9 +17,9 @@ impl Links {
     /// told, and left as it is; only a link whose interface is gone for ever loses its pin.
     pub fn adopt(&mut self, root: &mut Root, pins: &Pins) {
         for path in pins.links() {
-            let Some(name) = name_of(&path).filter(|name| !self.has(name)) else { continue };
+            let Some(name) = name::interface(&path).filter(|name| !self.has(name)) else { continue };
             match adopted(&path, root, pins) {
-                Ok(Some(held)) => _ = self.0.insert(name.to_owned(), held),
+                Ok(Some(held)) => _ = self.0.insert(name, held),
                 Ok(None) => {}
                 Err(error) => warn!("{} is left as it is: {}", printable::path(&path), error.explain()),
             }
@@ -39,10 +38,10 @@ impl Links {
     }
 
     fn misnamed(&self, path: &Path) -> Option<(String, String)> {
-        let now = name_of(path)?;
+        let now = name::interface(path)?;
         let id = FdLink::from(PinnedLink::from_pin(path).ok()?).info().ok()?.id();
         let (name, _) = self.0.iter().find(|(_, held)| held.id() == id)?;
-        (name != now).then(|| (now.to_owned(), name.clone()))
+        (*name != now).then(|| (now, name.clone()))
     }
 }
 
@@ -57,7 +56,7 @@ fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, Ke
                 "{}: this link is on no interface any more: that is gone, or somebody has taken the filter off",
                 printable::path(path)
             );
-            let forgotten = name_of(path).map_or(Ok(()), |name| pins.forget_link(name));
+            let forgotten = name::interface(path).map_or(Ok(()), |name| pins.forget_link(&name));
             forgotten.map_err(|error| KernelError::load("remove the pin of a link", error))?;
         }
         return Ok(None);
@@ -76,9 +75,4 @@ fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, Ke
         }
     }
     Ok(Some(held))
-}
-
-/// Whatever has another name was not put there by filterd.
-fn name_of(path: &Path) -> Option<&str> {
-    path.file_name()?.to_str().filter(|name| check_interface_name(name).is_ok())
 }

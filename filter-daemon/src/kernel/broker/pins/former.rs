@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use super::{Pins, entries, remove_pin};
+use super::{Pins, entries, name, remove_pin};
 use crate::config::check_interface_name;
 
 const FORMERLY: &str = "formerly-";
@@ -41,6 +41,6 @@ impl Pins {
     }
 
     fn former(&self, now: &str) -> PathBuf {
-        self.directory.join(format!("{FORMERLY}{now}"))
+        self.directory.join(format!("{FORMERLY}{}", name::of(now)))
     }
 }

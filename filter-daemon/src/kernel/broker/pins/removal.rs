@@ -4,8 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{NEW_COUNTERS, Pins, SUCCESSOR, entries, is_bpffs, remove_pin};
-use crate::config::check_interface_name;
+use super::{NEW_COUNTERS, Pins, SUCCESSOR, entries, is_bpffs, name, remove_pin};
 use crate::kernel::KernelError;
 use crate::lock::Lock;
 use crate::text::printable;
@@ -56,7 +55,7 @@ impl Pins {
         {
             remove_pin(&pin)?;
         }
-        self.clear("links", |name| check_interface_name(name).is_ok())?;
+        self.clear("links", |pin| name::spelled(pin).is_some())?;
         for part in ["tables", SUCCESSOR] {
             self.clear(part, |name| name.rsplit_once('-').is_some())?;
         }
