@@ -49,15 +49,6 @@ impl Six {
         Self { exact: Exact::new(64, key, index_bits, BELOW), hashed: Hashed::new(index_bits) }
     }
 
-    /// What stands in `home`; none if that is a fingerprint.
-    pub const fn key(&self, home: Home) -> Option<Key6> {
-        match home.code & (FINGERPRINT | SHORTER) {
-            0 => Some(Key6::Net64(self.exact.key(home))),
-            SHORTER => Some(Key6::Shorter(self.exact.key(without_kind(home)))),
-            _ => None,
-        }
-    }
-
     /// The scheme of the /64s alone.
     #[inline(always)]
     pub const fn exact(&self) -> &Exact {

@@ -117,14 +117,14 @@ impl<W: WordsMut> Levels<W> {
         if prefix.length() <= OF_ROOT {
             return uncovered(prefix, 0, OF_ROOT, others).for_each(|spot| {
                 self.clear(root_of(spot), WHOLE);
-                self.tidy_root(spot, others);
+                self.tidy(ROOT, root_of(spot), spot, others);
             });
         }
         let page = ROOT.number(self.words.load(root_of(prefix)));
         if page != 0 {
             self.hide_in_page(page, prefix, others);
         }
-        self.tidy_root(Prefix::covering(prefix.address(), OF_ROOT), others);
+        self.tidy(ROOT, root_of(prefix), Prefix::covering(prefix.address(), OF_ROOT), others);
     }
 
     /// Copies what can be reached into `fresh`, where nothing is yet and there is room for as much.
@@ -162,14 +162,15 @@ impl<W: WordsMut> Levels<W> {
         if prefix.length() <= OF_PAGE {
             return uncovered(prefix, OF_ROOT + 1, OF_PAGE, others).for_each(|spot| {
                 self.clear(page_word(page, spot), WHOLE);
-                self.tidy_page(page, spot, others);
+                self.tidy(PAGE, page_word(page, spot), spot, others);
             });
         }
         let node = PAGE.number(self.words.load(page_word(page, prefix)));
         if node != 0 {
             self.hide_in_node(node, prefix, others);
         }
-        self.tidy_page(page, Prefix::covering(prefix.address(), OF_PAGE), others);
+        let slash24 = Prefix::covering(prefix.address(), OF_PAGE);
+        self.tidy(PAGE, page_word(page, slash24), slash24, others);
     }
 
     fn hide_in_node(&self, node: u32, prefix: Prefix6, others: &impl Others) {
@@ -184,23 +185,12 @@ impl<W: WordsMut> Levels<W> {
         }
     }
 
-    /// Where nobody is left in a /24, its word says so.
-    fn tidy_page(&mut self, page: u32, slash24: Prefix6, others: &impl Others) {
-        let at = page_word(page, slash24);
+    /// Where nobody is left in what the word at `at` stands for, it says so.
+    fn tidy(&mut self, cut: Cut, at: u32, spot: Prefix6, others: &impl Others) {
         let word = self.words.load(at);
-        if word & WHOLE == 0 && word != 0 && !others.are_within(slash24) {
+        if word & WHOLE == 0 && word != 0 && !others.are_within(spot) {
             self.words.store(at, 0);
-            self.lost += u32::from(PAGE.number(word) != 0) << NODE_BITS;
-        }
-    }
-
-    /// The same of a /16.
-    fn tidy_root(&mut self, slash16: Prefix6, others: &impl Others) {
-        let at = root_of(slash16);
-        let word = self.words.load(at);
-        if word & WHOLE == 0 && word != 0 && !others.are_within(slash16) {
-            self.words.store(at, 0);
-            self.lost += u32::from(ROOT.number(word) != 0) << PAGE_BITS;
+            self.lost += u32::from(cut.number(word) != 0) << cut.below;
         }
     }
 

@@ -45,12 +45,14 @@ const WHOLE: u64 = 1 << 63;
 #[derive(Clone, Copy)]
 struct Cut {
     lengths: u32,
+    /// Bits of the number of words of what a number points to.
+    below: u32,
 }
 
 /// A word of the root: lengths from 17 on.
-const ROOT: Cut = Cut { lengths: 48 };
+const ROOT: Cut = Cut { lengths: 48, below: PAGE_BITS };
 /// A word of a page: lengths from 25 on.
-const PAGE: Cut = Cut { lengths: 40 };
+const PAGE: Cut = Cut { lengths: 40, below: NODE_BITS };
 
 impl Cut {
     #[inline(always)]
