@@ -24,6 +24,19 @@ static LEVELS: Map = Array::new();
 #[btf_map]
 static SIX: Map = Array::new();
 
+#[btf_map]
+static ALLOW_ADDRESSES: Map = Array::new();
+#[btf_map]
+static ALLOW_NETWORKS: Map = Array::new();
+#[btf_map]
+static ALLOW_LEVELS: Map = Array::new();
+#[btf_map]
+static ALLOW_SIX: Map = Array::new();
+
+/// One word: may something that is allowed be blocked?
+#[btf_map]
+static OVERLAP: Map = Array::new();
+
 type Map = Array<u64, 1, MMAPABLE>;
 
 /// Packets by what became of them.
@@ -51,6 +64,22 @@ impl Tables for Maps {
             levels: &LEVELS,
             six: &SIX,
         }
+    }
+
+    #[inline(always)]
+    fn allow(&self) -> impl Set {
+        SetMaps {
+            settings: &SETTINGS.allow,
+            addresses: &ALLOW_ADDRESSES,
+            networks: &ALLOW_NETWORKS,
+            levels: &ALLOW_LEVELS,
+            six: &ALLOW_SIX,
+        }
+    }
+
+    #[inline(always)]
+    fn may_overlap(&self) -> bool {
+        read(&SETTINGS.overlap) != 0 && Window::of(&OVERLAP).is_some_and(|word| word.load(0) != 0)
     }
 }
 

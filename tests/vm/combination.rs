@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use filterd::kernel::Needs;
+use filterd::kernel::SetNeeds;
 
 /// Up to here prefixes are told by the levels.
 const TOLD: u8 = 32;
@@ -55,10 +55,10 @@ impl Combination {
     }
 
     /// What asks the tables for it.
-    pub fn needs(&self) -> Needs {
+    pub fn needs(&self) -> SetNeeds {
         let lengths = (TOLD + 1..=128).rev().take(self.lengths).collect();
         let six = self.lengths as u64 + u64::from(self.levels);
-        Needs { addresses: self.lanes.0, networks: self.networks, levels: six > 0, six, lengths }
+        SetNeeds { addresses: self.lanes.0, networks: self.networks, levels: six > 0, six, lengths }
     }
 }
 

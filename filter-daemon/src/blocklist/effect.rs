@@ -7,6 +7,10 @@ use super::{Settings, Targets};
 pub struct Effects {
     /// In the set of what is blocked.
     pub block: SetEffects,
+    /// In the set of what is allowed.
+    pub allow: SetEffects,
+    /// From now on something that is allowed is blocked, too: packets from blocked sources are looked up in both sets.
+    pub overlaps: bool,
     /// The settings from now on, if they change.
     pub settings: Option<Settings>,
 }
@@ -25,32 +29,31 @@ pub struct SetEffects {
 impl Effects {
     /// These are blocked from now on.
     pub fn blocking(entered: Targets) -> Self {
-        Self { block: SetEffects { entered, ..SetEffects::default() }, settings: None }
+        Self { block: SetEffects { entered, ..SetEffects::default() }, ..Self::default() }
     }
 
     /// These are blocked no longer.
     pub fn unblocking(left: Targets) -> Self {
-        Self { block: SetEffects { left, ..SetEffects::default() }, settings: None }
+        Self { block: SetEffects { left, ..SetEffects::default() }, ..Self::default() }
     }
 
     /// Those of several changes, none of which takes back what another one does.
     pub fn of_all<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for effects in all {
-            sum.block.entered.extend(&effects.block.entered);
-            sum.block.left.extend(&effects.block.left);
-            sum.block.relabelled.extend(&effects.block.relabelled);
+            sum.block.extend(&effects.block);
+            sum.allow.extend(&effects.allow);
+            sum.overlaps |= effects.overlaps;
             sum.settings = effects.settings.or(sum.settings);
         }
-        sum.block.entered.sort();
-        sum.block.left.sort();
-        sum.block.relabelled.sort();
+        sum.block.sort();
+        sum.allow.sort();
         sum
     }
 
     /// Nothing becomes different.
     pub fn is_empty(&self) -> bool {
-        self.settings.is_none() && self.block.is_empty()
+        self.settings.is_none() && self.block.is_empty() && self.allow.is_empty() && !self.overlaps
     }
 }
 
@@ -58,5 +61,20 @@ impl SetEffects {
     /// Nothing enters, leaves or is counted for another list.
     pub fn is_empty(&self) -> bool {
         self.entered.is_empty() && self.left.is_empty() && self.relabelled.is_empty()
+    }
+
+    /// Does nothing happen but that targets leave?
+    pub fn only_leaves(&self) -> bool {
+        self.entered.is_empty() && !self.left.is_empty()
+    }
+
+    fn extend(&mut self, others: &Self) {
+        self.entered.extend(&others.entered);
+        self.left.extend(&others.left);
+        self.relabelled.extend(&others.relabelled);
+    }
+
+    fn sort(&mut self) {
+        [&mut self.entered, &mut self.left, &mut self.relabelled].into_iter().for_each(Targets::sort);
     }
 }

@@ -4,9 +4,18 @@ use std::collections::BTreeSet;
 
 use filter_common::target::{Prefix4, Prefix6};
 
-/// What there must be room for.
+/// What there must be room for, in each set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
+    /// Of what is blocked.
+    pub block: SetNeeds,
+    /// Of what is allowed.
+    pub allow: SetNeeds,
+}
+
+/// What there must be room for in one set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetNeeds {
     /// Single IPv4 addresses, those of prefixes longer than /24 among them.
     pub addresses: u64,
     /// Is there an IPv4 prefix up to /24?
@@ -26,10 +35,19 @@ pub trait SixTargets {
     fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;
 }
 
-/// What is wanted blocked.
+/// What is wanted of either set.
+pub trait Truth {
+    /// What is wanted blocked, whatever is allowed.
+    fn block(&self) -> &impl Wanted;
+
+    /// What is wanted allowed, whatever is blocked.
+    fn allow(&self) -> &impl Wanted;
+}
+
+/// What is wanted of one set: blocked, or allowed.
 pub trait Wanted: SixTargets {
-    /// Is this address blocked by itself or by a prefix longer than /24?
-    fn blocks_address(&self, address: u32) -> bool;
+    /// Is this address wanted by itself or by a prefix longer than /24?
+    fn wants_address(&self, address: u32) -> bool;
 
     /// May an address stand in the table for the sake of a prefix longer than /24?
     fn has_long_prefixes(&self) -> bool;
@@ -40,12 +58,26 @@ pub trait Wanted: SixTargets {
     /// Prefixes up to /24 within this one.
     fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4>;
 
-    /// Is an IPv6 prefix blocked that covers this one, and is no shorter than so many bits? The same one counts.
+    /// Is an IPv6 prefix wanted that covers this one, and is no shorter than so many bits? The same one counts.
     fn covers_six(&self, prefix: Prefix6, shortest: u8) -> bool;
 
-    /// Is an IPv6 prefix blocked that is within this one, and longer?
+    /// Is an IPv6 prefix wanted that is within this one, and longer?
     fn has_six_within(&self, prefix: Prefix6) -> bool;
 
-    /// Is exactly this IPv6 prefix blocked?
+    /// Is exactly this IPv6 prefix wanted?
     fn wants_six(&self, prefix: Prefix6) -> bool;
+}
+
+impl Needs {
+    /// For what is blocked alone.
+    pub fn blocking(block: SetNeeds) -> Self {
+        Self { block, allow: SetNeeds::default() }
+    }
+}
+
+impl SetNeeds {
+    /// Is there anything at all?
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }

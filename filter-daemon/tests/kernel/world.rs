@@ -10,7 +10,7 @@ use filterd::blocklist::{Applied, Blocklist, Change, From, Origin, Settings, Tar
 use filterd::daemon::commit::{NotDone, Protection};
 use filterd::daemon::needs;
 use filterd::kernel::memory::Memory;
-use filterd::kernel::{Filter, KernelError, Needs};
+use filterd::kernel::{Filter, KernelError, Needs, SetNeeds};
 
 use crate::reference::Reference;
 use crate::step::{How, Step};
@@ -79,7 +79,7 @@ impl World {
                 let (filter, blocklist) = self.protection.parts();
                 let (addresses, six) =
                     if *six { (0, filter.six().capacity + 1) } else { (filter.addresses().capacity + 1, 0) };
-                let needs = Needs { addresses, six, ..Needs::default() };
+                let needs = Needs::blocking(SetNeeds { addresses, six, ..SetNeeds::default() });
                 filter.grow_aside(&needs, blocklist).map(drop).map_err(NotDone::from)
             }
             Step::GraceIsOver => {
@@ -87,7 +87,8 @@ impl World {
                 Ok(())
             }
             Step::Inflate => {
-                let needs = Needs { addresses: 20_000, six: 20_000, ..self.needs() };
+                let mut needs = self.needs();
+                (needs.block.addresses, needs.block.six) = (20_000, 20_000);
                 let (filter, blocklist) = self.protection.parts();
                 filter.reserve(&needs, blocklist).map_err(NotDone::from)
             }

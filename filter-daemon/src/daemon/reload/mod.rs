@@ -123,7 +123,7 @@ impl Reload {
     fn measure(&mut self, list: usize, from: usize, mut needs: Needs, protection: &Protection) -> Stage {
         if list == 0 && from == 0 {
             let mut most = needs.clone();
-            self.rows.contents.iter().for_each(|(_, targets)| needs::add(&mut most, targets));
+            self.rows.contents.iter().for_each(|(_, targets)| needs::add(&mut most.block, targets));
             if protection.filter().has_room(&most) {
                 return Stage::Room(most);
             }
@@ -135,7 +135,7 @@ impl Reload {
         }
         let from = from + page.len();
         let difference = protection.blocklist().preview(&self.want(*id, page, protection.blocklist()));
-        needs::add(&mut needs, &difference.enters);
+        needs::add(&mut needs.block, &difference.enters);
         Stage::Measure { list, from, needs }
     }
 

@@ -9,7 +9,7 @@ use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
 
 impl Set {
-    /// Releases everyone that leaves. `wanted` is what is blocked from then on.
+    /// Releases everyone that leaves. `wanted` is what is wanted of the set from then on.
     pub fn leave(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         // Asking for each takes longer than all the rest.
         let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
@@ -17,7 +17,7 @@ impl Set {
         for addresses in left.addresses.chunks(AT_ONCE) {
             self.addresses.store.prefetch(|_, at| u64::from(addresses[at]), addresses.len());
             let unwanted =
-                addresses.iter().filter(|address| !(may_be_wanted && wanted.blocks_address(**address)));
+                addresses.iter().filter(|address| !(may_be_wanted && wanted.wants_address(**address)));
             unwanted.for_each(|address| self.addresses.leave(|_| u64::from(*address)));
         }
         self.hide_nets64(&left.nets64, wanted);
@@ -28,7 +28,7 @@ impl Set {
         left.others.iter().for_each(|target| self.leave_one(*target, wanted));
     }
 
-    /// Releases everyone that has entered in vain, as far as `wanted`, which is what was blocked before, does not want it.
+    /// Releases everyone that has entered in vain, as far as `wanted`, which is what was wanted before, does not want it.
     pub fn withdraw(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         let entered = effects.entered.iter();
         let unwanted = entered.filter(|target| match target {
@@ -45,7 +45,7 @@ impl Set {
                 Target::V4(prefix) if is_network(prefix) => self.networks.leave_fresh(prefix, wanted),
                 Target::V4(prefix) => {
                     let unwanted =
-                        (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
+                        (prefix.first()..=prefix.last()).filter(|&address| !wanted.wants_address(address));
                     unwanted.for_each(|address| self.addresses.store.leave_fresh(|_| address.into()));
                 }
                 Target::V6(prefix) => {
@@ -61,7 +61,7 @@ impl Set {
             Target::V4(prefix) if is_network(prefix) => self.networks.leave(prefix, wanted),
             Target::V4(prefix) => {
                 let unwanted =
-                    (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
+                    (prefix.first()..=prefix.last()).filter(|&address| !wanted.wants_address(address));
                 unwanted.for_each(|address| self.addresses.leave(|_| address.into()));
             }
             Target::V6(prefix) => {
