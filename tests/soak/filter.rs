@@ -5,7 +5,7 @@ use std::path::Path;
 
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
-use filterd::kernel::{Filter, Needs, Occupancy, SixTargets, Wanted, grace};
+use filterd::kernel::{BlockedAlone, Filter, Needs, Occupancy, SetNeeds, SixTargets, Wanted, grace};
 
 /// Addresses, and the table that blocks them.
 pub struct Blocked {
@@ -31,19 +31,19 @@ impl Blocked {
         self.listed.0.extend(&addresses);
         let effects = Effects::blocking(addresses.into_iter().map(host).collect());
         self.reserve(self.listed.0.len() as u64);
-        self.tables.apply(&effects, &self.listed).expect("there is room");
+        self.tables.apply(&effects, &BlockedAlone(&self.listed)).expect("there is room");
     }
 
     /// Takes one out.
     pub fn remove(&mut self, address: u32) {
         self.listed.0.remove(&address);
         let effects = Effects::unblocking([host(address)].into_iter().collect());
-        self.tables.apply(&effects, &self.listed).expect("nothing is asked for");
+        self.tables.apply(&effects, &BlockedAlone(&self.listed)).expect("nothing is asked for");
     }
 
     /// Does the next step for those on the move. True if another is due after a grace period.
     pub fn settle(&mut self) -> bool {
-        self.tables.settle(&self.listed).expect("there is memory")
+        self.tables.settle(&BlockedAlone(&self.listed)).expect("there is memory")
     }
 
     /// Lets everyone who waits in the stash find a place.
@@ -59,8 +59,8 @@ impl Blocked {
     }
 
     fn reserve(&mut self, addresses: u64) {
-        let needs = Needs { addresses, ..Needs::default() };
-        self.tables.reserve(&needs, &self.listed).expect("there is memory");
+        let needs = Needs::blocking(SetNeeds { addresses, ..SetNeeds::default() });
+        self.tables.reserve(&needs, &BlockedAlone(&self.listed)).expect("there is memory");
     }
 }
 

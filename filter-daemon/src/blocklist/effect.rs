@@ -9,8 +9,8 @@ pub struct Effects {
     pub block: SetEffects,
     /// In the set of what is allowed.
     pub allow: SetEffects,
-    /// From now on something that is allowed is blocked, too: packets from blocked sources are looked up in both sets.
-    pub overlaps: bool,
+    /// Does something allowed overlap something blocked from now on? None if it is as it was before.
+    pub overlaps: Option<bool>,
     /// The settings from now on, if they change.
     pub settings: Option<Settings>,
 }
@@ -43,7 +43,7 @@ impl Effects {
         for effects in all {
             sum.block.extend(&effects.block);
             sum.allow.extend(&effects.allow);
-            sum.overlaps |= effects.overlaps;
+            sum.overlaps = effects.overlaps.or(sum.overlaps);
             sum.settings = effects.settings.or(sum.settings);
         }
         sum.block.sort();
@@ -53,7 +53,7 @@ impl Effects {
 
     /// Nothing becomes different.
     pub fn is_empty(&self) -> bool {
-        self.settings.is_none() && self.block.is_empty() && self.allow.is_empty() && !self.overlaps
+        self.settings.is_none() && self.block.is_empty() && self.allow.is_empty() && self.overlaps.is_none()
     }
 }
 
@@ -61,11 +61,6 @@ impl SetEffects {
     /// Nothing enters, leaves or is counted for another list.
     pub fn is_empty(&self) -> bool {
         self.entered.is_empty() && self.left.is_empty() && self.relabelled.is_empty()
-    }
-
-    /// Does nothing happen but that targets leave?
-    pub fn only_leaves(&self) -> bool {
-        self.entered.is_empty() && !self.left.is_empty()
     }
 
     fn extend(&mut self, others: &Self) {

@@ -72,6 +72,8 @@ impl Filter {
     /// enters is in before anybody leaves: an address may be covered by one target first and by another then. And whoever
     /// is allowed is so before he is blocked, and as long as he is: nothing is dropped that passed before and passes then.
     ///
+    /// Who says that nothing overlaps any more knows that every packet in flight has seen what left.
+    ///
     /// If it fails, nobody has left, and [`withdraw`](Self::withdraw) undoes the rest. Leaving alone never fails.
     pub fn apply(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         let (block, allow) = (&effects.block, &effects.allow);
@@ -82,7 +84,8 @@ impl Filter {
         self.settings = effects.settings.unwrap_or(self.settings);
         let entered = self.enter(effects, truth).and_then(|()| self.publish());
         if let Err(error) = self.or_discard(entered) {
-            let enters = !block.entered.is_empty() || !allow.entered.is_empty() || effects.overlaps;
+            let enters =
+                !block.entered.is_empty() || !allow.entered.is_empty() || effects.overlaps == Some(true);
             let leaves = !block.left.is_empty() || !allow.left.is_empty();
             if switches || enters || !leaves || self.published.is_none() {
                 return Err(error);
@@ -91,6 +94,9 @@ impl Filter {
         }
         self.block.leave(block, truth.block());
         self.allow.leave(allow, truth.allow());
+        if effects.overlaps == Some(false) {
+            self.overlap.switch(false);
+        }
         Ok(())
     }
 
@@ -137,11 +143,12 @@ impl Filter {
     }
 
     fn enter_allowed(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
-        if effects.overlaps || !effects.allow.entered.is_empty() {
+        let overlaps = effects.overlaps == Some(true);
+        if overlaps || !effects.allow.entered.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
         }
         self.allow.enter(&effects.allow, &mut self.maps, truth.allow())?;
-        if effects.overlaps {
+        if overlaps {
             self.overlap.switch(true);
         }
         Ok(())

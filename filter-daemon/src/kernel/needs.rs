@@ -1,6 +1,7 @@
 //! What the tables ask of whoever knows all targets.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use filter_common::target::{Prefix4, Prefix6};
 
@@ -47,7 +48,7 @@ pub trait Truth {
 /// What is wanted of one set: blocked, or allowed.
 pub trait Wanted: SixTargets {
     /// Is this address wanted by itself or by a prefix longer than /24?
-    fn wants_address(&self, address: u32) -> bool;
+    fn blocks_address(&self, address: u32) -> bool;
 
     /// May an address stand in the table for the sake of a prefix longer than /24?
     fn has_long_prefixes(&self) -> bool;
@@ -79,5 +80,57 @@ impl SetNeeds {
     /// Is there anything at all?
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// A truth in which this is blocked, and nothing allowed.
+pub struct BlockedAlone<'a, W>(pub &'a W);
+
+impl<W: Wanted> Truth for BlockedAlone<'_, W> {
+    fn block(&self) -> &impl Wanted {
+        self.0
+    }
+
+    fn allow(&self) -> &impl Wanted {
+        &Nothing
+    }
+}
+
+/// Nobody wants anything.
+pub struct Nothing;
+
+impl Wanted for Nothing {
+    fn blocks_address(&self, _: u32) -> bool {
+        false
+    }
+
+    fn has_long_prefixes(&self) -> bool {
+        false
+    }
+
+    fn is_within_wider(&self, _: Prefix4) -> bool {
+        false
+    }
+
+    fn networks_within(&self, _: Prefix4) -> impl Iterator<Item = Prefix4> {
+        iter::empty()
+    }
+
+    fn covers_six(&self, _: Prefix6, _: u8) -> bool {
+        false
+    }
+
+    fn has_six_within(&self, _: Prefix6) -> bool {
+        false
+    }
+
+    fn wants_six(&self, _: Prefix6) -> bool {
+        false
+    }
+}
+
+impl SixTargets for Nothing {
+    fn six_after(&self, _: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {
+        iter::empty()
     }
 }

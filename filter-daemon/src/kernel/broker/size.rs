@@ -57,7 +57,8 @@ mod tests {
     #[test]
     fn only_the_sizes_of_tables_are_sizes() {
         let bytes = |part, words| {
-            let [block, allow] = [SetName::Block, SetName::Allow].map(|set| bytes(MapName { set, part }, words));
+            let [block, allow] =
+                [SetName::Block, SetName::Allow].map(|set| bytes(MapName { set, part }, words));
             assert_eq!(block, allow, "{part:?} of {words} words");
             block
         };

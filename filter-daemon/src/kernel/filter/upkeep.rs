@@ -68,8 +68,7 @@ impl Filter {
     /// Makes those tables anew that are much larger than `needs`.
     pub fn shrink_to(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
         let block = self.block.shrink_to(&needs.block, &mut self.maps, truth.block());
-        let planned =
-            block.and_then(|()| self.allow.shrink_to(&needs.allow, &mut self.maps, truth.allow()));
+        let planned = block.and_then(|()| self.allow.shrink_to(&needs.allow, &mut self.maps, truth.allow()));
         let published = planned.and_then(|()| self.publish());
         self.or_discard(published)
     }
@@ -91,11 +90,6 @@ impl Filter {
     /// Do packets from blocked sources ask what is allowed, too?
     pub fn asks_allow(&self) -> bool {
         self.overlap.is_on()
-    }
-
-    /// They no longer do: nothing that is allowed is blocked any more, and every packet in flight has seen what left.
-    pub fn stop_asking_allow(&self) {
-        self.overlap.switch(false);
     }
 
     fn settle_plan(&mut self, truth: &impl Truth, anew: bool) -> Result<(), KernelError> {
