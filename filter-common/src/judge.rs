@@ -3,7 +3,7 @@
 use crate::hash::Address6;
 use crate::packet::{self, Frame, Source};
 use crate::reason::{Reason, Verdict};
-use crate::set::{self, Set};
+use crate::set::{self, Found4, Set};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
 ///
@@ -55,8 +55,10 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
 pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {
         Source::V4(address) => match set::find4(&tables.block(), address) {
-            Some(_) if tables.may_overlap() && tables.allows4(address) => Reason::Allowed,
-            found => found.unwrap_or(Reason::Unlisted),
+            Some(found) if tables.may_overlap() && tables.allows4(found.address(&tables.block())) => {
+                Reason::Allowed
+            }
+            found => found.map_or(Reason::Unlisted, Found4::reason),
         },
         Source::V6(address) => match set::find6(&tables.block(), address) {
             Some(_) if tables.may_overlap() && tables.allows6(address) => Reason::Allowed,

@@ -7,9 +7,10 @@
 use aya_ebpf::btf_maps::{Array, PerCpuArray};
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
+use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::reason;
-use filter_common::set::Set;
+use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
 
 /// BPF_F_MMAPABLE: the daemon writes these maps through a window in its own memory.
@@ -81,6 +82,31 @@ impl Tables for Maps {
     fn may_overlap(&self) -> bool {
         read(&SETTINGS.overlap) != 0 && Window::of(&OVERLAP).is_some_and(|word| word.load(0) != 0)
     }
+
+    #[inline(always)]
+    fn allows4(&self, address: u32) -> bool {
+        filterd_allows4(address) != 0
+    }
+
+    #[inline(always)]
+    fn allows6(&self, address: Address6) -> bool {
+        filterd_allows6(address.high, address.low) != 0
+    }
+}
+
+/// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
+/// each way by which a packet meets the set to block.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_allows4(address: u32) -> u32 {
+    set::find4(&Maps.allow(), address).is_some().into()
+}
+
+/// The same for IPv6.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
+    set::find6(&Maps.allow(), Address6 { high, low }).is_some().into()
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.

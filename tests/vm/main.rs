@@ -9,7 +9,7 @@ mod loaded;
 use std::time::Instant;
 
 use filterd::blocklist::{Blocklist, Effects, Settings};
-use filterd::kernel::{Filter, KernelError, Needs};
+use filterd::kernel::{Filter, KernelError};
 use filterd::text::Explain;
 use harness::Home;
 
@@ -77,7 +77,7 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     let home = Home::new();
     let nobody = Blocklist::default();
     let mut filter = Filter::open(home.pins())?;
-    filter.reserve(&Needs::blocking(combination.needs()), &nobody)?;
+    filter.reserve(&combination.needs(), &nobody)?;
     let settings = Some(Settings { enforce: combination.enforce });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())
