@@ -6,9 +6,9 @@ use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::target::{Span, Target};
-use filterd::blocklist::{Blocklist, Change, Origin, Targets, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Effects, Origin, SetEffects, Targets, Timestamp};
 use filterd::daemon::needs;
-use filterd::kernel::Filter;
+use filterd::kernel::{Filter, Needs, SetNeeds, Truth, Wanted};
 use harness::{Frame, Home};
 
 /// A frame, what should be told of it, and why.
@@ -20,7 +20,17 @@ pub const SHORTEST: usize = 14;
 /// While these targets are blocked, both judges say of each frame what is expected.
 #[track_caller]
 pub fn agree<T: AsRef<str>>(blocked: &[T], cases: impl IntoIterator<Item = Case>) {
-    let judges = Judges::blocking(blocked);
+    agree_while(blocked, &[""; 0], cases);
+}
+
+/// The same while these are allowed, too.
+#[track_caller]
+pub fn agree_while<T: AsRef<str>, A: AsRef<str>>(
+    blocked: &[T],
+    allowed: &[A],
+    cases: impl IntoIterator<Item = Case>,
+) {
+    let judges = Judges::of(blocked, allowed);
     let wrong: Vec<String> = cases.into_iter().filter_map(|case| judges.objection(&case)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -63,15 +73,20 @@ struct Judges {
 
 impl Judges {
     fn blocking<T: AsRef<str>>(blocked: &[T]) -> Self {
+        Self::of(blocked, &[""; 0])
+    }
+
+    fn of<T: AsRef<str>, A: AsRef<str>>(blocked: &[T], allowed: &[A]) -> Self {
         let home = Home::new();
         let mut filter = Filter::open(home.pins()).expect("root may load programs");
-        let targets: Targets = blocked.iter().flat_map(|text| targets(text.as_ref())).collect();
-        let mut blocklist = Blocklist::default();
-        filter.reserve(&needs::at_most(&blocklist, &targets), &blocklist).expect("there is room");
-        let (list, origin) = ("blocked".into(), Origin::Live);
-        let change = Change::Want { list, origin, until: None, shorten: false, note: None, targets };
-        let applied = blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first list");
-        filter.apply(&applied.effects, &blocklist).expect("there is room");
+        let truth = Both { blocked: Side::of(blocked), allowed: Side::of(allowed) };
+        let (block, allow) = (&truth.blocked, &truth.allowed);
+        let needs = Needs { block: block.needs.clone(), allow: allow.needs.clone() };
+        let overlaps = Some(!allowed.is_empty());
+        let (block, allow) = (block.effects.clone(), allow.effects.clone());
+        filter.reserve(&needs, &truth).expect("there is room");
+        let effects = Effects { block, allow, overlaps, settings: None };
+        filter.apply(&effects, &truth).expect("there is room");
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
         Self {
             filter: RefCell::new(filter),
@@ -134,6 +149,40 @@ impl Judges {
 
     fn counters(&self) -> Vec<(Outcome, u64)> {
         self.filter.borrow_mut().counters().expect("counters can be read")
+    }
+}
+
+/// What is blocked and what is allowed, each as a blocklist of its own would block it.
+struct Both {
+    blocked: Side,
+    allowed: Side,
+}
+
+struct Side {
+    blocklist: Blocklist,
+    needs: SetNeeds,
+    effects: SetEffects,
+}
+
+impl Side {
+    fn of<T: AsRef<str>>(words: &[T]) -> Self {
+        let targets: Targets = words.iter().flat_map(|text| targets(text.as_ref())).collect();
+        let mut blocklist = Blocklist::default();
+        let needs = needs::at_most(&blocklist, &targets).block;
+        let (list, origin) = ("blocked".into(), Origin::Live);
+        let change = Change::Want { list, origin, until: None, shorten: false, note: None, targets };
+        let applied = blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first list");
+        Self { blocklist, needs, effects: applied.effects.block }
+    }
+}
+
+impl Truth for Both {
+    fn block(&self) -> &impl Wanted {
+        &self.blocked.blocklist
+    }
+
+    fn allow(&self) -> &impl Wanted {
+        &self.allowed.blocklist
     }
 }
 

@@ -9,11 +9,8 @@ use filter_common::{Words, WordsMut};
 use super::KernelError;
 use super::broker::request::{MapName, MapPart, SetName};
 use super::maps::Maps;
-use super::staged::Staged;
+use super::staged::{InMap, Staged};
 use super::window::Window;
-
-/// The map of that word.
-const MAP: MapName = MapName { set: SetName::Allow, part: MapPart::Overlap };
 
 /// The word in use, and the one that is about to take its place.
 pub struct Overlap {
@@ -28,7 +25,7 @@ struct Made {
 impl Overlap {
     /// Nothing is allowed yet.
     pub const fn new() -> Self {
-        Self { words: Staged::new() }
+        Self { words: Staged::new(MapName { set: SetName::Allow, part: MapPart::Overlap }) }
     }
 
     /// The generation of the map that the next judge looks into; none if nothing is allowed.
@@ -45,9 +42,8 @@ impl Overlap {
     pub fn make_any(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
         if self.words.newest().is_none() {
             let generation = maps.number();
-            let window = maps.make(MAP, generation, 1)?;
-            let before = self.words.put(Made { generation, window });
-            forget(before, maps);
+            let window = self.words.make(generation, 1, maps)?;
+            self.words.put(Made { generation, window }, maps);
         }
         Ok(())
     }
@@ -64,14 +60,12 @@ impl Overlap {
 
     /// Plans that there is no such word.
     pub fn drop_next(&mut self, maps: &mut Maps) {
-        let before = self.words.drop_next();
-        forget(before, maps);
+        self.words.drop_next(maps);
     }
 
     /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
-        let before = self.words.discard();
-        forget(before, maps);
+        self.words.discard(maps);
     }
 
     /// The plan has come true.
@@ -80,6 +74,8 @@ impl Overlap {
     }
 }
 
-fn forget(made: Option<Made>, maps: &mut Maps) {
-    made.into_iter().for_each(|made| maps.discard(MAP, made.generation));
+impl InMap for Made {
+    fn generation(&self) -> u64 {
+        self.generation
+    }
 }
