@@ -6,7 +6,7 @@ use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::target::{Span, Target};
-use filterd::blocklist::{Blocklist, Change, Origin, Targets, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Targets, Timestamp};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use harness::{Frame, Home};
@@ -67,9 +67,12 @@ impl Judges {
         let mut filter = Filter::open(home.pins()).expect("root may load programs");
         let targets: Targets = blocked.iter().flat_map(|text| targets(text.as_ref())).collect();
         let mut blocklist = Blocklist::default();
-        filter.reserve(&needs::at_most(&blocklist, &targets), &blocklist).expect("there is room");
-        let (list, origin) = ("blocked".into(), Origin::Live);
-        let change = Change::Want { list, origin, until: None, shorten: false, note: None, targets };
+        filter
+            .reserve(&needs::at_most(&blocklist, Polarity::Block, &targets), &blocklist)
+            .expect("there is room");
+        let (list, origin, polarity) = ("blocked".into(), Origin::Live, Polarity::Block);
+        let change =
+            Change::Want { list, origin, polarity, until: None, shorten: false, note: None, targets };
         let applied = blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first list");
         filter.apply(&applied.effects, &blocklist).expect("there is room");
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);

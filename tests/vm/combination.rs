@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use filterd::kernel::Needs;
+use filterd::kernel::{Needs, SetNeeds};
 
 /// Up to here prefixes are told by the levels.
 const TOLD: u8 = 32;
@@ -58,7 +58,8 @@ impl Combination {
     pub fn needs(&self) -> Needs {
         let lengths = (TOLD + 1..=128).rev().take(self.lengths).collect();
         let six = self.lengths as u64 + u64::from(self.levels);
-        Needs { addresses: self.lanes.0, networks: self.networks, levels: six > 0, six, lengths }
+        let (addresses, networks) = (self.lanes.0, self.networks);
+        SetNeeds { addresses, networks, levels: six > 0, six, lengths }.into()
     }
 }
 

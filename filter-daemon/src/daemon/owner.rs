@@ -13,6 +13,7 @@ use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
 use super::error::DaemonError;
+use super::expiry;
 use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
@@ -23,7 +24,7 @@ use super::reading::Readings;
 use super::reload::{Loaded, Reload, Sources};
 use super::time::Time;
 use super::turns::{Minded, Next, Turns};
-use crate::blocklist::{Blocklist, Change, Timestamp};
+use crate::blocklist::{Blocklist, Timestamp};
 use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, OnExit};
@@ -34,9 +35,6 @@ use crate::journal::NotWritten;
 use crate::kernel::broker::Broker;
 use crate::kernel::{Filter, KernelError};
 use crate::text::{Explain, Explanation};
-
-/// Entries that expire in one turn: a millisecond or two.
-const EXPIRING: usize = 4096;
 
 /// A clock that is set while we wait is noticed within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
@@ -339,7 +337,7 @@ impl Owner {
     fn until_deadline(&self) -> Duration {
         let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
-        let expiry = self.protection.blocklist().next_deadline().map(clock::until);
+        let expiry = expiry::until_due(&self.protection, &self.capacity);
         let deadlines = [expiry, self.persistence.until_due(), self.interfaces.until_due()];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
@@ -362,12 +360,7 @@ impl Owner {
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
         self.time.look();
-        let expiring = Change::Expire { most: EXPIRING };
-        match self.protection.commit(&expiring, clock::now()) {
-            Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),
-            Ok(_) => {}
-            Err(error) => error!("{}", error.explain()),
-        }
+        expiry::expire(&mut self.protection, &mut self.capacity);
         if self.interfaces.must_retry() {
             self.look_again().await;
         } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {

@@ -16,7 +16,7 @@ use super::KernelError;
 use super::broker::Broker;
 use super::broker::request::{Request, SetName};
 use super::maps::Maps;
-use super::needs::{Needs, Wanted};
+use super::needs::{Needs, Truth};
 use super::set::Set;
 use super::spec::JudgeSpec;
 use crate::blocklist::{Effects, Settings};
@@ -53,27 +53,27 @@ impl Filter {
         }
     }
 
-    /// Plans room for `needs`, and loads the judge for it; `wanted` is what is blocked now. Nothing is visible before the
+    /// Plans room for `needs`, and loads the judge for it; `truth` is what is wanted now. Nothing is visible before the
     /// next `apply`; if it fails, everything is as before.
-    pub fn reserve(&mut self, needs: &Needs, wanted: &impl Wanted) -> Result<(), KernelError> {
-        let planned = self.block.make_room(needs, &mut self.maps, wanted);
+    pub fn reserve(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
+        let planned = self.block.make_room(&needs.block, &mut self.maps, truth.block());
         // The first judge is loaded when everything is in the tables, which may grow until then.
         let is_first = self.published.is_none();
         let planned = planned.and_then(|()| if is_first { Ok(()) } else { self.prepare() });
         self.or_discard(planned)
     }
 
-    /// Carries effects out; packets are judged by them when this returns. `wanted` is what is blocked from then on. Whoever
+    /// Carries effects out; packets are judged by them when this returns. `truth` is what is wanted from then on. Whoever
     /// enters is in before anybody leaves: an address may be covered by one target first and by another then.
     ///
     /// If it fails, nobody has left, and [`withdraw`](Self::withdraw) undoes the rest. Leaving alone never fails.
-    pub fn apply(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn apply(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         let switches = self.published.is_some() && effects.settings.is_some_and(|new| new != self.settings);
         if switches && !effects.block.is_empty() {
-            return self.replace_all(effects, wanted);
+            return self.replace_all(effects, truth);
         }
         self.settings = effects.settings.unwrap_or(self.settings);
-        let entered = self.block.enter(&effects.block, &mut self.maps, wanted);
+        let entered = self.block.enter(&effects.block, &mut self.maps, truth.block());
         let published = entered.and_then(|()| self.publish());
         if let Err(error) = self.or_discard(published) {
             let only_leaves = effects.block.entered.is_empty() && !effects.block.left.is_empty();
@@ -82,23 +82,23 @@ impl Filter {
             }
             tracing::warn!("what was planned beside is put off: {error}");
         }
-        self.block.leave(&effects.block, wanted);
+        self.block.leave(&effects.block, truth.block());
         Ok(())
     }
 
     /// The same by tables made anew and one store: no packet meets what enters without what leaves, or either under other
     /// settings than its own. For kernels without grace periods, and where settings change with the targets.
-    pub fn replace_all(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn replace_all(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         self.settings = effects.settings.unwrap_or(self.settings);
-        let replaced = self.replace_tables(effects, wanted);
+        let replaced = self.replace_tables(effects, truth);
         self.or_discard(replaced)
     }
 
-    /// Undoes what an `apply` that failed has done already, after its caller has undone the truth; `wanted` is what was
-    /// blocked before and is again. Needs nothing of anybody, and cannot fail.
-    pub fn withdraw(&mut self, effects: &Effects, wanted: &impl Wanted) {
+    /// Undoes what an `apply` that failed has done already, after its caller has undone the truth; `truth` is what was
+    /// wanted before and is again. Needs nothing of anybody, and cannot fail.
+    pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
-        self.block.withdraw(&effects.block, wanted);
+        self.block.withdraw(&effects.block, truth.block());
     }
 
     /// How packets are judged right now, whatever is listed.
@@ -106,10 +106,10 @@ impl Filter {
         self.published.as_ref().map_or_else(Settings::default, |published| published.settings)
     }
 
-    fn replace_tables(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
-        self.block.refresh(&effects.block, &mut self.maps, wanted)?;
-        self.block.enter(&effects.block, &mut self.maps, wanted)?;
-        self.block.leave_fresh(&effects.block, wanted);
+    fn replace_tables(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.block.refresh(&effects.block, &mut self.maps, truth.block())?;
+        self.block.enter(&effects.block, &mut self.maps, truth.block())?;
+        self.block.leave_fresh(&effects.block, truth.block());
         self.publish()
     }
 
