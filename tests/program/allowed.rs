@@ -25,7 +25,14 @@ fn an_allowed_address_passes_inside_a_blocked_prefix() {
 #[test]
 fn an_allowed_prefix_lets_through_whatever_in_it_is_blocked() {
     agree_while(
-        &["192.0.2.7", "192.0.2.64/26", "198.51.100.7", "2001:db8:1::7", "2001:db8:1:2::/64", "2001:db8:2::7"],
+        &[
+            "192.0.2.7",
+            "192.0.2.64/26",
+            "198.51.100.7",
+            "2001:db8:1::7",
+            "2001:db8:1:2::/64",
+            "2001:db8:2::7",
+        ],
         &["192.0.2.0/24", "2001:db8:1::/48"],
         [
             ("192.0.2.7".into(), Allowed, "an address in an allowed /24"),
@@ -41,7 +48,14 @@ fn an_allowed_prefix_lets_through_whatever_in_it_is_blocked() {
 
 #[test]
 fn the_same_target_on_both_sides_is_allowed() {
-    let both = ["192.0.2.7", "198.51.100.0/24", "203.0.113.0/28", "2001:db8::7", "2001:db8:1:2::/64", "2001:db9::/33"];
+    let both = [
+        "192.0.2.7",
+        "198.51.100.0/24",
+        "203.0.113.0/28",
+        "2001:db8::7",
+        "2001:db8:1:2::/64",
+        "2001:db9::/33",
+    ];
     agree_while(
         &both,
         &both,
@@ -54,7 +68,15 @@ fn the_same_target_on_both_sides_is_allowed() {
 fn every_kind_of_target_is_allowed_while_the_whole_internet_is_blocked() {
     agree_while(
         &EVERYTHING,
-        &["192.0.2.7", "198.51.0.0/16", "203.0.113.16/28", "2001:db8::7", "2001:db8:1:2::/64", "2001:db9:8000::/33", "2a00::/12"],
+        &[
+            "192.0.2.7",
+            "198.51.0.0/16",
+            "203.0.113.16/28",
+            "2001:db8::7",
+            "2001:db8:1:2::/64",
+            "2001:db9:8000::/33",
+            "2a00::/12",
+        ],
         [
             ("192.0.2.7".into(), Allowed, "an address"),
             ("192.0.2.6".into(), Network4, "beside it"),
@@ -106,7 +128,8 @@ fn what_is_allowed_is_so_behind_tags_too() {
 /// One key cannot be taken for another: the address is worked out again from what the table's scheme makes of it.
 #[test]
 fn an_address_in_a_table_is_asked_for_as_itself() {
-    let blocked: Vec<String> = (0..3000_u32).map(|number| format!("10.{}.{}.1", number % 7, number / 13)).collect();
+    let blocked: Vec<String> =
+        (0..3000_u32).map(|number| format!("10.{}.{}.1", number % 7, number / 13)).collect();
     let allowed: Vec<String> = blocked.iter().step_by(3).cloned().collect();
     agree_while(
         &blocked,

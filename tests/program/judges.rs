@@ -6,9 +6,9 @@ use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::target::{Span, Target};
-use filterd::blocklist::{Blocklist, Change, Effects, Origin, SetEffects, Targets, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Targets, Timestamp};
 use filterd::daemon::needs;
-use filterd::kernel::{Filter, Needs, SetNeeds, Truth, Wanted};
+use filterd::kernel::Filter;
 use harness::{Frame, Home};
 
 /// A frame, what should be told of it, and why.
@@ -79,14 +79,21 @@ impl Judges {
     fn of<T: AsRef<str>, A: AsRef<str>>(blocked: &[T], allowed: &[A]) -> Self {
         let home = Home::new();
         let mut filter = Filter::open(home.pins()).expect("root may load programs");
-        let truth = Both { blocked: Side::of(blocked), allowed: Side::of(allowed) };
-        let (block, allow) = (&truth.blocked, &truth.allowed);
-        let needs = Needs { block: block.needs.clone(), allow: allow.needs.clone() };
-        let overlaps = Some(!allowed.is_empty());
-        let (block, allow) = (block.effects.clone(), allow.effects.clone());
-        filter.reserve(&needs, &truth).expect("there is room");
-        let effects = Effects { block, allow, overlaps, settings: None };
-        filter.apply(&effects, &truth).expect("there is room");
+        let blocked = (Polarity::Block, blocked.iter().flat_map(|text| targets(text.as_ref())).collect());
+        let allowed = (Polarity::Allow, allowed.iter().flat_map(|text| targets(text.as_ref())).collect());
+        let mut blocklist = Blocklist::default();
+        let sides: [(Polarity, Targets); 2] = [blocked, allowed];
+        for (polarity, targets) in sides {
+            filter
+                .reserve(&needs::at_most(&blocklist, polarity, &targets), &blocklist)
+                .expect("there is room");
+            let (list, origin) = (format!("{polarity:?}").into(), Origin::Live);
+            let change =
+                Change::Want { list, origin, polarity, until: None, shorten: false, note: None, targets };
+            let applied =
+                blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first of its side");
+            filter.apply(&applied.effects, &blocklist).expect("there is room");
+        }
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
         Self {
             filter: RefCell::new(filter),
@@ -149,40 +156,6 @@ impl Judges {
 
     fn counters(&self) -> Vec<(Outcome, u64)> {
         self.filter.borrow_mut().counters().expect("counters can be read")
-    }
-}
-
-/// What is blocked and what is allowed, each as a blocklist of its own would block it.
-struct Both {
-    blocked: Side,
-    allowed: Side,
-}
-
-struct Side {
-    blocklist: Blocklist,
-    needs: SetNeeds,
-    effects: SetEffects,
-}
-
-impl Side {
-    fn of<T: AsRef<str>>(words: &[T]) -> Self {
-        let targets: Targets = words.iter().flat_map(|text| targets(text.as_ref())).collect();
-        let mut blocklist = Blocklist::default();
-        let needs = needs::at_most(&blocklist, &targets).block;
-        let (list, origin) = ("blocked".into(), Origin::Live);
-        let change = Change::Want { list, origin, until: None, shorten: false, note: None, targets };
-        let applied = blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first list");
-        Self { blocklist, needs, effects: applied.effects.block }
-    }
-}
-
-impl Truth for Both {
-    fn block(&self) -> &impl Wanted {
-        &self.blocked.blocklist
-    }
-
-    fn allow(&self) -> &impl Wanted {
-        &self.allowed.blocklist
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a change of the blocklist means for the filter.
 
-use super::{Settings, Targets};
+use super::{Polarity, Settings, Targets};
 
 /// What becomes different for packets: for each set, and in how all of them are judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct SetEffects {
 }
 
 impl Effects {
-    /// These are blocked from now on.
+    /// These are blocked from now on, and none of them is allowed.
     pub fn blocking(entered: Targets) -> Self {
         Self { block: SetEffects { entered, ..SetEffects::default() }, ..Self::default() }
     }
@@ -35,6 +35,21 @@ impl Effects {
     /// These are blocked no longer.
     pub fn unblocking(left: Targets) -> Self {
         Self { block: SetEffects { left, ..SetEffects::default() }, ..Self::default() }
+    }
+
+    /// In one of the sets.
+    pub const fn of(&self, polarity: Polarity) -> &SetEffects {
+        match polarity {
+            Polarity::Block => &self.block,
+            Polarity::Allow => &self.allow,
+        }
+    }
+
+    pub(super) const fn of_mut(&mut self, polarity: Polarity) -> &mut SetEffects {
+        match polarity {
+            Polarity::Block => &mut self.block,
+            Polarity::Allow => &mut self.allow,
+        }
     }
 
     /// Those of several changes, none of which takes back what another one does.
@@ -53,7 +68,7 @@ impl Effects {
 
     /// Nothing becomes different.
     pub fn is_empty(&self) -> bool {
-        self.settings.is_none() && self.block.is_empty() && self.allow.is_empty() && self.overlaps.is_none()
+        self.settings.is_none() && self.overlaps.is_none() && self.block.is_empty() && self.allow.is_empty()
     }
 }
 
@@ -63,13 +78,15 @@ impl SetEffects {
         self.entered.is_empty() && self.left.is_empty() && self.relabelled.is_empty()
     }
 
-    fn extend(&mut self, others: &Self) {
-        self.entered.extend(&others.entered);
-        self.left.extend(&others.left);
-        self.relabelled.extend(&others.relabelled);
+    fn extend(&mut self, more: &Self) {
+        self.entered.extend(&more.entered);
+        self.left.extend(&more.left);
+        self.relabelled.extend(&more.relabelled);
     }
 
     fn sort(&mut self) {
-        [&mut self.entered, &mut self.left, &mut self.relabelled].into_iter().for_each(Targets::sort);
+        self.entered.sort();
+        self.left.sort();
+        self.relabelled.sort();
     }
 }

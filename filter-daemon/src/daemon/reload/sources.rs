@@ -47,6 +47,7 @@ impl Sources {
             tracing::error!("{}: this copy of a list is damaged, and counts as none", printable::path(&path));
         }
         let known = copies.into_iter().map(|accepted| Known {
+            polarity: None,
             id: None,
             name: accepted.name.clone(),
             entries: accepted.entries,
