@@ -7,9 +7,10 @@
 use aya_ebpf::btf_maps::{Array, PerCpuArray};
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
+use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::reason;
-use filter_common::set::Set;
+use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
 
 /// BPF_F_MMAPABLE: the daemon writes these maps through a window in its own memory.
@@ -23,6 +24,19 @@ static NETWORKS: Map = Array::new();
 static LEVELS: Map = Array::new();
 #[btf_map]
 static SIX: Map = Array::new();
+
+#[btf_map]
+static ALLOW_ADDRESSES: Map = Array::new();
+#[btf_map]
+static ALLOW_NETWORKS: Map = Array::new();
+#[btf_map]
+static ALLOW_LEVELS: Map = Array::new();
+#[btf_map]
+static ALLOW_SIX: Map = Array::new();
+
+/// One word: may something that is allowed be blocked?
+#[btf_map]
+static OVERLAP: Map = Array::new();
 
 type Map = Array<u64, 1, MMAPABLE>;
 
@@ -52,6 +66,47 @@ impl Tables for Maps {
             six: &SIX,
         }
     }
+
+    #[inline(always)]
+    fn allow(&self) -> impl Set {
+        SetMaps {
+            settings: &SETTINGS.allow,
+            addresses: &ALLOW_ADDRESSES,
+            networks: &ALLOW_NETWORKS,
+            levels: &ALLOW_LEVELS,
+            six: &ALLOW_SIX,
+        }
+    }
+
+    #[inline(always)]
+    fn may_overlap(&self) -> bool {
+        read(&SETTINGS.overlap) != 0 && Window::of(&OVERLAP).is_some_and(|word| word.load(0) != 0)
+    }
+
+    #[inline(always)]
+    fn allows4(&self, address: u32) -> bool {
+        filterd_allows4(address) != 0
+    }
+
+    #[inline(always)]
+    fn allows6(&self, address: Address6) -> bool {
+        filterd_allows6(address.high, address.low) != 0
+    }
+}
+
+/// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
+/// each way by which a packet meets the set to block.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_allows4(address: u32) -> u32 {
+    set::find4(&Maps.allow(), address).is_some().into()
+}
+
+/// The same for IPv6.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
+    set::find6(&Maps.allow(), Address6 { high, low }).is_some().into()
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.

@@ -49,13 +49,19 @@ impl Exact {
 
     /// The key that stands in `home`.
     pub const fn key(&self, home: Home) -> u64 {
-        self.permutation.backward(self.shuffled(home))
+        self.unshuffle(self.shuffled(home))
     }
 
     /// `key` as the permutation leaves it.
     #[inline(always)]
     pub const fn shuffle(&self, key: u64) -> u64 {
         self.permutation.forward(key)
+    }
+
+    /// The key that the permutation leaves so.
+    #[inline(always)]
+    pub const fn unshuffle(&self, shuffled: u64) -> u64 {
+        self.permutation.backward(shuffled)
     }
 
     /// The shuffled key that stands in `home`.

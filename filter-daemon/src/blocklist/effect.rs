@@ -85,8 +85,6 @@ impl SetEffects {
     }
 
     fn sort(&mut self) {
-        self.entered.sort();
-        self.left.sort();
-        self.relabelled.sort();
+        [&mut self.entered, &mut self.left, &mut self.relabelled].into_iter().for_each(Targets::sort);
     }
 }

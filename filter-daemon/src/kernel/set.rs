@@ -17,6 +17,7 @@ use super::levels::{Beyond, LevelMaps};
 use super::maps::Maps;
 use super::needs::{SetNeeds, Wanted};
 use super::networks::Networks;
+use super::seen::SetWindows;
 use super::spec::SetSpec;
 use super::store::Store;
 
@@ -93,6 +94,11 @@ impl Set {
         Ok(Growing { addresses, six })
     }
 
+    /// Should those who add many entries wait for a grace period first?
+    pub fn is_crowded(&self) -> bool {
+        self.addresses.is_crowded() || self.six.is_crowded()
+    }
+
     /// Which larger tables are being made aside.
     pub const fn growing(&self) -> Growing {
         Growing { addresses: self.addresses.is_growing(), six: self.six.is_growing() }
@@ -164,6 +170,13 @@ impl Set {
         }
     }
 
+    /// Plans that there is nothing in it, and nothing is looked up.
+    pub fn drop_next(&mut self, maps: &mut Maps) {
+        self.tidy(&SetNeeds::default(), maps);
+        self.six.drop_next(maps);
+        self.addresses.drop_next(maps);
+    }
+
     /// Entries for which the table of IPv6 is needed: short prefixes, too, where the levels had no room for them.
     fn six_entries(&self, needs: &SetNeeds) -> u64 {
         needs.six.max(self.six.store.entries())
@@ -178,6 +191,16 @@ impl Set {
             levels: self.levels.spec(),
             lengths: six.map_or_else(BTreeSet::new, |_| self.lengths.clone()),
             six,
+        }
+    }
+
+    /// The maps that packets read.
+    pub fn windows(&self) -> SetWindows<'_> {
+        SetWindows {
+            addresses: self.addresses.store.words(),
+            networks: self.networks.words(),
+            levels: self.levels.words(),
+            six: self.six.store.words(),
         }
     }
 
