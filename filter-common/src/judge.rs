@@ -1,9 +1,9 @@
 //! The whole decision about a packet: who sent it, is that source in the set to block, and what follows from a hit.
 
 use crate::hash::Address6;
-use crate::packet::{self, Frame, Source};
+use crate::packet::{self, Again6, Frame, Source};
 use crate::reason::{Reason, Verdict};
-use crate::set::{self, Found4, Set};
+use crate::set::{self, Set};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
 ///
@@ -37,11 +37,16 @@ pub trait Tables {
 /// What becomes of `frame`? What else is in it is asked after a hit only.
 #[inline(always)]
 pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
-    match judge_source(packet::source(frame), tables) {
-        Verdict::Drop(Reason::Net64 | Reason::Other6) if packet::is_neighbour_discovery(frame) => {
-            Reason::Neighbour.verdict()
+    match packet::source(frame) {
+        // What a hit needs is read once more, so that a miss need not keep it.
+        Source::V6(address) => match set::find6(&tables.block(), address) {
+            None => Reason::Unlisted,
+            Some(found) => judge_found6(found, packet::again6(frame), tables),
         }
-        verdict @ (Verdict::Pass(_) | Verdict::Drop(_)) => verdict,
+        .verdict(),
+        source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
+            judge_source(source, tables)
+        }
     }
 }
 
@@ -55,20 +60,35 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
 pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {
         Source::V4(address) => match set::find4(&tables.block(), address) {
+            None => Reason::Unlisted,
             Some(found) if tables.may_overlap() && tables.allows4(found.address(&tables.block())) => {
                 Reason::Allowed
             }
-            found => found.map_or(Reason::Unlisted, Found4::reason),
+            Some(found) => found.reason(),
         },
-        Source::V6(address) => match set::find6(&tables.block(), address) {
-            Some(_) if tables.may_overlap() && tables.allows6(address) => Reason::Allowed,
-            found => found.unwrap_or(Reason::Unlisted),
+        Source::V6(source) => match set::find6(&tables.block(), source) {
+            None => Reason::Unlisted,
+            Some(found) => {
+                judge_found6(found, Some(Again6 { source, is_neighbour_discovery: false }), tables)
+            }
         },
         Source::NotIp => Reason::NotIp,
         Source::Malformed => Reason::Malformed,
         Source::TooManyTags => Reason::TooManyTags,
     };
     reason.verdict()
+}
+
+#[inline(always)]
+fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> Reason {
+    let Some(Again6 { source, is_neighbour_discovery }) = packet else { return found };
+    if tables.may_overlap() && tables.allows6(source) {
+        Reason::Allowed
+    } else if is_neighbour_discovery {
+        Reason::Neighbour
+    } else {
+        found
+    }
 }
 
 #[cfg(test)]
