@@ -85,6 +85,8 @@ impl SetEffects {
     }
 
     fn sort(&mut self) {
-        [&mut self.entered, &mut self.left, &mut self.relabelled].into_iter().for_each(Targets::sort);
+        self.entered.sort();
+        self.left.sort();
+        self.relabelled.sort();
     }
 }

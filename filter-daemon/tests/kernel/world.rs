@@ -79,7 +79,7 @@ impl World {
                 let (filter, blocklist) = self.protection.parts();
                 let (addresses, six) =
                     if *six { (0, filter.six().capacity + 1) } else { (filter.addresses().capacity + 1, 0) };
-                let needs = Needs::blocking(SetNeeds { addresses, six, ..SetNeeds::default() });
+                let needs = Needs::from(SetNeeds { addresses, six, ..SetNeeds::default() });
                 filter.grow_aside(&needs, blocklist).map(drop).map_err(NotDone::from)
             }
             Step::GraceIsOver => {
@@ -87,8 +87,7 @@ impl World {
                 Ok(())
             }
             Step::Inflate => {
-                let mut needs = self.needs();
-                (needs.block.addresses, needs.block.six) = (20_000, 20_000);
+                let needs = Needs::from(SetNeeds { addresses: 20_000, six: 20_000, ..self.needs().block });
                 let (filter, blocklist) = self.protection.parts();
                 filter.reserve(&needs, blocklist).map_err(NotDone::from)
             }
