@@ -100,12 +100,14 @@ impl FromStr for Accepted {
             (_, Some(name)) => (Some(Kind::Interface), name),
             (None, None) => (None, word),
         };
-        let is_interface = kind != Some(Kind::List) && check_interface_name(name).is_ok();
-        if !is_interface {
-            words::list_name(name)?;
-            if kind == Some(Kind::Interface) {
-                return Err(format!("{}: no interface can be called so", printable::word(name)));
-            }
+        let may_be = match kind {
+            Some(Kind::List) => words::list_name(name).map(|_| true)?,
+            Some(Kind::Interface) => check_interface_name(name).is_ok(),
+            None => check_interface_name(name).is_ok() || words::list_name(name).is_ok(),
+        };
+        if !may_be {
+            let what = if kind.is_some() { "no interface" } else { "neither a list nor an interface" };
+            return Err(format!("{}: {what} can be called so", printable::word(name)));
         }
         Ok(Self { kind, name: name.to_owned() })
     }
