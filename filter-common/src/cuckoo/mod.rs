@@ -1,14 +1,14 @@
 //! The cuckoo filter: buckets of codes, in which every entry stands in one of its two homes.
 //!
-//! `bucket` cuts words into lanes, `geometry` says how many, `scheme` is where an entry may stand (`exact`,
-//! `hashed`, and `six` which joins both), `search` finds room. This file is the table itself: reading, and writing
+//! `bucket` cuts words into lanes, `geometry` says how many, `scheme` is where an entry may stand (`exact` of IPv4,
+//! `six` of IPv6 on `exact64`), `search` finds room. This file is the table itself: reading, and writing
 //! where no reader looks on. Writing under running readers is the daemon's `kernel::live`.
 
 pub mod bucket;
 mod bulk;
 pub mod exact;
+pub mod exact64;
 pub mod geometry;
-pub mod hashed;
 pub mod scheme;
 pub mod search;
 pub mod six;

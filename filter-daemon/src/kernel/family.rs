@@ -60,7 +60,7 @@ impl<K: Kind> Family<K> {
             return Ok(());
         }
         self.end_growth(maps, wanted)?;
-        if self.has_room(entries) { Ok(()) } else { self.rebuild(K::geometry_for(entries)?, maps, wanted) }
+        if self.has_room(entries) { Ok(()) } else { self.rebuild(K::grown(limit, entries)?, maps, wanted) }
     }
 
     /// Begins to make a table for so many aside, if there is one already and it is too small. True if one is being made
@@ -70,7 +70,7 @@ impl<K: Kind> Family<K> {
             return Ok(false);
         }
         if self.growth.is_none() {
-            self.begin_growth(K::geometry_for(entries)?, maps)?;
+            self.begin_growth(K::grown(self.store.limit(), entries)?, maps)?;
         }
         Ok(self.is_growing())
     }
@@ -133,7 +133,7 @@ impl<K: Kind> Family<K> {
             self.store.forget(Some(built), maps);
             tries += 1;
             if tries.is_multiple_of(KEYS) {
-                geometry = K::geometry_for(geometry.limit() + 1)?;
+                geometry = larger::<K>(geometry)?;
             }
         }
     }
@@ -243,6 +243,10 @@ impl<K: Kind> Family<K> {
         if !self.refusals.is_multiple_of(KEYS) && self.store.entries() < geometry.limit() {
             return Ok(geometry);
         }
-        K::geometry_for(geometry.limit() + 1)
+        larger::<K>(geometry)
     }
+}
+
+fn larger<K: Kind>(geometry: Geometry) -> Result<Geometry, KernelError> {
+    K::grown(geometry.limit(), geometry.limit() + 1)
 }

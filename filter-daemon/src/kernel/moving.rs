@@ -17,7 +17,7 @@ use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::{Home, Scheme, Token};
 use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Slot, Table};
-use filter_common::stash::Stash;
+use filter_common::stash::{self, Stash};
 use filter_common::{Rest, WordsMut};
 
 use super::overlay::Overlay;
@@ -26,7 +26,7 @@ use super::overlay::Overlay;
 /// fills a quarter of the stash.
 const MOST_PENDING: usize = 128;
 
-/// Buckets under running readers, behind their stashes.
+/// Buckets under running readers, behind their stash.
 #[derive(Debug)]
 pub struct Moving<S: Scheme, W> {
     table: Table<S, Rest<W>>,
@@ -57,10 +57,10 @@ where
     S::Key: PartialEq,
     W: WordsMut,
 {
-    /// A table in fresh, zeroed words, the first `head` of which are its stashes.
-    pub fn new(scheme: S, geometry: Geometry, words: W, head: u32) -> Self {
+    /// A table in fresh, zeroed words, which begin with its stash.
+    pub fn new(scheme: S, geometry: Geometry, words: W) -> Self {
         Self {
-            table: Table::new(scheme, geometry, Rest::new(words, head)),
+            table: Table::new(scheme, geometry, Rest::new(words, stash::WORDS)),
             entries: 0,
             moves: 0,
             waiting: Vec::new(),
@@ -136,14 +136,14 @@ where
             batch.displaced.retain(|displaced| *displaced != token);
         }
         self.table.remove(key);
-        stash_of(&self.table, token).remove(token.bits);
+        stash_of(&self.table).remove(token);
         self.entries -= 1;
     }
 
     /// Does the next packet see `key`?
     pub fn contains(&self, key: S::Key) -> bool {
         let token = self.table.scheme().token(key);
-        self.table.contains(key) || stash_of(&self.table, token).holds(token.bits)
+        self.table.contains(key) || stash_of(&self.table).holds(token)
     }
 
     /// Pending entries that have no place in the buckets yet, for whoever rebuilds the table elsewhere.
@@ -211,7 +211,7 @@ where
     fn clear(&self, batch: &Batch<S::Key>) {
         let pending = batch.pending.iter().map(|key| self.table.scheme().token(*key));
         for token in pending.chain(batch.displaced.iter().copied()) {
-            stash_of(&self.table, token).remove(token.bits);
+            stash_of(&self.table).remove(token);
         }
     }
 
@@ -249,11 +249,11 @@ fn plan<S: Scheme, W: WordsMut>(
     let mut copied = Vec::with_capacity(path.moves());
     for (slot, code) in path.writes().take(path.moves()) {
         let token = table.scheme().token_at(Home { bucket: table.bucket_of(slot), code });
-        if stash_of(table, token).holds(token.bits) {
+        if stash_of(table).holds(token) {
             continue;
         }
         if !put_aside(table, token) {
-            copied.into_iter().for_each(|token: Token| _ = stash_of(table, token).remove(token.bits));
+            copied.into_iter().for_each(|token| _ = stash_of(table).remove(token));
             return false;
         }
         copied.push(token);
@@ -282,11 +282,11 @@ fn strike<S: Scheme + Copy, W: WordsMut>(
 }
 
 fn put_aside<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>, token: Token) -> bool {
-    stash_of(table, token).insert(token.bits)
+    stash_of(table).insert(token)
 }
 
-fn stash_of<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>, token: Token) -> Stash<&W> {
-    Stash::new(table.words().all(), token.stash)
+fn stash_of<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>) -> Stash<&W> {
+    Stash::new(table.words().all())
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl<K: Kind> Store<K> {
     pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
         let kind = K::new(maps.number(), geometry);
         let window = maps.make(self.map(), kind.generation(), kind.words())?;
-        Ok(Built { live: Moving::new(kind.scheme(), geometry, window, K::HEAD), kind })
+        Ok(Built { live: Moving::new(kind.scheme(), geometry, window), kind })
     }
 
     /// Puts a filled table beside the one in use.

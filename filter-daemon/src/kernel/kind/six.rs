@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use filter_common::cuckoo::exact;
-use filter_common::cuckoo::geometry::{Geometry, SIX_BITS};
+use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::six::{self, Key6, Six};
 use filter_common::hash::{self, Hash};
 use filter_common::settings::{LengthSettings, SixSettings};
-use filter_common::stash;
 use filter_common::target::Prefix6;
 
 use super::{Keys, Kind, Live, secret};
@@ -34,8 +33,8 @@ impl SixTable {
             to_64: lengths.range(1..=64).fold(0, |bits, length| bits | 1 << (64 - length)),
             shorter: lengths.range(..64).count() as u64,
             longer: longer.clone().count() as u64,
+            buckets: self.geometry.buckets().into(),
             index_bits: self.geometry.index_bits().into(),
-            last_bucket: (self.geometry.buckets() - 1).into(),
             key64: self.key64,
             pairs: hash.pairs(),
             ..SixSettings::OFF
@@ -57,14 +56,13 @@ impl Kind for SixTable {
 
     const PART: MapPart = MapPart::Six;
     const NAME: &str = "ipv6";
-    const HEAD: u32 = six::STASHES * stash::WORDS;
 
     fn smallest_for(entries: u64) -> Option<Geometry> {
         Geometry::six_for(entries)
     }
 
     fn most() -> u64 {
-        Geometry::six(*SIX_BITS.end()).limit()
+        Geometry::LARGEST_SIX.limit()
     }
 
     fn new(generation: u64, geometry: Geometry) -> Self {
@@ -80,7 +78,7 @@ impl Kind for SixTable {
     }
 
     fn scheme(&self) -> Six {
-        Six::new(self.key64, self.geometry.index_bits())
+        Six::within(self.geometry, self.key64)
     }
 
     fn keys<'a>(
