@@ -7,7 +7,7 @@ use crate::cuckoo::bucket::{Found, Lanes};
 use crate::cuckoo::exact::Exact;
 use crate::cuckoo::geometry::Geometry;
 use crate::cuckoo::scheme::{Home, ONE_KIND, Token};
-use crate::cuckoo::six::{self, Fingerprint, Six};
+use crate::cuckoo::six::{self, Fingerprint, Longer, UpTo64};
 use crate::hash::{self, Address6};
 use crate::levels::{self, Below, Lengths};
 use crate::reason::Reason;
@@ -146,7 +146,7 @@ fn holds_address4(set: &impl Set, address: u32) -> bool {
 #[inline(always)]
 fn holds_net64(set: &impl Set, address: Address6) -> bool {
     let Some(words) = set.six() else { return false };
-    let scheme = six(set);
+    let scheme = up_to_64(set);
     let shuffled = scheme.shuffle(address.high);
     holds6(&words, scheme.homes_of_net64(shuffled)) || stashed(&words, six::net64_token(shuffled))
 }
@@ -155,7 +155,7 @@ fn holds_net64(set: &impl Set, address: Address6) -> bool {
 #[inline(always)]
 fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
     let Some(words) = set.six() else { return false };
-    let scheme = six(set);
+    let scheme = up_to_64(set);
     let (mut left, mut asked) = (lengths, 0);
     while left != 0 && asked < MOST_SHORTER && asked < set.small_setting(|settings| &settings.six.shorter) {
         let bit = left & left.wrapping_neg();
@@ -173,11 +173,11 @@ fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
 #[inline(always)]
 fn holds_longer6(set: &impl Set, address: Address6) -> bool {
     let Some(words) = set.six() else { return false };
-    let scheme = six(set);
+    let scheme = longer6(set);
     let mut number = 0;
     while number < MOST_LENGTHS && (number as u64) < set.setting(|settings| &settings.six.longer) {
         let key = fingerprint(set, address, number);
-        if holds6(&words, scheme.homes_of_longer(key)) || stashed(&words, six::longer_token(key.number)) {
+        if holds6(&words, scheme.homes(key)) || stashed(&words, six::longer_token(key.number)) {
             return true;
         }
         number += 1;
@@ -242,12 +242,19 @@ fn lanes4(set: &impl Set) -> Lanes {
 }
 
 #[inline(always)]
-fn six(set: &impl Set) -> Six {
-    Six::new(
-        array(|word| set.setting(|settings| &settings.six.key64[word])),
-        set.small_setting(|settings| &settings.six.buckets),
-        set.small_setting(|settings| &settings.six.index_bits),
-    )
+fn up_to_64(set: &impl Set) -> UpTo64 {
+    UpTo64::new(array(|word| set.setting(|settings| &settings.six.key64[word])), buckets6(set))
+}
+
+#[inline(always)]
+fn longer6(set: &impl Set) -> Longer {
+    let factor = set.setting(|settings| &settings.six.key64[2]);
+    Longer::new(factor, buckets6(set), set.small_setting(|settings| &settings.six.index_bits))
+}
+
+#[inline(always)]
+fn buckets6(set: &impl Set) -> u32 {
+    set.small_setting(|settings| &settings.six.buckets)
 }
 
 /// An array of settings, such as a key. By a plain loop, since the compiler of BPF programs does not see through others.

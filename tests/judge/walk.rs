@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use filter_common::cuckoo::six;
 use filter_common::stash;
 use filter_common::width::Width;
 
@@ -16,9 +17,13 @@ const NOTHING: Origin = 0;
 const MULTIPLIER: Origin = 1;
 const ANYTHING_ELSE: Origin = 2;
 
-/// Those that spread second homes, for 64 and for 32 bits: what spreads 1 is the factor itself.
-const MULTIPLIERS: [i64; 2] =
-    [Width::new(64).spread(1) as i64, Width::new(32).spread(1) as u32 as i32 as i64];
+/// Those that spread second homes, for 64 and for 32 bits: what spreads 1 is the factor itself. Where a constant shift comes
+/// before it, the compiler makes one of both.
+const MULTIPLIERS: [i64; 3] = [
+    Width::new(64).spread(1) as i64,
+    Width::new(64).spread(1 << six::TAG_BITS) as i64,
+    Width::new(32).spread(1) as u32 as i32 as i64,
+];
 
 /// The maps whose words change under running readers, and the bytes of the stash that they begin with. The first ones
 /// have neither homes nor a stash.

@@ -12,9 +12,7 @@
 //! Below its bits of the number a code has a tag, which whoever uses this may fill as he likes but for the lowest bit, the
 //! side.
 
-use super::exact::Key;
 use super::scheme::Home;
-use crate::permutation::Permutation;
 use crate::width::{Factor, Width};
 
 /// The bit of a tag that says: this is the first home.
@@ -25,31 +23,22 @@ const WIDTH: Width = Width::new(u64::BITS);
 /// Homes of numbers of 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Exact64 {
-    permutation: Permutation,
     factor: Factor,
     buckets: u32,
     tag_bits: u32,
 }
 
 impl Exact64 {
-    /// A scheme for so many buckets, at least `2^tag_bits`, whose codes have tags of so many bits.
+    /// A scheme for so many buckets, at least `2^tag_bits`, whose codes have tags of so many bits. The factor is odd.
     #[inline(always)]
-    pub const fn new(key: Key, buckets: u32, tag_bits: u32) -> Self {
-        let [first, second, third] = key;
-        let permutation = Permutation::new(u64::BITS, [first, second]);
-        Self { permutation, factor: Factor::new(third), buckets, tag_bits }
+    pub const fn new(factor: u64, buckets: u32, tag_bits: u32) -> Self {
+        Self { factor: Factor::new(factor), buckets, tag_bits }
     }
 
     /// Bits of a tag.
     #[inline(always)]
     pub const fn tag_bits(&self) -> u32 {
         self.tag_bits
-    }
-
-    /// `key` as a permutation leaves it that the key of the scheme chooses: for numbers that are not random themselves.
-    #[inline(always)]
-    pub const fn shuffle(&self, key: u64) -> u64 {
-        self.permutation.forward(key)
     }
 
     /// The two homes of this number with this tag, whose side is told here.
@@ -100,13 +89,12 @@ impl Exact64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuckoo::exact;
     use crate::cuckoo::geometry::Geometry;
-    use crate::cuckoo::tests::{Numbers, key};
+    use crate::cuckoo::tests::Numbers;
     use proptest::prelude::*;
 
     fn scheme(seed: u64, buckets: u32) -> Exact64 {
-        Exact64::new(exact::key(key(seed)), buckets, buckets.ilog2())
+        Exact64::new(Numbers(seed).next().unwrap() | 1, buckets, buckets.ilog2())
     }
 
     /// Each of two homes spells the number, and tells the other one.

@@ -91,9 +91,13 @@ impl Geometry {
         self.lanes
     }
 
-    /// Words in the whole table.
+    /// Words in the whole table. Where a bucket has several, one more bucket: a verifier that does not know a bucket's first
+    /// word by its lowest bits thinks that it may be the last one.
     pub const fn words(&self) -> u32 {
-        self.buckets * self.words
+        match self.words {
+            1 => self.buckets,
+            several => (self.buckets + 1) * several,
+        }
     }
 
     /// Slots in a bucket.

@@ -9,9 +9,10 @@ use super::exact64::{Exact64, FIRST};
 use super::geometry::Geometry;
 use super::scheme::{Home, Scheme, Token};
 use crate::hash::{self, Address6, Hash};
+use crate::permutation::Permutation;
 
-/// Tags of what is exact have one length, whatever the number of buckets.
-const TAG_BITS: u32 = Geometry::SMALLEST_SIX.buckets().ilog2();
+/// Tags of what is exact have one length, whatever the number of buckets: so a judge shifts by a constant.
+pub const TAG_BITS: u32 = Geometry::SMALLEST_SIX.buckets().ilog2();
 /// In a tag: the kind. That of a longer prefix has bits of its hash above this one.
 const LONGER: u64 = 0b0010;
 const NET64: u64 = 0b0100;
@@ -44,49 +45,74 @@ pub struct Fingerprint {
 /// Homes of IPv6 prefixes.
 #[derive(Clone, Copy, Debug)]
 pub struct Six {
-    exact: Exact64,
-    longer: Exact64,
+    up_to_64: UpTo64,
+    longer: Longer,
 }
 
+/// Homes of those up to /64.
+#[derive(Clone, Copy, Debug)]
+pub struct UpTo64 {
+    permutation: Permutation,
+    homes: Exact64,
+}
+
+/// Homes of those beyond.
+#[derive(Clone, Copy, Debug)]
+pub struct Longer(Exact64);
+
 impl Six {
-    /// A scheme for tables of so many buckets, which is a number of so many bits and one.
-    #[inline(always)]
-    pub const fn new(key: Key, buckets: u32, index_bits: u32) -> Self {
-        Self { exact: Exact64::new(key, buckets, TAG_BITS), longer: Exact64::new(key, buckets, index_bits) }
-    }
-
     /// The scheme for a table of this shape.
-    pub const fn within(geometry: Geometry, key: Key) -> Self {
-        Self::new(key, geometry.buckets(), geometry.index_bits())
+    pub const fn new(geometry: Geometry, key: Key) -> Self {
+        Self {
+            up_to_64: UpTo64::new(key, geometry.buckets()),
+            longer: Longer::new(key[2], geometry.buckets(), geometry.index_bits()),
+        }
     }
 
-    /// How a prefix up to /64 is asked for, given the network half of a /64, or what [`shorter_key`] says.
+    const fn scheme_of(&self, home: Home) -> &Exact64 {
+        if home.code & LONGER != 0 { &self.longer.0 } else { &self.up_to_64.homes }
+    }
+}
+
+impl UpTo64 {
+    /// Of a table of so many buckets.
+    #[inline(always)]
+    pub const fn new([first, second, third]: Key, buckets: u32) -> Self {
+        let permutation = Permutation::new(u64::BITS, [first, second]);
+        Self { permutation, homes: Exact64::new(third, buckets, TAG_BITS) }
+    }
+
+    /// How a prefix is asked for: the network half of a /64, or what [`shorter_key`] says.
     #[inline(always)]
     pub const fn shuffle(&self, key: u64) -> u64 {
-        self.exact.shuffle(key)
+        self.permutation.forward(key)
     }
 
     /// The homes of a /64 that is shuffled already.
     #[inline(always)]
     pub const fn homes_of_net64(&self, shuffled: u64) -> [Home; 2] {
-        self.exact.homes(shuffled, NET64)
+        self.homes.homes(shuffled, NET64)
     }
 
     /// The homes of a shorter prefix that is shuffled already.
     #[inline(always)]
     pub const fn homes_of_shorter(&self, shuffled: u64) -> [Home; 2] {
-        self.exact.homes(shuffled, SHORTER)
+        self.homes.homes(shuffled, SHORTER)
     }
+}
 
-    /// The homes of a longer prefix.
+impl Longer {
+    /// Of a table of so many buckets, whose index has so many whole bits; chosen by the last word of its key.
     #[inline(always)]
-    pub const fn homes_of_longer(&self, key: Fingerprint) -> [Home; 2] {
-        let more = (key.more as u64) >> (u32::BITS + PLAIN_BITS - self.longer.tag_bits()) << PLAIN_BITS;
-        self.longer.homes(key.number, more | LONGER)
+    pub const fn new(factor: u64, buckets: u32, index_bits: u32) -> Self {
+        Self(Exact64::new(factor, buckets, index_bits))
     }
 
-    const fn scheme_of(&self, home: Home) -> &Exact64 {
-        if home.code & LONGER != 0 { &self.longer } else { &self.exact }
+    /// The homes of a prefix.
+    #[inline(always)]
+    pub const fn homes(&self, key: Fingerprint) -> [Home; 2] {
+        let more = (key.more as u64) >> (u32::BITS + PLAIN_BITS - self.0.tag_bits()) << PLAIN_BITS;
+        self.0.homes(key.number, more | LONGER)
     }
 }
 
@@ -139,9 +165,9 @@ impl Scheme for Six {
 
     fn homes(&self, key: Key6) -> [Home; 2] {
         match key {
-            Key6::Net64(network) => self.homes_of_net64(self.shuffle(network)),
-            Key6::Shorter(key) => self.homes_of_shorter(self.shuffle(key)),
-            Key6::Longer(fingerprint) => self.homes_of_longer(fingerprint),
+            Key6::Net64(network) => self.up_to_64.homes_of_net64(self.up_to_64.shuffle(network)),
+            Key6::Shorter(key) => self.up_to_64.homes_of_shorter(self.up_to_64.shuffle(key)),
+            Key6::Longer(fingerprint) => self.longer.homes(fingerprint),
         }
     }
 
@@ -155,8 +181,8 @@ impl Scheme for Six {
 
     fn token(&self, key: Key6) -> Token {
         match key {
-            Key6::Net64(network) => net64_token(self.shuffle(network)),
-            Key6::Shorter(key) => shorter_token(self.shuffle(key)),
+            Key6::Net64(network) => net64_token(self.up_to_64.shuffle(network)),
+            Key6::Shorter(key) => shorter_token(self.up_to_64.shuffle(key)),
             Key6::Longer(fingerprint) => longer_token(fingerprint.number),
         }
     }

@@ -45,7 +45,7 @@ fn six(geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
 }
 
 fn six_under(seed: u64, geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
-    Table::new(Six::within(geometry, exact::key(key(seed))), geometry, words)
+    Table::new(Six::new(geometry, exact::key(key(seed))), geometry, words)
 }
 
 /// Load at the first insert refused.

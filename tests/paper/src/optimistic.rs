@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::cuckoo::geometry::Geometry;
-use filter_common::cuckoo::scheme::Home;
+use filter_common::cuckoo::scheme::{Home, Scheme};
 use filter_common::cuckoo::{Full, Table};
 use filter_common::stash::{self, Stash};
 use filter_common::{Rest, Words, WordsMut};

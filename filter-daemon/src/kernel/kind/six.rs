@@ -78,7 +78,7 @@ impl Kind for SixTable {
     }
 
     fn scheme(&self) -> Six {
-        Six::within(self.geometry, self.key64)
+        Six::new(self.geometry, self.key64)
     }
 
     fn keys<'a>(

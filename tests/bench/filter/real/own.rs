@@ -137,7 +137,7 @@ fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
     let key64 = exact::key(std::array::from_fn(|word| key(word as u64)));
     let hash = Hash::new(std::array::from_fn(|word| key(word as u64 + 100)));
     let words = zeros(stash::WORDS + geometry.words());
-    let table = Table::new(Six::within(geometry, key64), geometry, &words[stash::WORDS as usize..]);
+    let table = Table::new(Six::new(geometry, key64), geometry, &words[stash::WORDS as usize..]);
     let key6 = |prefix: &&Prefix6| six::key(&hash, prefix.address().into(), prefix.length());
     table.insert_all(beyond.iter().map(key6), |_| panic!("there is room for all"));
     prefixes.iter().for_each(|prefix| levels.show(*prefix));
