@@ -164,7 +164,13 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// reader that loads its two buckets around a move can miss it. Only for tables that nobody reads.
     #[inline]
     pub fn insert(&self, key: S::Key) -> Result<(), Full> {
-        if self.insert_free(key) { Ok(()) } else { self.take_by_moves(self.scheme.homes(key)) }
+        self.insert_at(self.scheme.homes(key))
+    }
+
+    /// The same, for one who has these homes.
+    #[inline]
+    pub fn insert_at(&self, homes: [Home; 2]) -> Result<(), Full> {
+        if homes.into_iter().any(|home| self.take_free(home)) { Ok(()) } else { self.take_by_moves(homes) }
     }
 
     #[inline]
@@ -209,9 +215,9 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
         search::path(self, self.scheme.homes(key), |_| true)
     }
 
-    /// The same, moving entries only from their first homes to their second ones.
-    pub fn forward_path_for(&self, key: S::Key) -> Option<Path> {
-        search::path(self, self.scheme.homes(key), |home| self.scheme.is_first(home))
+    /// A path to one of these homes, moving entries only from their first homes to their second ones.
+    pub fn forward_path_for(&self, homes: [Home; 2]) -> Option<Path> {
+        search::path(self, homes, |home| self.scheme.is_first(home))
     }
 
     /// Takes `key` out of every slot in which it stands; says how many there were.

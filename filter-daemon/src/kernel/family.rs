@@ -109,6 +109,21 @@ impl<K: Kind> Family<K> {
         Ok(())
     }
 
+    /// Lets so many keys in at once; the same holds.
+    pub fn enter_all(
+        &mut self,
+        key_in: impl Fn(&K, usize) -> Key<K>,
+        count: usize,
+        maps: &mut Maps,
+        wanted: &impl SixTargets,
+    ) -> Result<(), KernelError> {
+        let refused = self.store.enter_all(&key_in, count);
+        if let Some(growth) = &mut self.growth {
+            (0..count).for_each(|number| growth.entered(|kind| key_in(kind, number)));
+        }
+        refused.into_iter().try_for_each(|number| self.enter(|kind| key_in(kind, number), maps, wanted))
+    }
+
     /// Takes a key out, wherever it is.
     pub fn leave(&mut self, key_in: impl Fn(&K) -> Key<K>) {
         self.store.leave(&key_in);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use filter_common::cuckoo::exact;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::six::{self, Key6, Six};
-use filter_common::hash::{self, Hash};
+use filter_common::hash::Hash;
 use filter_common::settings::{LengthSettings, SixSettings};
 use filter_common::target::Prefix6;
 
@@ -20,13 +20,12 @@ pub struct SixTable {
     pub generation: u64,
     geometry: Geometry,
     key64: exact::Key,
-    key: [u64; hash::KEY_WORDS],
+    hash: Hash,
 }
 
 impl SixTable {
     /// What a judge must know of it that looks up these lengths.
     pub fn settings(&self, lengths: &BTreeSet<u8>) -> SixSettings {
-        let hash = Hash::new(self.key);
         let longer = lengths.range(65..);
         let mut settings = SixSettings {
             has_table: 1,
@@ -36,18 +35,18 @@ impl SixTable {
             buckets: self.geometry.buckets().into(),
             index_bits: self.geometry.index_bits().into(),
             key64: self.key64,
-            pairs: hash.pairs(),
+            pairs: self.hash.pairs(),
             ..SixSettings::OFF
         };
         for (place, length) in settings.lengths.iter_mut().zip(longer) {
-            *place = LengthSettings::new(&hash, *length);
+            *place = LengthSettings::new(&self.hash, *length);
         }
         settings
     }
 
     /// The key under which `prefix` stands in it.
     pub fn key(&self, prefix: Prefix6) -> Key6 {
-        six::key(&Hash::new(self.key), prefix.address().into(), prefix.length())
+        six::key(&self.hash, prefix.address().into(), prefix.length())
     }
 }
 
@@ -66,7 +65,7 @@ impl Kind for SixTable {
     }
 
     fn new(generation: u64, geometry: Geometry) -> Self {
-        Self { generation, geometry, key64: exact::key(secret()), key: secret() }
+        Self { generation, geometry, key64: exact::key(secret()), hash: Hash::new(secret()) }
     }
 
     fn generation(&self) -> u64 {
