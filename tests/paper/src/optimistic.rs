@@ -82,7 +82,7 @@ impl Live for Directed {
         if self.0.insert_free(address.into()) {
             return Ok(());
         }
-        let path = self.0.forward_path_for(address.into()).ok_or(Full)?;
+        let path = self.0.forward_path_for(self.0.scheme().homes(address.into())).ok_or(Full)?;
         path.writes().for_each(|(slot, code)| self.0.put(slot, code));
         Ok(())
     }
