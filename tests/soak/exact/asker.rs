@@ -55,7 +55,8 @@ pub fn ask(pins: &Path, told: &Told, numbers: Range<u64>) -> Answers {
 /// These numbers, of which the first begins a word, cut where the program begins to note verdicts anew.
 fn blocks(numbers: Range<u64>) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = numbers;
-    (start / BLOCK..end.div_ceil(BLOCK)).map(move |block| start.max(block * BLOCK)..end.min((block + 1) * BLOCK))
+    (start / BLOCK..end.div_ceil(BLOCK))
+        .map(move |block| start.max(block * BLOCK)..end.min((block + 1) * BLOCK))
 }
 
 impl Answers {
@@ -73,7 +74,8 @@ impl Answers {
         self.listed += u64::from(listed.count_ones());
         self.wrong = self.wrong.and(Wrong::between(listed, dropped));
         if dropped != listed {
-            self.example.get_or_insert_with(|| told.source(number + u64::from((dropped ^ listed).trailing_zeros())));
+            self.example
+                .get_or_insert_with(|| told.source(number + u64::from((dropped ^ listed).trailing_zeros())));
         }
     }
 }

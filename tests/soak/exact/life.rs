@@ -87,7 +87,8 @@ impl Life {
 
     /// Some leave and others come, until many of them must wait for a place.
     fn crowd(&mut self, pins: &Path, announced: &[Prefix6]) {
-        let deep: Vec<_> = self.blocked.wanted.iter().copied().filter(|prefix| prefix.length() > 32).collect();
+        let deep: Vec<_> =
+            self.blocked.wanted.iter().copied().filter(|prefix| prefix.length() > 32).collect();
         let mut leaving = deep.iter().step_by(7).copied();
         while stashed(pins).into_iter().any(|count| count < STASHED) {
             for _ in 0..STASHED {

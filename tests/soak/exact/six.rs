@@ -30,7 +30,11 @@ fn every_boundary_in_ipv6_and_random_sources() {
     let boundaries = told.count().next_multiple_of(64);
     let short = |prefix: &&Prefix6| prefix.length() <= 32;
     let (long, table) = (blocked.wanted.len() - blocked.wanted.iter().filter(short).count(), blocked.table());
-    assert!(table.entries > long as u64, "{} entries, {long} long ones: no short one stands there", table.entries);
+    assert!(
+        table.entries > long as u64,
+        "{} entries, {long} long ones: no short one stands there",
+        table.entries
+    );
 
     let edges = ask(home.pins(), &told, 0..boundaries);
     assert_eq!(edges.wrong, Wrong::NONE, "{edges:?}");
@@ -59,7 +63,10 @@ fn every_boundary_in_ipv6_and_random_sources() {
     let numbers = 0..boundaries + CONTROL;
     let seen = ask(home.pins(), &told, numbers.clone()).wrong;
     let planted = differences(&told, &told_of(&ever, &blocked.wanted), numbers);
-    assert!(seen == planted && seen.dropped >= MISTAKES && seen.passed >= MISTAKES, "{seen:?}, planted {planted:?}");
+    assert!(
+        seen == planted && seen.dropped >= MISTAKES && seen.passed >= MISTAKES,
+        "{seen:?}, planted {planted:?}"
+    );
     println!(
         "control, {MISTAKES} entries taken out and as many put in: {} passed wrongly, {} dropped wrongly, as many as there must be",
         seen.passed, seen.dropped
