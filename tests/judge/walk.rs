@@ -60,12 +60,12 @@ struct Pointer {
 enum Content {
     Constant(i64),
     Number(Origin),
-    Settings,
-    Map(Option<usize>),
+    /// The settings, or a map that only this packet's processor writes.
+    Other,
     Stack(i64),
     Words(Pointer),
 }
-use Content::{Constant, Map, Number, Settings, Stack, Words};
+use Content::{Constant, Number, Other, Stack, Words};
 
 /// Where a way through the program has come to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -122,16 +122,10 @@ impl Walk {
     }
 
     fn call(&mut self, state: &mut State, instruction: &Instruction) {
-        const LOOKUP: i32 = 1;
         if instruction.source != 0 {
             self.complain(state, "it calls a function, into which this check does not look");
         }
-        state.registers[0] = match (instruction.immediate, state.registers[1]) {
-            (LOOKUP, Map(Some(map))) => {
-                Words(Pointer { map, at: 0, added: NOTHING, site: state.at, loaded: 0 })
-            }
-            _ => Number(ANYTHING_ELSE),
-        };
+        state.registers[0] = Number(ANYTHING_ELSE);
         state.registers[1..=5].fill(Number(NOTHING));
     }
 
@@ -143,7 +137,7 @@ impl Walk {
                 Number(ANYTHING_ELSE)
             }
             Stack(base) => state.stack.get(&(base + offset)).copied().unwrap_or(Number(ANYTHING_ELSE)),
-            Constant(_) | Number(_) | Settings | Map(_) => Number(ANYTHING_ELSE),
+            Constant(_) | Number(_) | Other => Number(ANYTHING_ELSE),
         };
     }
 
@@ -170,7 +164,7 @@ impl Walk {
                 state.stack.insert(base + i64::from(instruction.offset), stored);
             }
             Words(_) => self.complain(state, "a word of the daemon's is written or read atomically"),
-            Constant(_) | Number(_) | Settings | Map(_) => {}
+            Constant(_) | Number(_) | Other => {}
         }
     }
 
@@ -251,12 +245,12 @@ impl State {
         Self { at: 0, registers, stack: BTreeMap::new(), last: [None; MAPS.len()] }
     }
 
-    /// A number of 64 bits, or the address of a map or of the settings. It takes the place of two instructions.
+    /// A number of 64 bits, or the address of a map's words or of the settings. It takes the place of two instructions.
     fn constant(&mut self, first: &Instruction, second: i32) {
         let number = u64::from(first.immediate as u32) | u64::from(second as u32) << 32;
-        self.registers[first.target] = match first.symbol.as_deref() {
-            Some("SETTINGS") => Settings,
-            Some(symbol) => Map(MAPS.iter().position(|(map, _)| *map == symbol)),
+        let words = |map| Words(Pointer { map, at: number as i64, added: NOTHING, site: self.at, loaded: 0 });
+        self.registers[first.target] = match &first.symbol {
+            Some(symbol) => MAPS.iter().position(|(map, _)| map == symbol).map_or(Other, words),
             None => Constant(number as i64),
         };
         self.at += 1;
@@ -280,7 +274,7 @@ impl Content {
             Constant(number) if MULTIPLIERS.contains(&number) => MULTIPLIER,
             Constant(_) => NOTHING,
             Number(origin) => origin,
-            Settings | Map(_) | Stack(_) | Words(_) => ANYTHING_ELSE,
+            Other | Stack(_) | Words(_) => ANYTHING_ELSE,
         }
     }
 }

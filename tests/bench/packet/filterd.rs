@@ -1,6 +1,7 @@
 //! filterd under test: its programs and tables as the daemon itself makes them, but for what a feature says.
 
 use std::fs;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
@@ -95,8 +96,10 @@ impl Filterd {
         let mut loader = EbpfLoader::new();
         loader.override_global("SETTINGS", &settings[..], true);
         let pins = self.home.pins();
-        loader.map_pin_path("ADDRESSES", addresses).map_pin_path("COUNTERS", pins.join("counters"));
-        let other = Other { object: stage.load(name, &mut loader)?, name };
+        loader.map_pin_path("COUNTERS", pins.join("counters"));
+        let addresses = MapData::from_pin(addresses)?;
+        let object = stage.load_with(name, &mut loader, &[("ADDRESSES", addresses.fd().as_fd())])?;
+        let other = Other { object, name };
         let slot = MapData::from_pin(pins.join("next"))?;
         ProgramArray::try_from(Map::ProgramArray(slot))?.set(0, other.program()?.fd()?, 0)?;
         Ok(other)

@@ -2,13 +2,11 @@
 
 use super::*;
 
-/// Looks the map's words up, and leaves a pointer to them in the register 6.
-fn lookup() -> Vec<Instruction> {
+/// Leaves a pointer to the map's words in the register 6.
+fn words() -> Vec<Instruction> {
     vec![
-        Instruction { code: 0x18, target: 1, symbol: Some("ADDRESSES".to_owned()), ..Instruction::default() },
+        Instruction { code: 0x18, target: 6, symbol: Some("ADDRESSES".to_owned()), ..Instruction::default() },
         Instruction::default(),
-        Instruction { code: 0x85, immediate: 1, ..Instruction::default() },
-        Instruction { code: 0xBF, target: 6, source: 0, ..Instruction::default() },
     ]
 }
 
@@ -30,7 +28,7 @@ fn program(parts: &[Vec<Instruction>]) -> Vec<Instruction> {
     let multiply =
         Instruction { code: 0x24, target: 9, immediate: MULTIPLIERS[2] as i32, ..Instruction::default() };
     let end = vec![Instruction { code: 0x95, ..Instruction::default() }];
-    [&[vec![multiply], lookup()][..], parts, &[end]].concat().concat()
+    [&[vec![multiply], words()][..], parts, &[end]].concat().concat()
 }
 
 /// Without those about loads that so short a program does not have.
