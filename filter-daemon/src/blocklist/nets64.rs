@@ -17,6 +17,8 @@ pub struct Nets64 {
     /// Where each run begins: its nets are no smaller, and those of runs before it are.
     begins: Vec<u64>,
     runs: Vec<Box<Run>>,
+    /// How many nets there are.
+    len: usize,
     /// The run into which the latest one went.
     latest: usize,
 }
@@ -29,6 +31,11 @@ struct Run {
 }
 
 impl Nets64 {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
     /// The claims of `net`.
     pub fn get(&self, net: u64) -> Option<ClaimsId> {
         let run = self.runs.get(self.run_of(net))?;
@@ -37,6 +44,12 @@ impl Nets64 {
 
     /// Gives `net` these claims, whatever it had. True if it was not there.
     pub fn insert(&mut self, net: u64, claims: ClaimsId) -> bool {
+        let is_new = self.put_in(net, claims);
+        self.len += usize::from(is_new);
+        is_new
+    }
+
+    fn put_in(&mut self, net: u64, claims: ClaimsId) -> bool {
         let number = self.run_of(net);
         self.latest = number;
         let Some(run) = self.runs.get_mut(number) else {
@@ -62,7 +75,7 @@ impl Nets64 {
             Err(_) => {
                 let rest = run.split_off(LONGEST / 2);
                 self.put(number + 1, rest);
-                self.insert(net, claims)
+                self.put_in(net, claims)
             }
         }
     }
@@ -72,10 +85,12 @@ impl Nets64 {
         let number = self.run_of(net);
         let Some(run) = self.runs.get_mut(number) else { return false };
         let Ok(at) = run.find(net) else { return false };
+        self.len -= 1;
         run.nets.remove(at);
         run.claims.remove(at);
         let left = run.nets.len();
-        if left < LONGEST / 4 && self.runs.get(number + 1).is_some_and(|next| left + next.nets.len() <= LONGEST / 2)
+        if left < LONGEST / 4
+            && self.runs.get(number + 1).is_some_and(|next| left + next.nets.len() <= LONGEST / 2)
         {
             let next = self.take(number + 1);
             self.runs[number].append(*next);
@@ -99,7 +114,8 @@ impl Nets64 {
             Bound::Excluded(net) => net.checked_sub(1),
         };
         let all = self.runs.get(first..).unwrap_or_default().iter().flat_map(|run| run.entries());
-        last.into_iter().flat_map(move |last| all.clone().skip(skipped).take_while(move |(net, _)| *net <= last))
+        last.into_iter()
+            .flat_map(move |last| all.clone().skip(skipped).take_while(move |(net, _)| *net <= last))
     }
 
     /// All of them, in order.
@@ -176,7 +192,10 @@ mod tests {
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let begin = prop_oneof![Just(0), 0..6000_u64, Just(u64::MAX - 3000)];
-        prop::collection::vec((any::<bool>(), begin, 1..1500_u64, prop_oneof![Just(1), Just(3), Just(977)]), 0..12)
+        prop::collection::vec(
+            (any::<bool>(), begin, 1..1500_u64, prop_oneof![Just(1), Just(3), Just(977)]),
+            0..12,
+        )
     }
 
     proptest! {
@@ -195,6 +214,7 @@ mod tests {
                     }
                 }
                 prop_assert!(nets.keys().eq(tree.keys().copied()));
+                prop_assert_eq!(nets.len(), tree.len());
             }
             prop_assert!(nets.runs.iter().all(|run| (1..=LONGEST).contains(&run.nets.len())));
             for from in [from, near] {

@@ -135,6 +135,7 @@ mod tests {
         let list = |name: &str, kind: &str, targets, rejected, error: Option<&str>| ListStatus {
             name: name.into(),
             kind: kind.into(),
+            allows: false,
             targets,
             rejected,
             error: error.map(str::to_owned),
