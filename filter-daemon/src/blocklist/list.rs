@@ -67,6 +67,10 @@ pub struct Reading {
     pub stamp: Option<Stamp>,
     /// How many of its lines were not understood.
     pub rejected: u64,
+    /// How many of its targets were special ranges, or in part, and were taken out.
+    pub special: u64,
+    /// Does it mean special ranges?
+    pub includes_special: bool,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
     /// Why the list is not what its source says.

@@ -96,12 +96,17 @@ fn tables(status: &Reply) -> Vec<[String; 5]> {
 fn lists(status: &Reply) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
-        let trouble = match (&list.error, list.rejected) {
+        let rejected = match list.rejected {
+            0 => None,
+            1 => Some("1 line was not understood".to_owned()),
+            lines => Some(format!("{} lines were not understood", count(lines))),
+        };
+        let special =
+            (list.special > 0).then(|| format!("special ranges left out of {}", count(list.special)));
+        let trouble = match &list.error {
             // Told at the top.
-            (Some(_), _) => "not what its file says".to_owned(),
-            (None, 0) => String::new(),
-            (None, 1) => "1 line was not understood".to_owned(),
-            (None, lines) => format!("{} lines were not understood", count(lines)),
+            Some(_) => "not what its file says".to_owned(),
+            None => rejected.into_iter().chain(special).collect::<Vec<_>>().join(", "),
         };
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), trouble]
     };
@@ -132,6 +137,7 @@ mod tests {
             kind: kind.into(),
             targets,
             rejected,
+            special: 0,
             error: error.map(str::to_owned),
             read: None,
         };

@@ -10,7 +10,7 @@ use super::nearest::nearest;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
 use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
-use crate::source::Limits;
+use crate::source::{Limits, Special};
 use crate::text::printable::excerpt;
 
 const KEYS: [Key<Config>; 7] = [
@@ -23,7 +23,7 @@ const KEYS: [Key<Config>; 7] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 5] = [
+const LIST_KEYS: [Key<Draft>; 6] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
     Key {
@@ -38,6 +38,7 @@ const LIST_KEYS: [Key<Draft>; 5] = [
         name: "max_entries",
         take: |faults, node, draft| entries(faults, node, &mut draft.limits.max_entries),
     },
+    Key { name: "include_special", take: include_special },
 ];
 
 /// The keys without which a list is none.
@@ -177,6 +178,7 @@ struct Draft {
     name: Option<(ListName, usize)>,
     path: Option<PathBuf>,
     limits: Limits,
+    special: Special,
 }
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
@@ -202,7 +204,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         if faults.first(&mut names, name.as_str(), node)
             && let Some(path) = draft.path
         {
-            config.lists.push(List { name, path, limits: draft.limits });
+            config.lists.push(List { name, path, limits: draft.limits, special: draft.special });
         }
     }
 }
@@ -216,6 +218,13 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
         }
         Ok(name) => draft.name = Some((name, word.node)),
         Err(error) => faults.tell(word.node, error.to_string(), error.hint()),
+    }
+}
+
+fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    let meaning = "write true to block private, loopback and other special ranges that the list names";
+    if let Some(truth) = truth(faults, node, "`include_special`", meaning) {
+        draft.special = if truth { Special::Included } else { Special::Excluded };
     }
 }
 

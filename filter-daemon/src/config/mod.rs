@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
-use crate::source::Limits;
 use crate::source::file::{self, FileError};
+use crate::source::{Limits, Special};
 pub use check::MOST_LISTS;
 pub use diagnostic::{ConfigError, Invalid};
 pub use interface::{InterfaceNameError, check_interface_name};
@@ -75,6 +75,8 @@ pub struct List {
     pub path: PathBuf,
     /// How much it may change without being asked about.
     pub limits: Limits,
+    /// Does it mean private, loopback and other special ranges?
+    pub special: Special,
 }
 
 impl Config {

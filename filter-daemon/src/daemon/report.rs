@@ -99,6 +99,7 @@ impl Owner {
             kind: list.origin.name().to_owned(),
             targets: list.entries,
             rejected: reading.map_or(0, |reading| reading.rejected),
+            special: reading.map_or(0, |reading| reading.special),
             error: reading.and_then(|reading| Some(reading.trouble.as_ref()?.message.clone())),
             read: reading.and_then(|reading| Some(reading.accepted.as_ref()?.at.secs())),
         }

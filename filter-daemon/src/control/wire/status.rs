@@ -92,6 +92,9 @@ pub struct ListStatus {
     pub targets: u64,
     /// Lines that were not understood when it was last read.
     pub rejected: u64,
+    /// Targets of it that were left out as a whole or in part: private, loopback and other special ranges.
+    #[serde(default)]
+    pub special: u64,
     /// Why it is not what its file says, and what is in force instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

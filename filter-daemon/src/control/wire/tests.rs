@@ -267,6 +267,7 @@ fn replies_are_those_of_the_version_that_landed() {
             kind: "file".into(),
             targets: 8,
             rejected: 9,
+            special: 0,
             error: Some("gone".into()),
             read: None,
         }],

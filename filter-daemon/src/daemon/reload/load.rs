@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::control::wire::reload::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
+use crate::source::Special;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub struct LoadedList {
     pub path: PathBuf,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
+    /// Does it mean special ranges?
+    pub special: Special,
     /// What was found.
     pub found: Found,
 }
@@ -69,6 +72,7 @@ impl Loaded {
         let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
             name: list.name.as_str().into(),
             path: list.path.clone(),
+            special: list.special,
             before: before.and_then(|known| known.id),
             found: find(list, before, accept.has(list.name.as_str()), sources),
         });

@@ -41,7 +41,7 @@ pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>
 mod tests {
     use super::*;
     use crate::blocklist::{Lists, Origin};
-    use crate::source::Limits;
+    use crate::source::{Limits, Special};
 
     fn known(lists: &[(&str, &str)]) -> Vec<Known> {
         let mut rows = Lists::default();
@@ -59,6 +59,7 @@ mod tests {
             name: name.parse().unwrap(),
             path: path.into(),
             limits: Limits::default(),
+            special: Special::default(),
         };
         let lists: Vec<List> = now.iter().map(list).collect();
         let known = known(before);

@@ -15,6 +15,7 @@ use crate::command::render::figure::counted_as;
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
+use crate::source::Special;
 use crate::source::copies::Bytes;
 use crate::text::Explanation;
 
@@ -33,6 +34,7 @@ pub struct Rows {
 struct FoundList {
     id: ListId,
     path: PathBuf,
+    special: Special,
     found: Found,
 }
 
@@ -72,7 +74,7 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, before, mut found } = list;
+        let LoadedList { name, path, special, before, mut found } = list;
         let id = match before {
             Some(id) => id,
             None => {
@@ -87,7 +89,7 @@ impl Rows {
             Found::Unchanged => None,
         };
         self.contents.extend(targets.map(|targets| (id, targets)));
-        self.found.push(FoundList { id, path, found });
+        self.found.push(FoundList { id, path, special, found });
         Ok(())
     }
 
@@ -126,23 +128,27 @@ fn note(
     now: Timestamp,
     reloaded: &mut Reloaded,
 ) -> Option<ToKeep> {
-    let FoundList { id, path, found } = found;
+    let FoundList { id, path, special, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries) = (list.name.clone(), list.entries);
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
     reading.path = path;
+    reading.includes_special = special == Special::Included;
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
-        Found::Doubted { told, rejected, accepted, .. } => {
+        Found::Doubted { told, rejected, special, accepted, .. } => {
+            reading.special = special.unwrap_or(reading.special);
             reading.accepted = accepted.or(reading.accepted.take());
             reading.rejected = rejected.unwrap_or(reading.rejected);
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, .. } => {
+        Found::Accepted { accepted, draft: bytes, special, .. } => {
+            reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
             warn_of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
+            warn_of_special(&name, special, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
             reading.rejected = accepted.rejected;
             reading.trouble = None;
@@ -192,6 +198,18 @@ fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(), D
     live.map_or(Ok(()), |list| {
         Err(DaemonError::ListIsLive { name: list.name.to_string(), entries: list.entries })
     })
+}
+
+/// A feed that names private ranges would cut a host off from its own network.
+fn warn_of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
+    let targets = match special {
+        0 => return,
+        1 => "1 target is, at least in part, a special range, which was".to_owned(),
+        count => format!("{count} targets are, at least in part, special ranges, which were"),
+    };
+    let why =
+        "left out (private, loopback, link-local, multicast, reserved): `include_special: true` takes them";
+    warnings.push(format!("list {name}: {targets} {why}"));
 }
 
 /// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks
