@@ -41,6 +41,7 @@ mod rename;
 mod same_index;
 mod side_by_side;
 mod sockets;
+mod special;
 mod still_blocked;
 mod stop;
 mod succession;

@@ -262,6 +262,8 @@ fn a_list_says_how_much_it_may_change() {
         ("max_entries: 5,000,000", "unknown key `000`"),
         ("max_entries: 5e6", "`max_entries` is a number of targets"),
         ("max_entry: 5", "did you mean `max_entries`?"),
+        ("include_special: yes", "did you mean true?"),
+        ("include_private: true", "unknown key `include_private`"),
     ] {
         let told = told(format!("lists: [{{name: a, path: a, {key}}}]"));
         assert!(told.contains(expected), "{key}: {told}");

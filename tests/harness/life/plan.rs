@@ -32,10 +32,9 @@ impl Plan {
     /// The configuration file.
     pub fn text(&self) -> String {
         let block: Vec<_> = self.block.iter().map(|target| format!("\"{target}\"")).collect();
-        let lists = self
-            .lists
-            .iter()
-            .map(|(name, file)| format!("{{name: {name}, path: $HOME/{file}, max_shrink: 100%}}"));
+        let lists = self.lists.iter().map(|(name, file)| {
+            format!("{{name: {name}, path: $HOME/{file}, include_special: true, max_shrink: 100%}}")
+        });
         let lists: Vec<_> = lists.collect();
         format!(
             "enforce: {}\non_exit: {}\nblock: [{}]\nlists: [{}]\n",

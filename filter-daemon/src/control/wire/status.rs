@@ -93,7 +93,7 @@ pub struct ListStatus {
     /// Lines that were not understood when it was last read.
     pub rejected: u64,
     /// Targets of it that were left out as a whole or in part: private, loopback and other special ranges.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub special: u64,
     /// Why it is not what its file says, and what is in force instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +101,11 @@ pub struct ListStatus {
     /// When what was last believed of its file was read, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<u64>,
+}
+
+/// Nothing is said of what is not there.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Method for Status {

@@ -1,0 +1,88 @@
+//! This host's own addresses and its gateways, as the kernel tells them.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use futures_util::{StreamExt, TryStreamExt};
+use rtnetlink::packet_route::address::AddressAttribute;
+use rtnetlink::packet_route::link::LinkAttribute;
+use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteVia};
+use rtnetlink::{Handle, RouteMessageBuilder};
+
+use super::{Fact, What};
+
+/// A router on the internet's backbone has a million of them, and asks for none of it: its default routes, if any, come first.
+const MOST_ROUTES: usize = 10_000;
+
+/// All of them.
+pub async fn facts() -> Result<Vec<Fact>, rtnetlink::Error> {
+    let (connection, handle, _) =
+        rtnetlink::new_connection().map_err(|error| rtnetlink::Error::NamespaceError(error.to_string()))?;
+    let talking = tokio::spawn(connection);
+    let found = ask(&handle).await;
+    talking.abort();
+    found
+}
+
+async fn ask(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
+    let mut facts = own(handle).await?;
+    for any in [
+        RouteMessageBuilder::<std::net::Ipv4Addr>::new().build(),
+        RouteMessageBuilder::<std::net::Ipv6Addr>::new().build(),
+    ] {
+        let mut routes = handle.route().get(any).execute().take(MOST_ROUTES);
+        while let Some(route) = routes.try_next().await? {
+            facts.extend(gateways(&route).map(|address| Fact { address, what: What::Gateway }));
+        }
+    }
+    Ok(facts)
+}
+
+async fn own(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
+    let mut names = HashMap::new();
+    let mut links = handle.link().get().execute();
+    while let Some(link) = links.try_next().await? {
+        let name = link.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::IfName(name) => Some(name.clone()),
+            _ => None,
+        });
+        names.insert(link.header.index, name.unwrap_or_default());
+    }
+    let mut facts = Vec::new();
+    let mut addresses = handle.address().get().execute();
+    while let Some(message) = addresses.try_next().await? {
+        let name = names.get(&message.header.index).cloned().unwrap_or_default();
+        // On a link between two the other end stands in `Address`, and this one in `Local`.
+        let local = message.attributes.iter().find_map(|attribute| match attribute {
+            AddressAttribute::Local(address) => Some(*address),
+            _ => None,
+        });
+        let address = message.attributes.iter().find_map(|attribute| match attribute {
+            AddressAttribute::Address(address) => Some(*address),
+            _ => None,
+        });
+        let own = local.or(address).into_iter();
+        facts.extend(own.map(|address| Fact { address, what: What::Own(name.clone()) }));
+    }
+    Ok(facts)
+}
+
+/// Where packets of this route go first; there may be several.
+fn gateways(route: &RouteMessage) -> impl Iterator<Item = IpAddr> + '_ {
+    route.attributes.iter().flat_map(|attribute| match attribute {
+        RouteAttribute::MultiPath(hops) => {
+            hops.iter().flat_map(|hop| hop.attributes.iter()).filter_map(gateway).collect()
+        }
+        other => gateway(other).into_iter().collect::<Vec<_>>(),
+    })
+}
+
+fn gateway(attribute: &RouteAttribute) -> Option<IpAddr> {
+    match attribute {
+        RouteAttribute::Gateway(RouteAddress::Inet(address))
+        | RouteAttribute::Via(RouteVia::Inet(address)) => Some((*address).into()),
+        RouteAttribute::Gateway(RouteAddress::Inet6(address))
+        | RouteAttribute::Via(RouteVia::Inet6(address)) => Some((*address).into()),
+        _ => None,
+    }
+}
