@@ -32,7 +32,8 @@ async fn ask(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
     ] {
         let mut routes = handle.route().get(any).execute().take(MOST_ROUTES);
         while let Some(route) = routes.try_next().await? {
-            facts.extend(gateways(&route).map(|address| Fact { address, what: What::Gateway }));
+            let found = gateways(&route).into_iter();
+            facts.extend(found.map(|address| Fact { address, what: What::Gateway }));
         }
     }
     Ok(facts)
@@ -42,47 +43,54 @@ async fn own(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
     let mut names = HashMap::new();
     let mut links = handle.link().get().execute();
     while let Some(link) = links.try_next().await? {
-        let name = link.attributes.iter().find_map(|attribute| match attribute {
-            LinkAttribute::IfName(name) => Some(name.clone()),
-            _ => None,
-        });
-        names.insert(link.header.index, name.unwrap_or_default());
+        for attribute in link.attributes {
+            if let LinkAttribute::IfName(name) = attribute {
+                names.insert(link.header.index, name);
+            }
+        }
     }
     let mut facts = Vec::new();
     let mut addresses = handle.address().get().execute();
     while let Some(message) = addresses.try_next().await? {
         let name = names.get(&message.header.index).cloned().unwrap_or_default();
-        // On a link between two the other end stands in `Address`, and this one in `Local`.
-        let local = message.attributes.iter().find_map(|attribute| match attribute {
-            AddressAttribute::Local(address) => Some(*address),
-            _ => None,
-        });
-        let address = message.attributes.iter().find_map(|attribute| match attribute {
-            AddressAttribute::Address(address) => Some(*address),
-            _ => None,
-        });
-        let own = local.or(address).into_iter();
+        let (mut local, mut other) = (None, None);
+        for attribute in &message.attributes {
+            if let AddressAttribute::Local(address) = attribute {
+                local = Some(*address);
+            }
+            if let AddressAttribute::Address(address) = attribute {
+                other = Some(*address);
+            }
+        }
+        // On a link between two the other end has the second, and this one the first.
+        let own = local.or(other).into_iter();
         facts.extend(own.map(|address| Fact { address, what: What::Own(name.clone()) }));
     }
     Ok(facts)
 }
 
 /// Where packets of this route go first; there may be several.
-fn gateways(route: &RouteMessage) -> impl Iterator<Item = IpAddr> + '_ {
-    route.attributes.iter().flat_map(|attribute| match attribute {
-        RouteAttribute::MultiPath(hops) => {
-            hops.iter().flat_map(|hop| hop.attributes.iter()).filter_map(gateway).collect()
+fn gateways(route: &RouteMessage) -> Vec<IpAddr> {
+    let mut all: Vec<_> = route.attributes.iter().filter_map(gateway).collect();
+    for attribute in &route.attributes {
+        if let RouteAttribute::MultiPath(hops) = attribute {
+            all.extend(hops.iter().flat_map(|hop| hop.attributes.iter()).filter_map(gateway));
         }
-        other => gateway(other).into_iter().collect::<Vec<_>>(),
-    })
+    }
+    all
 }
 
 fn gateway(attribute: &RouteAttribute) -> Option<IpAddr> {
-    match attribute {
-        RouteAttribute::Gateway(RouteAddress::Inet(address))
-        | RouteAttribute::Via(RouteVia::Inet(address)) => Some((*address).into()),
-        RouteAttribute::Gateway(RouteAddress::Inet6(address))
-        | RouteAttribute::Via(RouteVia::Inet6(address)) => Some((*address).into()),
-        _ => None,
-    }
+    let address: IpAddr = if let RouteAttribute::Gateway(RouteAddress::Inet(address)) = attribute {
+        (*address).into()
+    } else if let RouteAttribute::Gateway(RouteAddress::Inet6(address)) = attribute {
+        (*address).into()
+    } else if let RouteAttribute::Via(RouteVia::Inet(address)) = attribute {
+        (*address).into()
+    } else if let RouteAttribute::Via(RouteVia::Inet6(address)) = attribute {
+        (*address).into()
+    } else {
+        return None;
+    };
+    Some(address)
 }
