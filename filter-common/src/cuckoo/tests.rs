@@ -91,7 +91,8 @@ fn ipv6_tables_fill_up_to_their_limits() {
     for geometry in some_six() {
         for seed in 0..1_u64 << 13_u32.saturating_sub(geometry.index_bits()) {
             let words = memory(geometry);
-            let load = load_at_first_refusal(&six_under(seed, geometry, &words), Numbers(seed).map(Key6::Net64));
+            let load =
+                load_at_first_refusal(&six_under(seed, geometry, &words), Numbers(seed).map(Key6::Net64));
             let limit = geometry.limit() as f64 / geometry.slots() as f64;
             assert!(load >= limit, "{geometry:?}, key {seed}: refused at {load:.4}, limit {limit:.4}");
         }
@@ -189,8 +190,7 @@ fn patterns_of_addresses_fill_a_table_like_random_ones() {
         let geometry = Geometry::exact4(bits);
         for (pattern, seed) in PATTERNS.iter().flat_map(|pattern| (0..6).map(move |seed| (pattern, seed))) {
             let words = memory(geometry);
-            let table =
-                Table::new(Exact::new(32, exact::key(key(100 + seed)), bits), geometry, &words[..]);
+            let table = Table::new(Exact::new(32, exact::key(key(100 + seed)), bits), geometry, &words[..]);
             let mut seen = HashSet::new();
             let addresses = (0..).map(|number| u64::from(pattern(number)));
             let load = load_at_first_refusal(&table, addresses.filter(|&address| seen.insert(address)));
@@ -251,7 +251,10 @@ fn rows_of_prefixes_fill_a_table_like_random_ones() {
             let (words, hash) = (memory(geometry), Hash::new(key(1000 * u64::from(buckets) + seed)));
             let prefixes = (0..).map(|number| six::key(&hash, at(number).into(), *length));
             let load = load_at_first_refusal(&six_under(seed, geometry, &words), prefixes);
-            assert!(load >= limit, "{name}, key {seed}, {buckets} buckets: refused at {load:.4}, limit {limit:.4}");
+            assert!(
+                load >= limit,
+                "{name}, key {seed}, {buckets} buckets: refused at {load:.4}, limit {limit:.4}"
+            );
         }
     }
 }

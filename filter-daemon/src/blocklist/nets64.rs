@@ -4,6 +4,7 @@
 //! Runs of sorted nets, one behind the other. Whoever comes next is mostly in the run where the one before went, and there
 //! behind all others.
 
+use std::iter;
 use std::ops::{Bound, RangeBounds};
 
 use super::claims::ClaimsId;
@@ -74,16 +75,24 @@ impl Nets64 {
         let Ok(at) = run.find(net) else { return false };
         run.nets.remove(at);
         run.claims.remove(at);
-        let left = run.nets.len();
-        if left < LONGEST / 4 && self.runs.get(number + 1).is_some_and(|next| left + next.nets.len() <= LONGEST / 2)
-        {
-            let next = self.take(number + 1);
-            self.runs[number].append(*next);
-        }
-        if self.runs[number].nets.is_empty() {
-            self.take(number);
+        if run.nets.len() < LONGEST / 4 {
+            self.join(number);
         }
         true
+    }
+
+    /// Joins a short run to the one behind it, or to the one before, if that leaves room in it; drops it if nobody is left.
+    fn join(&mut self, number: usize) {
+        let length = |number: usize| self.runs.get(number).map_or(LONGEST, |run| run.nets.len());
+        let has_room = |first: usize| length(first) + length(first + 1) <= LONGEST / 2;
+        if length(number) == 0 {
+            self.take(number);
+        } else if let Some(first) =
+            iter::once(number).chain(number.checked_sub(1)).find(|first| has_room(*first))
+        {
+            let behind = self.take(first + 1);
+            self.runs[first].append(*behind);
+        }
     }
 
     /// Those within these bounds, in order.
@@ -99,7 +108,8 @@ impl Nets64 {
             Bound::Excluded(net) => net.checked_sub(1),
         };
         let all = self.runs.get(first..).unwrap_or_default().iter().flat_map(|run| run.entries());
-        last.into_iter().flat_map(move |last| all.clone().skip(skipped).take_while(move |(net, _)| *net <= last))
+        last.into_iter()
+            .flat_map(move |last| all.clone().skip(skipped).take_while(move |(net, _)| *net <= last))
     }
 
     /// All of them, in order.
@@ -176,7 +186,10 @@ mod tests {
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let begin = prop_oneof![Just(0), 0..6000_u64, Just(u64::MAX - 3000)];
-        prop::collection::vec((any::<bool>(), begin, 1..1500_u64, prop_oneof![Just(1), Just(3), Just(977)]), 0..12)
+        prop::collection::vec(
+            (any::<bool>(), begin, 1..1500_u64, prop_oneof![Just(1), Just(3), Just(977)]),
+            0..12,
+        )
     }
 
     proptest! {

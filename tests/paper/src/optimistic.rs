@@ -95,8 +95,7 @@ impl Live for Directed {
     fn contains(&self, address: u32) -> bool {
         let stash = Stash::new(self.0.words().all());
         let scheme = self.0.scheme();
-        self.0.contains(address.into())
-            || stash.count() != 0 && stash.holds(scheme.token(address.into()))
+        self.0.contains(address.into()) || stash.count() != 0 && stash.holds(scheme.token(address.into()))
     }
 }
 

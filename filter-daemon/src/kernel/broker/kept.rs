@@ -151,7 +151,9 @@ mod tests {
     fn all_maps_together_have_a_limit_that_the_largest_tables_of_both_families_keep() {
         let mut kept = Kept::default();
         for generation in 1..=3 {
-            for (part, words) in [(MapPart::Addresses, addresses(26)), (MapPart::Six, prefixes(Geometry::LARGEST_SIX))] {
+            for (part, words) in
+                [(MapPart::Addresses, addresses(26)), (MapPart::Six, prefixes(Geometry::LARGEST_SIX))]
+            {
                 kept.may_make(map_of(part, generation), words).unwrap();
                 kept.made(map_of(part, generation), words);
             }

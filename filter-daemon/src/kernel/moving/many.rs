@@ -54,3 +54,35 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::HashSet;
+
+    use filter_common::cuckoo::exact::{self, Exact};
+    use filter_common::cuckoo::geometry::Geometry;
+    use filter_common::stash;
+
+    use super::*;
+
+    const KEY: [u64; 3] = [0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB];
+
+    #[test]
+    fn nobody_enters_twice_and_who_finds_no_room_is_named() {
+        let geometry = Geometry::exact4(8);
+        for readers in [Readers::Packets, Readers::Nobody] {
+            let words = vec![Cell::new(0); (stash::WORDS + geometry.words()) as usize];
+            let scheme = Exact::new(32, exact::key(KEY), geometry.index_bits());
+            let mut live = Moving::new(scheme, geometry, &words[..]);
+            assert!(live.enter_all(0..300, readers).is_empty());
+            assert!(live.enter_all(200..400, readers).is_empty());
+            assert_eq!(live.entries(), 400);
+            let refused: HashSet<u64> =
+                live.enter_all(400..10_000, readers).into_iter().map(|number| 400 + number as u64).collect();
+            assert!(!refused.is_empty() && refused.len() < 9_600, "{} are refused", refused.len());
+            assert!((0..10_000).all(|key| live.contains(key) != refused.contains(&key)), "{readers:?}");
+            assert_eq!(live.entries() + refused.len() as u64, 10_000);
+        }
+    }
+}

@@ -73,8 +73,7 @@ fn finds(memory: &Watched, key: u64, first: u64, second: u64, in_stash: u64) -> 
     let token = scheme.token(key);
     Table::new(scheme, geometry, Rest::new(Then(memory, first), stash::WORDS)).slot_of(one).is_some()
         || Table::new(scheme, geometry, Rest::new(Then(memory, second), stash::WORDS)).slot_of(two).is_some()
-        || Stash::new(Then(memory, in_stash)).holds(token)
-            && Stash::new(Then(memory, in_stash)).count() != 0
+        || Stash::new(Then(memory, in_stash)).holds(token) && Stash::new(Then(memory, in_stash)).count() != 0
 }
 
 #[derive(Clone, Debug)]
