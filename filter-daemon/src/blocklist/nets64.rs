@@ -17,6 +17,10 @@ const LONGEST: usize = 512;
 pub struct Nets64 {
     /// Where each run begins: its nets are no smaller, and those of runs before it are.
     begins: Vec<u64>,
+    #[expect(
+        clippy::vec_box,
+        reason = "where a run comes in between, eight bytes of each behind it move, not fifty"
+    )]
     runs: Vec<Box<Run>>,
     /// The run into which the latest one went.
     latest: usize,
