@@ -5,9 +5,9 @@ use clap::Args;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
-use crate::config::ListName;
 use crate::control::client::{Client, Endpoint};
-use crate::control::wire::{self, reload::Reply, words};
+use crate::control::wire::accept::Accepted;
+use crate::control::wire::{self, reload::Reply};
 use crate::exit::Exit;
 use crate::text::printable;
 
@@ -19,21 +19,24 @@ list in the configuration: max_shrink, max_rejected, max_entries.
 What is in force without a copy on disk (a full disk, say) is told, too, with 7.
 
 An interface that the configuration no longer names stays filtered as long as one that it names is not (misspelt, not there,
-refused); that is told, and the exit code is 7.
+refused); that is told, and the exit code is 7. One that need not be there (a modem, say) is accepted by its name: until it
+comes, or filterd starts anew, it is missed no more, as long as another one is filtered.
 
 Examples:
   filterd reload
   filterd reload --accept drop --accept ssh
-  filterd reload --accept all")]
+  filterd reload --accept all
+  filterd reload --accept usb0")]
 pub struct Reload {
-    /// Take this list as it is, however little is left of it; `all` stands for every list
-    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
-    accept: Vec<ListName>,
+    /// Take this list as it is, however little is left of it (`all` stands for every list), or this interface as not there;
+    /// `list:NAME` and `interface:NAME` tell two of one name apart
+    #[arg(long, value_name = "NAME", value_parser = acceptable)]
+    accept: Vec<String>,
 }
 
 impl Reload {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let accept = self.accept.iter().map(ToString::to_string).collect();
+        let accept = self.accept.clone();
         let reloaded = Client::connect(socket)?.call(&wire::Reload { accept })?;
         console.answer(&reloaded, render)?;
         for warning in &reloaded.warnings {
@@ -51,11 +54,23 @@ impl Reload {
     }
 }
 
+fn acceptable(word: &str) -> Result<String, String> {
+    word.parse::<Accepted>().map(|_| word.to_owned())
+}
+
 fn render(reloaded: &Reply) -> String {
     let moved = match (reloaded.entered, reloaded.left) {
         (0, 0) => "nothing entered or left the filter".to_owned(),
         (entered, left) => {
             format!("{} entered the filter, {} left it", counted(entered, "target"), count(left))
+        }
+    };
+    let allowed = match (reloaded.allowed, reloaded.disallowed) {
+        (0, 0) => String::new(),
+        (allowed, 0) => format!("; {} newly allowed", counted(allowed, "target")),
+        (0, gone) => format!("; {} allowed no longer", counted(gone, "target")),
+        (allowed, gone) => {
+            format!("; {} newly allowed, {} allowed no longer", counted(allowed, "target"), count(gone))
         }
     };
     let unchanged = match reloaded.unchanged {
@@ -69,7 +84,7 @@ fn render(reloaded: &Reply) -> String {
     };
     let not_kept = if reloaded.not_kept.is_empty() { "" } else { "; not all of it has a copy on disk" };
     let (milliseconds, switched) = (count(reloaded.milliseconds), switched(reloaded));
-    format!("reloaded in {milliseconds} ms: {moved}{unchanged}{held_back}{not_kept}{switched}")
+    format!("reloaded in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}")
 }
 
 /// Where packets are filtered from now on, and where no longer, and whether they are dropped.
@@ -100,6 +115,17 @@ mod tests {
             render(&reloaded),
             "reloaded in 12 ms: 1 target entered the filter, 20 left it; 3 lists unchanged"
         );
+    }
+
+    #[test]
+    fn what_is_allowed_is_counted_apart() {
+        let reloaded = Reply { allowed: 1, ..Reply::default() };
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 0 ms: nothing entered or left the filter; 1 target newly allowed"
+        );
+        let reloaded = Reply { allowed: 2, disallowed: 1, ..Reply::default() };
+        assert!(render(&reloaded).ends_with("; 2 targets newly allowed, 1 allowed no longer"));
     }
 
     #[test]

@@ -45,7 +45,8 @@ fn render(status: &Reply, clock: &Clock) -> String {
     }
     section(&mut text, "Interfaces", &interfaces(status));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
-    section(&mut text, "Lists", &lists(status));
+    section(&mut text, "Lists", &lists(status, false));
+    section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true));
     section(&mut text, "Process", &process(status));
     text
 }
@@ -67,7 +68,11 @@ fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String
 
 fn interfaces(status: &Reply) -> Vec<[String; 3]> {
     let row = |interface: &Interface| {
-        let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { &interface.mode };
+        let mode = match interface.mode.as_str() {
+            NOT_FILTERED if interface.accepted => "not there, as accepted",
+            NOT_FILTERED => "NOT FILTERED",
+            mode => mode,
+        };
         [interface.name.clone(), mode.to_owned(), history(interface)]
     };
     status.interfaces.iter().map(row).collect()
@@ -79,7 +84,8 @@ fn history(interface: &Interface) -> String {
     let gone = (interface.gaps > 0).then(|| format!("lost its filter {times}"));
     let unprotected =
         (interface.unprotected > 0).then(|| format!("{} s without protection", count(interface.unprotected)));
-    let first = interface.note.as_deref().and_then(|note| note.lines().next()).map(str::to_owned);
+    let note = interface.note.as_deref().filter(|_| !interface.accepted);
+    let first = note.and_then(|note| note.lines().next()).map(str::to_owned);
     [first, gone, unprotected].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -93,7 +99,7 @@ fn tables(status: &Reply) -> Vec<[String; 5]> {
     status.tables.iter().map(row).collect()
 }
 
-fn lists(status: &Reply) -> Vec<[String; 5]> {
+fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
         let trouble = match (&list.error, list.rejected) {
@@ -105,7 +111,7 @@ fn lists(status: &Reply) -> Vec<[String; 5]> {
         };
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), trouble]
     };
-    status.lists.iter().map(row).collect()
+    status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
 }
 
 /// Who the daemon is, and what it can do. A daemon of before does not say.
@@ -130,6 +136,7 @@ mod tests {
         let list = |name: &str, kind: &str, targets, rejected, error: Option<&str>| ListStatus {
             name: name.into(),
             kind: kind.into(),
+            allows: false,
             targets,
             rejected,
             error: error.map(str::to_owned),
@@ -206,18 +213,21 @@ Process
             note: note.map(str::to_owned),
             unprotected,
             gaps,
+            accepted: note == Some("accepted"),
         };
         let interfaces = vec![
             waiting("eth0", "native", None, 3, 1),
             waiting("eth1", "none", Some("there is no interface eth1"), 1200, 0),
             waiting("eth2", "native", Some("it is called lan0 now"), 0, 0),
+            waiting("usb0", "none", Some("accepted"), 0, 0),
         ];
         let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
         let expected = "\
 Interfaces
-  eth0  native        lost its filter once, 3 s without protection
-  eth1  NOT FILTERED  there is no interface eth1, 1,200 s without protection
-  eth2  native        it is called lan0 now
+  eth0  native                  lost its filter once, 3 s without protection
+  eth1  NOT FILTERED            there is no interface eth1, 1,200 s without protection
+  eth2  native                  it is called lan0 now
+  usb0  not there, as accepted
 ";
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("***"), "{text}");
