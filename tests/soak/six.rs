@@ -12,7 +12,7 @@ use filter_common::target::{Prefix6, Target};
 use filterd::blocklist::{Blocklist, Change, DEFAULT_LIST, From, Origin, Timestamp};
 use filterd::daemon::commit::Protection;
 use filterd::kernel::window::Window;
-use filterd::kernel::{Filter, Occupancy, grace};
+use filterd::kernel::{Filter, Occupancy};
 
 /// Nothing here ever ends by itself.
 const NOW: Timestamp = Timestamp::from_secs(1);
@@ -52,13 +52,6 @@ impl Blocked6 {
     pub fn settle(&mut self) -> bool {
         let (filter, blocklist) = self.protection.parts();
         filter.settle(blocklist).expect("there is memory")
-    }
-
-    /// Lets everyone who waits in a stash find a place, and larger tables come to their end.
-    pub fn settle_all(&mut self) {
-        while self.settle() || self.protection.filter().is_growing() {
-            grace::wait().expect("this kernel has grace periods");
-        }
     }
 
     /// How full the table is, of those whom the levels do not tell.
