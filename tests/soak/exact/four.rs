@@ -161,6 +161,6 @@ impl Stash {
 
     /// Its hot word.
     fn count(&self) -> u64 {
-        stash::Stash::new(&self.0, 0).count()
+        stash::Stash::new(&self.0).count()
     }
 }

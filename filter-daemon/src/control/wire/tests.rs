@@ -254,6 +254,7 @@ fn replies_are_those_of_the_version_that_landed() {
             note: None,
             unprotected: 3,
             gaps: 4,
+            accepted: false,
         }],
         tables: vec![status::Table {
             name: "ipv6".into(),
@@ -265,6 +266,7 @@ fn replies_are_those_of_the_version_that_landed() {
         lists: vec![status::ListStatus {
             name: "drop".into(),
             kind: "file".into(),
+            allows: false,
             targets: 8,
             rejected: 9,
             error: Some("gone".into()),

@@ -7,7 +7,7 @@ use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::target::Target;
 
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
 use crate::control::wire::list::{self, Family};
 use crate::control::wire::{Entry, Held, HeldBy, Idle, MOST_WITHIN, test};
 use crate::daemon::owner::Owner;
@@ -28,7 +28,7 @@ impl Owner {
         let filter = self.protection.filter();
         let is_listed = matches!(filter.judge(source), Verdict::Drop(_));
         let blocklist = self.protection.blocklist();
-        let because = blocklist.covering(Target::from(address));
+        let because = blocklist.covering(Polarity::Block, Target::from(address));
         if is_listed == because.is_empty() {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
@@ -52,7 +52,7 @@ impl Owner {
 
     /// The interfaces that are asked for and on which nothing is dropped, there or not, though others are filtered.
     pub(super) fn except(&self) -> Vec<String> {
-        let missed = self.interfaces.iter().filter(|one| one.is_missed() && self.idle().is_none());
+        let missed = self.interfaces.all_missed().filter(|_| self.idle().is_none());
         missed.map(|one| one.name().to_owned()).collect()
     }
 
@@ -67,7 +67,7 @@ impl Owner {
         let is_on = |list: ListId| only.is_none_or(|only| only == Some(list));
         let is_within = |target: &Target| within.is_none_or(|wide| wide.covers(target));
         let keep = |target: Target, list: ListId| is_on(list) && is_of(target, family) && is_within(&target);
-        let (page, next) = blocklist.page(after, most, keep);
+        let (page, next) = blocklist.page(Polarity::Block, after, most, keep);
         list::Reply { entries: page.into_iter().map(|claim| entry(blocklist, claim)).collect(), next }
     }
 }
@@ -75,17 +75,17 @@ impl Owner {
 /// Which of these are still blocked, and by what: by their own entries on other lists, by wider ones, or in part by
 /// narrower ones.
 pub(super) fn held(blocklist: &Blocklist, targets: &Targets, left: u64) -> Vec<Held> {
-    let may_be_held = left < targets.len() as u64 || blocklist.has_prefixes();
+    let may_be_held = left < targets.len() as u64 || blocklist.block().has_prefixes();
     let may_be_held = |target: &Target| may_be_held || !target.is_host();
     let held = targets.iter().filter(may_be_held).filter_map(|target| held_by(blocklist, target));
     held.take(MOST_HELD).collect()
 }
 
 fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
-    let covering = blocklist.covering(target);
+    let covering = blocklist.covering(Polarity::Block, target);
     let within: Vec<_> = match target.is_host() {
         true => Vec::new(),
-        false => blocklist.within(target).take(MOST_WITHIN as usize).collect(),
+        false => blocklist.within(Polarity::Block, target).take(MOST_WITHIN as usize).collect(),
     };
     let all = || covering.iter().chain(&within);
     let by = all().take(covering.len() + MOST_NAMED_WITHIN).map(|claim| HeldBy {
@@ -106,7 +106,7 @@ fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
 pub(super) fn longer(blocklist: &Blocklist, targets: &Targets, until: Option<Timestamp>) -> Vec<Entry> {
     let Some(asked) = until else { return Vec::new() };
     let lasts = |claim: &NamedClaim| claim.until.is_none_or(|until| until > asked);
-    let all = targets.iter().flat_map(|target| blocklist.covering(target)).filter(lasts);
+    let all = targets.iter().flat_map(|target| blocklist.covering(Polarity::Block, target)).filter(lasts);
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
 
