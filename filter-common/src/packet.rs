@@ -62,16 +62,31 @@ pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
     }
 }
 
+const ICMPV6_UNROUTED: u16 = 58 << 8 | 255;
+/// From the beginning of an IPv6 header to its next header and hop limit.
+const NEXT_HEADER: usize = 6;
+
 /// Is `frame` neighbour discovery, by which IPv6 hosts on one link find each other? Only what was never routed can be:
 /// its hop limit is still 255 (RFC 4861).
 #[inline(always)]
 pub fn is_neighbour_discovery(frame: &(impl Frame + ?Sized)) -> bool {
-    const ICMPV6_UNROUTED: u16 = 58 << 8 | 255;
     const IPV6_HEADER: usize = 40;
     let frame = &frame.thoroughly();
+    if is_plainly_something_else(frame) {
+        return false;
+    }
     let Content::V6(at) = content(frame, Look::Thorough) else { return false };
-    frame.u16(at + 6) == Some(ICMPV6_UNROUTED)
+    frame.u16(at + NEXT_HEADER) == Some(ICMPV6_UNROUTED)
         && frame.u16(at + IPV6_HEADER).is_some_and(|kind| matches!(kind >> 8, 133..=137))
+}
+
+/// Nearly all that is asked about: IPv6 behind no tag, and no ICMPv6 that was never routed.
+#[inline(always)]
+fn is_plainly_something_else(frame: &(impl Frame + ?Sized)) -> bool {
+    match frame.u16(ADDRESSES + TYPE + NEXT_HEADER) {
+        Some(ICMPV6_UNROUTED) | None => false,
+        Some(_) => frame.u16(ADDRESSES) == Some(IPV6),
+    }
 }
 
 /// What lies behind the Ethernet header and the tags, and where.

@@ -68,8 +68,7 @@ impl<'a> Stage<'a> {
         maps: &[(&str, BorrowedFd<'_>)],
     ) -> Result<Ebpf> {
         let object = tables::written(self.object, maps).with_context(|| format!("{name} is in no object"))?;
-        let mut object =
-            loader.load(&object).with_context(|| format!("cannot load the object of {name}"))?;
+        let mut object = loader.load(&object).with_context(|| format!("cannot load the object of {name}"))?;
         let program: &mut Xdp =
             object.program_mut(name).with_context(|| format!("no program {name}"))?.try_into()?;
         program.load().with_context(|| format!("cannot load {name}"))?;
