@@ -1,10 +1,11 @@
 //! All ways through a program, with what each register holds as far as loads of words depend on it.
 //!
-//! Where a word lies tells what it is: stashes come first, and of them the hot word is at a fixed place; behind them lie
+//! Where a word lies tells what it is: the stash comes first, and of it the hot word is at a fixed place; behind them lie
 //! the buckets, and second homes take the multiplier that spreads them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use filter_common::cuckoo::six;
 use filter_common::stash;
 use filter_common::width::Width;
 
@@ -16,13 +17,17 @@ const NOTHING: Origin = 0;
 const MULTIPLIER: Origin = 1;
 const ANYTHING_ELSE: Origin = 2;
 
-/// Those that spread second homes, for 64 and for 32 bits: what spreads 1 is the factor itself.
-const MULTIPLIERS: [i64; 2] =
-    [Width::new(64).spread(1) as i64, Width::new(32).spread(1) as u32 as i32 as i64];
+/// Those that spread second homes, for 64 and for 32 bits: what spreads 1 is the factor itself. Where a constant shift comes
+/// before it, the compiler makes one of both.
+const MULTIPLIERS: [i64; 3] = [
+    Width::new(64).spread(1) as i64,
+    Width::new(64).spread(1 << six::TAG_BITS) as i64,
+    Width::new(32).spread(1) as u32 as i32 as i64,
+];
 
-/// The maps whose words change under running readers, and the bytes of the stashes that they begin with. The first ones
+/// The maps whose words change under running readers, and the bytes of the stash that they begin with. The first ones
 /// have neither homes nor a stash.
-const MAPS: [(&str, i64); 4] = [("NETWORKS", 0), ("LEVELS", 0), ("ADDRESSES", STASH), ("SIX", 3 * STASH)];
+const MAPS: [(&str, i64); 4] = [("NETWORKS", 0), ("LEVELS", 0), ("ADDRESSES", STASH), ("SIX", STASH)];
 const WITHOUT_ORDER: usize = 2;
 
 /// The bytes of a stash.
@@ -277,8 +282,8 @@ impl Content {
 impl Pointer {
     /// What lies so many bytes from the beginning, and what was added to that.
     fn place(self, at: i64) -> Place {
-        let (_, stashes) = MAPS[self.map];
-        if at < stashes {
+        let (_, stash) = MAPS[self.map];
+        if at < stash {
             return if self.added == NOTHING { HotWord } else { Way };
         }
         if self.added & MULTIPLIER != 0 { SecondHome } else { FirstHome }

@@ -53,6 +53,8 @@ pub struct Owner {
     successor: Option<UnixStream>,
     turns: Turns,
     minded: Minded,
+    /// Entries that have expired since the log was told.
+    expired: u64,
 }
 
 impl Owner {
@@ -79,6 +81,7 @@ impl Owner {
             successor: None,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
+            expired: 0,
         }
     }
 
