@@ -2,9 +2,13 @@
 //!
 //! Words that the daemon changes meanwhile are read by one volatile load each: only that compiles to the single
 //! 64-bit load that never sees half a bucket.
+//!
+//! A table is one value of a map, and the program is loaded with the address of that value in it (`BPF_PSEUDO_MAP_VALUE`), as
+//! it is for the settings: so nothing has to be looked up. No definition of these maps is in the object, only names, in whose
+//! place the loader writes the maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
-use aya_ebpf::btf_maps::{Array, PerCpuArray};
+use aya_ebpf::btf_maps::PerCpuArray;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::hash::Address6;
@@ -13,32 +17,24 @@ use filter_common::reason;
 use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
 
-/// BPF_F_MMAPABLE: the daemon writes these maps through a window in its own memory.
-const MMAPABLE: usize = 1 << 10;
+/// The words of a map, as many as there are.
+type Map = [u64; 0];
 
-#[btf_map]
-static ADDRESSES: Map = Array::new();
-#[btf_map]
-static NETWORKS: Map = Array::new();
-#[btf_map]
-static LEVELS: Map = Array::new();
-#[btf_map]
-static SIX: Map = Array::new();
+#[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
+unsafe extern "C" {
+    static ADDRESSES: Map;
+    static NETWORKS: Map;
+    static LEVELS: Map;
+    static SIX: Map;
 
-#[btf_map]
-static ALLOW_ADDRESSES: Map = Array::new();
-#[btf_map]
-static ALLOW_NETWORKS: Map = Array::new();
-#[btf_map]
-static ALLOW_LEVELS: Map = Array::new();
-#[btf_map]
-static ALLOW_SIX: Map = Array::new();
+    static ALLOW_ADDRESSES: Map;
+    static ALLOW_NETWORKS: Map;
+    static ALLOW_LEVELS: Map;
+    static ALLOW_SIX: Map;
 
-/// One word: may something that is allowed be blocked?
-#[btf_map]
-static OVERLAP: Map = Array::new();
-
-type Map = Array<u64, 1, MMAPABLE>;
+    /// One word: may something that is allowed be blocked?
+    static OVERLAP: Map;
+}
 
 /// Packets by what became of them.
 #[btf_map]
@@ -60,10 +56,10 @@ impl Tables for Maps {
     fn block(&self) -> impl Set {
         SetMaps {
             settings: &SETTINGS.block,
-            addresses: &ADDRESSES,
-            networks: &NETWORKS,
-            levels: &LEVELS,
-            six: &SIX,
+            addresses: &raw const ADDRESSES,
+            networks: &raw const NETWORKS,
+            levels: &raw const LEVELS,
+            six: &raw const SIX,
         }
     }
 
@@ -71,16 +67,16 @@ impl Tables for Maps {
     fn allow(&self) -> impl Set {
         SetMaps {
             settings: &SETTINGS.allow,
-            addresses: &ALLOW_ADDRESSES,
-            networks: &ALLOW_NETWORKS,
-            levels: &ALLOW_LEVELS,
-            six: &ALLOW_SIX,
+            addresses: &raw const ALLOW_ADDRESSES,
+            networks: &raw const ALLOW_NETWORKS,
+            levels: &raw const ALLOW_LEVELS,
+            six: &raw const ALLOW_SIX,
         }
     }
 
     #[inline(always)]
     fn may_overlap(&self) -> bool {
-        read(&SETTINGS.overlap) != 0 && Window::of(&OVERLAP).is_some_and(|word| word.load(0) != 0)
+        read(&SETTINGS.overlap) != 0 && Window::of(&raw const OVERLAP).is_some_and(|word| word.load(0) != 0)
     }
 
     #[inline(always)]
@@ -112,10 +108,10 @@ extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.
 struct SetMaps {
     settings: &'static SetSettings,
-    addresses: &'static Map,
-    networks: &'static Map,
-    levels: &'static Map,
-    six: &'static Map,
+    addresses: *const Map,
+    networks: *const Map,
+    levels: *const Map,
+    six: *const Map,
 }
 
 impl Set for SetMaps {
@@ -166,8 +162,8 @@ struct Window(*const u64);
 
 impl Window {
     #[inline(always)]
-    fn of(map: &'static Map) -> Option<Self> {
-        map.get_ptr(0).map(Self)
+    fn of(map: *const Map) -> Option<Self> {
+        Some(Self(map.cast()))
     }
 }
 

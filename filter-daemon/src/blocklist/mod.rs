@@ -12,6 +12,7 @@ mod deadline;
 mod difference;
 mod effect;
 mod list;
+mod nets64;
 mod overlap;
 mod page;
 mod query;

@@ -113,7 +113,7 @@ impl Side {
         let nets64 = nets64.into_iter().flat_map(|within| self.nets64.range(within));
         let others = self.others.range(target..=last).map(|(other, id)| (*other, *id));
         let all = addresses.map(|(address, id)| (of_address(address), id));
-        all.chain(nets64.map(|(net, id)| (of_net64(*net), *id))).chain(others)
+        all.chain(nets64.map(|(net, id)| (of_net64(net), id))).chain(others)
     }
 
     /// Is this address wanted by itself or by a prefix longer than /24?
@@ -169,7 +169,7 @@ impl Side {
             Some(other) => (None, Bound::Excluded(Target::V6(other))),
         };
         let nets = nets.into_iter().flat_map(|from| self.nets64.range((from, Bound::Unbounded)));
-        let nets = nets.map(|(net, _)| of_net64(*net));
+        let nets = nets.map(|(net, _)| of_net64(net));
         let others = self.others.range((others, Bound::Unbounded)).map(|(target, _)| *target);
         nets.chain(others).filter_map(|target| match target {
             Target::V6(prefix) => Some(prefix),

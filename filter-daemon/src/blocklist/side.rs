@@ -9,6 +9,7 @@ use super::addresses::Addresses;
 use super::claims::{Claim, ClaimsId, Registry};
 use super::cover::Cover;
 use super::deadline::Deadlines;
+use super::nets64::Nets64;
 use super::targets::Kept;
 use super::{ListId, SetEffects, Targets, Timestamp};
 
@@ -16,7 +17,7 @@ use super::{ListId, SetEffects, Targets, Timestamp};
 #[derive(Debug, Default)]
 pub struct Side {
     pub(super) addresses: Addresses,
-    pub(super) nets64: BTreeMap<u64, ClaimsId>,
+    pub(super) nets64: Nets64,
     pub(super) others: BTreeMap<Target, ClaimsId>,
     pub(super) cover: Cover,
     pub(super) registry: Registry,
@@ -38,7 +39,7 @@ impl Side {
     pub fn targets(&self) -> Targets {
         Targets {
             addresses: self.addresses.iter().map(|(address, _)| address).collect(),
-            nets64: self.nets64.keys().copied().collect(),
+            nets64: self.nets64.keys().collect(),
             others: self.others.keys().copied().collect(),
         }
     }
@@ -130,7 +131,7 @@ impl Side {
     pub(super) fn claims_of(&self, target: Target) -> Option<ClaimsId> {
         match Kept::from(target) {
             Kept::Address(address) => self.addresses.get(address),
-            Kept::Net64(net) => self.nets64.get(&net).copied(),
+            Kept::Net64(net) => self.nets64.get(net),
             Kept::Other(target) => self.others.get(&target).copied(),
         }
     }
@@ -138,7 +139,7 @@ impl Side {
     fn set_claims(&mut self, target: Target, claims: ClaimsId) {
         let is_new = match Kept::from(target) {
             Kept::Address(address) => return self.addresses.insert(address, claims),
-            Kept::Net64(net) => self.nets64.insert(net, claims).is_none(),
+            Kept::Net64(net) => self.nets64.insert(net, claims),
             Kept::Other(target) => self.others.insert(target, claims).is_none(),
         };
         if is_new {
@@ -149,7 +150,7 @@ impl Side {
     fn forget(&mut self, target: Target) {
         let was_there = match Kept::from(target) {
             Kept::Address(address) => return self.addresses.remove(address),
-            Kept::Net64(net) => self.nets64.remove(&net).is_some(),
+            Kept::Net64(net) => self.nets64.remove(net),
             Kept::Other(target) => self.others.remove(&target).is_some(),
         };
         if was_there {

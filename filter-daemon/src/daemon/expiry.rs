@@ -23,28 +23,45 @@ pub fn until_due(protection: &Protection, capacity: &Capacity) -> Option<Duratio
     block.into_iter().chain(allow).min()
 }
 
+/// How many have expired on each side of which the log has not been told.
+#[derive(Default)]
+pub struct Untold([u64; 2]);
+
 /// Lets go of what is over now.
-pub fn expire(protection: &mut Protection, capacity: &mut Capacity) {
+pub fn expire(protection: &mut Protection, capacity: &mut Capacity, untold: &mut Untold) {
     let is_over = |protection: &Protection, polarity: Polarity| {
         let next = protection.blocklist().side(polarity).next_deadline();
         next.is_some_and(|next| clock::until(next).is_zero())
     };
     if is_over(protection, Polarity::Block) {
-        end(Polarity::Block, protection);
+        untold.0[0] += end(Polarity::Block, protection);
     }
     let is_next = !is_over(protection, Polarity::Block) && is_over(protection, Polarity::Allow);
     if is_next && capacity.has_been_seen(protection.latest().left) {
-        end(Polarity::Allow, protection);
+        untold.0[1] += end(Polarity::Allow, protection);
+    }
+    untold.tell(protection, is_over);
+}
+
+fn end(polarity: Polarity, protection: &mut Protection) -> u64 {
+    match protection.commit(&Change::Expire { polarity, most: MOST }, clock::now()) {
+        Ok(applied) => applied.changed,
+        Err(error) => {
+            error!("{}", error.explain());
+            0
+        }
     }
 }
 
-fn end(polarity: Polarity, protection: &mut Protection) {
-    match protection.commit(&Change::Expire { polarity, most: MOST }, clock::now()) {
-        Ok(applied) if applied.changed > 0 => match polarity {
-            Polarity::Block => info!("{} expired", applied.changed),
-            Polarity::Allow => info!("{} allowed no longer: expired", applied.changed),
-        },
-        Ok(_) => {}
-        Err(error) => error!("{}", error.explain()),
+impl Untold {
+    /// What expires in one turn after the other is told in one line, when the last of it has.
+    fn tell(&mut self, protection: &Protection, is_over: impl Fn(&Protection, Polarity) -> bool) {
+        let [blocked, allowed] = &mut self.0;
+        if *blocked > 0 && !is_over(protection, Polarity::Block) {
+            info!("{} expired", std::mem::take(blocked));
+        }
+        if *allowed > 0 && !is_over(protection, Polarity::Allow) {
+            info!("{} allowed no longer: expired", std::mem::take(allowed));
+        }
     }
 }

@@ -12,6 +12,7 @@ use tokio::net::UnixStream;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
+use super::expiry::Untold;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
@@ -53,6 +54,7 @@ pub struct Owner {
     successor: Option<UnixStream>,
     turns: Turns,
     minded: Minded,
+    expired: Untold,
 }
 
 impl Owner {
@@ -79,6 +81,7 @@ impl Owner {
             successor: None,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
+            expired: Untold::default(),
         }
     }
 

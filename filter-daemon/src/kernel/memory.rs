@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use filter_common::cuckoo::geometry::Geometry;
 use filter_common::judge::judge_source;
 use filter_common::networks;
 use filter_common::packet::Source;
@@ -239,7 +240,7 @@ fn words_of(map: MapName, words: &[u64]) -> u32 {
         MapPart::Addresses => size::addresses(set.addresses4.index_bits as u32),
         MapPart::Networks => networks::WORDS,
         MapPart::Levels => set.six.last_level_word as u32 + 1,
-        MapPart::Six => size::prefixes(set.six.index_bits as u32),
+        MapPart::Six => size::prefixes(Geometry::six(set.six.buckets as u32)),
         MapPart::Overlap => 1,
     }
 }

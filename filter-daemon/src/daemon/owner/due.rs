@@ -41,7 +41,7 @@ impl Owner {
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
         self.time.look();
-        expiry::expire(&mut self.protection, &mut self.capacity);
+        expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
             self.look_again().await;

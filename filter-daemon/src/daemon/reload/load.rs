@@ -8,7 +8,7 @@ use super::matching::{self, Known};
 use super::sources::Sources;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
 use crate::config::Config;
-use crate::control::wire::reload::Accept;
+use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
 
@@ -63,11 +63,6 @@ impl Loaded {
         accept: &Accept,
         sources: &mut Sources,
     ) -> Result<Self, DaemonError> {
-        let names = || config.lists.iter().map(|list| list.name.as_str());
-        if let Some(unknown) = accept.unknown(names()) {
-            let there = names().collect::<Vec<_>>().join(", ");
-            return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
-        }
         sources.denied.clear();
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         let before = matching::match_up(known, &config.lists);
@@ -81,7 +76,7 @@ impl Loaded {
                 path: list.path.clone(),
                 polarity,
                 before: before.and_then(|known| known.id),
-                found: find(list, before, accept.has(list.name.as_str()), sources),
+                found: find(list, before, accept.has_list(list.name.as_str()), sources),
             }
         });
         let lists = lists.collect();
