@@ -1,6 +1,7 @@
 //! Stories of a running filterd: a host, a peer, real frames between them. Needs root.
 
 mod add_remove;
+mod allow;
 mod attach;
 mod bad_input;
 mod belongs_to_others;

@@ -142,7 +142,7 @@ fn every_slip_is_told_where_it_is_and_with_advice() {
         ("allow: 10.0.0.1", "1:8: error: `allow` must be a list, not text", "begin each line"),
         (
             "lists:\n- {name: office, path: office.txt, allow: yes please}",
-            "2:42: error: `allow` of a list must be true or false",
+            "2:43: error: `allow` of a list must be true or false",
             "write true where a list names what is to pass",
         ),
         ("block: [fe80::, 10.0.0.1/8]", "1:9: error: YAML needs quotes around fe80::", "write \"fe80::\""),

@@ -21,6 +21,8 @@ use crate::text::{Explain, Explanation, printable};
 pub struct CheckedList {
     pub name: String,
     pub path: PathBuf,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub allows: bool,
     pub targets: usize,
     pub rejected: u64,
     pub special: u64,
@@ -66,6 +68,7 @@ impl CheckedList {
         Self {
             name: list.name.to_string(),
             path: list.path.clone(),
+            allows: list.allows,
             targets: file.map_or(0, |file| file.targets.len()),
             rejected: file.map_or(0, |file| file.rejected_count),
             special: file.map_or(0, |file| file.special),

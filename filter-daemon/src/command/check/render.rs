@@ -11,8 +11,12 @@ pub fn render(checked: &Checked) -> String {
         names => names.join(", "),
     };
     let drops = if checked.enforce { "" } else { ", only counting (`enforce: false`)" };
+    let allowed = match checked.allow {
+        0 => String::new(),
+        some => format!(", {} allowed", counted(some as u64, "target")),
+    };
     let mut text = format!(
-        "{} is {}: {interfaces}, mode {}{drops}, {} blocked, {}\n",
+        "{} is {}: {interfaces}, mode {}{drops}, {} blocked{allowed}, {}\n",
         printable::path(&checked.file),
         verdict(&checked.lists),
         checked.mode,
@@ -20,7 +24,9 @@ pub fn render(checked: &Checked) -> String {
         counted(checked.lists.len() as u64, "list"),
     );
     for list in &checked.lists {
-        text.push_str(&format!("  {}: {} ({})\n", list.name, found(list), printable::path(&list.path)));
+        let allowed = if list.allows { " allowed" } else { "" };
+        let (found, path) = (found(list), printable::path(&list.path));
+        text.push_str(&format!("  {}: {found}{allowed} ({path})\n", list.name));
     }
     text
 }

@@ -72,6 +72,9 @@ impl Owner {
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let mut changed = Changed { idle, ..changed(polarity, all.len() as u64, done) };
             changed.held = held(blocklist, polarity, &all, changed.left);
+            if polarity == Polarity::Block && !changed.held.is_empty() {
+                changed.allowed = all_allowed(blocklist, &all);
+            }
             if polarity == Polarity::Allow && all.len() <= MOST_LOOKED_AT {
                 changed.blocked_by = overlapping(blocklist, Polarity::Block, &all);
             }
