@@ -3,6 +3,7 @@
 //! `start` brings it up, `owner` is the loop, `serve` what each request does, `reload` how the configuration becomes
 //! changes, `live` how what is added stays, `needs` how much room it takes.
 
+mod alarm;
 mod capacity;
 mod change;
 pub mod commit;

@@ -9,6 +9,7 @@ use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, info, warn};
 
+use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
@@ -38,7 +39,7 @@ use crate::text::{Explain, Explanation};
 /// Entries that expire in one turn: a millisecond or two.
 const EXPIRING: usize = 4096;
 
-/// A clock that is set while we wait is noticed within a minute.
+/// A clock that is set while we wait is told within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 /// To look costs more than to add: whoever adds much is told what was so a moment ago.
@@ -65,6 +66,7 @@ pub struct Owner {
     pub(super) reloaded: Option<Reloaded>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
+    alarm: Alarm,
     turns: Turns,
     minded: Minded,
 }
@@ -114,6 +116,7 @@ pub struct Prepared {
     configuration: Configuration,
     readings: Readings,
     lists: Lists,
+    alarm: Alarm,
 }
 
 impl Prepared {
@@ -132,14 +135,16 @@ impl Prepared {
         let mut lists = Lists::of(&run.state_dir);
         lists.keep_soon(to_keep);
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
-        Ok(Self { config, protection, configuration, readings: Readings::of(sources), lists })
+        let (readings, alarm) = (Readings::of(sources), Alarm::new()?);
+        Ok(Self { config, protection, configuration, readings, lists, alarm })
     }
 }
 
 impl Owner {
     /// Does what was prepared.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
-        let Prepared { config, protection, configuration, readings, lists } = prepared;
+        let Prepared { config, protection, configuration, readings, lists, alarm } = prepared;
+        let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
             started: clock::now(),
@@ -151,13 +156,14 @@ impl Owner {
             persistence,
             interfaces: Interfaces::new(),
             pinned: Pinned::default(),
-            time: Time::begin(),
+            time,
             pages: Pages::default(),
             reload: Slot::empty(),
             readings,
             lists,
             reloaded: None,
             successor: None,
+            alarm,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
         }
@@ -330,7 +336,7 @@ impl Owner {
                 Some(()) = interfaces.recv() => Event::InterfaceChanged,
                 Some(successor) = successors.recv() => Event::Successor(successor),
                 () = std::future::ready(()), if is_due => Event::Due,
-                () = tokio::time::sleep(sleep) => Event::Due,
+                () = self.alarm.wait(sleep) => Event::Due,
             }
         };
         self.turns.next(calls, own).await
@@ -361,7 +367,9 @@ impl Owner {
 
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
-        self.time.look();
+        if self.time.look() {
+            self.persistence.note_time();
+        }
         let expiring = Change::Expire { most: EXPIRING };
         match self.protection.commit(&expiring, clock::now()) {
             Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),

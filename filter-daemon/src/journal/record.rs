@@ -12,6 +12,7 @@ use std::sync::Arc;
 use filter_common::target::{Prefix, Target};
 
 use crate::blocklist::{Record, Targets, Timestamp};
+use crate::clock::{Boot, Moment};
 
 /// Kinds without a length, as format 1 has them.
 mod bare {
@@ -26,6 +27,9 @@ const FIRST_WITH_LENGTH: u8 = 16;
 const WANT: u8 = 16;
 const RELEASE: u8 = 17;
 const RELEASE_ALL: u8 = 18;
+/// In which time the row is, and when it was written. Whoever does not know it takes all times for the wall's, as the first
+/// filterd did, and is wrong by as much as the clock was set while the writer ran.
+const MOMENT: u8 = 19;
 
 /// A row is not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +38,18 @@ pub struct Damaged;
 /// What a row says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Row {
+    /// When it was written, in the time that its changes are in; none of rows that older filterds wrote.
+    pub moment: Option<Moment>,
     /// Its changes, in the order in which they were made.
     pub changes: Vec<Record>,
     /// How many of its records are of a kind that a newer filterd has added.
     pub skipped: u64,
 }
 
-/// The row of these changes.
-pub fn encode(changes: &[Record]) -> Vec<u8> {
+/// The row of these changes, written at this moment.
+pub fn encode(changes: &[Record], at: &Moment) -> Vec<u8> {
     let mut row = vec![0; 4];
+    with_length(&mut row, MOMENT, |row| put_moment(row, at));
     changes.iter().for_each(|change| put_record(&mut row, change));
     seal(&mut row);
     row
@@ -57,8 +64,9 @@ pub fn decode(row: &[u8]) -> Result<Row, Damaged> {
     let mut row = Row::default();
     while !rest.is_empty() {
         match record(&mut rest).ok_or(Damaged)? {
-            Some(change) => row.changes.push(change),
-            None => row.skipped += 1,
+            Known::Change(change) => row.changes.push(change),
+            Known::Moment(moment) => row.moment = Some(moment),
+            Known::Not => row.skipped += 1,
         }
     }
     Ok(row)
@@ -70,14 +78,19 @@ fn seal(row: &mut [u8]) {
 }
 
 fn put_record(row: &mut Vec<u8>, change: &Record) {
-    row.push(match change {
+    let kind = match change {
         Record::Want { .. } => WANT,
         Record::Release { .. } => RELEASE,
         Record::ReleaseAll { .. } => RELEASE_ALL,
-    });
+    };
+    with_length(row, kind, |row| put_fields(row, change));
+}
+
+fn with_length(row: &mut Vec<u8>, kind: u8, put_fields: impl FnOnce(&mut Vec<u8>)) {
+    row.push(kind);
     let length_at = row.len();
     put_number(row, 0);
-    put_fields(row, change);
+    put_fields(row);
     let length = u32::try_from(row.len() - length_at - 4).expect("no request has gigabytes of targets");
     row[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
 }
@@ -97,6 +110,13 @@ fn put_fields(row: &mut Vec<u8>, change: &Record) {
         }
         Record::ReleaseAll { list } => put_text(row, list),
     }
+}
+
+fn put_moment(row: &mut Vec<u8>, moment: &Moment) {
+    let Moment { boot, offset, begun, own, wall } = moment;
+    row.extend(boot.0);
+    row.extend(offset.to_le_bytes());
+    [begun, own, wall].into_iter().for_each(|time| put_number(row, time.secs() as u32));
 }
 
 fn put_text(row: &mut Vec<u8>, text: &str) {
@@ -127,20 +147,29 @@ fn put_targets(row: &mut Vec<u8>, targets: &Targets) {
     }
 }
 
-/// The next record; `Some(None)` if it is of a kind that is not known here.
-fn record(rest: &mut &[u8]) -> Option<Option<Record>> {
+/// What a record is.
+enum Known {
+    Change(Record),
+    Moment(Moment),
+    /// Of a kind that is not known here.
+    Not,
+}
+
+/// The next record.
+fn record(rest: &mut &[u8]) -> Option<Known> {
     let [kind] = take(rest)?;
     if kind < FIRST_WITH_LENGTH {
-        return bare_record(kind, rest).map(Some);
+        return bare_record(kind, rest).map(Known::Change);
     }
     let length = number(rest)? as usize;
     let (mut fields, behind) = rest.split_at_checked(length)?;
     *rest = behind;
     match kind {
-        WANT => want(&mut fields).map(Some),
-        RELEASE => release(&mut fields).map(Some),
-        RELEASE_ALL => release_all(&mut fields).map(Some),
-        _ => Some(None),
+        WANT => want(&mut fields).map(Known::Change),
+        RELEASE => release(&mut fields).map(Known::Change),
+        RELEASE_ALL => release_all(&mut fields).map(Known::Change),
+        MOMENT => moment(&mut fields).map(Known::Moment),
+        _ => Some(Known::Not),
     }
 }
 
@@ -167,6 +196,12 @@ fn release(rest: &mut &[u8]) -> Option<Record> {
 
 fn release_all(rest: &mut &[u8]) -> Option<Record> {
     Some(Record::ReleaseAll { list: text(rest)?.into() })
+}
+
+fn moment(rest: &mut &[u8]) -> Option<Moment> {
+    let (boot, offset) = (Boot(take(rest)?), i64::from_le_bytes(take(rest)?));
+    let mut time = || number(rest).map(Timestamp::from_secs);
+    Some(Moment { boot, offset, begun: time()?, own: time()?, wall: time()? })
 }
 
 fn take<const COUNT: usize>(rest: &mut &[u8]) -> Option<[u8; COUNT]> {

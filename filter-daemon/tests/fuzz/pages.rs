@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Once;
 
 use filterd::blocklist::{Record, Timestamp};
+use filterd::clock;
 use filterd::journal::store::{Rows, Store};
 use tempfile::TempDir;
 
@@ -86,7 +87,7 @@ fn written_now(path: &Path) -> Vec<u8> {
         let since = Timestamp::from_secs(1_800_000_000 + number);
         let want = Record::Want { list: "ssh".into(), since, until: None, note: Some("why".into()), targets };
         store
-            .append(&[want, Record::ReleaseAll { list: format!("l{number}").into() }])
+            .append(&[want, Record::ReleaseAll { list: format!("l{number}").into() }], &clock::moment())
             .expect("it can be written");
     }
     drop(store);

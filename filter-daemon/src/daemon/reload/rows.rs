@@ -177,7 +177,7 @@ fn hold_back(reading: &mut Reading, name: &str, told: Explanation, now: Timestam
     let Trouble { message, remedy, .. } = trouble.clone();
     reloaded.held_back.push(HeldBack {
         list: name.to_owned(),
-        since: since.secs(),
+        since: clock::on_the_wall(since),
         told: Explanation::new(message, remedy),
     });
     reading.stamp = None;

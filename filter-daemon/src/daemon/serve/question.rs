@@ -8,6 +8,7 @@ use filter_common::reason::Verdict;
 use filter_common::target::Target;
 
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
+use crate::clock;
 use crate::control::wire::list::{self, Family};
 use crate::control::wire::{Entry, Held, HeldBy, Idle, MOST_WITHIN, test};
 use crate::daemon::owner::Owner;
@@ -119,8 +120,8 @@ fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         origin: origin(blocklist, &claim.list).map(str::to_owned),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
-        since: claim.since.secs(),
-        until: claim.until.map(Timestamp::secs),
+        since: clock::on_the_wall(claim.since),
+        until: claim.until.map(clock::on_the_wall),
         note: claim.note.map(|note| note.to_string()),
     }
 }

@@ -131,6 +131,6 @@ fn a_file_of_a_newer_format_is_left_alone() {
     transaction.open_table(ABOUT).unwrap().insert("format", FORMAT + 1).unwrap();
     transaction.commit().unwrap();
     drop(database);
-    let opened = Journal::open(directory.path(), NOW, &mut |_| {});
+    let opened = Journal::open(directory.path(), &here(), &mut |_| {});
     assert!(matches!(opened, Err(JournalError::Newer { found: 3, known: 2, .. })));
 }

@@ -74,7 +74,7 @@ impl Watched {
             )
         };
         let told = Explanation::new(message, remedy);
-        Some(Fault { about: About::Configuration, since: clock::then(*since).secs(), told })
+        Some(Fault { about: About::Configuration, since: clock::on_the_wall(clock::then(*since)), told })
     }
 
     /// The same for the log, once.
