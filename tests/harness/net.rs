@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, HOST, HOST6};
-use crate::{Daemon, Expectation, Frame, Home, Namespace, Reply, Wire, home, leftovers};
+use crate::{Daemon, Expectation, Frame, Home, Namespace, OtherTime, Reply, Wire, home, leftovers};
 
 const HOST_MAC: &str = "02:00:00:00:00:01";
 const PEER_MAC: &str = "02:00:00:00:00:02";
@@ -27,6 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Net {
     // The fields are dropped in this order: the daemon goes before what it stands on.
     daemon: Option<Daemon>,
+    time: Option<OtherTime>,
     home: Home,
     wire: Wire,
     host: Namespace,
@@ -51,7 +52,7 @@ impl Net {
         host.ip_all(&(joined + &raised + &settled(HOST, HOST6, PEER_MAC)));
         peer.ip_all(&(raised + &settled(GATEWAY, GATEWAY6, HOST_MAC) + &visitors()));
         let wire = Wire::new(&host, &peer, links);
-        Self { daemon: None, home, wire, host, peer }
+        Self { daemon: None, time: None, home, wire, host, peer }
     }
 
     /// One link, and a filterd with this configuration on `eth0`.
@@ -94,14 +95,21 @@ impl Net {
     /// To be started by whoever has entered the host.
     fn command(&self, config: &str, arguments: &[&str]) -> Command {
         // A test run that is killed takes its daemons with it.
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL"]).arg(home::binary());
+        let minded = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned);
+        let mut words = self.time.iter().flat_map(OtherTime::words).chain(&minded);
+        let mut command = Command::new(words.next().expect("setpriv is among them"));
+        command.args(words).arg(home::binary());
         let mut own = daemon_arguments(&self.home, config);
         if arguments.contains(&"--user") {
             own = without(own, &["--user"]);
         }
         command.args(own).args(arguments);
         command
+    }
+
+    /// Whoever is started from here on lives in another time.
+    pub fn lives_in(&mut self, time: OtherTime) {
+        self.time = Some(time);
     }
 
     /// The words with which filterd is started for this configuration.

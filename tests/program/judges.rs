@@ -69,7 +69,8 @@ impl Judges {
         let mut blocklist = Blocklist::default();
         filter.reserve(&needs::at_most(&blocklist, &targets), &blocklist).expect("there is room");
         let (list, origin) = ("blocked".into(), Origin::Live);
-        let change = Change::Want { list, origin, until: None, shorten: false, note: None, targets };
+        let change =
+            Change::Want { list, origin, until: None, shorten: false, note: None, by: None, targets };
         let applied = blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first list");
         filter.apply(&applied.effects, &blocklist).expect("there is room");
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);

@@ -54,9 +54,10 @@ impl Blocklist {
         match change {
             // A list on which nothing would be is not made.
             Change::Want { targets, .. } if targets.is_empty() => Ok(Applied::default()),
-            Change::Want { list, origin, until, shorten, note, targets } => {
+            Change::Want { list, origin, until, shorten, note, by, targets } => {
                 let list = self.list_for(list, *origin)?;
-                let claim = Claim { list, since: now, until: *until, note: note.clone() };
+                let by = by.clone().map(|by| self.registry.shared(by));
+                let claim = Claim { list, since: now, until: *until, note: note.clone(), by };
                 if *shorten {
                     return Ok(self.want_exactly(&claim, targets));
                 }
@@ -96,8 +97,8 @@ impl Blocklist {
         applied.changed = changed.len() as u64;
         let list = self.lists.get(claim.list);
         if list.origin.is_live() && !changed.is_empty() {
-            let (list, Claim { since, until, note, .. }) = (list.name.clone(), claim.clone());
-            applied.records.push(Record::Want { list, since, until, note, targets: changed });
+            let (list, Claim { since, until, note, by, .. }) = (list.name.clone(), claim.clone());
+            applied.records.push(Record::Want { list, since, until, note, by, targets: changed });
         }
         applied
     }
@@ -190,9 +191,9 @@ impl Blocklist {
     fn wants<'a>(&'a self, done: &'a Undo) -> impl Iterator<Item = Record> + 'a {
         let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
         live.filter_map(|step| {
-            let Claim { list, since, until, note } = step.after.clone()?;
+            let Claim { list, since, until, note, by } = step.after.clone()?;
             let list = self.lists.get(list).name.clone();
-            Some(Record::Want { list, since, until, note, targets: step.targets.clone() })
+            Some(Record::Want { list, since, until, note, by, targets: step.targets.clone() })
         })
     }
 

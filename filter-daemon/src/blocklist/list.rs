@@ -19,6 +19,13 @@ pub const DEFAULT_LIST: &str = "manual";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListId(u16);
 
+impl ListId {
+    /// None sorts before it.
+    pub(super) const FIRST: Self = Self(0);
+    /// None sorts behind it.
+    pub(super) const LAST: Self = Self(u16::MAX);
+}
+
 /// Where a list comes from, and so who may change it and where it survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {

@@ -8,7 +8,7 @@ use filter_common::target::Target;
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, ListId, NamedClaim, Record, Targets, targets};
+use super::{Blocklist, Claim, ListId, NamedClaim, Record, Targets, Timestamp, targets};
 
 /// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
 /// nobody else is served.
@@ -37,6 +37,30 @@ impl Blocklist {
         (page, next)
     }
 
+    /// What `keep` lets by of the claims that end up to `by`, in the order of their ends and then of targets, from behind the
+    /// last one of a page before, until there are claims of `most` targets. Nothing that ends later, or never, is looked at.
+    pub fn expiring(
+        &self,
+        after: Option<(Timestamp, Target)>,
+        by: Timestamp,
+        most: usize,
+        keep: impl Fn(Target, ListId) -> bool,
+    ) -> (Vec<NamedClaim>, Option<(Timestamp, Target)>) {
+        let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
+        for (seen, (end, target, list)) in (0..).zip(self.deadlines.behind(after, by)) {
+            if last != Some((end, target)) {
+                if targets >= most || seen >= MOST_SEEN {
+                    return (page, last);
+                }
+                last = Some((end, target));
+                targets += usize::from(keep(target, list));
+            }
+            let claim = self.claim_of(target, list).filter(|_| keep(target, list));
+            page.extend(claim.map(|claim| self.named(target, claim)));
+        }
+        (page, None)
+    }
+
     /// What the lists that `keep` lets by want of the next targets behind `after`, up to `most` of them, as records that say
     /// so. Tells where the next page begins.
     pub fn as_records(
@@ -55,11 +79,12 @@ impl Blocklist {
             targets < most
         });
         let records = sets.iter().flat_map(|(id, targets)| {
-            kept(*id).map(|Claim { list, since, until, note }| Record::Want {
+            kept(*id).map(|Claim { list, since, until, note, by }| Record::Want {
                 list: self.lists.get(*list).name.clone(),
                 since: *since,
                 until: *until,
                 note: note.clone(),
+                by: by.clone(),
                 targets: targets.clone(),
             })
         });

@@ -22,6 +22,8 @@ pub struct NamedClaim {
     pub until: Option<Timestamp>,
     /// Why.
     pub note: Option<Arc<str>>,
+    /// Who put it on the list.
+    pub by: Option<Arc<str>>,
 }
 
 impl Blocklist {
@@ -101,7 +103,8 @@ impl Blocklist {
 
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
         let list = self.lists.get(claim.list).name.clone();
-        NamedClaim { target, list, since: claim.since, until: claim.until, note: claim.note.clone() }
+        let Claim { since, until, note, by, .. } = claim.clone();
+        NamedClaim { target, list, since, until, note, by }
     }
 
     fn claims(&self, target: Target) -> &[Claim] {

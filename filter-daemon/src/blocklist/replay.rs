@@ -9,10 +9,11 @@ impl Blocklist {
     /// is still to come was told by a clock that ran ahead, and ends nothing.
     pub fn replay(&mut self, record: Record, now: Timestamp) -> Result<(), TooManyLists> {
         match record {
-            Record::Want { list, since, until, note, targets } => {
+            Record::Want { list, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));
                 let list = self.live_list(&list)?;
-                self.want_silently(&Claim { list, since, until, note }, &targets);
+                let by = by.map(|by| self.registry.shared(by));
+                self.want_silently(&Claim { list, since, until, note, by }, &targets);
             }
             Record::Release { list, targets } => {
                 if let Some(list) = self.lists.find(&list) {

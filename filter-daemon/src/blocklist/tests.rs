@@ -39,7 +39,15 @@ impl Story {
     fn want_all(&mut self, list: usize, targets: Targets, until: Option<u32>) -> Applied {
         let (list, until) = (self.lists[list].into(), until.map(at));
         self.apply(
-            &Change::Want { list, origin: Origin::Live, until, shorten: false, note: None, targets },
+            &Change::Want {
+                list,
+                origin: Origin::Live,
+                until,
+                shorten: false,
+                note: None,
+                by: None,
+                targets,
+            },
             1,
         )
     }
@@ -168,6 +176,7 @@ fn a_list_of_the_configuration_is_not_changed_by_a_command() {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets: targets(&["192.0.2.1"]),
     };
     assert!(matches!(story.blocklist.apply(&change, at(1)), Err(Refusal::BelongsElsewhere { .. })));
@@ -184,6 +193,7 @@ fn a_preview_says_what_a_change_then_does() {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets: targets(&["192.0.2.1", "192.0.2.2"]),
     };
     let release =
@@ -205,6 +215,7 @@ fn a_clock_that_ran_ahead_ends_nothing() {
         since: at(since),
         until: Some(at(until)),
         note: None,
+        by: None,
         targets: targets(&[word]),
     };
     for record in [want(10, 100, "192.0.2.1"), want(1000, 1100, "192.0.2.2")] {

@@ -97,12 +97,13 @@ fn with_length(row: &mut Vec<u8>, kind: u8, put_fields: impl FnOnce(&mut Vec<u8>
 
 fn put_fields(row: &mut Vec<u8>, change: &Record) {
     match change {
-        Record::Want { list, since, until, note, targets } => {
+        Record::Want { list, since, until, note, by, targets } => {
             put_text(row, list);
             put_number(row, since.secs() as u32);
             put_number(row, until.map_or(0, |until| until.secs() as u32));
             put_text(row, note.as_deref().unwrap_or_default());
             put_targets(row, targets);
+            put_text(row, by.as_deref().unwrap_or_default());
         }
         Record::Release { list, targets } => {
             put_text(row, list);
@@ -165,7 +166,7 @@ fn record(rest: &mut &[u8]) -> Option<Known> {
     let (mut fields, behind) = rest.split_at_checked(length)?;
     *rest = behind;
     match kind {
-        WANT => want(&mut fields).map(Known::Change),
+        WANT => signed_want(&mut fields).map(Known::Change),
         RELEASE => release(&mut fields).map(Known::Change),
         RELEASE_ALL => release_all(&mut fields).map(Known::Change),
         MOMENT => moment(&mut fields).map(Known::Moment),
@@ -186,8 +187,19 @@ fn want(rest: &mut &[u8]) -> Option<Record> {
     let list = text(rest)?.into();
     let since = Timestamp::from_secs(number(rest)?);
     let until = Some(number(rest)?).filter(|until| *until != 0).map(Timestamp::from_secs);
-    let note = Some(text(rest)?).filter(|note| !note.is_empty()).map(Arc::from);
-    Some(Record::Want { list, since, until, note, targets: targets(rest)? })
+    let note = words(rest)?;
+    Some(Record::Want { list, since, until, note, by: None, targets: targets(rest)? })
+}
+
+/// Filterds that did not know who added it end behind the targets.
+fn signed_want(rest: &mut &[u8]) -> Option<Record> {
+    let mut change = want(rest)?;
+    if let Record::Want { by, .. } = &mut change
+        && !rest.is_empty()
+    {
+        *by = words(rest)?;
+    }
+    Some(change)
 }
 
 fn release(rest: &mut &[u8]) -> Option<Record> {
@@ -219,6 +231,10 @@ fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
     let (text, behind) = rest.split_at_checked(length.into())?;
     *rest = behind;
     std::str::from_utf8(text).ok()
+}
+
+fn words(rest: &mut &[u8]) -> Option<Option<Arc<str>>> {
+    Some(Some(text(rest)?).filter(|words| !words.is_empty()).map(Arc::from))
 }
 
 fn targets(rest: &mut &[u8]) -> Option<Targets> {

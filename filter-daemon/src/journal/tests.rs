@@ -21,7 +21,14 @@ fn here() -> Moment {
 
 fn want(list: &str, words: &[&str]) -> Record {
     let targets: Targets = words.iter().map(|word| word.parse().unwrap()).collect();
-    Record::Want { list: list.into(), since: Timestamp::from_secs(7), until: None, note: None, targets }
+    Record::Want {
+        list: list.into(),
+        since: Timestamp::from_secs(7),
+        until: None,
+        note: None,
+        by: None,
+        targets,
+    }
 }
 
 fn release(list: &str) -> Record {

@@ -85,7 +85,14 @@ fn written_now(path: &Path) -> Vec<u8> {
         let targets =
             (0..=number).map(|host| format!("192.0.2.{host}").parse().expect("it is one")).collect();
         let since = Timestamp::from_secs(1_800_000_000 + number);
-        let want = Record::Want { list: "ssh".into(), since, until: None, note: Some("why".into()), targets };
+        let want = Record::Want {
+            list: "ssh".into(),
+            since,
+            until: None,
+            note: Some("why".into()),
+            by: Some("root (filterd add)".into()),
+            targets,
+        };
         store
             .append(&[want, Record::ReleaseAll { list: format!("l{number}").into() }], &clock::moment())
             .expect("it can be written");

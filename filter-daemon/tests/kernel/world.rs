@@ -253,6 +253,7 @@ pub fn want(targets: Targets) -> Change {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets,
     }
 }

@@ -20,6 +20,9 @@ pub struct Entry {
     /// Why, in the words of whoever added it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Who put it on the list, as far as that is known: user and command. Of a list that is not live nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// Where the list comes from: `config`, `file` or `live`. Older daemons do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,

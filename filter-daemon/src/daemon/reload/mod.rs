@@ -269,7 +269,15 @@ impl Reload {
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
         let origin: Origin = list.origin;
-        Change::Want { list: list.name.clone(), origin, until: None, shorten: false, note: None, targets }
+        Change::Want {
+            list: list.name.clone(),
+            origin,
+            until: None,
+            shorten: false,
+            note: None,
+            by: None,
+            targets,
+        }
     }
 }
 
@@ -325,7 +333,7 @@ pub fn begin_with(
         let list = blocklist.lists().get(id).name.clone();
         let since = rows.copied_at(id).unwrap_or(now);
         // As if it had been so before: nobody will want it undone.
-        blocklist.replay(Record::Want { list, since, until: None, note: None, targets }, now)?;
+        blocklist.replay(Record::Want { list, since, until: None, note: None, by: None, targets }, now)?;
     }
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
@@ -9,7 +10,7 @@ use filter_common::target::Target;
 
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
 use crate::clock;
-use crate::control::wire::list::{self, Family};
+use crate::control::wire::list::{self, Family, Place};
 use crate::control::wire::{Entry, Held, HeldBy, Idle, MOST_WITHIN, test};
 use crate::daemon::owner::Owner;
 
@@ -58,7 +59,7 @@ impl Owner {
     }
 
     pub(super) fn list_page(&self, request: list::Request) -> list::Reply {
-        let list::Request { list, family, within, after, most } = request;
+        let list::Request { list, family, within, expiring, after, most } = request;
         let blocklist = self.protection.blocklist();
         let only = list.map(|name| blocklist.lists().find(name.as_str()));
         // A live list comes with its first entry and goes with its last: one that is not there has none.
@@ -68,7 +69,18 @@ impl Owner {
         let is_on = |list: ListId| only.is_none_or(|only| only == Some(list));
         let is_within = |target: &Target| within.is_none_or(|wide| wide.covers(target));
         let keep = |target: Target, list: ListId| is_on(list) && is_of(target, family) && is_within(&target);
-        let (page, next) = blocklist.page(after, most, keep);
+        let (page, next) = match expiring {
+            None => {
+                let (page, next) = blocklist.page(after.map(|after| after.target), most, keep);
+                (page, next.map(|target| Place { end: None, target }))
+            }
+            Some(soon) => {
+                let end = |end| Timestamp::begun(Duration::from_secs(end));
+                let after = after.and_then(|after| Some((end(after.end?), after.target)));
+                let (page, next) = blocklist.expiring(after, clock::after(soon), most, keep);
+                (page, next.map(|(end, target)| Place { end: Some(end.secs()), target }))
+            }
+        };
         list::Reply { entries: page.into_iter().map(|claim| entry(blocklist, claim)).collect(), next }
     }
 }
@@ -123,6 +135,7 @@ fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         since: clock::on_the_wall(claim.since),
         until: claim.until.map(clock::on_the_wall),
         note: claim.note.map(|note| note.to_string()),
+        by: claim.by.map(|by| by.to_string()),
     }
 }
 
