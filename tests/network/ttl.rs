@@ -95,6 +95,41 @@ fn whoever_added_an_entry_is_told_and_still_after_a_restart() {
 }
 
 #[test]
+fn what_a_file_names_expires_and_does_not_come_again_while_the_file_names_it() {
+    let mut net = Net::new();
+    net.file("seen.txt", ATTACKER);
+    let lists = |ttl| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: {ttl}}}]");
+    net.start(&lists("2s"));
+    net.expect(ATTACKER).then_within(SOON).passes();
+    // Somebody appends a line.
+    net.file("seen.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).then_within(SOON).passes();
+    net.filterd(["status"]).succeeds().says("2 expired");
+    // With another time all of it begins anew.
+    net.configure(&lists("1h"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["list", "--expiring", "1h", "--list", "seen"]).succeeds().says(ATTACKER);
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["status"]).succeeds().is_silent_about("expired");
+}
+
+#[test]
+fn since_when_a_file_names_an_entry_is_known_after_a_restart() {
+    let mut net = Net::new();
+    net.file("drop.txt", ATTACKER);
+    let config = "lists: [{name: drop, path: $HOME/drop.txt}]";
+    net.start(config);
+    let since = |net: &Net| net.filterd(["list", "--json"]).succeeds().json()["since"].as_u64();
+    let before = since(&net);
+    net.stop();
+    net.start(config);
+    assert_eq!((since(&net), before.is_some()), (before, true));
+}
+
+#[test]
 fn a_ttl_that_is_no_time_is_refused() {
     let net = Net::with_filterd("");
     for nonsense in ["soon", "-1s", "5 parsecs", ""] {

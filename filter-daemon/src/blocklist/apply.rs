@@ -141,6 +141,7 @@ impl Blocklist {
         for _ in 0..most {
             let Some((target, list)) = self.deadlines.first_over(now) else { break };
             self.make(target, list, None, &mut applied);
+            self.lists.spend(list, target);
             applied.changed += 1;
         }
         applied

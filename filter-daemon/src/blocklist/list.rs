@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::Timestamp;
+use filter_common::target::Target;
+
+use super::{Spent, Targets, Timestamp};
 
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
 pub const MOST_LISTS: usize = 1000;
@@ -76,6 +79,8 @@ pub struct Reading {
     pub rejected: u64,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
+    /// How long what it names stays on the list; for good if none.
+    pub ttl: Option<Duration>,
     /// Why the list is not what its source says.
     pub trouble: Option<Trouble>,
 }
@@ -134,6 +139,8 @@ pub struct List {
     pub entries: u64,
     /// How its source was found, if it has one.
     pub reading: Option<Reading>,
+    /// What its source names though its time is over.
+    pub spent: Spent,
 }
 
 /// All lists there are.
@@ -170,6 +177,19 @@ impl Lists {
         self.row(id).reading.get_or_insert_default()
     }
 
+    /// The time of this target on a list is over. What a command added may be added again.
+    pub(super) fn spend(&mut self, id: ListId, target: Target) {
+        let row = self.row(id);
+        if !row.origin.is_live() {
+            row.spent.insert(target);
+        }
+    }
+
+    /// What is spent of a list is forgotten but for what its source names.
+    pub fn forget_spent(&mut self, id: ListId, named: &Targets) {
+        self.row(id).spent.retain(named);
+    }
+
     /// All of them, by number.
     pub fn iter(&self) -> impl Iterator<Item = (ListId, &List)> {
         self.rows.iter().map(|(id, list)| (*id, list))
@@ -203,7 +223,8 @@ impl Lists {
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
         let polarity = Polarity::default();
-        self.rows.insert(id, List { name, origin, polarity, entries: 0, reading: None });
+        self.rows
+            .insert(id, List { name, origin, polarity, entries: 0, reading: None, spent: Spent::default() });
         Ok(id)
     }
 

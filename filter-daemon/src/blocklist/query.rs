@@ -7,7 +7,7 @@ use std::sync::Arc;
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, ListId, Timestamp};
+use super::{Blocklist, Claim, ListId, Targets, Timestamp};
 
 /// What one list says of one target, with the list's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,14 @@ impl Blocklist {
     /// Is exactly this target wanted?
     pub fn contains(&self, target: Target) -> bool {
         self.claims_of(target).is_some()
+    }
+
+    /// Those of `targets` that would be new on this list: neither there now, nor named by its source since before their time
+    /// was over.
+    pub fn new_on(&self, list: ListId, targets: &Targets) -> Targets {
+        let spent = &self.lists.get(list).spent;
+        let is_new = |target: &Target| self.claim_of(*target, list).is_none() && !spent.contains(*target);
+        targets.iter().filter(is_new).collect()
     }
 
     /// The lists that want exactly this target.

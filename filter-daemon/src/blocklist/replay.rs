@@ -36,6 +36,7 @@ impl Blocklist {
     pub fn expire_all(&mut self, now: Timestamp) {
         while let Some((target, list)) = self.deadlines.first_over(now) {
             self.exchange(target, list, None, &mut SetEffects::default());
+            self.lists.spend(list, target);
             self.lists.forget_empty([list]);
         }
     }

@@ -103,7 +103,9 @@ fn lists(status: &Reply) -> Vec<[String; 5]> {
             (None, 1) => "1 line was not understood".to_owned(),
             (None, lines) => format!("{} lines were not understood", count(lines)),
         };
-        [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), trouble]
+        let expired = (list.expired > 0).then(|| format!("{} expired", count(list.expired)));
+        let told = expired.into_iter().chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
+        [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().map(row).collect()
 }
@@ -132,6 +134,7 @@ mod tests {
             kind: kind.into(),
             targets,
             rejected,
+            expired: 0,
             error: error.map(str::to_owned),
             read: None,
         };

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use filter_common::target::Span;
 
-use super::limits::{entries, share};
+use super::limits::{entries, share, ttl};
 use super::nearest::nearest;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
@@ -23,9 +24,10 @@ const KEYS: [Key<Config>; 7] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 5] = [
+const LIST_KEYS: [Key<Draft>; 6] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
+    Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
     Key {
         name: "max_shrink",
         take: |faults, node, draft| share(faults, node, "`max_shrink`", &mut draft.limits.max_shrink),
@@ -177,6 +179,7 @@ struct Draft {
     name: Option<(ListName, usize)>,
     path: Option<PathBuf>,
     limits: Limits,
+    ttl: Option<Duration>,
 }
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
@@ -202,7 +205,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         if faults.first(&mut names, name.as_str(), node)
             && let Some(path) = draft.path
         {
-            config.lists.push(List { name, path, limits: draft.limits });
+            config.lists.push(List { name, path, limits: draft.limits, ttl: draft.ttl });
         }
     }
 }

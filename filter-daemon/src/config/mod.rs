@@ -14,6 +14,7 @@ mod syntax;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,8 @@ pub struct List {
     pub path: PathBuf,
     /// How much it may change without being asked about.
     pub limits: Limits,
+    /// How long what it names stays on the list; for good if none.
+    pub ttl: Option<Duration>,
 }
 
 impl Config {

@@ -100,6 +100,7 @@ impl Owner {
             kind: list.origin.name().to_owned(),
             targets: list.entries,
             rejected: reading.map_or(0, |reading| reading.rejected),
+            expired: list.spent.len() as u64,
             error: reading.and_then(|reading| Some(reading.trouble.as_ref()?.message.clone())),
             read: reading.and_then(|reading| Some(clock::on_the_wall(reading.accepted.as_ref()?.at))),
         }

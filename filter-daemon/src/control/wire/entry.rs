@@ -12,7 +12,8 @@ pub struct Entry {
     pub target: String,
     /// The list that it is in.
     pub list: String,
-    /// Since when. Of a list that is not live: since when this daemon has read it.
+    /// Since when. Of a list that is not live: since when its file names it, as far as this daemon has seen; what it found at its
+    /// start, since when the file was as it is.
     pub since: u64,
     /// When it expires; never if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -274,6 +274,7 @@ fn replies_are_those_of_the_version_that_landed() {
             kind: "file".into(),
             targets: 8,
             rejected: 9,
+            expired: 0,
             error: Some("gone".into()),
             read: None,
         }],

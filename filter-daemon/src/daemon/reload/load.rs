@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::find::{Found, find};
 use super::matching::{self, Known};
@@ -32,6 +33,8 @@ pub struct LoadedList {
     pub name: Arc<str>,
     /// Where it is.
     pub path: PathBuf,
+    /// How long what it names stays on it.
+    pub ttl: Option<Duration>,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
     /// What was found.
@@ -44,7 +47,8 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
     let known = files.map(|(id, list)| Known {
         id: Some(id),
         name: list.name.clone(),
-        entries: list.entries,
+        // What its file named, whatever has expired of it.
+        entries: list.entries + list.spent.len() as u64,
         reading: list.reading.clone().unwrap_or_default(),
     });
     known.collect()
@@ -69,6 +73,7 @@ impl Loaded {
         let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
             name: list.name.as_str().into(),
             path: list.path.clone(),
+            ttl: list.ttl,
             before: before.and_then(|known| known.id),
             found: find(list, before, accept.has(list.name.as_str()), sources),
         });

@@ -39,7 +39,10 @@ impl Looking {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
-            before: reading.filter(|reading| reading.path == list.path).and_then(|reading| reading.stamp),
+            // With another time to live, all it names counts anew.
+            before: reading
+                .filter(|reading| reading.path == list.path && reading.ttl == list.ttl)
+                .and_then(|reading| reading.stamp),
             copied: accepted
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),

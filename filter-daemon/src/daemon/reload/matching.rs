@@ -59,6 +59,7 @@ mod tests {
             name: name.parse().unwrap(),
             path: path.into(),
             limits: Limits::default(),
+            ttl: None,
         };
         let lists: Vec<List> = now.iter().map(list).collect();
         let known = known(before);

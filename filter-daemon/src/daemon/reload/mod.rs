@@ -184,8 +184,9 @@ impl Reload {
     /// Where nothing leaves, nobody needs to have seen what entered.
     fn after_entering(&self, protection: &Protection) -> Stage {
         let blocklist = protection.blocklist();
-        let shrinks =
-            |(id, targets): &(ListId, Targets)| blocklist.lists().get(*id).entries > targets.len() as u64;
+        let shrinks = |(id, targets): &(ListId, Targets)| {
+            self.rows.term(*id).is_some() || blocklist.lists().get(*id).entries > targets.len() as u64
+        };
         let is_there = |id: &ListId| blocklist.lists().get(*id).entries > 0;
         let leaves = self.rows.contents.iter().any(shrinks) || self.rows.gone.iter().any(is_there);
         if leaves {
@@ -201,7 +202,8 @@ impl Reload {
         let kept = contents.get(list).map(|(id, targets)| (*id, targets)).or_else(|| gone(list));
         let Some((id, targets)) = kept else { return self.after_leaving(protection) };
         let row = protection.blocklist().lists().get(id);
-        if row.entries <= targets.len() as u64 {
+        // Of one with an end, some that are named are not there.
+        if row.entries <= targets.len() as u64 && self.rows.term(id).is_none() {
             return Stage::Leave { list: list + 1, after: None };
         }
         let name = row.name.clone();
@@ -269,15 +271,12 @@ impl Reload {
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
         let origin: Origin = list.origin;
-        Change::Want {
-            list: list.name.clone(),
-            origin,
-            until: None,
-            shorten: false,
-            note: None,
-            by: None,
-            targets,
-        }
+        let term = self.rows.term(id);
+        let (shorten, until) = (term.is_some(), term.map(|term| clock::after(term.ttl)));
+        // What is there keeps its time, and what is over does not begin again.
+        let targets =
+            if term.is_some_and(|term| !term.is_new) { blocklist.new_on(id, &targets) } else { targets };
+        Change::Want { list: list.name.clone(), origin, until, shorten, note: None, by: None, targets }
     }
 }
 
@@ -331,10 +330,12 @@ pub fn begin_with(
     blocklist.apply(&Change::Settings(enforce), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
         let list = blocklist.lists().get(id).name.clone();
-        let since = rows.copied_at(id).unwrap_or(now);
+        let since = rows.read_at(id).unwrap_or(now).min(now);
+        let until = rows.term(id).map(|term| since.later_by(term.ttl.as_secs() as i64));
         // As if it had been so before: nobody will want it undone.
-        blocklist.replay(Record::Want { list, since, until: None, note: None, by: None, targets }, now)?;
+        blocklist.replay(Record::Want { list, since, until, note: None, by: None, targets }, now)?;
     }
+    blocklist.expire_all(now);
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
     Ok((loaded.config, reloaded, to_keep))

@@ -1,9 +1,10 @@
 //! The lists that a new configuration names get their rows before anything enters, and give them back if it is refused:
 //! a name that the configuration uses is nobody else's, however empty its list is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
@@ -24,6 +25,8 @@ pub struct Rows {
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
     pub gone: Vec<ListId>,
+    /// How long what lists name stays on them, where that has an end, and whether it has been so before.
+    terms: HashMap<ListId, Term>,
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
@@ -33,7 +36,17 @@ pub struct Rows {
 struct FoundList {
     id: ListId,
     path: PathBuf,
+    ttl: Option<Duration>,
     found: Found,
+}
+
+/// How long what a list names stays on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// So long.
+    pub ttl: Duration,
+    /// It has not been so before: everything on the list counts anew.
+    pub is_new: bool,
 }
 
 impl Rows {
@@ -61,6 +74,7 @@ impl Rows {
         let mut this = Self {
             contents: vec![(config, std::mem::take(&mut loaded.block))],
             gone,
+            terms: HashMap::new(),
             found: Vec::new(),
             made: Vec::new(),
             names_before,
@@ -72,7 +86,7 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, before, mut found } = list;
+        let LoadedList { name, path, ttl, before, mut found } = list;
         let id = match before {
             Some(id) => id,
             None => {
@@ -87,17 +101,26 @@ impl Rows {
             Found::Unchanged => None,
         };
         self.contents.extend(targets.map(|targets| (id, targets)));
-        self.found.push(FoundList { id, path, found });
+        let reading = blocklist.lists().get(id).reading.as_ref();
+        let is_new = reading.and_then(|reading| reading.ttl) != ttl;
+        self.terms.extend(ttl.map(|ttl| (id, Term { ttl, is_new })));
+        self.found.push(FoundList { id, path, ttl, found });
         Ok(())
     }
 
-    /// When what is on this list was read, if it comes from its copy.
-    pub fn copied_at(&self, id: ListId) -> Option<Timestamp> {
+    /// When what is on this list was first read as it is: now, or what its copy says.
+    pub fn read_at(&self, id: ListId) -> Option<Timestamp> {
         let found = self.found.iter().find(|found| found.id == id)?;
         match &found.found {
             Found::Doubted { accepted, .. } => Some(accepted.as_ref()?.at),
-            Found::Accepted { .. } | Found::Unchanged => None,
+            Found::Accepted { accepted, .. } => Some(accepted.at),
+            Found::Unchanged => None,
         }
+    }
+
+    /// How long what this list names stays on it, if that has an end.
+    pub fn term(&self, id: ListId) -> Option<Term> {
+        self.terms.get(&id).copied()
     }
 
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
@@ -113,6 +136,12 @@ impl Rows {
         for id in self.gone {
             blocklist.lists_mut().forget(id);
         }
+        let nothing = Targets::default();
+        for (id, named) in &self.contents {
+            // Where everything counts anew, or for good, nothing is over.
+            let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
+            blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
+        }
         let now = clock::now();
         let found = self.found.into_iter();
         found.filter_map(|found| note(blocklist, found, now, reloaded)).collect()
@@ -126,12 +155,12 @@ fn note(
     now: Timestamp,
     reloaded: &mut Reloaded,
 ) -> Option<ToKeep> {
-    let FoundList { id, path, found } = found;
+    let FoundList { id, path, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries) = (list.name.clone(), list.entries);
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
-    reading.path = path;
+    (reading.path, reading.ttl) = (path, ttl);
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
