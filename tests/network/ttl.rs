@@ -33,8 +33,7 @@ fn adding_again_extends_and_never_shortens() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--ttl", "1s"]).succeeds();
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
-    let told =
-        net.filterd(["add", ATTACKER, "--ttl", "1s", "--json"]).succeeds().complains("--shorten").json();
+    let told = net.filterd(["add", ATTACKER, "--ttl", "1s", "--json"]).succeeds().says("--shorten").json();
     assert_eq!((&told["changed"], &told["longer"][0]["target"]), (&0.into(), &ATTACKER.into()));
     net.filterd(["add", ATTACKER, BYSTANDER, "--ttl", "1s"]).succeeds();
     net.expect(BYSTANDER).then_within(SOON).passes();
