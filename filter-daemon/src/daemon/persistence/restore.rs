@@ -47,6 +47,10 @@ pub fn restore(
     if found.behind.is_some() && persistence.losses.are_noted() {
         persistence.journal.has_noted();
     }
+    if clock_is_behind.is_some() {
+        // Whoever reads it later is to count as this one does.
+        persistence.note_time();
+    }
     blocklist.expire_all(now);
     blocklist.forget_all_empty_lists();
     let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
