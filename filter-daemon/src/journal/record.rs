@@ -29,7 +29,7 @@ const RELEASE: u8 = 17;
 const RELEASE_ALL: u8 = 18;
 /// In which time the row is, and when it was written. Whoever does not know it takes all times for the wall's, as the first
 /// filterd did, and is wrong by as much as the clock was set while the writer ran.
-const MOMENT: u8 = 19;
+const MOMENT: u8 = 20;
 
 /// A row is not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
