@@ -36,7 +36,7 @@ fn unsigned(change: Record) -> Record {
         Record::Want { list, since, until, note, targets, .. } => {
             Record::Want { list, since, until, note, by: None, targets }
         }
-        other => other,
+        other @ (Record::Release { .. } | Record::ReleaseAll { .. }) => other,
     }
 }
 
