@@ -15,8 +15,12 @@ use crate::hash;
 pub struct Settings {
     /// Drop, or only count? (0 or 1)
     pub enforce: u64,
+    /// May a source that is to be blocked be allowed, too, so that the word that tells is looked at on a hit? (0 or 1)
+    pub overlap: u64,
     /// The set of sources to block.
     pub block: SetSettings,
+    /// The set of sources to allow, asked after a hit in the other.
+    pub allow: SetSettings,
 }
 
 /// What a judge must know to look sources up in one set.
@@ -61,10 +65,10 @@ pub struct SixSettings {
     pub shorter: u64,
     /// How many lengths beyond 64 are looked up: the first so many of `lengths`.
     pub longer: u64,
-    /// Bits of a bucket's index.
+    /// How many buckets it has.
+    pub buckets: u64,
+    /// Whole bits of a bucket's index.
     pub index_bits: u64,
-    /// The last bucket.
-    pub last_bucket: u64,
     /// Key of the scheme of prefixes up to /64.
     pub key64: exact::Key,
     /// What all longer ones share of the hash's key.
@@ -93,12 +97,13 @@ pub const WORDS: usize = size_of::<Settings>() / size_of::<u64>();
 
 impl Settings {
     /// Counts only, and looks nothing up.
-    pub const OFF: Self = Self { enforce: 0, block: SetSettings::OFF };
+    pub const OFF: Self = Self { enforce: 0, overlap: 0, block: SetSettings::OFF, allow: SetSettings::OFF };
 
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let mut rest = [self.enforce].into_iter().chain(self.block.words());
+        let head = [self.enforce, self.overlap].into_iter();
+        let mut rest = head.chain(self.block.words()).chain(self.allow.words());
         words.fill_with(|| rest.next().expect("every field is told"));
         words
     }
@@ -107,7 +112,12 @@ impl Settings {
     pub fn from_words(words: &[u64; WORDS]) -> Self {
         let mut rest = words.iter().copied();
         let mut next = || rest.next().unwrap_or_default();
-        Self { enforce: next(), block: SetSettings::read(&mut next) }
+        Self {
+            enforce: next(),
+            overlap: next(),
+            block: SetSettings::read(&mut next),
+            allow: SetSettings::read(&mut next),
+        }
     }
 }
 
@@ -148,8 +158,8 @@ impl SixSettings {
         to_64: 0,
         shorter: 0,
         longer: 0,
+        buckets: 0,
         index_bits: 0,
-        last_bucket: 0,
         key64: [0; exact::KEY_WORDS],
         pairs: [[0; hash::PAIR_WORDS]; hash::PARTS],
         lengths: [LengthSettings::OFF; MOST_LENGTHS],
@@ -157,7 +167,7 @@ impl SixSettings {
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
         let [last_level_word, has_table, to_64, shorter, longer] = from_fn(|_| next());
-        let [index_bits, last_bucket] = from_fn(|_| next());
+        let [buckets, index_bits] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
@@ -167,8 +177,8 @@ impl SixSettings {
             to_64,
             shorter,
             longer,
+            buckets,
             index_bits,
-            last_bucket,
             key64,
             pairs,
             lengths,
@@ -177,8 +187,8 @@ impl SixSettings {
 
     fn words(&self) -> impl Iterator<Item = u64> {
         let Self { last_level_word, has_table, to_64, shorter, longer, .. } = *self;
-        let Self { index_bits, last_bucket, key64, pairs, lengths, .. } = *self;
-        let head = [last_level_word, has_table, to_64, shorter, longer, index_bits, last_bucket];
+        let Self { buckets, index_bits, key64, pairs, lengths, .. } = *self;
+        let head = [last_level_word, has_table, to_64, shorter, longer, buckets, index_bits];
         let head = head.into_iter().chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
@@ -226,6 +236,7 @@ mod tests {
             }};
         }
         set!(enforce);
+        set!(overlap);
         set!(block.networks4);
         set!(block.addresses4.in_use);
         set!(block.addresses4.index_bits);
@@ -236,8 +247,8 @@ mod tests {
         set!(block.six.to_64);
         set!(block.six.shorter);
         set!(block.six.longer);
+        set!(block.six.buckets);
         set!(block.six.index_bits);
-        set!(block.six.last_bucket);
         settings.block.addresses4.key[2] = number();
         expected.push((offset_of!(Settings, block.addresses4.key) / 8 + 2, settings.block.addresses4.key[2]));
         settings.block.six.key64[1] = number();
@@ -248,7 +259,11 @@ mod tests {
         settings.block.six.lengths[63] = last;
         expected.push((offset_of!(Settings, block.six.lengths) / 8 + 63 * 5, last.mask_high));
         expected.push((offset_of!(Settings, block.six.lengths) / 8 + 63 * 5 + 1, last.mask_low));
-        expected.push((WORDS - 1, last.salts[2]));
+        expected.push((offset_of!(Settings, allow) / 8 - 1, last.salts[2]));
+        set!(allow.networks4);
+        set!(allow.six.last_level_word);
+        settings.allow.six.lengths[63].salts[2] = number();
+        expected.push((WORDS - 1, settings.allow.six.lengths[63].salts[2]));
         let words = settings.as_words();
         assert_eq!(Settings::from_words(&words), settings);
         for (at, word) in expected {

@@ -13,12 +13,15 @@ use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
 use filter_common::judge::{Tables as _, judge};
-use filter_common::reason::Outcome;
+use filter_common::reason::{Outcome, Verdict};
 
 #[xdp(frags)]
 pub fn filterd_judge(ctx: XdpContext) -> u32 {
     let tables = maps::Maps;
-    let outcome = judge(&frame::InPlace::new(&ctx), &tables).outcome(tables.enforces());
+    let verdict = judge(&frame::InPlace::new(&ctx), &tables);
+    // Whether drops are enforced is read where there is one: most packets have none.
+    let enforces = matches!(verdict, Verdict::Drop(_)) && tables.enforces();
+    let outcome = verdict.outcome(enforces);
     report::count(&ctx, outcome);
     match outcome {
         Outcome::Pass(_) | Outcome::WouldDrop(_) => XDP_PASS,

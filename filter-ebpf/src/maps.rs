@@ -2,29 +2,39 @@
 //!
 //! Words that the daemon changes meanwhile are read by one volatile load each: only that compiles to the single
 //! 64-bit load that never sees half a bucket.
+//!
+//! A table is one value of a map, and the program is loaded with the address of that value in it (`BPF_PSEUDO_MAP_VALUE`), as
+//! it is for the settings: so nothing has to be looked up. No definition of these maps is in the object, only names, in whose
+//! place the loader writes the maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
-use aya_ebpf::btf_maps::{Array, PerCpuArray};
+use aya_ebpf::btf_maps::PerCpuArray;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
+use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::reason;
-use filter_common::set::Set;
+use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
 
-/// BPF_F_MMAPABLE: the daemon writes these maps through a window in its own memory.
-const MMAPABLE: usize = 1 << 10;
+/// The words of a map, as many as there are.
+type Map = [u64; 0];
 
-#[btf_map]
-static ADDRESSES: Map = Array::new();
-#[btf_map]
-static NETWORKS: Map = Array::new();
-#[btf_map]
-static LEVELS: Map = Array::new();
-#[btf_map]
-static SIX: Map = Array::new();
+#[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
+unsafe extern "C" {
+    static ADDRESSES: Map;
+    static NETWORKS: Map;
+    static LEVELS: Map;
+    static SIX: Map;
 
-type Map = Array<u64, 1, MMAPABLE>;
+    static ALLOW_ADDRESSES: Map;
+    static ALLOW_NETWORKS: Map;
+    static ALLOW_LEVELS: Map;
+    static ALLOW_SIX: Map;
+
+    /// One word: may something that is allowed be blocked?
+    static OVERLAP: Map;
+}
 
 /// Packets by what became of them.
 #[btf_map]
@@ -46,21 +56,62 @@ impl Tables for Maps {
     fn block(&self) -> impl Set {
         SetMaps {
             settings: &SETTINGS.block,
-            addresses: &ADDRESSES,
-            networks: &NETWORKS,
-            levels: &LEVELS,
-            six: &SIX,
+            addresses: &raw const ADDRESSES,
+            networks: &raw const NETWORKS,
+            levels: &raw const LEVELS,
+            six: &raw const SIX,
         }
     }
+
+    #[inline(always)]
+    fn allow(&self) -> impl Set {
+        SetMaps {
+            settings: &SETTINGS.allow,
+            addresses: &raw const ALLOW_ADDRESSES,
+            networks: &raw const ALLOW_NETWORKS,
+            levels: &raw const ALLOW_LEVELS,
+            six: &raw const ALLOW_SIX,
+        }
+    }
+
+    #[inline(always)]
+    fn may_overlap(&self) -> bool {
+        read(&SETTINGS.overlap) != 0 && Window::of(&raw const OVERLAP).is_some_and(|word| word.load(0) != 0)
+    }
+
+    #[inline(always)]
+    fn allows4(&self, address: u32) -> bool {
+        filterd_allows4(address) != 0
+    }
+
+    #[inline(always)]
+    fn allows6(&self, address: Address6) -> bool {
+        filterd_allows6(address.high, address.low) != 0
+    }
+}
+
+/// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
+/// each way by which a packet meets the set to block.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_allows4(address: u32) -> u32 {
+    set::find4(&Maps.allow(), address).is_some().into()
+}
+
+/// The same for IPv6.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
+    set::find6(&Maps.allow(), Address6 { high, low }).is_some().into()
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.
 struct SetMaps {
     settings: &'static SetSettings,
-    addresses: &'static Map,
-    networks: &'static Map,
-    levels: &'static Map,
-    six: &'static Map,
+    addresses: *const Map,
+    networks: *const Map,
+    levels: *const Map,
+    six: *const Map,
 }
 
 impl Set for SetMaps {
@@ -111,8 +162,8 @@ struct Window(*const u64);
 
 impl Window {
     #[inline(always)]
-    fn of(map: &'static Map) -> Option<Self> {
-        map.get_ptr(0).map(Self)
+    fn of(map: *const Map) -> Option<Self> {
+        Some(Self(map.cast()))
     }
 }
 

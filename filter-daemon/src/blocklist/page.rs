@@ -8,7 +8,7 @@ use filter_common::target::Target;
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, ListId, NamedClaim, Record, Targets, Timestamp, targets};
+use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
 /// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
 /// nobody else is served.
@@ -17,19 +17,27 @@ pub const PAGE: u64 = 8192;
 /// The most targets that one page looks at: a millisecond, too.
 const MOST_SEEN: usize = 1 << 16;
 
+/// How far one has come through both sides: in which, and behind which target there; from the beginning if none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bookmark {
+    polarity: Polarity,
+    after: Option<Target>,
+}
+
 impl Blocklist {
-    /// What `keep` lets by of the claims behind `after`, in the order of targets, until there are claims of `most` targets; no
-    /// target is cut in two by the end of a page. Tells where the next page begins.
+    /// What `keep` lets by of one side's claims behind `after`, in the order of targets, until there are claims of `most`
+    /// targets; no target is cut in two by the end of a page. Tells where the next page begins.
     pub fn page(
         &self,
+        polarity: Polarity,
         after: Option<Target>,
         most: usize,
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<Target>) {
-        let (mut page, mut targets) = (Vec::new(), 0);
-        let next = self.walk(after, |target, id| {
+        let (side, mut page, mut targets) = (self.side(polarity), Vec::new(), 0);
+        let next = side.walk(after, |target, id| {
             let before = page.len();
-            let kept = self.registry.claims(id).iter().filter(|claim| keep(target, claim.list));
+            let kept = side.registry.claims(id).iter().filter(|claim| keep(target, claim.list));
             page.extend(kept.map(|claim| self.named(target, claim)));
             targets += usize::from(page.len() > before);
             targets < most
@@ -37,17 +45,18 @@ impl Blocklist {
         (page, next)
     }
 
-    /// What `keep` lets by of the claims that end up to `by`, in the order of their ends and then of targets, from behind the
+    /// What `keep` lets by of the claims of one side that end up to `by`, in the order of their ends and then of targets, from behind the
     /// last one of a page before, until there are claims of `most` targets. Nothing that ends later, or never, is looked at.
     pub fn expiring(
         &self,
+        polarity: Polarity,
         after: Option<(Timestamp, Target)>,
         by: Timestamp,
         most: usize,
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<(Timestamp, Target)>) {
         let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
-        for (seen, (end, target, list)) in (0..).zip(self.deadlines.behind(after, by)) {
+        for (seen, (end, target, list)) in (0..).zip(self.side(polarity).deadlines.behind(after, by)) {
             if last != Some((end, target)) {
                 if targets >= most || seen >= MOST_SEEN {
                     return (page, last);
@@ -55,23 +64,25 @@ impl Blocklist {
                 last = Some((end, target));
                 targets += usize::from(keep(target, list));
             }
-            let claim = self.claim_of(target, list).filter(|_| keep(target, list));
+            let claim = self.side(polarity).claim_of(target, list).filter(|_| keep(target, list));
             page.extend(claim.map(|claim| self.named(target, claim)));
         }
         (page, None)
     }
 
-    /// What the lists that `keep` lets by want of the next targets behind `after`, up to `most` of them, as records that say
+    /// What the lists that `keep` lets by want of the next targets from there on, up to `most` of them, as records that say
     /// so. Tells where the next page begins.
     pub fn as_records(
         &self,
-        after: Option<Target>,
+        from: Bookmark,
         most: usize,
         keep: impl Fn(ListId) -> bool,
-    ) -> (Vec<Record>, Option<Target>) {
-        let kept = |id| self.registry.claims(id).iter().filter(|claim| keep(claim.list));
+    ) -> (Vec<Record>, Option<Bookmark>) {
+        let Bookmark { polarity, after } = from;
+        let side = self.side(polarity);
+        let kept = |id| side.registry.claims(id).iter().filter(|claim| keep(claim.list));
         let (mut sets, mut targets) = (BTreeMap::<ClaimsId, Targets>::new(), 0);
-        let next = self.walk(after, |target, id| {
+        let after = side.walk(after, |target, id| {
             if kept(id).next().is_some() {
                 sets.entry(id).or_default().push(target);
                 targets += 1;
@@ -81,6 +92,7 @@ impl Blocklist {
         let records = sets.iter().flat_map(|(id, targets)| {
             kept(*id).map(|Claim { list, since, until, note, by }| Record::Want {
                 list: self.lists.get(*list).name.clone(),
+                polarity,
                 since: *since,
                 until: *until,
                 note: note.clone(),
@@ -88,6 +100,13 @@ impl Blocklist {
                 targets: targets.clone(),
             })
         });
+        let next = match (after, polarity) {
+            (Some(_), _) => Some(Bookmark { polarity, after }),
+            (None, Polarity::Block) if !self.allow.is_empty() => {
+                Some(Bookmark { polarity: Polarity::Allow, after: None })
+            }
+            (None, _) => None,
+        };
         (records.collect(), next)
     }
 
@@ -99,9 +118,9 @@ impl Blocklist {
         after: Option<Target>,
         is_over: impl Fn(Target) -> bool,
     ) -> (Targets, Option<Target>) {
-        let (mut targets, mut weight) = (Targets::default(), 0);
-        let next = self.walk(after, |target, id| {
-            if self.registry.of(id, list).is_some() && is_over(target) {
+        let (side, mut targets, mut weight) = (self.side_of(list), Targets::default(), 0);
+        let next = side.walk(after, |target, id| {
+            if side.registry.of(id, list).is_some() && is_over(target) {
                 targets.push(target);
                 weight += targets::weight(target);
             }
@@ -110,6 +129,15 @@ impl Blocklist {
         (targets, next)
     }
 
+    /// Everything that `list` wants.
+    pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
+        let side = self.side_of(list);
+        let wants = move |(_, id): &(Target, ClaimsId)| side.registry.of(*id, list).is_some();
+        side.all_after(None).filter(wants).map(|(target, _)| target)
+    }
+}
+
+impl Side {
     /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
     /// target to go on; nothing if that was the last.
     fn walk(&self, after: Option<Target>, mut take: impl FnMut(Target, ClaimsId) -> bool) -> Option<Target> {
@@ -121,14 +149,8 @@ impl Blocklist {
         None
     }
 
-    /// Everything that `list` wants.
-    pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
-        let wants = move |(_, id): &(Target, ClaimsId)| self.registry.of(*id, list).is_some();
-        self.all_after(None).filter(wants).map(|(target, _)| target)
-    }
-
     /// What sorts behind `after`, in order.
-    fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
+    pub(super) fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
         let (from4, from6) = match after {
             None => (Some(Bound::Unbounded), Bound::Unbounded),
             Some(Target::V4(prefix)) => (Some(behind(prefix.first(), after, of_address)), Bound::Unbounded),
@@ -136,7 +158,7 @@ impl Blocklist {
         };
         let addresses = from4.into_iter().flat_map(|from| self.addresses.range(from));
         let addresses = addresses.map(|(address, id)| (of_address(address), id));
-        let nets64 = self.nets64.range((from6, Bound::Unbounded)).map(|(net, id)| (of_net64(*net), *id));
+        let nets64 = self.nets64.range((from6, Bound::Unbounded)).map(|(net, id)| (of_net64(net), id));
         let others = self.others.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
         in_order(addresses.chain(nets64), others.map(|(target, id)| (*target, *id)))
     }

@@ -5,9 +5,9 @@ use clap::Args;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
-use crate::config::ListName;
 use crate::control::client::{Client, Endpoint};
-use crate::control::wire::{self, reload::Reply, words};
+use crate::control::wire::accept::Accepted;
+use crate::control::wire::{self, reload::Reply};
 use crate::exit::Exit;
 use crate::text::printable;
 
@@ -19,21 +19,24 @@ list in the configuration: max_shrink, max_rejected, max_entries.
 What is in force without a copy on disk (a full disk, say) is told, too, with 7.
 
 An interface that the configuration no longer names stays filtered as long as one that it names is not (misspelt, not there,
-refused); that is told, and the exit code is 7.
+refused); that is told, and the exit code is 7. One that need not be there (a modem, say) is accepted by its name: until it
+comes, or filterd starts anew, it is missed no more, as long as another one is filtered.
 
 Examples:
   filterd reload
   filterd reload --accept drop --accept ssh
-  filterd reload --accept all")]
+  filterd reload --accept all
+  filterd reload --accept usb0")]
 pub struct Reload {
-    /// Take this list as it is, however little is left of it; `all` stands for every list
-    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
-    accept: Vec<ListName>,
+    /// Take this list as it is, however little is left of it (`all` stands for every list), or this interface as not there;
+    /// `list:NAME` and `interface:NAME` tell two of one name apart
+    #[arg(long, value_name = "NAME", value_parser = acceptable)]
+    accept: Vec<String>,
 }
 
 impl Reload {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let accept = self.accept.iter().map(ToString::to_string).collect();
+        let accept = self.accept.clone();
         let reloaded = Client::connect(socket)?.call(&wire::Reload { accept })?;
         console.answer(&reloaded, render)?;
         for warning in &reloaded.warnings {
@@ -49,6 +52,10 @@ impl Reload {
         faults.into_iter().for_each(|told| console.complain(told));
         Ok(Exit::Partly)
     }
+}
+
+fn acceptable(word: &str) -> Result<String, String> {
+    word.parse::<Accepted>().map(|_| word.to_owned())
 }
 
 fn render(reloaded: &Reply) -> String {

@@ -38,6 +38,8 @@ pub struct Config {
     pub enforce: bool,
     /// What is blocked.
     pub block: Vec<Target>,
+    /// What is allowed, whatever is blocked.
+    pub allow: Vec<Target>,
     /// Files that name more.
     pub lists: Vec<List>,
     /// Is what is added live on disk before the answer goes out?
@@ -75,6 +77,8 @@ pub struct List {
     pub name: ListName,
     /// Where it is.
     pub path: PathBuf,
+    /// Is what it names allowed, rather than blocked?
+    pub allows: bool,
     /// How much it may change without being asked about.
     pub limits: Limits,
     /// How long what it names stays on the list; for good if none.
@@ -97,6 +101,7 @@ impl Default for Config {
             mode: Mode::Auto,
             enforce: true,
             block: Vec::new(),
+            allow: Vec::new(),
             lists: Vec::new(),
             durable: true,
             on_exit: OnExit::Detach,

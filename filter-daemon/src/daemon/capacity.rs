@@ -9,7 +9,7 @@ use tracing::{error, warn};
 
 use super::commit::Protection;
 use super::needs;
-use crate::blocklist::Targets;
+use crate::blocklist::{Polarity, Targets};
 use crate::clock;
 use crate::kernel::grace;
 use crate::text::Explain;
@@ -45,14 +45,14 @@ impl Capacity {
     }
 
     /// May these enter now? Not while many entries are on the move, or until a larger table is made. Few always may.
-    pub fn has_room(&self, protection: &mut Protection, targets: &Targets) -> bool {
+    pub fn has_room(&self, protection: &mut Protection, polarity: Polarity, targets: &Targets) -> bool {
         if targets.len() <= SMALL {
             return true;
         }
         if self.grace.is_some() && protection.filter().is_crowded() {
             return false;
         }
-        let needs = protection.needs_with(targets);
+        let needs = protection.needs_with(polarity, targets);
         let (filter, blocklist) = protection.parts();
         // Where there is no memory for it, the addition itself will be told so.
         filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any())
@@ -63,6 +63,11 @@ impl Capacity {
         let is_seen = self.graceless || self.seen >= commit;
         self.is_wanted |= !is_seen && (self.grace.is_none() || self.covers < commit);
         is_seen
+    }
+
+    /// Has somebody to wait for a grace period that is under way, before every packet has seen this commit?
+    pub fn is_waiting_for(&self, commit: u64) -> bool {
+        !self.graceless && self.seen < commit && self.grace.is_some()
     }
 
     /// Has the kernel no grace periods?

@@ -11,7 +11,7 @@ use super::reload::{Known, Loaded, Sources};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, ConfigError, Mode};
-use crate::control::wire::reload::Accept;
+use crate::control::wire::accept::Accept;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
@@ -161,7 +161,7 @@ impl Configuration {
     /// What was to come is not in force.
     pub fn was_refused(&mut self, error: &DaemonError) {
         self.copy = Copy::Nothing;
-        if matches!(error, DaemonError::NothingToAccept { .. }) {
+        if matches!(error, DaemonError::NothingToAccept { .. } | DaemonError::AcceptsEither { .. }) {
             // A slip of whoever asked says nothing of the file.
             return;
         }

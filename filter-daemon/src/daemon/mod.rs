@@ -10,6 +10,7 @@ pub mod commit;
 mod configuration;
 mod confine;
 mod error;
+mod expiry;
 mod flush;
 mod interfaces;
 mod last_good;

@@ -13,6 +13,7 @@ use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
+use super::expiry::Untold;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
@@ -55,6 +56,7 @@ pub struct Owner {
     alarm: Alarm,
     turns: Turns,
     minded: Minded,
+    expired: Untold,
 }
 
 impl Owner {
@@ -83,6 +85,7 @@ impl Owner {
             alarm,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
+            expired: Untold::default(),
         }
     }
 

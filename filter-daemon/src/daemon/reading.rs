@@ -12,7 +12,8 @@ use super::reload::{Known, Loaded, Sources};
 use crate::clock;
 use crate::control::ReplyTo;
 use crate::control::wire::Failure;
-use crate::control::wire::reload::{Accept, Reply};
+use crate::control::wire::accept::Accept;
+use crate::control::wire::reload::Reply;
 
 /// Readings, and who waits for what comes of them.
 pub struct Readings {
@@ -31,6 +32,7 @@ struct Asked {
 
 struct Reading {
     began: Instant,
+    accept: Accept,
     loading: Option<JoinHandle<(Result<Loaded, DaemonError>, Sources)>>,
     waiting: Vec<ReplyTo<Reply>>,
 }
@@ -41,7 +43,7 @@ impl Readings {
         Self { sources: Some(sources), now: None, next: VecDeque::new() }
     }
 
-    /// Notes that it is to be read, or read again. Whoever accepts lists has a reading alone: what is wrong with their words
+    /// Notes that it is to be read, or read again. Whoever accepts anything has a reading alone: what is wrong with their words
     /// is nothing to others.
     pub fn ask(&mut self, accept: Accept, answer: Option<ReplyTo<Reply>>) {
         match self.next.back_mut() {
@@ -64,11 +66,12 @@ impl Readings {
     pub fn begin(&mut self, source: Source, known: Vec<Known>) {
         let Some(Asked { accept, waiting }) = self.next.pop_front() else { return };
         let mut sources = self.sources.take().expect("one reading at a time");
+        let accepted = accept.clone();
         let loading = tokio::task::spawn_blocking(move || {
-            let loaded = source.load(&known, &accept, &mut sources);
+            let loaded = source.load(&known, &accepted, &mut sources);
             (loaded, sources)
         });
-        self.now = Some(Reading { began: clock::instant(), loading: Some(loading), waiting });
+        self.now = Some(Reading { began: clock::instant(), accept, loading: Some(loading), waiting });
     }
 
     /// Waits until everything is read, or for ever if nobody reads.
@@ -87,6 +90,11 @@ impl Readings {
     /// Does any client wait for what comes of it?
     pub fn is_waited_for(&self) -> bool {
         self.now.as_ref().is_some_and(|reading| !reading.waiting.is_empty())
+    }
+
+    /// What those accept who asked for it.
+    pub fn accept(&self) -> Accept {
+        self.now.as_ref().map_or_else(Accept::default, |reading| reading.accept.clone())
     }
 
     /// When the reading under way began.

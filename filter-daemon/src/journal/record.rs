@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Target};
 
-use crate::blocklist::{Record, Targets, Timestamp};
+use crate::blocklist::{Polarity, Record, Targets, Timestamp};
 use crate::clock::{Boot, Moment};
 
 /// Kinds without a length, as format 1 has them.
@@ -27,6 +27,8 @@ const FIRST_WITH_LENGTH: u8 = 16;
 const WANT: u8 = 16;
 const RELEASE: u8 = 17;
 const RELEASE_ALL: u8 = 18;
+/// What a list wants allowed. One that does not know of it must not take it for blocked.
+const WANT_ALLOWED: u8 = 19;
 /// In which time the row is, and when it was written. Whoever does not know it takes all times for the wall's, as the first
 /// filterd did, and is wrong by as much as the clock was set while the writer ran.
 const MOMENT: u8 = 20;
@@ -79,7 +81,8 @@ fn seal(row: &mut [u8]) {
 
 fn put_record(row: &mut Vec<u8>, change: &Record) {
     let kind = match change {
-        Record::Want { .. } => WANT,
+        Record::Want { polarity: Polarity::Block, .. } => WANT,
+        Record::Want { polarity: Polarity::Allow, .. } => WANT_ALLOWED,
         Record::Release { .. } => RELEASE,
         Record::ReleaseAll { .. } => RELEASE_ALL,
     };
@@ -97,7 +100,7 @@ fn with_length(row: &mut Vec<u8>, kind: u8, put_fields: impl FnOnce(&mut Vec<u8>
 
 fn put_fields(row: &mut Vec<u8>, change: &Record) {
     match change {
-        Record::Want { list, since, until, note, by, targets } => {
+        Record::Want { list, since, until, note, by, targets, .. } => {
             put_text(row, list);
             put_number(row, since.secs() as u32);
             put_number(row, until.map_or(0, |until| until.secs() as u32));
@@ -166,7 +169,8 @@ fn record(rest: &mut &[u8]) -> Option<Known> {
     let (mut fields, behind) = rest.split_at_checked(length)?;
     *rest = behind;
     match kind {
-        WANT => signed_want(&mut fields).map(Known::Change),
+        WANT => signed_want(Polarity::Block, &mut fields).map(Known::Change),
+        WANT_ALLOWED => signed_want(Polarity::Allow, &mut fields).map(Known::Change),
         RELEASE => release(&mut fields).map(Known::Change),
         RELEASE_ALL => release_all(&mut fields).map(Known::Change),
         MOMENT => moment(&mut fields).map(Known::Moment),
@@ -176,24 +180,24 @@ fn record(rest: &mut &[u8]) -> Option<Known> {
 
 fn bare_record(kind: u8, rest: &mut &[u8]) -> Option<Record> {
     match kind {
-        bare::WANT => want(rest),
+        bare::WANT => want(Polarity::Block, rest),
         bare::RELEASE => release(rest),
         bare::RELEASE_ALL => release_all(rest),
         _ => None,
     }
 }
 
-fn want(rest: &mut &[u8]) -> Option<Record> {
+fn want(polarity: Polarity, rest: &mut &[u8]) -> Option<Record> {
     let list = text(rest)?.into();
     let since = Timestamp::from_secs(number(rest)?);
     let until = Some(number(rest)?).filter(|until| *until != 0).map(Timestamp::from_secs);
     let note = words(rest)?;
-    Some(Record::Want { list, since, until, note, by: None, targets: targets(rest)? })
+    Some(Record::Want { list, polarity, since, until, note, by: None, targets: targets(rest)? })
 }
 
 /// Filterds that did not know who added it end behind the targets.
-fn signed_want(rest: &mut &[u8]) -> Option<Record> {
-    let mut change = want(rest)?;
+fn signed_want(polarity: Polarity, rest: &mut &[u8]) -> Option<Record> {
+    let mut change = want(polarity, rest)?;
     if let Record::Want { by, .. } = &mut change
         && !rest.is_empty()
     {

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use tempfile::TempDir;
 
 use super::*;
-use crate::blocklist::Targets;
+use crate::blocklist::{Polarity, Targets};
 use crate::clock;
 
 mod damage;
@@ -21,8 +21,10 @@ fn here() -> Moment {
 
 fn want(list: &str, words: &[&str]) -> Record {
     let targets: Targets = words.iter().map(|word| word.parse().unwrap()).collect();
+    let polarity = Polarity::Block;
     Record::Want {
         list: list.into(),
+        polarity,
         since: Timestamp::from_secs(7),
         until: None,
         note: None,

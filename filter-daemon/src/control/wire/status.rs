@@ -61,6 +61,9 @@ pub struct Interface {
     /// Seconds for which it was not filtered, since filterd started.
     #[serde(default)]
     pub unprotected: u64,
+    /// It is not there, which somebody has accepted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
     /// How often it lost its filter: it was gone, or somebody took the filter off.
     #[serde(default)]
     pub gaps: u64,
@@ -88,6 +91,9 @@ pub struct ListStatus {
     pub name: String,
     /// `config`, `file` or `live`.
     pub kind: String,
+    /// Does it allow, rather than block?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allows: bool,
     /// How many targets it has.
     pub targets: u64,
     /// Lines that were not understood when it was last read.

@@ -261,6 +261,7 @@ fn replies_are_those_of_the_version_that_landed() {
             note: None,
             unprotected: 3,
             gaps: 4,
+            accepted: false,
         }],
         tables: vec![status::Table {
             name: "ipv6".into(),
@@ -272,6 +273,7 @@ fn replies_are_those_of_the_version_that_landed() {
         lists: vec![status::ListStatus {
             name: "drop".into(),
             kind: "file".into(),
+            allows: false,
             targets: 8,
             rejected: 9,
             expired: 0,

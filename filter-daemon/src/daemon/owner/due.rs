@@ -2,18 +2,12 @@
 
 use std::time::Duration;
 
-use tracing::{error, info};
-
 use super::Owner;
-use crate::blocklist::Change;
 use crate::clock;
 use crate::daemon::capacity::Capacity;
+use crate::daemon::expiry;
 use crate::daemon::pages::Parts;
 use crate::daemon::turns::Minded;
-use crate::text::Explain;
-
-/// Entries that expire in one turn: a millisecond or two.
-const EXPIRING: usize = 4096;
 
 /// A clock that is set while we wait is told within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
@@ -23,7 +17,7 @@ impl Owner {
     pub(super) fn until_deadline(&self) -> Duration {
         let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
-        let expiry = self.protection.blocklist().next_deadline().map(clock::until);
+        let expiry = expiry::until_due(&self.protection, &self.capacity);
         let deadlines = [expiry, self.persistence.until_due(), self.interfaces.until_due()];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
@@ -49,12 +43,7 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
-        let expiring = Change::Expire { most: EXPIRING };
-        match self.protection.commit(&expiring, clock::now()) {
-            Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),
-            Ok(_) => {}
-            Err(error) => error!("{}", error.explain()),
-        }
+        expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
         if self.interfaces.must_retry() {
             self.look_again().await;
         } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {

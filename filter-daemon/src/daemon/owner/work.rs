@@ -8,7 +8,7 @@ use tracing::info;
 use super::Owner;
 use crate::clock;
 use crate::control::Call;
-use crate::control::wire::reload::Accept;
+use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::Outcomes;
 use crate::daemon::reload::Loaded;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::find::{Found, find};
 use super::matching::{self, Known};
 use super::sources::Sources;
-use crate::blocklist::{Blocklist, ListId, Origin, Targets};
+use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
 use crate::config::Config;
-use crate::control::wire::reload::Accept;
+use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
 
@@ -20,6 +20,8 @@ pub struct Loaded {
     pub config: Config,
     /// `block:`.
     pub block: Targets,
+    /// `allow:`.
+    pub allow: Targets,
     /// Its lists, in its order.
     pub lists: Vec<LoadedList>,
     /// The copy of its text, for when it is in force.
@@ -35,6 +37,8 @@ pub struct LoadedList {
     pub path: PathBuf,
     /// How long what it names stays on it.
     pub ttl: Option<Duration>,
+    /// Does it block, or allow?
+    pub polarity: Polarity,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
     /// What was found.
@@ -47,6 +51,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
     let known = files.map(|(id, list)| Known {
         id: Some(id),
         name: list.name.clone(),
+        polarity: Some(list.polarity),
         // What its file named, whatever has expired of it.
         entries: list.entries + list.spent.len() as u64,
         reading: list.reading.clone().unwrap_or_default(),
@@ -62,22 +67,24 @@ impl Loaded {
         accept: &Accept,
         sources: &mut Sources,
     ) -> Result<Self, DaemonError> {
-        let names = || config.lists.iter().map(|list| list.name.as_str());
-        if let Some(unknown) = accept.unknown(names()) {
-            let there = names().collect::<Vec<_>>().join(", ");
-            return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
-        }
         sources.denied.clear();
-        let block = config.block.iter().copied().collect();
+        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         let before = matching::match_up(known, &config.lists);
-        let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
-            name: list.name.as_str().into(),
-            path: list.path.clone(),
-            ttl: list.ttl,
-            before: before.and_then(|known| known.id),
-            found: find(list, before, accept.has(list.name.as_str()), sources),
+        let lists = config.lists.iter().zip(before).map(|(list, before)| {
+            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
+            let is_turned = before.is_some_and(|before| before.polarity.is_some_and(|was| was != polarity));
+            let turned = before.filter(|_| is_turned).map(Known::turned);
+            let before = turned.as_ref().or(before);
+            LoadedList {
+                name: list.name.as_str().into(),
+                path: list.path.clone(),
+                ttl: list.ttl,
+                polarity,
+                before: before.and_then(|known| known.id),
+                found: find(list, before, accept.has_list(list.name.as_str()), sources),
+            }
         });
         let lists = lists.collect();
-        Ok(Self { block, lists, config, copy: Copy::Nothing })
+        Ok(Self { block, allow, lists, config, copy: Copy::Nothing })
     }
 }

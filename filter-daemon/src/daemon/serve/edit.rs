@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::answer;
 use super::failure::{belongs_elsewhere, not_done, not_durable, partly_flushed, reserved};
 use super::question::{held, longer};
-use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
+use crate::blocklist::{Blocklist, Change, From, ListId, Origin, Polarity, Targets, default_list};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
@@ -24,14 +24,15 @@ const MOST_LOOKED_AT: usize = 100;
 impl Owner {
     pub(super) fn add(&mut self, request: add::Request, reply: ReplyTo<Changed>) {
         let add::Request { targets, list, ttl, note, shorten, by } = request;
-        let list: Arc<str> = list.as_ref().map_or(DEFAULT_LIST, ListName::as_str).into();
+        let list: Arc<str> = list.as_ref().map_or(default_list(Polarity::Block), ListName::as_str).into();
         if let Err(failure) = self.must_be_live(&list) {
             return answer(reply, Err(failure));
         }
         let (until, note, by) = (ttl.map(clock::after), note.map(Arc::from), by.map(Arc::from));
         let page = |targets| {
             let (list, note, by) = (list.clone(), note.clone(), by.clone());
-            Change::Want { list, origin: Origin::Live, until, shorten, note, by, targets }
+            let polarity = Polarity::Block;
+            Change::Want { list, origin: Origin::Live, polarity, until, shorten, note, by, targets }
         };
         let targets: Targets = targets.into_iter().collect();
         let named = targets.len() as u64;
@@ -56,7 +57,7 @@ impl Owner {
                 return answer_when_written(nothing, reply, durable, &mut self.parts(), Outcome::default());
             }
             Some(Ok(Some(_))) | None => {
-                list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()))
+                list.map_or(From::EveryLiveList(Polarity::Block), |name| From::List(name.as_str().into()))
             }
         };
         let (page, all) = (|targets| Change::Release { from: from.clone(), targets }, targets.clone());
@@ -70,7 +71,7 @@ impl Owner {
         let lists = match request.list.map(|name| self.live_list(name.as_str())) {
             Some(Ok(list)) => list.into_iter().collect(),
             Some(Err(failure)) => return answer(reply, Err(failure)),
-            None => self.protection.blocklist().lists().live().collect(),
+            None => self.protection.blocklist().lists().live(Polarity::Block).collect(),
         };
         let (idle, durable) = (self.idle(), self.config.durable);
         let answer =
@@ -117,7 +118,7 @@ impl Owner {
         if is_elsewhere {
             return Err(belongs_elsewhere(name));
         }
-        if name != DEFAULT_LIST && is_reserved() { Err(reserved(name)) } else { Ok(()) }
+        if name != default_list(Polarity::Block) && is_reserved() { Err(reserved(name)) } else { Ok(()) }
     }
 }
 
@@ -148,7 +149,7 @@ fn answer_when_written(
 }
 
 fn changed(named: u64, done: Done) -> Changed {
-    let Done { changed, entered, left } = done;
+    let Done { changed, entered, left, .. } = done;
     Changed { named, changed, entered, left, ..Changed::default() }
 }
 

@@ -8,7 +8,7 @@ use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::target::Target;
 
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
 use crate::clock;
 use crate::control::wire::list::{self, Family, Place};
 use crate::control::wire::{Entry, Held, HeldBy, Idle, MOST_WITHIN, test};
@@ -30,7 +30,7 @@ impl Owner {
         let filter = self.protection.filter();
         let is_listed = matches!(filter.judge(source), Verdict::Drop(_));
         let blocklist = self.protection.blocklist();
-        let because = blocklist.covering(Target::from(address));
+        let because = blocklist.covering(Polarity::Block, Target::from(address));
         if is_listed == because.is_empty() {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
@@ -54,7 +54,7 @@ impl Owner {
 
     /// The interfaces that are asked for and on which nothing is dropped, there or not, though others are filtered.
     pub(super) fn except(&self) -> Vec<String> {
-        let missed = self.interfaces.iter().filter(|one| one.is_missed() && self.idle().is_none());
+        let missed = self.interfaces.all_missed().filter(|_| self.idle().is_none());
         missed.map(|one| one.name().to_owned()).collect()
     }
 
@@ -71,13 +71,14 @@ impl Owner {
         let keep = |target: Target, list: ListId| is_on(list) && is_of(target, family) && is_within(&target);
         let (page, next) = match expiring {
             None => {
-                let (page, next) = blocklist.page(after.map(|after| after.target), most, keep);
+                let (page, next) =
+                    blocklist.page(Polarity::Block, after.map(|after| after.target), most, keep);
                 (page, next.map(|target| Place { end: None, target }))
             }
             Some(soon) => {
                 let end = |end| Timestamp::begun(Duration::from_secs(end));
                 let after = after.and_then(|after| Some((end(after.end?), after.target)));
-                let (page, next) = blocklist.expiring(after, clock::after(soon), most, keep);
+                let (page, next) = blocklist.expiring(Polarity::Block, after, clock::after(soon), most, keep);
                 (page, next.map(|(end, target)| Place { end: Some(end.secs()), target }))
             }
         };
@@ -88,17 +89,17 @@ impl Owner {
 /// Which of these are still blocked, and by what: by their own entries on other lists, by wider ones, or in part by
 /// narrower ones.
 pub(super) fn held(blocklist: &Blocklist, targets: &Targets, left: u64) -> Vec<Held> {
-    let may_be_held = left < targets.len() as u64 || blocklist.has_prefixes();
+    let may_be_held = left < targets.len() as u64 || blocklist.block().has_prefixes();
     let may_be_held = |target: &Target| may_be_held || !target.is_host();
     let held = targets.iter().filter(may_be_held).filter_map(|target| held_by(blocklist, target));
     held.take(MOST_HELD).collect()
 }
 
 fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
-    let covering = blocklist.covering(target);
+    let covering = blocklist.covering(Polarity::Block, target);
     let within: Vec<_> = match target.is_host() {
         true => Vec::new(),
-        false => blocklist.within(target).take(MOST_WITHIN as usize).collect(),
+        false => blocklist.within(Polarity::Block, target).take(MOST_WITHIN as usize).collect(),
     };
     let all = || covering.iter().chain(&within);
     let by = all().take(covering.len() + MOST_NAMED_WITHIN).map(|claim| HeldBy {
@@ -119,7 +120,7 @@ fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
 pub(super) fn longer(blocklist: &Blocklist, targets: &Targets, until: Option<Timestamp>) -> Vec<Entry> {
     let Some(asked) = until else { return Vec::new() };
     let lasts = |claim: &NamedClaim| claim.until.is_none_or(|until| until > asked);
-    let all = targets.iter().flat_map(|target| blocklist.covering(target)).filter(lasts);
+    let all = targets.iter().flat_map(|target| blocklist.covering(Polarity::Block, target)).filter(lasts);
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
 

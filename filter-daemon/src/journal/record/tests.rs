@@ -33,8 +33,8 @@ fn encode_format_1(changes: &[Record]) -> Vec<u8> {
 /// The same without who added it, which older filterds did not write.
 fn unsigned(change: Record) -> Record {
     match change {
-        Record::Want { list, since, until, note, targets, .. } => {
-            Record::Want { list, since, until, note, by: None, targets }
+        Record::Want { list, polarity, since, until, note, targets, .. } => {
+            Record::Want { list, polarity, since, until, note, by: None, targets }
         }
         other @ (Record::Release { .. } | Record::ReleaseAll { .. }) => other,
     }
@@ -80,7 +80,10 @@ fn any_change() -> impl Strategy<Value = Record> {
     let moment = || (1..=u32::MAX).prop_map(Timestamp::from_secs);
     let note = prop::option::of("\\PC{1,80}".prop_map(Arc::from));
     let want = (list(), moment(), prop::option::of(moment()), (note.clone(), note), any_targets()).prop_map(
-        |(list, since, until, (note, by), targets)| Record::Want { list, since, until, note, by, targets },
+        |(list, since, until, (note, by), targets)| {
+            let polarity = Polarity::Block;
+            Record::Want { list, polarity, since, until, note, by, targets }
+        },
     );
     prop_oneof![
         want,
@@ -192,4 +195,23 @@ fn a_kind_without_length_that_nobody_wrote_is_damage() {
     for kind in [0, 4, FIRST_WITH_LENGTH - 1] {
         assert_eq!(decode(&row_of(&[(kind, Vec::new())])), Err(Damaged), "kind {kind}");
     }
+}
+
+/// A filterd from before anything could be allowed skips the record, rather than block what it names.
+#[test]
+fn what_is_allowed_is_of_a_kind_of_its_own() {
+    let targets: Targets = ["192.0.2.1".parse().unwrap()].into_iter().collect();
+    let (since, until) = (Timestamp::from_secs(7), Some(Timestamp::from_secs(9)));
+    let allowed = Record::Want {
+        list: "office".into(),
+        polarity: Polarity::Allow,
+        since,
+        until,
+        by: Some("alice (filterd add)".into()),
+        note: Some("why".into()),
+        targets,
+    };
+    let (kind, _) = fields_of(&allowed);
+    assert!(![WANT, RELEASE, RELEASE_ALL].contains(&kind));
+    assert_eq!(decode_changes(&encode(std::slice::from_ref(&allowed), &AT)), all(vec![allowed]));
 }

@@ -20,7 +20,8 @@ fn entries(changes: &[Record]) -> Vec<(String, String, Option<u64>, String)> {
     let mut entries = std::collections::BTreeMap::new();
     for change in changes {
         match change {
-            Record::Want { list, since, until, note, by, targets } => {
+            Record::Want { list, polarity, since, until, note, by, targets } => {
+                assert_eq!(*polarity, Polarity::Block);
                 assert!((SINCE..SINCE + 10).contains(&since.secs()), "{since:?}");
                 assert_eq!(*by, None, "nobody wrote that then");
                 let until = until.map(|until| until.secs() - SINCE);
@@ -155,6 +156,7 @@ fn of_2100() {
     };
     let want = |word: &str, since, until: Option<u32>| Record::Want {
         list: "manual".into(),
+        polarity: Polarity::Block,
         since: then(since),
         until: until.map(then),
         note: None,

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::blocklist::Polarity;
 use crate::clock::Boot;
 
 const HOUR: i64 = 3600;
@@ -61,7 +62,15 @@ impl World {
     fn add(&mut self, ttl: i64) -> &mut Self {
         let (since, until) = (at(self.own()), Some(at(self.own() + ttl)));
         let (list, targets) = ("manual".into(), Default::default());
-        self.changes.push(Record::Want { list, since, until, note: None, by: None, targets });
+        self.changes.push(Record::Want {
+            list,
+            since,
+            until,
+            note: None,
+            by: None,
+            polarity: Polarity::Block,
+            targets,
+        });
         self.times.add(Some(self.moment()), 1);
         self
     }
@@ -167,8 +176,15 @@ fn a_boot_that_is_not_known_is_another_one() {
 fn what_older_filterds_wrote_is_in_the_time_of_the_wall() {
     let world = World::new();
     let (until, list) = (Some(at(START + 60)), "manual".into());
-    let before =
-        Record::Want { list, since: at(START), until, note: None, by: None, targets: Default::default() };
+    let before = Record::Want {
+        list,
+        since: at(START),
+        until,
+        note: None,
+        by: None,
+        polarity: Polarity::Block,
+        targets: Default::default(),
+    };
     let mut changes = vec![before.clone()];
     let mut times = Times::default();
     times.add(None, 1);

@@ -1,15 +1,15 @@
 //! Whoever leaves goes out of its table, and nothing can refuse that.
 
 use filter_common::cuckoo::six::Key6;
-use filter_common::target::{Prefix, Target};
+use filter_common::target::Target;
 
-use super::{AT_ONCE, Set};
+use super::{AT_ONCE, Set, one_of_each_32};
 use crate::blocklist::SetEffects;
 use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
 
 impl Set {
-    /// Releases everyone that leaves. `wanted` is what is blocked from then on.
+    /// Releases everyone that leaves. `wanted` is what is wanted of the set from then on.
     pub fn leave(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         // Asking for each takes longer than all the rest.
         let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
@@ -20,7 +20,7 @@ impl Set {
                 addresses.iter().filter(|address| !(may_be_wanted && wanted.blocks_address(**address)));
             unwanted.for_each(|address| self.addresses.leave(|_| u64::from(*address)));
         }
-        self.hide_nets64(&left.nets64, wanted);
+        one_of_each_32(&left.nets64).for_each(|prefix| self.levels.hide(prefix, wanted));
         for nets in left.nets64.chunks(AT_ONCE) {
             self.six.store.prefetch(|_, at| Key6::Net64(nets[at]), nets.len());
             nets.iter().for_each(|net| self.six.leave(|_| Key6::Net64(*net)));
@@ -28,7 +28,7 @@ impl Set {
         left.others.iter().for_each(|target| self.leave_one(*target, wanted));
     }
 
-    /// Releases everyone that has entered in vain, as far as `wanted`, which is what was blocked before, does not want it.
+    /// Releases everyone that has entered in vain, as far as `wanted`, which is what was wanted before, does not want it.
     pub fn withdraw(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         let entered = effects.entered.iter();
         let unwanted = entered.filter(|target| match target {
@@ -68,13 +68,6 @@ impl Set {
                 self.levels.hide(prefix, wanted);
                 self.six.leave(|table| table.key(prefix));
             }
-        }
-    }
-
-    /// Those of one /32 are told by one bit, so one of them in a row is enough.
-    fn hide_nets64(&mut self, nets: &[u64], wanted: &impl Wanted) {
-        for row in nets.chunk_by(|net, next| net >> 32 == next >> 32) {
-            self.levels.hide(Prefix::covering(u128::from(row[0]) << 64, 64), wanted);
         }
     }
 }
