@@ -102,15 +102,17 @@ impl Rows {
                 id
             }
         };
+        let known = blocklist.lists().get(id).reading.as_ref().and_then(|reading| reading.ttl);
+        let is_new = known != ttl;
+        self.terms.extend(ttl.map(|ttl| (id, Term { ttl, is_new })));
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
             Found::Doubted { targets, .. } => targets.take(),
             Found::Unchanged => None,
         };
+        // What is held back keeps the time it had, until it is read again.
+        let ttl = if targets.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
-        let reading = blocklist.lists().get(id).reading.as_ref();
-        let is_new = reading.and_then(|reading| reading.ttl) != ttl;
-        self.terms.extend(ttl.map(|ttl| (id, Term { ttl, is_new })));
         self.found.push(FoundList { id, path, ttl, found });
         Ok(())
     }
