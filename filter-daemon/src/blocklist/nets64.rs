@@ -16,6 +16,10 @@ const LONGEST: usize = 512;
 pub struct Nets64 {
     /// Where each run begins: its nets are no smaller, and those of runs before it are.
     begins: Vec<u64>,
+    #[expect(
+        clippy::vec_box,
+        reason = "whoever comes between two runs moves all behind: pointers are smaller"
+    )]
     runs: Vec<Box<Run>>,
     /// How many nets there are.
     len: usize,

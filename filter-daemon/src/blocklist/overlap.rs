@@ -6,7 +6,7 @@ use filter_common::target::{Prefix, Target};
 use super::{Blocklist, Effects, Side, Targets};
 
 /// So many targets are looked at, some milliseconds' worth; where there are more on both sides, the answer is yes.
-const MOST_SEEN: usize = 1 << 16;
+const MOST_SEEN: usize = 1 << 15;
 
 impl Blocklist {
     /// Does anything that is allowed overlap anything that is blocked? Looked for from the smaller side.

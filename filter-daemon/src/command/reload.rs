@@ -65,6 +65,14 @@ fn render(reloaded: &Reply) -> String {
             format!("{} entered the filter, {} left it", counted(entered, "target"), count(left))
         }
     };
+    let allowed = match (reloaded.allowed, reloaded.disallowed) {
+        (0, 0) => String::new(),
+        (allowed, 0) => format!("; {} newly allowed", counted(allowed, "target")),
+        (0, gone) => format!("; {} allowed no longer", counted(gone, "target")),
+        (allowed, gone) => {
+            format!("; {} newly allowed, {} allowed no longer", counted(allowed, "target"), count(gone))
+        }
+    };
     let unchanged = match reloaded.unchanged {
         0 => String::new(),
         lists => format!("; {} unchanged", counted(lists, "list")),
@@ -76,7 +84,7 @@ fn render(reloaded: &Reply) -> String {
     };
     let not_kept = if reloaded.not_kept.is_empty() { "" } else { "; not all of it has a copy on disk" };
     let (milliseconds, switched) = (count(reloaded.milliseconds), switched(reloaded));
-    format!("reloaded in {milliseconds} ms: {moved}{unchanged}{held_back}{not_kept}{switched}")
+    format!("reloaded in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}")
 }
 
 /// Where packets are filtered from now on, and where no longer, and whether they are dropped.
@@ -107,6 +115,17 @@ mod tests {
             render(&reloaded),
             "reloaded in 12 ms: 1 target entered the filter, 20 left it; 3 lists unchanged"
         );
+    }
+
+    #[test]
+    fn what_is_allowed_is_counted_apart() {
+        let reloaded = Reply { allowed: 1, ..Reply::default() };
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 0 ms: nothing entered or left the filter; 1 target newly allowed"
+        );
+        let reloaded = Reply { allowed: 2, disallowed: 1, ..Reply::default() };
+        assert!(render(&reloaded).ends_with("; 2 targets newly allowed, 1 allowed no longer"));
     }
 
     #[test]

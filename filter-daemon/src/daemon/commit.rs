@@ -31,6 +31,8 @@ pub struct Latest {
     pub entered: u64,
     /// By which something was blocked no longer.
     pub left: u64,
+    /// By which something was allowed no longer.
+    pub disallowed: u64,
     /// By which packets came to be judged more mildly: by settings that drop less, or because something was allowed.
     pub loosened: u64,
 }
@@ -53,6 +55,7 @@ impl Latest {
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
             (!effects.block.left.is_empty(), &mut self.left),
+            (!effects.allow.left.is_empty(), &mut self.disallowed),
             (loosens || !effects.allow.entered.is_empty(), &mut self.loosened),
         ];
         kinds.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, latest)| *latest = self.commit);

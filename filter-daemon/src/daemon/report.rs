@@ -113,9 +113,9 @@ impl Owner {
 /// Tells the log what a reload changed. Where somebody waits for it, that is told with who it is.
 pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
     super::reload::tell_log(reloaded);
-    let reload::Reply { entered, left, unchanged, milliseconds, .. } = reloaded;
+    let reload::Reply { entered, left, allowed, disallowed, unchanged, milliseconds, .. } = reloaded;
     if !is_waited_for {
-        info!(entered, left, unchanged, milliseconds, "reload");
+        info!(entered, left, allowed, disallowed, unchanged, milliseconds, "reload");
     }
 }
 

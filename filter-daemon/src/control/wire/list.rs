@@ -1,4 +1,4 @@
-//! `io.filterd.List`: what is blocked, page by page.
+//! `io.filterd.List`: what is blocked, or what is allowed, page by page.
 
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ pub struct List {
     /// Only entries that expire within so many seconds, those that do so first at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiring: Option<u64>,
+    /// What is allowed, rather than what is blocked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow: bool,
 }
 
 /// One page: the entries of the next targets, in ascending order of target, or of their end and then of target; all entries
@@ -42,6 +45,8 @@ pub struct Request {
     pub within: Option<Target>,
     /// Only what expires within that time, in the order of time.
     pub expiring: Option<Duration>,
+    /// What is allowed, rather than what is blocked.
+    pub allow: bool,
     /// Only what sorts after this; from the first if none.
     pub after: Option<Place>,
     /// How many targets make a page.
@@ -87,6 +92,7 @@ impl Method for List {
             family: self.family.map(family).transpose()?,
             within: words::optional(self.within, words::target)?,
             expiring: self.expiring.map(words::ttl).transpose()?,
+            allow: self.allow,
             after: None,
             most: PAGE,
         })

@@ -9,6 +9,7 @@
 
 pub mod accept;
 pub mod add;
+pub mod allow;
 mod changed;
 mod deed;
 pub mod entry;
@@ -39,6 +40,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use add::Add;
+pub use allow::{Allow, Disallow};
 pub use changed::{Changed, Emptied};
 pub use deed::{Counts, Deed};
 pub use entry::Entry;
@@ -60,7 +62,7 @@ pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Test, List, Flush, Status, Stats, Reload, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

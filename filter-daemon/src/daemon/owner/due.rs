@@ -44,6 +44,7 @@ impl Owner {
             self.persistence.note_time();
         }
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
+        self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
             self.look_again().await;
         } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {

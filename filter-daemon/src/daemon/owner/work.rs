@@ -48,7 +48,7 @@ enum Event {
     Hangup,
     ChildEnded,
     InterfaceChanged,
-    Loaded(Result<Loaded, DaemonError>),
+    Loaded(Box<Result<Loaded, DaemonError>>),
     Kept(Outcomes),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
@@ -80,7 +80,7 @@ impl Owner {
                     info!("SIGHUP: reading the configuration again");
                     self.read(Accept::default(), None);
                 }
-                Next::Own(Event::Loaded(loaded)) => self.begin_reload(loaded),
+                Next::Own(Event::Loaded(loaded)) => self.begin_reload(*loaded),
                 Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
                 Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
                 Next::Own(Event::Compacted(written)) => {
@@ -120,7 +120,7 @@ impl Owner {
                 biased;
                 Some(()) = children.recv() => Event::ChildEnded,
                 result = self.capacity.grace_period() => Event::GraceIsOver(result),
-                loaded = self.readings.read() => Event::Loaded(loaded),
+                loaded = self.readings.read() => Event::Loaded(Box::new(loaded)),
                 outcomes = self.lists.written() => Event::Kept(outcomes),
                 written = self.persistence.compacted() => Event::Compacted(written),
                 Some(()) = hangup.recv() => Event::Hangup,

@@ -115,8 +115,8 @@ impl Reload {
             self.rows.give_back(blocklist);
             return Err(error);
         }
-        let Done { entered, left, .. } = self.done;
-        let mut reloaded = Reloaded { entered, left, ..Reloaded::default() };
+        let Done { entered, left, allowed, disallowed, .. } = self.done;
+        let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(blocklist, &mut reloaded);
         reloaded.milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok((self.config, reloaded, to_keep))

@@ -46,6 +46,15 @@ pub fn other_polarity(name: &str, is: Polarity) -> Failure {
     Failure::Refused(Explanation::new(message, remedy))
 }
 
+/// What is on the list is shown by the other command.
+pub fn listed_elsewhere(name: &str, is: Polarity) -> Failure {
+    let (message, command) = match is {
+        Polarity::Allow => (format!("list {name} allows, and blocks nothing"), "allow list"),
+        Polarity::Block => (format!("list {name} blocks, and allows nothing"), "list"),
+    };
+    Failure::Unparsable(Explanation::new(message, format!("`filterd {command} --list {name}` shows it")))
+}
+
 /// A change was not made.
 pub fn not_done(error: NotDone) -> Failure {
     match error {
