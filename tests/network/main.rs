@@ -6,6 +6,7 @@ mod attach;
 mod bad_input;
 mod belongs_to_others;
 mod bulk;
+mod clocks;
 mod config;
 mod consecutive;
 mod counted_once;

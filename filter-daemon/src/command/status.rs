@@ -114,7 +114,9 @@ fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
             Some(_) => "not what its file says".to_owned(),
             None => rejected.into_iter().chain(special).collect::<Vec<_>>().join(", "),
         };
-        [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), trouble]
+        let expired = (list.expired > 0).then(|| format!("{} expired", count(list.expired)));
+        let told = expired.into_iter().chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
+        [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
 }
@@ -145,6 +147,7 @@ mod tests {
             targets,
             rejected,
             special: 0,
+            expired: 0,
             error: error.map(str::to_owned),
             read: None,
         };

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use filter_common::target::{Span, Target};
 
-use super::limits::{entries, share};
+use super::limits::{entries, share, ttl};
 use super::nearest::nearest;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
@@ -24,9 +25,10 @@ const KEYS: [Key<Config>; 8] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 7] = [
+const LIST_KEYS: [Key<Draft>; 8] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
+    Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
     Key { name: "allow", take: allows },
     Key {
         name: "max_shrink",
@@ -182,6 +184,7 @@ struct Draft {
     allows: bool,
     limits: Limits,
     special: Special,
+    ttl: Option<Duration>,
 }
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
@@ -209,7 +212,8 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         {
             // What must pass may well be private.
             let special = if draft.allows { Special::Included } else { draft.special };
-            config.lists.push(List { name, path, allows: draft.allows, limits: draft.limits, special });
+            let Draft { allows, limits, ttl, .. } = draft;
+            config.lists.push(List { name, path, allows, limits, special, ttl });
         }
     }
 }

@@ -15,6 +15,7 @@ mod syntax;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,8 @@ pub struct List {
     pub limits: Limits,
     /// Does it mean private, loopback and other special ranges?
     pub special: Special,
+    /// How long what it names stays on the list; for good if none.
+    pub ttl: Option<Duration>,
 }
 
 impl Config {

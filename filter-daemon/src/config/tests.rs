@@ -281,6 +281,19 @@ fn a_list_says_how_much_it_may_change() {
 }
 
 #[test]
+fn a_list_says_how_long_what_it_names_stays() {
+    let ttl = |word: &str| config(&format!("lists: [{{name: a, path: a, ttl: {word}}}]")).lists[0].ttl;
+    for (word, seconds) in [("7d", 604_800), ("90", 90), ("'1 h 30 min'", 5400), ("520w", 314_496_000)] {
+        assert_eq!(ttl(word).map(|ttl| ttl.as_secs()), Some(seconds), "{word}");
+    }
+    assert_eq!(config("lists: [{name: a, path: a}]").lists[0].ttl, None);
+    for word in ["0", "soon", "-1", "11w3600d", "[1]", "true"] {
+        let told = told(format!("lists: [{{name: a, path: a, ttl: {word}}}]"));
+        assert!(told.contains("`ttl` is a time, not "), "{word}: {told}");
+    }
+}
+
+#[test]
 fn of_very_many_errors_a_hundred_are_told() {
     let told = told(format!("block: [{}]", "10.0.0.1/8, ".repeat(150)));
     assert_eq!(told.matches("has host bits set").count(), 100);

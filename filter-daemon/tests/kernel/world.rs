@@ -297,6 +297,7 @@ fn wanted(list: &str, polarity: Polarity, targets: Targets) -> Change {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets,
     }
 }

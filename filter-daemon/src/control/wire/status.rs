@@ -101,6 +101,9 @@ pub struct ListStatus {
     /// Targets of it that were left out as a whole or in part: private, loopback and other special ranges.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub special: u64,
+    /// Targets that its file still names though their time on the list is over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub expired: u64,
     /// Why it is not what its file says, and what is in force instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -110,8 +113,8 @@ pub struct ListStatus {
 }
 
 /// Nothing is said of what is not there.
-fn is_zero(count: &u64) -> bool {
-    *count == 0
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Method for Status {

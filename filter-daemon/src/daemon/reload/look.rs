@@ -39,6 +39,7 @@ impl Looking {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
+            // With another time to live, all it names counts anew.
             before: reading.filter(|reading| is_read_as(reading, list)).and_then(|reading| reading.stamp),
             copied: accepted
                 .filter(|accepted| accepted.path == list.path)
@@ -66,7 +67,8 @@ impl Looking {
 
 /// Was the same file read, and taken for the same?
 fn is_read_as(reading: &Reading, list: &List) -> bool {
-    reading.path == list.path && reading.includes_special == (list.special == Special::Included)
+    let includes_special = list.special == Special::Included;
+    reading.path == list.path && reading.ttl == list.ttl && reading.includes_special == includes_special
 }
 
 /// What identifies the contents of a file without reading it.

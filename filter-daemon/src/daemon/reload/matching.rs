@@ -73,6 +73,7 @@ mod tests {
             allows: false,
             limits: Limits::default(),
             special: Special::default(),
+            ttl: None,
         };
         let lists: Vec<List> = now.iter().map(list).collect();
         let known = known(before);

@@ -1,9 +1,10 @@
 //! The lists that a new configuration names get their rows before anything enters, and give them back if it is refused:
 //! a name that the configuration uses is nobody else's, however empty its list is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
@@ -26,6 +27,8 @@ pub struct Rows {
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
     pub gone: Vec<ListId>,
+    /// How long what lists name stays on them, where that has an end, and whether it has been so before.
+    terms: HashMap<ListId, Term>,
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
@@ -36,7 +39,17 @@ struct FoundList {
     id: ListId,
     path: PathBuf,
     special: Special,
+    ttl: Option<Duration>,
     found: Found,
+}
+
+/// How long what a list names stays on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// So long.
+    pub ttl: Duration,
+    /// It has not been so before: everything on the list counts anew.
+    pub is_new: bool,
 }
 
 impl Rows {
@@ -74,7 +87,7 @@ impl Rows {
         lists.rename(renamed.into_iter().chain(parted).collect::<Vec<_>>());
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
-        let mut this = Self { contents, gone, found: Vec::new(), made, names_before };
+        let mut this = Self { contents, gone, terms: HashMap::new(), found: Vec::new(), made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -82,7 +95,7 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, polarity, special, before, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, special, before, mut found } = list;
         let id = match before {
             Some(id) => id,
             None => {
@@ -91,23 +104,34 @@ impl Rows {
                 id
             }
         };
+        let known = blocklist.lists().get(id).reading.as_ref().and_then(|reading| reading.ttl);
+        let is_new = known != ttl;
+        self.terms.extend(ttl.map(|ttl| (id, Term { ttl, is_new })));
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
             Found::Doubted { targets, .. } => targets.take(),
             Found::Unchanged => None,
         };
+        // What is held back keeps the time it had, until it is read again.
+        let ttl = if targets.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
-        self.found.push(FoundList { id, path, special, found });
+        self.found.push(FoundList { id, path, special, ttl, found });
         Ok(())
     }
 
-    /// When what is on this list was read, if it comes from its copy.
-    pub fn copied_at(&self, id: ListId) -> Option<Timestamp> {
+    /// When what is on this list was first read as it is: now, or what its copy says.
+    pub fn read_at(&self, id: ListId) -> Option<Timestamp> {
         let found = self.found.iter().find(|found| found.id == id)?;
         match &found.found {
             Found::Doubted { accepted, .. } => Some(accepted.as_ref()?.at),
-            Found::Accepted { .. } | Found::Unchanged => None,
+            Found::Accepted { accepted, .. } => Some(accepted.at),
+            Found::Unchanged => None,
         }
+    }
+
+    /// How long what this list names stays on it, if that has an end.
+    pub fn term(&self, id: ListId) -> Option<Term> {
+        self.terms.get(&id).copied()
     }
 
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
@@ -123,6 +147,12 @@ impl Rows {
         for id in self.gone {
             blocklist.lists_mut().forget(id);
         }
+        let nothing = Targets::default();
+        for (id, named) in &self.contents {
+            // Where everything counts anew, or for good, nothing is over.
+            let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
+            blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
+        }
         let now = clock::now();
         let found = self.found.into_iter();
         found.filter_map(|found| note(blocklist, found, now, reloaded)).collect()
@@ -136,12 +166,12 @@ fn note(
     now: Timestamp,
     reloaded: &mut Reloaded,
 ) -> Option<ToKeep> {
-    let FoundList { id, path, special, found } = found;
+    let FoundList { id, path, special, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries) = (list.name.clone(), list.entries);
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
-    reading.path = path;
+    (reading.path, reading.ttl) = (path, ttl);
     reading.includes_special = special == Special::Included;
     let mut draft = None;
     match found {
@@ -191,7 +221,7 @@ fn hold_back(reading: &mut Reading, name: &str, told: Explanation, now: Timestam
     let Trouble { message, remedy, .. } = trouble.clone();
     reloaded.held_back.push(HeldBack {
         list: name.to_owned(),
-        since: since.secs(),
+        since: clock::on_the_wall(since),
         told: Explanation::new(message, remedy),
     });
     reading.stamp = None;
