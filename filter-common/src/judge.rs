@@ -1,7 +1,7 @@
 //! The whole decision about a packet: who sent it, is that source in the set to block, and what follows from a hit.
 
 use crate::packet::{self, Frame, Source};
-use crate::reason::{Reason, Verdict};
+use crate::reason::{Enforcement, Reason, Verdict};
 use crate::set::{self, Set};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
@@ -10,7 +10,7 @@ use crate::set::{self, Set};
 /// maps of its own, and is asked in [`judge_source`] after a hit, so that a packet that is in no set never pays for it.
 pub trait Tables {
     /// Are packets dropped, or only counted as those that would be?
-    fn enforces(&self) -> bool;
+    fn enforcement(&self) -> Enforcement;
 
     /// The sources to block.
     fn block(&self) -> impl Set;
@@ -80,8 +80,8 @@ mod tests {
     }
 
     impl Tables for TwoSets {
-        fn enforces(&self) -> bool {
-            true
+        fn enforcement(&self) -> Enforcement {
+            Enforcement::Drop
         }
 
         fn block(&self) -> impl Set {

@@ -13,7 +13,7 @@ use crate::hash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Settings {
-    /// Drop, or only count? (0 or 1)
+    /// Drop, or only count? The number of an [`Enforcement`](crate::reason::Enforcement).
     pub enforce: u64,
     /// The set of sources to block.
     pub block: SetSettings,

@@ -18,10 +18,10 @@ use filter_common::reason::Outcome;
 #[xdp(frags)]
 pub fn filterd_judge(ctx: XdpContext) -> u32 {
     let tables = maps::Maps;
-    let outcome = judge(&frame::InPlace::new(&ctx), &tables).outcome(tables.enforces());
+    let outcome = judge(&frame::InPlace::new(&ctx), &tables).outcome(tables.enforcement());
     report::count(&ctx, outcome);
     match outcome {
-        Outcome::Pass(_) | Outcome::WouldDrop(_) => XDP_PASS,
+        Outcome::Pass(_) | Outcome::WouldDrop(_) | Outcome::Paused(_) => XDP_PASS,
         Outcome::Drop(_) => XDP_DROP,
     }
 }

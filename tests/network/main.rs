@@ -31,6 +31,7 @@ mod log;
 mod mixed;
 mod own_user;
 mod pages;
+mod pause;
 mod places;
 mod prefixes;
 mod privilege;

@@ -22,6 +22,7 @@ const LANES: [(u64, &str); 5] = [(0, "none"), (1, "2"), (10_000, "3"), (200_000,
 /// One way.
 pub struct Combination {
     pub enforce: bool,
+    pub paused: bool,
     networks: bool,
     lanes: (u64, &'static str),
     levels: bool,
@@ -35,16 +36,17 @@ impl Combination {
         let mut all = Vec::new();
         for (lanes, lengths) in LANES.into_iter().flat_map(|lanes| LENGTHS.map(|lengths| (lanes, lengths))) {
             for (enforce, networks) in switches().flat_map(|on| switches().map(move |also| (on, also))) {
-                all.extend(switches().map(|levels| Self { enforce, networks, lanes, levels, lengths }));
+                all.extend(switches().map(|levels| Self { enforce, paused: false, networks, lanes, levels, lengths }));
             }
         }
         all
     }
 
-    /// Numbers of IPv6 lengths, the usual ones all, with nothing else on, and with everything.
+    /// Numbers of IPv6 lengths, the usual ones all, with nothing else on, and with everything, a pause included.
     pub fn lengths() -> Vec<Self> {
         let combination = |lengths, is_on| Self {
             enforce: is_on,
+            paused: is_on,
             networks: is_on,
             lanes: if is_on { (1, "2") } else { (0, "none") },
             levels: is_on,
@@ -65,11 +67,12 @@ impl Combination {
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, networks, lanes, levels, lengths } = self;
-        let (enforce, networks, levels) = (on(*enforce), on(*networks), on(*levels));
+        let Self { enforce, paused, networks, lanes, levels, lengths } = self;
+        let (enforce, paused) = (on(*enforce), if *paused { ", paused" } else { "" });
+        let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}",
+            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}",
             lanes.1
         )
     }

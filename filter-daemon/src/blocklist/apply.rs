@@ -67,7 +67,10 @@ impl Blocklist {
                 Ok(self.release(targets, &from))
             }
             Change::Expire { most } => Ok(self.expire(now, *most)),
-            Change::Settings(settings) => Ok(self.set(*settings)),
+            Change::Settings(settings) => {
+                Ok(self.set(Settings { paused: self.settings.paused, ..*settings }))
+            }
+            Change::Pause(paused) => Ok(self.set(Settings { paused: *paused, ..self.settings })),
             Change::Undo(undo) => Ok(self.undo(undo)),
         }
     }

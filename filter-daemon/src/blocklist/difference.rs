@@ -28,7 +28,7 @@ impl Blocklist {
             Change::Release { from, targets } => {
                 targets.iter().for_each(|target| self.preview_release(target, from, &mut difference));
             }
-            Change::Expire { .. } | Change::Settings(_) | Change::Undo(_) => {}
+            Change::Expire { .. } | Change::Settings(_) | Change::Pause(_) | Change::Undo(_) => {}
         }
         difference
     }

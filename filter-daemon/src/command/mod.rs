@@ -6,10 +6,12 @@ mod ask;
 mod check;
 mod flush;
 mod list;
+mod pause;
 mod ping;
 mod reload;
 mod remove;
 pub mod render;
+mod resume;
 mod stats;
 mod status;
 mod test;
@@ -66,6 +68,16 @@ pub enum Verb {
     ///
     /// If anything in the configuration is wrong, all of it is told and nothing changes.
     Reload(With<reload::Reload>),
+    /// Let everything pass for a while, and only count what is listed
+    ///
+    /// For finding out whether it is filterd that keeps something from working. Counted apart, as `paused` in `filterd
+    /// stats`. A pause always has an end; pausing again makes it longer or shorter. Meanwhile `filterd status` tells it
+    /// first, with exit code 7.
+    Pause(With<pause::Pause>),
+    /// End a pause: drop what is listed
+    ///
+    /// Where nothing is paused, nothing changes.
+    Resume(With<resume::Resume>),
     /// Check a configuration and the lists it names; needs no daemon
     ///
     /// A filterd that runs is asked for the names of its live lists, which no list of the configuration can have.
@@ -86,6 +98,8 @@ macro_rules! whichever {
             Verb::Status($with) => $what,
             Verb::Stats($with) => $what,
             Verb::Reload($with) => $what,
+            Verb::Pause($with) => $what,
+            Verb::Resume($with) => $what,
             Verb::Check($with) => $what,
             Verb::Ping($with) => $what,
         }

@@ -145,6 +145,7 @@ mod tests {
             config: Some("/etc/filterd/filterd.yaml".into()),
             faults: vec![],
             enforce: true,
+            paused: None,
             reload: None,
             interfaces: vec![Interface {
                 name: "eth0".into(),

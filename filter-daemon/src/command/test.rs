@@ -50,6 +50,7 @@ fn ask(client: &mut Client, addresses: &[String]) -> Result<Reply, ClientError> 
         loop {
             let part = client.receive::<wire::Test>()?;
             all.tested.extend(part.parameters.tested);
+            all.paused_until = all.paused_until.or(part.parameters.paused_until);
             if !part.continues {
                 break;
             }
@@ -60,16 +61,22 @@ fn ask(client: &mut Client, addresses: &[String]) -> Result<Reply, ClientError> 
 
 fn render(all: &Reply, clock: &Clock) -> String {
     let width = all.tested.iter().map(|one| one.address.len()).max().unwrap_or(0);
-    all.tested.iter().map(|one| render_one(one, width, clock)).collect()
+    let paused = all.paused_until.map(|until| clock.at(until));
+    all.tested.iter().map(|one| render_one(one, width, paused.as_deref(), clock)).collect()
 }
 
-fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
+fn render_one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> String {
+    let until = format!(
+        "passes   listed, but protection is paused until {}: it is only counted",
+        paused.unwrap_or("now")
+    );
     let verdict = match (one.dropped, one.because.is_empty(), one.idle) {
         (true, ..) => "DROPPED  ",
         (false, true, _) => "passes   no list names it",
         (_, _, Some(Idle::NothingAttached)) => {
             "passes   listed, but nothing is attached (`filterd status` tells why)"
         }
+        (_, _, Some(Idle::Paused)) => &until,
         (_, _, Some(Idle::NotEnforced)) => "passes   listed, but `enforce: false`: it is only counted",
         (false, false, None) => {
             "passes   though listed (what the filter does at the moment: `filterd status`)"
@@ -130,7 +137,7 @@ mod tests {
                       by 203.0.113.0/24 of list `drop`, since 3 d ago, permanent
 192.0.2.1    passes   no list names it
 ";
-        assert_eq!(render(&Reply { tested }, &Clock::standing(NOW)), expected);
+        assert_eq!(render(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
     }
 
     #[test]
@@ -151,7 +158,7 @@ mod tests {
                 except: vec![],
                 because: because.clone(),
             }];
-            render(&Reply { tested }, &Clock::standing(NOW))
+            render(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW))
         };
         assert!(
             told(Some(Idle::NothingAttached))

@@ -76,7 +76,7 @@ mod tests {
             except: vec![],
             because: vec![worst_entry(); 600],
         };
-        let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5] });
+        let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5], paused_until: None });
         assert_eq!(lengths.len(), 5);
         assert!(lengths.iter().all(|length| *length <= LONGEST_LINE), "{lengths:?}");
     }

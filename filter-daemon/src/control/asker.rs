@@ -5,7 +5,7 @@ use std::num::ParseIntError;
 
 use nix::unistd::Uid;
 
-use super::admission::Peer;
+use super::wire::Peer;
 use crate::accounts;
 
 /// Whoever is at the other end of a connection.
@@ -39,6 +39,12 @@ impl Asker {
             process: about("comm"),
             pid: peer.process,
         }
+    }
+
+    /// Which person that is, as far as is known: `root, logged in as alice`.
+    pub fn person(&self) -> String {
+        let login = self.login.as_ref().map(|login| format!(", logged in as {login}"));
+        format!("{}{}", self.user, login.unwrap_or_default())
     }
 }
 

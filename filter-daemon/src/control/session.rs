@@ -9,13 +9,12 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::admission::Peer;
 use super::asker::Asker;
 use super::audit::{Audit, Witness};
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Message, Method};
+use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Message, Method, Peer};
 use super::{answer, parse};
 use crate::text::Explanation;
 
@@ -123,7 +122,8 @@ impl Session {
     async fn ask<M: Method>(&self, request: M::Request) -> Result<M::Reply, Failure> {
         let stopping = || Failure::Unavailable(STOPPING.into());
         let (reply, answer) = oneshot::channel();
-        self.context.calls.send(M::call(Asked { request, reply })).await.map_err(|_| stopping())?;
+        let by = self.client.peer.clone();
+        self.context.calls.send(M::call(Asked { request, by, reply })).await.map_err(|_| stopping())?;
         answer.await.unwrap_or_else(|_| Err(stopping()))
     }
 

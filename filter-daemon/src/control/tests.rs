@@ -57,7 +57,7 @@ async fn answer(call: Call, addresses: u32) {
     match call {
         Call::Add(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Remove(asked) => changed(asked.request.targets.len(), asked.reply),
-        Call::Test(Asked { request, reply }) => {
+        Call::Test(Asked { request, reply, .. }) => {
             let tested = |address: &std::net::IpAddr| Tested {
                 idle: None,
                 except: vec![],
@@ -65,9 +65,15 @@ async fn answer(call: Call, addresses: u32) {
                 dropped: false,
                 because: vec![],
             };
-            give(reply, Ok(test::Reply { tested: request.addresses.iter().map(tested).collect() }));
+            give(
+                reply,
+                Ok(test::Reply {
+                    tested: request.addresses.iter().map(tested).collect(),
+                    paused_until: None,
+                }),
+            );
         }
-        Call::List(Asked { request, reply }) => {
+        Call::List(Asked { request, reply, .. }) => {
             let first = request.after.map_or(0, |target| number(target) + 1);
             let entries: Vec<_> = (first..addresses).take(request.most).map(entry).collect();
             let last = entries.last().filter(|_| entries.len() == request.most);
@@ -82,6 +88,8 @@ async fn answer(call: Call, addresses: u32) {
             sleep(Duration::from_millis(300)).await;
             give(asked.reply, Ok(wire::reload::Reply::default()));
         }
+        Call::Pause(asked) => give(asked.reply, Ok(wire::pause::Reply::default())),
+        Call::Resume(asked) => give(asked.reply, Ok(wire::resume::Reply::default())),
         Call::Ping(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::HandOver(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::GiveWay(Asked { reply, .. }) => give(reply, Ok(pong())),

@@ -20,6 +20,7 @@ pub mod needs;
 mod not_succeeded;
 mod owner;
 mod pages;
+mod pause;
 mod persistence;
 mod pinned;
 mod privilege;

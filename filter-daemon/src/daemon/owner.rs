@@ -16,6 +16,7 @@ use super::error::DaemonError;
 use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
 use super::pages::{Pages, Parts, Slot};
+use super::pause::Pause;
 use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
@@ -57,6 +58,7 @@ pub struct Owner {
     pub(super) interfaces: Interfaces,
     pub(super) pinned: Pinned,
     pub(super) time: Time,
+    pub(super) pause: Pause,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) readings: Readings,
@@ -152,6 +154,7 @@ impl Owner {
             interfaces: Interfaces::new(),
             pinned: Pinned::default(),
             time: Time::begin(),
+            pause: Pause::none(&run.state_dir),
             pages: Pages::default(),
             reload: Slot::empty(),
             readings,
@@ -340,7 +343,8 @@ impl Owner {
         let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
         let expiry = self.protection.blocklist().next_deadline().map(clock::until);
-        let deadlines = [expiry, self.persistence.until_due(), self.interfaces.until_due()];
+        let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
+        let deadlines = [expiry, persistence, interfaces, self.pause.until_due()];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
     }
@@ -362,6 +366,7 @@ impl Owner {
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
         self.time.look();
+        self.mind_pause();
         let expiring = Change::Expire { most: EXPIRING };
         match self.protection.commit(&expiring, clock::now()) {
             Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),

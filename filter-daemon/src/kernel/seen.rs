@@ -1,6 +1,7 @@
 //! The tables as the judge sees them, for asking its own question in the daemon.
 
 use filter_common::judge::Tables;
+use filter_common::reason::Enforcement;
 use filter_common::set::{Set, View};
 use filter_common::settings::Settings;
 
@@ -29,8 +30,8 @@ impl<'a> Seen<'a> {
 }
 
 impl Tables for Seen<'_> {
-    fn enforces(&self) -> bool {
-        self.settings.enforce != 0
+    fn enforcement(&self) -> Enforcement {
+        Enforcement::of(self.settings.enforce)
     }
 
     fn block(&self) -> impl Set {

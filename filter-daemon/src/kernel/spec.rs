@@ -41,7 +41,7 @@ impl JudgeSpec {
 
     /// The words that go into the program.
     pub fn words(&self) -> words::Settings {
-        words::Settings { enforce: self.settings.enforce.into(), block: self.block.words() }
+        words::Settings { enforce: self.settings.enforcement() as u64, block: self.block.words() }
     }
 }
 

@@ -183,7 +183,7 @@ impl World {
     }
 
     fn switch(&mut self, enforce: bool) -> Result<(), NotDone> {
-        self.commit(&Change::Settings(Settings { enforce }))
+        self.commit(&Change::Settings(Settings { enforce, ..Settings::default() }))
     }
 
     fn reload(&mut self, targets: &[Target], how: How) -> Result<(), NotDone> {
@@ -197,7 +197,7 @@ impl World {
                 self.commit(&release)
             }
             How::AtOnce(enforce) => {
-                let changes = [Change::Settings(Settings { enforce }), want, release];
+                let changes = [Change::Settings(Settings { enforce, ..Settings::default() }), want, release];
                 let done = self.protection.replace(&changes, at(1))?;
                 done.iter().for_each(|applied| self.note(applied));
                 Ok(())

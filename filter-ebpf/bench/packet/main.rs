@@ -142,7 +142,7 @@ pub fn bench_judge_uncounted(ctx: XdpContext) -> u32 {
 #[xdp(frags)]
 pub fn bench_judge_unstashed(ctx: XdpContext) -> u32 {
     let tables = unstashed::Unstashed(maps::Maps);
-    let outcome = judge(&frame::InPlace::new(&ctx), &tables).outcome(tables.enforces());
+    let outcome = judge(&frame::InPlace::new(&ctx), &tables).outcome(tables.enforcement());
     report::count(&ctx, outcome);
     action(matches!(outcome, Outcome::Drop(_)))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-use super::{Call, Counts, Deed, Failure};
+use super::{Call, Counts, Deed, Failure, Peer};
 
 /// A method; the type that implements it is its parameters, as they travel.
 pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -75,6 +75,8 @@ pub trait Answers {
 pub struct Asked<M: Method> {
     /// What is asked.
     pub request: M::Request,
+    /// Who asks.
+    pub by: Peer,
     /// Dropped unanswered, it tells the client that the daemon is stopping.
     pub reply: oneshot::Sender<Result<M::Reply, Failure>>,
 }

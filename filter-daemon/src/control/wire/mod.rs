@@ -22,9 +22,12 @@ pub mod list;
 mod message;
 mod method;
 mod parts;
+pub mod pause;
+mod peer;
 pub mod ping;
 pub mod reload;
 pub mod remove;
+pub mod resume;
 pub mod stats;
 pub mod status;
 pub mod strings;
@@ -51,15 +54,18 @@ pub use idle::Idle;
 pub use list::List;
 pub use message::Envelope;
 pub use method::{Answers, Asked, Method};
+pub use pause::Pause;
+pub use peer::Peer;
 pub use ping::Ping;
 pub use reload::Reload;
 pub use remove::Remove;
+pub use resume::Resume;
 pub use stats::Stats;
 pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

@@ -34,6 +34,9 @@ pub struct Reply {
     pub faults: Vec<Fault>,
     /// Does it drop, or only count?
     pub enforce: bool,
+    /// Until when that is paused, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
     /// What is going on with its configuration, if anything: `reloading` or `rolling back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reload: Option<String>,
@@ -43,6 +46,17 @@ pub struct Reply {
     pub tables: Vec<Table>,
     /// Every list, and how long it is.
     pub lists: Vec<ListStatus>,
+}
+
+/// For how long what is blocked is only counted, whatever the configuration says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paused {
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+    /// Until when, in seconds since 1970.
+    pub until: u64,
+    /// By whom.
+    pub by: String,
 }
 
 /// The mode of an interface that is not filtered.

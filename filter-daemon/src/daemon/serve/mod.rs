@@ -1,10 +1,13 @@
-//! What each method does: `edit` changes what is blocked, `question` asks for it, `failure` says why not.
+//! What each method does: `edit` changes what is blocked, `question` asks for it, `pause` lets it pass for a while, `failure`
+//! says why not.
 
 mod edit;
 pub mod failure;
+mod pause;
 mod question;
 
 use super::owner::Owner;
+use crate::blocklist::Timestamp;
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Asked, Call, Failure, ping, test};
 use failure::kernel_failed;
@@ -13,16 +16,19 @@ impl Owner {
     /// Carries a request out, or begins to, and sees to it that it is answered.
     pub fn serve(&mut self, call: Call) {
         match call {
-            Call::Add(Asked { request, reply }) => self.add(request, reply),
-            Call::Remove(Asked { request, reply }) => self.remove(request, reply),
-            Call::Flush(Asked { request, reply }) => self.flush(request, reply),
-            Call::Test(Asked { request, reply }) => {
+            Call::Add(Asked { request, reply, .. }) => self.add(request, reply),
+            Call::Remove(Asked { request, reply, .. }) => self.remove(request, reply),
+            Call::Flush(Asked { request, reply, .. }) => self.flush(request, reply),
+            Call::Test(Asked { request, reply, .. }) => {
                 let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
-                answer(reply, Ok(test::Reply { tested }));
+                let paused_until = self.pause.until().map(Timestamp::secs);
+                answer(reply, Ok(test::Reply { tested, paused_until }));
             }
-            Call::List(Asked { request, reply }) => answer(reply, Ok(self.list_page(request))),
+            Call::List(Asked { request, reply, .. }) => answer(reply, Ok(self.list_page(request))),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
+            Call::Pause(Asked { request, by, reply }) => answer(reply, self.begin_pause(request, &by)),
+            Call::Resume(Asked { reply, .. }) => answer(reply, self.resume()),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
             Call::TakeOver(Asked { reply, .. }) => {
                 // Whoever comes right after one that has failed must not be refused for what that one has left to be written
@@ -35,7 +41,7 @@ impl Owner {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
             Call::HandOver(Asked { reply, .. }) => answer(reply, self.may_be_succeeded().map(|()| pong())),
-            Call::Reload(Asked { request, reply }) => self.read(request, Some(reply)),
+            Call::Reload(Asked { request, reply, .. }) => self.read(request, Some(reply)),
         }
     }
 }

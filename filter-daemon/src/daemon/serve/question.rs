@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use filter_common::packet::Source;
-use filter_common::reason::Verdict;
+use filter_common::reason::{Enforcement, Verdict};
 use filter_common::target::Target;
 
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
@@ -47,7 +47,11 @@ impl Owner {
         if self.interfaces.iter().all(|one| one.attached().is_none()) {
             return Some(Idle::NothingAttached);
         }
-        (!self.protection.filter().settings().enforce).then_some(Idle::NotEnforced)
+        match self.protection.filter().settings().enforcement() {
+            Enforcement::Drop => None,
+            Enforcement::Count => Some(Idle::NotEnforced),
+            Enforcement::Pause => Some(Idle::Paused),
+        }
     }
 
     /// The interfaces that are asked for and on which nothing is dropped, there or not, though others are filtered.
