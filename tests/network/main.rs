@@ -9,6 +9,7 @@ mod config;
 mod consecutive;
 mod counted_once;
 mod crash;
+mod diff;
 mod durable;
 mod empty_config;
 mod enforce;

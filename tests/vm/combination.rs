@@ -36,7 +36,14 @@ impl Combination {
         let mut all = Vec::new();
         for (lanes, lengths) in LANES.into_iter().flat_map(|lanes| LENGTHS.map(|lengths| (lanes, lengths))) {
             for (enforce, networks) in switches().flat_map(|on| switches().map(move |also| (on, also))) {
-                all.extend(switches().map(|levels| Self { enforce, paused: false, networks, lanes, levels, lengths }));
+                all.extend(switches().map(|levels| Self {
+                    enforce,
+                    paused: false,
+                    networks,
+                    lanes,
+                    levels,
+                    lengths,
+                }));
             }
         }
         all

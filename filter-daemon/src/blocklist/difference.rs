@@ -33,6 +33,13 @@ impl Blocklist {
         difference
     }
 
+    /// Those of these that `list` does not want; all of them if there is no such list yet.
+    pub fn not_on(&self, list: Option<ListId>, targets: &Targets) -> Targets {
+        let Some(list) = list else { return targets.clone() };
+        self.prefetch(targets);
+        targets.iter().filter(|target| self.claim_of(*target, list).is_none()).collect()
+    }
+
     fn preview_want(&self, target: Target, list: Option<ListId>, difference: &mut Difference) {
         if self.claims_of(target).is_none() {
             difference.enters.push(target);

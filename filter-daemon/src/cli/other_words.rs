@@ -44,8 +44,8 @@ const OTHERS: [(&[&str], &str); 21] = [
     ),
     (&["validate", "verify", "lint", "config", "configtest"], "`filterd check` checks a configuration"),
     (
-        &["diff", "preview"],
-        "it is still to come; `filterd check` reads configuration and lists without applying them",
+        &["preview", "compare", "changes", "plan", "dry-run", "dryrun"],
+        "`filterd diff` tells what a reload would change, and changes nothing",
     ),
     (
         &["start", "daemon", "up", "serve", "attach", "enable", "launch"],
@@ -60,7 +60,7 @@ const OTHERS: [(&[&str], &str); 21] = [
         "`filterd run --take-over …` takes the place of a running filterd without a gap",
     ),
     (
-        &["confirm", "dry-run", "dryrun"],
+        &["confirm"],
         "it is still to come; with `enforce: false` in the configuration, `filterd reload` makes filterd count and drop nothing",
     ),
     (

@@ -4,6 +4,7 @@
 mod add;
 mod ask;
 mod check;
+mod diff;
 mod flush;
 mod list;
 mod pause;
@@ -68,6 +69,10 @@ pub enum Verb {
     ///
     /// If anything in the configuration is wrong, all of it is told and nothing changes.
     Reload(With<reload::Reload>),
+    /// Tell what a reload would change, and whom of those in touch with this host it would cut
+    ///
+    /// Nothing is changed. Exits with 1 if anything would change.
+    Diff(With<diff::Diff>),
     /// Let everything pass for a while, and only count what is listed
     ///
     /// For finding out whether it is filterd that keeps something from working. Counted apart, as `paused` in `filterd
@@ -98,6 +103,7 @@ macro_rules! whichever {
             Verb::Status($with) => $what,
             Verb::Stats($with) => $what,
             Verb::Reload($with) => $what,
+            Verb::Diff($with) => $what,
             Verb::Pause($with) => $what,
             Verb::Resume($with) => $what,
             Verb::Check($with) => $what,

@@ -201,7 +201,7 @@ impl Source {
         };
         let bytes = sources.read_config(path)?;
         let config = config::parse(path, bytes.clone())?;
-        let copy = self.last_good.prepare(path, &bytes);
+        let copy = if sources.writes { self.last_good.prepare(path, &bytes) } else { Copy::Nothing };
         Ok(Loaded { copy, ..Loaded::gather(config, known, accept, sources)? })
     }
 }

@@ -8,6 +8,7 @@ mod change;
 pub mod commit;
 mod configuration;
 mod confine;
+mod diff;
 mod error;
 mod flush;
 mod interfaces;

@@ -12,6 +12,7 @@ use tracing::{error, info, warn};
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
+use super::diff::Diff;
 use super::error::DaemonError;
 use super::interfaces::Interfaces;
 use super::lists::{Lists, Outcomes};
@@ -20,7 +21,7 @@ use super::pause::Pause;
 use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
-use super::reading::Readings;
+use super::reading::{Read, Readings};
 use super::reload::{Loaded, Reload, Sources};
 use super::time::Time;
 use super::turns::{Minded, Next, Turns};
@@ -61,6 +62,7 @@ pub struct Owner {
     pub(super) pause: Pause,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
+    pub(super) diff: Slot<Diff>,
     pub(super) readings: Readings,
     pub(super) lists: Lists,
     /// What a reload has changed, until the copies of its lists are on disk.
@@ -103,7 +105,7 @@ enum Event {
     Hangup,
     ChildEnded,
     InterfaceChanged,
-    Loaded(Result<Loaded, DaemonError>),
+    Loaded(Result<Read, DaemonError>),
     Kept(Outcomes),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
@@ -157,6 +159,7 @@ impl Owner {
             pause: Pause::none(&run.state_dir),
             pages: Pages::default(),
             reload: Slot::empty(),
+            diff: Slot::empty(),
             readings,
             lists,
             reloaded: None,
@@ -286,7 +289,7 @@ impl Owner {
                     info!("SIGHUP: reading the configuration again");
                     self.read(Accept::default(), None);
                 }
-                Next::Own(Event::Loaded(loaded)) => self.begin_reload(loaded),
+                Next::Own(Event::Loaded(loaded)) => self.take_reading(loaded),
                 Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
                 Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
                 Next::Own(Event::Compacted(written)) => {
@@ -319,7 +322,7 @@ impl Owner {
     /// Whoever comes takes turns with what the owner has to do, and of that comes first what happens seldom.
     async fn next(&mut self, signals: &mut Signals) -> Next<Call, Event> {
         let sleep = self.until_deadline();
-        let is_due = sleep.is_zero() || self.pages.are_due() || self.reload.is_due();
+        let is_due = sleep.is_zero() || self.pages.are_due() || self.reload.is_due() || self.diff.is_due();
         let Signals { calls, hangup, interfaces, children, successors } = signals;
         let own = async {
             tokio::select! {
@@ -398,8 +401,12 @@ impl Owner {
         if self.pages.are_due() {
             self.pages.turn(&mut parts);
         }
-        if let Some(reload) = self.reload.turn(&mut parts) {
+        let (reload, diff) = (self.reload.turn(&mut parts), self.diff.turn(&mut parts));
+        if let Some(reload) = reload {
             self.finish_reload(reload).await;
+        }
+        if let Some(diff) = diff {
+            self.end_diff(Ok(diff.into_reply()));
         }
     }
 

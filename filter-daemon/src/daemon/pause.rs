@@ -7,11 +7,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tracing::{error, info, warn};
+use tracing::{error, warn};
 
 use super::commit::NotDone;
-use super::owner::Owner;
-use crate::blocklist::{Change, Timestamp};
+use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::wire::status::Paused;
 use crate::control::wire::{About, Fault};
@@ -113,26 +112,11 @@ impl Pause {
         }
     }
 
-    fn is_refused(&mut self, error: &NotDone) {
+    /// Its time is over, and the kernel refuses to end it.
+    pub fn is_refused(&mut self, error: &NotDone) {
         error!("the pause cannot be ended, which is tried again in a second: {}", error.explain());
         if let Some(now) = &mut self.now {
             now.refused = Some((clock::instant() + RETRY, error.explain()));
-        }
-    }
-}
-
-impl Owner {
-    /// Ends a pause whose time is over.
-    pub(super) fn mind_pause(&mut self) {
-        if self.pause.until_due().is_none_or(|left| !left.is_zero()) {
-            return;
-        }
-        match self.protection.commit(&Change::Pause(false), clock::now()) {
-            Ok(_) => {
-                self.pause.end();
-                info!("the pause is over: what is listed is dropped again");
-            }
-            Err(error) => self.pause.is_refused(&error),
         }
     }
 }

@@ -7,12 +7,13 @@ use std::time::Instant;
 use tokio::task::JoinHandle;
 
 use super::configuration::Source;
+use super::diff::{Read as Compared, gather};
 use super::error::DaemonError;
 use super::reload::{Known, Loaded, Sources};
 use crate::clock;
 use crate::control::ReplyTo;
-use crate::control::wire::Failure;
 use crate::control::wire::reload::{Accept, Reply};
+use crate::control::wire::{Failure, diff};
 
 /// Readings, and who waits for what comes of them.
 pub struct Readings {
@@ -22,17 +23,26 @@ pub struct Readings {
     next: VecDeque<Asked>,
 }
 
-/// Who asked for a reading, and what they said.
-#[derive(Default)]
-struct Asked {
-    accept: Accept,
-    waiting: Vec<ReplyTo<Reply>>,
+/// What is read for, and who waits for what comes of it.
+enum Asked {
+    /// To be made true, with what was said of it.
+    Reload { accept: Accept, waiting: Vec<ReplyTo<Reply>> },
+    /// To be compared with what is.
+    Diff(ReplyTo<diff::Reply>),
+}
+
+/// What was read.
+pub enum Read {
+    /// It is to be made true.
+    Reload(Loaded),
+    /// It is to be compared with what is.
+    Diff(Compared),
 }
 
 struct Reading {
     began: Instant,
-    loading: Option<JoinHandle<(Result<Loaded, DaemonError>, Sources)>>,
-    waiting: Vec<ReplyTo<Reply>>,
+    loading: Option<JoinHandle<(Result<Read, DaemonError>, Sources)>>,
+    asked: Asked,
 }
 
 impl Readings {
@@ -45,9 +55,16 @@ impl Readings {
     /// is nothing to others.
     pub fn ask(&mut self, accept: Accept, answer: Option<ReplyTo<Reply>>) {
         match self.next.back_mut() {
-            Some(last) if accept.is_empty() && last.accept.is_empty() => last.waiting.extend(answer),
-            _ => self.next.push_back(Asked { accept, waiting: answer.into_iter().collect() }),
+            Some(Asked::Reload { accept: last, waiting }) if accept.is_empty() && last.is_empty() => {
+                waiting.extend(answer);
+            }
+            _ => self.next.push_back(Asked::Reload { accept, waiting: answer.into_iter().collect() }),
         }
+    }
+
+    /// Notes that it is to be read, and compared with what is then.
+    pub fn ask_diff(&mut self, answer: ReplyTo<diff::Reply>) {
+        self.next.push_back(Asked::Diff(answer));
     }
 
     /// Does nobody read, or wait for it?
@@ -62,17 +79,23 @@ impl Readings {
 
     /// Begins to read for those who have waited longest.
     pub fn begin(&mut self, source: Source, known: Vec<Known>) {
-        let Some(Asked { accept, waiting }) = self.next.pop_front() else { return };
+        let Some(asked) = self.next.pop_front() else { return };
         let mut sources = self.sources.take().expect("one reading at a time");
+        let (accept, is_diff) = match &asked {
+            Asked::Reload { accept, .. } => (accept.clone(), false),
+            Asked::Diff(_) => (Accept::default(), true),
+        };
         let loading = tokio::task::spawn_blocking(move || {
+            sources.writes = !is_diff;
             let loaded = source.load(&known, &accept, &mut sources);
-            (loaded, sources)
+            let read = |loaded| if is_diff { Read::Diff(gather(loaded)) } else { Read::Reload(loaded) };
+            (loaded.map(read), sources)
         });
-        self.now = Some(Reading { began: clock::instant(), loading: Some(loading), waiting });
+        self.now = Some(Reading { began: clock::instant(), loading: Some(loading), asked });
     }
 
     /// Waits until everything is read, or for ever if nobody reads.
-    pub async fn read(&mut self) -> Result<Loaded, DaemonError> {
+    pub async fn read(&mut self) -> Result<Read, DaemonError> {
         let Some(loading) = self.now.as_mut().and_then(|reading| reading.loading.as_mut()) else {
             return std::future::pending().await;
         };
@@ -86,7 +109,13 @@ impl Readings {
 
     /// Does any client wait for what comes of it?
     pub fn is_waited_for(&self) -> bool {
-        self.now.as_ref().is_some_and(|reading| !reading.waiting.is_empty())
+        let asked = self.now.as_ref().map(|reading| &reading.asked);
+        matches!(asked, Some(Asked::Reload { waiting, .. }) if !waiting.is_empty())
+    }
+
+    /// Is what is read only to be compared with what is?
+    pub fn is_for_diff(&self) -> bool {
+        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, Asked::Diff(_)))
     }
 
     /// When the reading under way began.
@@ -96,8 +125,16 @@ impl Readings {
 
     /// What was read is in force, or refused: tells all who wait.
     pub fn end(&mut self, result: Result<Reply, Failure>) {
-        let waiting = self.now.take().map(|reading| reading.waiting);
+        let Some(Asked::Reload { waiting, .. }) = self.now.take().map(|reading| reading.asked) else {
+            return;
+        };
         // A client that has gone meanwhile is told nothing.
-        waiting.into_iter().flatten().for_each(|answer| _ = answer.send(result.clone()));
+        waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
+    }
+
+    /// What was read was compared: tells who waits.
+    pub fn end_diff(&mut self, result: Result<diff::Reply, Failure>) {
+        let Some(Asked::Diff(answer)) = self.now.take().map(|reading| reading.asked) else { return };
+        _ = answer.send(result);
     }
 }

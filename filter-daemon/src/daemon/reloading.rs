@@ -2,13 +2,16 @@
 
 use tracing::error;
 
+use super::diff::{Diff, Now, Read as Compared};
 use super::error::DaemonError;
 use super::lists::Outcomes;
 use super::owner::Owner;
+use super::reading::Read;
 use super::reload::{Loaded, Reload};
 use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
+use crate::control::wire::diff;
 use crate::control::wire::reload::{Accept, Reply as Reloaded};
 use crate::text::Explain;
 
@@ -27,8 +30,45 @@ impl Owner {
         }
     }
 
+    /// Has the configuration read, to be compared with what is.
+    pub(super) fn read_for_diff(&mut self, answer: ReplyTo<diff::Reply>) {
+        self.readings.ask_diff(answer);
+        self.read_next();
+    }
+
+    /// What was read is for whoever asked for it.
+    pub(super) fn take_reading(&mut self, read: Result<Read, DaemonError>) {
+        match read {
+            Ok(Read::Reload(loaded)) => self.begin_reload(Ok(loaded)),
+            Ok(Read::Diff(read)) => self.begin_diff(read),
+            Err(error) if self.readings.is_for_diff() => self.end_diff(Err(error)),
+            Err(error) => self.begin_reload(Err(error)),
+        }
+    }
+
+    /// It is compared, if a reload could make it true.
+    fn begin_diff(&mut self, read: Compared) {
+        let blocklist = self.protection.blocklist();
+        let after = read.loaded().config.interfaces_besides(&self.run.interfaces);
+        let may_come = must_have_interface(&after)
+            .and_then(|()| super::reload::must_not_be_live(&read.loaded().lists, blocklist));
+        match may_come {
+            Ok(()) => {
+                let now = Now { config: &self.config, interfaces: [self.interface_names(), after] };
+                self.diff.begin(Diff::begin(read, now, blocklist));
+            }
+            Err(error) => self.end_diff(Err(error)),
+        }
+    }
+
+    /// Tells who waits for it.
+    pub(super) fn end_diff(&mut self, found: Result<diff::Reply, DaemonError>) {
+        self.readings.end_diff(found.map_err(|error| super::serve::failure::of(&error)));
+        self.read_next();
+    }
+
     /// What was read is to be made true, if it is valid.
-    pub(super) fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
+    fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
         let began = self.readings.began().unwrap_or_else(clock::instant);
         let reload = loaded
             .and_then(|loaded| self.may_come(loaded))
@@ -41,9 +81,7 @@ impl Owner {
 
     /// What would leave filterd without anything to filter is no wish, but a mistake.
     fn may_come(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
-        if loaded.config.interfaces_besides(&self.run.interfaces).is_empty() {
-            return Err(DaemonError::NoInterface);
-        }
+        must_have_interface(&loaded.config.interfaces_besides(&self.run.interfaces))?;
         self.configuration.is_coming(&mut loaded);
         Ok(loaded)
     }
@@ -127,4 +165,8 @@ impl Owner {
 fn beyond(known: &[(u32, String)], all: &[(u32, String)]) -> Vec<String> {
     let is_new = |index: u32| known.iter().all(|(known, _)| *known != index);
     all.iter().filter(|(index, _)| is_new(*index)).map(|(_, name)| name.clone()).collect()
+}
+
+fn must_have_interface(names: &[String]) -> Result<(), DaemonError> {
+    if names.is_empty() { Err(DaemonError::NoInterface) } else { Ok(()) }
 }

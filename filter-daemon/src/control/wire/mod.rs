@@ -10,6 +10,7 @@
 pub mod add;
 mod changed;
 mod deed;
+pub mod diff;
 pub mod entry;
 mod failure;
 mod fault;
@@ -43,6 +44,7 @@ use serde::{Deserialize, Serialize};
 pub use add::Add;
 pub use changed::{Changed, Emptied};
 pub use deed::{Counts, Deed};
+pub use diff::Diff;
 pub use entry::Entry;
 pub use failure::Failure;
 pub use fault::{About, Fault};
@@ -65,7 +67,7 @@ pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

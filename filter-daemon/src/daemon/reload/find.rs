@@ -10,7 +10,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Copies, Draft, Limits, ListFile};
+use crate::source::{Draft, Limits, ListFile};
 use crate::text::Explanation;
 
 /// What was found where a list file should be.
@@ -42,14 +42,14 @@ pub enum Found {
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
-    let look = Looking::new(list, before, &sources.copies);
+    let look = Looking::new(list, before, sources);
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
         Ok(Look::Read(contents)) => Ok(*contents),
         Err(error) => Err(error),
     };
-    let judging = Judging { list, before, is_meant, copies: &sources.copies, nothing: Instead::Nothing };
+    let judging = Judging { list, before, is_meant, sources, nothing: Instead::Nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     let found = judging.judge(found, before.map(|before| before.entries));
     if is_denied && !found.has_copy() {
@@ -59,6 +59,15 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
 }
 
 impl Found {
+    /// What is to be on the list, if that may be something else than is on it now.
+    pub fn targets(&self) -> Option<&Targets> {
+        match self {
+            Self::Accepted { targets, .. } => Some(targets),
+            Self::Doubted { targets, .. } => targets.as_ref(),
+            Self::Unchanged => None,
+        }
+    }
+
     /// Is it what a copy says?
     fn has_copy(&self) -> bool {
         matches!(self, Self::Doubted { accepted: Some(_), .. })
@@ -71,7 +80,7 @@ struct Judging<'a> {
     list: &'a List,
     before: Option<&'a Known>,
     is_meant: bool,
-    copies: &'a Copies,
+    sources: &'a Sources,
     /// What is told where there is no copy: why that is so, where it is known.
     nothing: Instead,
 }
@@ -112,7 +121,7 @@ impl Judging<'_> {
         let (bytes, checksum) = draft.summary();
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
-        if let Some(accepted) = known.filter(|known| is_same(known) && self.copies.has(known)) {
+        if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
             return Found::Accepted { targets, accepted, draft: None };
         }
         let accepted = Accepted {
@@ -132,7 +141,7 @@ impl Judging<'_> {
     /// It is to be gone.
     fn accept_missing(&self) -> Found {
         let known = self.accepted().filter(|known| known.may_be_missing(&self.list.path)).cloned();
-        let draft = known.is_none().then(|| self.copies.draft());
+        let draft = known.is_none().then(|| self.sources.draft());
         let accepted = known.unwrap_or_else(|| Accepted {
             name: self.list.name.as_str().into(),
             path: self.list.path.clone(),
@@ -165,7 +174,7 @@ impl Judging<'_> {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(self.nothing),
             Some(accepted) if is_running => stays(accepted.into()),
-            Some(accepted) => match self.copies.read(accepted) {
+            Some(accepted) => match self.sources.copies.read(accepted) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
                     targets: Some(copy.targets),

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 
 use super::matching::Known;
+use super::sources::Sources;
 use crate::blocklist::Stamp;
 use crate::config::List;
 use crate::source::file::FileError;
@@ -31,11 +32,12 @@ pub struct Looking {
     /// What it was when its copy was made.
     copied: Option<Stamp>,
     copies: Copies,
+    writes: bool,
 }
 
 impl Looking {
     /// Of `list`, which was `before`.
-    pub fn new(list: &List, before: Option<&Known>, copies: &Copies) -> Self {
+    pub fn new(list: &List, before: Option<&Known>, sources: &Sources) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
@@ -44,7 +46,8 @@ impl Looking {
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
-            copies: copies.clone(),
+            copies: sources.copies.clone(),
+            writes: sources.writes,
         }
     }
 
@@ -57,7 +60,7 @@ impl Looking {
         }
         let input = Input::open(path, limits.most_bytes())?;
         let is_copied = stamp.is_some() && stamp == self.copied;
-        let mut draft = (!is_copied).then(|| self.copies.draft());
+        let mut draft = (!is_copied && self.writes).then(|| self.copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
         let file = list::parse(path, input, limits.max_entries)?;
         Ok(Look::Read(Box::new((file, stamp, draft))))

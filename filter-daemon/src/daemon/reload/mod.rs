@@ -35,7 +35,7 @@ use crate::kernel::Needs;
 pub use find::Found;
 pub use load::{Loaded, known};
 pub use matching::Known;
-pub use rows::Rows;
+pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
 pub use told::tell_log;
 use undoing::Undoing;

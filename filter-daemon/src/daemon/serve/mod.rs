@@ -27,6 +27,7 @@ impl Owner {
             Call::List(Asked { request, reply, .. }) => answer(reply, Ok(self.list_page(request))),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
+            Call::Diff(Asked { reply, .. }) => self.read_for_diff(reply),
             Call::Pause(Asked { request, by, reply }) => answer(reply, self.begin_pause(request, &by)),
             Call::Resume(Asked { reply, .. }) => answer(reply, self.resume()),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),

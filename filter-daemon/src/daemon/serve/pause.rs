@@ -23,4 +23,18 @@ impl Owner {
         let before = self.pause.end().map(Timestamp::secs);
         Ok(resume::Reply { before, idle: self.idle() })
     }
+
+    /// Ends a pause whose time is over.
+    pub fn mind_pause(&mut self) {
+        if self.pause.until_due().is_none_or(|left| !left.is_zero()) {
+            return;
+        }
+        match self.protection.commit(&Change::Pause(false), clock::now()) {
+            Ok(_) => {
+                self.pause.end();
+                tracing::info!("the pause is over: what is listed is dropped again");
+            }
+            Err(error) => self.pause.is_refused(&error),
+        }
+    }
 }
