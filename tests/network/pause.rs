@@ -23,12 +23,12 @@ fn while_paused_what_is_listed_passes_and_is_counted_apart_and_resume_ends_that(
     net.filterd(["status"])
         .exits(7)
         .says("*** protection is paused until ")
-        .says(", by root: what is listed is only counted (since ")
+        .says(", by root (filterd pause): what is listed is only counted (since ")
         .says("`filterd resume` ends it at once");
     let status = net.filterd(["status", "--json"]).exits(7).json();
     assert_eq!(
         (&status["faults"][0]["about"], &status["paused"]["by"]),
-        (&"protection".into(), &"root".into())
+        (&"protection".into(), &"root (filterd pause)".into())
     );
     net.filterd(["add", ATTACKER6]).succeeds().says("protection is paused, so it is only counted");
     net.expect(ATTACKER6).passes();

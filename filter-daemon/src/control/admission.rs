@@ -1,9 +1,24 @@
 //! Who is on the other end of the socket, and whether he may ask.
 
+use std::fmt;
 use std::fs;
+use std::io;
 
-use super::wire::{Failure, Peer};
+use tokio::net::UnixStream;
+
+use super::wire::Failure;
 use crate::text::Explanation;
+
+/// The process that opened a connection, as the kernel tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its effective user.
+    pub user: u32,
+    /// Its effective group.
+    pub group: u32,
+    /// Its process id, if it has one in this namespace.
+    pub process: Option<i32>,
+}
 
 /// Who may ask: root, the daemon's own user, and members of the socket's group.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +29,22 @@ pub struct Admission {
     pub group: u32,
     /// Who started the daemon, and could start another one.
     pub starter: u32,
+}
+
+/// Short, for a log.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "uid {}", self.user)?;
+        self.process.map_or(Ok(()), |process| write!(f, ", pid {process}"))
+    }
+}
+
+impl Peer {
+    /// The peer of this connection.
+    pub fn of(stream: &UnixStream) -> io::Result<Self> {
+        let credentials = stream.peer_cred()?;
+        Ok(Self { user: credentials.uid(), group: credentials.gid(), process: credentials.pid() })
+    }
 }
 
 impl Admission {

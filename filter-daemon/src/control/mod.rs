@@ -25,7 +25,6 @@ pub mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use asker::Asker;
 pub use server::{Handle, Limits, Server};
 pub use session::Patience;
 pub use socket::{SocketError, give_socket, told_by_whom};

@@ -12,14 +12,14 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::admission::Admission;
+use super::admission::{Admission, Peer};
 use super::answer;
 use super::audit::{Book, Witness};
 use super::complaints::Complaints;
 use super::connections::Connections;
 use super::session::{self, Client, Context, Patience};
 use super::socket::{SocketError, SocketFile};
-use super::wire::{Call, Failure, Peer};
+use super::wire::{Call, Failure};
 use crate::lock::Lock;
 use crate::text::Explanation;
 

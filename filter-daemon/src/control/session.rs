@@ -9,12 +9,13 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::admission::Peer;
 use super::asker::Asker;
 use super::audit::{Audit, Witness};
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Message, Method, Peer};
+use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Message, Method};
 use super::{answer, parse};
 use crate::text::Explanation;
 
@@ -65,7 +66,7 @@ pub struct Client {
 pub async fn hold(stream: UnixStream, client: Client, connection: Connection, context: Context) {
     let (from, to) = stream.into_split();
     let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
-    let mut session = Session { to, client, connection, context };
+    let mut session = Session { to, client, connection, context, asker: None };
     match session.run(lines).await {
         Ok(None) => {}
         Ok(Some(from)) => session.hand_on(from).await,
@@ -80,6 +81,8 @@ struct Session {
     client: Client,
     connection: Connection,
     context: Context,
+    /// Who the client is, once that was asked.
+    asker: Option<Asker>,
 }
 
 impl Session {
@@ -122,14 +125,14 @@ impl Session {
     async fn ask<M: Method>(&self, request: M::Request) -> Result<M::Reply, Failure> {
         let stopping = || Failure::Unavailable(STOPPING.into());
         let (reply, answer) = oneshot::channel();
-        let by = self.client.peer.clone();
-        self.context.calls.send(M::call(Asked { request, by, reply })).await.map_err(|_| stopping())?;
+        self.context.calls.send(M::call(Asked { request, reply })).await.map_err(|_| stopping())?;
         answer.await.unwrap_or_else(|_| Err(stopping()))
     }
 
     fn note(&mut self, deed: Deed, came_of_it: Result<Counts, Failure>) {
         let Client { peer, witness, .. } = &mut self.client;
-        witness.tell(|| Asker::of(peer), deed, came_of_it);
+        let known = self.asker.as_ref();
+        witness.tell(|| known.cloned().unwrap_or_else(|| Asker::of(peer)), deed, came_of_it);
     }
 
     async fn reply<M: Method>(&mut self, reply: M::Reply, more: bool) -> io::Result<()> {
@@ -176,6 +179,8 @@ impl Answers for Session {
                 return self.refuse(&failure).await;
             }
         };
+        let peer = &self.client.peer;
+        M::sign(&mut request, |verb| self.asker.get_or_insert_with(|| Asker::of(peer)).signature(verb));
         loop {
             let (asked, deed) = (M::bookmark(&request), M::deed(&request));
             let answered = self.ask::<M>(request).await;

@@ -57,7 +57,7 @@ async fn answer(call: Call, addresses: u32) {
     match call {
         Call::Add(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Remove(asked) => changed(asked.request.targets.len(), asked.reply),
-        Call::Test(Asked { request, reply, .. }) => {
+        Call::Test(Asked { request, reply }) => {
             let tested = |address: &std::net::IpAddr| Tested {
                 idle: None,
                 except: vec![],
@@ -73,7 +73,7 @@ async fn answer(call: Call, addresses: u32) {
                 }),
             );
         }
-        Call::List(Asked { request, reply, .. }) => {
+        Call::List(Asked { request, reply }) => {
             let first = request.after.map_or(0, |target| number(target) + 1);
             let entries: Vec<_> = (first..addresses).take(request.most).map(entry).collect();
             let last = entries.last().filter(|_| entries.len() == request.most);

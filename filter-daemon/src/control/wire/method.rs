@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-use super::{Call, Counts, Deed, Failure, Peer};
+use super::{Call, Counts, Deed, Failure};
 
 /// A method; the type that implements it is its parameters, as they travel.
 pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -29,6 +29,9 @@ pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static 
 
     /// Makes sure that the parameters can be carried out.
     fn check(self) -> Result<Self::Request, Failure>;
+
+    /// Notes who asks in a request of which that is kept. `who` is told the verb.
+    fn sign(_: &mut Self::Request, _who: impl FnOnce(&str) -> String) {}
 
     /// What a request that changes something is in the log; nothing for one that only asks.
     fn deed(_: &Self::Request) -> Option<Deed> {
@@ -75,8 +78,6 @@ pub trait Answers {
 pub struct Asked<M: Method> {
     /// What is asked.
     pub request: M::Request,
-    /// Who asks.
-    pub by: Peer,
     /// Dropped unanswered, it tells the client that the daemon is stopping.
     pub reply: oneshot::Sender<Result<M::Reply, Failure>>,
 }

@@ -14,6 +14,15 @@ pub struct Pause {
     pub seconds: u64,
 }
 
+/// As it is carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// For how long.
+    pub length: Duration,
+    /// Who asks.
+    pub by: String,
+}
+
 /// What is paused from now on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
@@ -29,14 +38,18 @@ pub struct Reply {
 
 impl Method for Pause {
     const NAME: &'static str = "io.filterd.Pause";
-    type Request = Duration;
+    type Request = Request;
     type Reply = Reply;
 
-    fn check(self) -> Result<Duration, Failure> {
-        words::pause(self.seconds)
+    fn check(self) -> Result<Request, Failure> {
+        Ok(Request { length: words::pause(self.seconds)?, by: String::new() })
     }
 
-    fn deed(length: &Duration) -> Option<Deed> {
-        Some(Deed { ttl: Some(*length), ..Deed::about("pause", &[], None) })
+    fn sign(request: &mut Request, who: impl FnOnce(&str) -> String) {
+        request.by = who("pause");
+    }
+
+    fn deed(request: &Request) -> Option<Deed> {
+        Some(Deed { ttl: Some(request.length), ..Deed::about("pause", &[], None) })
     }
 }

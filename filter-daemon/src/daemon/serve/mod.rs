@@ -16,19 +16,19 @@ impl Owner {
     /// Carries a request out, or begins to, and sees to it that it is answered.
     pub fn serve(&mut self, call: Call) {
         match call {
-            Call::Add(Asked { request, reply, .. }) => self.add(request, reply),
-            Call::Remove(Asked { request, reply, .. }) => self.remove(request, reply),
-            Call::Flush(Asked { request, reply, .. }) => self.flush(request, reply),
-            Call::Test(Asked { request, reply, .. }) => {
+            Call::Add(Asked { request, reply }) => self.add(request, reply),
+            Call::Remove(Asked { request, reply }) => self.remove(request, reply),
+            Call::Flush(Asked { request, reply }) => self.flush(request, reply),
+            Call::Test(Asked { request, reply }) => {
                 let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
                 let paused_until = self.pause.until().map(Timestamp::secs);
                 answer(reply, Ok(test::Reply { tested, paused_until }));
             }
-            Call::List(Asked { request, reply, .. }) => answer(reply, Ok(self.list_page(request))),
+            Call::List(Asked { request, reply }) => answer(reply, Ok(self.list_page(request))),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Diff(Asked { reply, .. }) => self.read_for_diff(reply),
-            Call::Pause(Asked { request, by, reply }) => answer(reply, self.begin_pause(request, &by)),
+            Call::Pause(Asked { request, reply }) => answer(reply, self.begin_pause(request)),
             Call::Resume(Asked { reply, .. }) => answer(reply, self.resume()),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
             Call::TakeOver(Asked { reply, .. }) => {
@@ -42,7 +42,7 @@ impl Owner {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
             Call::HandOver(Asked { reply, .. }) => answer(reply, self.may_be_succeeded().map(|()| pong())),
-            Call::Reload(Asked { request, reply, .. }) => self.read(request, Some(reply)),
+            Call::Reload(Asked { request, reply }) => self.read(request, Some(reply)),
         }
     }
 }

@@ -1,19 +1,16 @@
 //! `pause` and `resume`: what is blocked is only counted for a while, and dropped again.
 
-use std::time::Duration;
-
 use super::failure::not_done;
 use crate::blocklist::{Change, Timestamp};
 use crate::clock;
-use crate::control::Asker;
-use crate::control::wire::{Failure, Idle, Peer, pause, resume};
+use crate::control::wire::{Failure, Idle, pause, resume};
 use crate::daemon::owner::Owner;
 
 impl Owner {
-    pub(super) fn begin_pause(&mut self, length: Duration, by: &Peer) -> Result<pause::Reply, Failure> {
+    pub(super) fn begin_pause(&mut self, request: pause::Request) -> Result<pause::Reply, Failure> {
         self.protection.commit(&Change::Pause(true), clock::now()).map_err(not_done)?;
-        let until = clock::after(length);
-        let before = self.pause.begin(clock::now(), until, Asker::of(by).person());
+        let until = clock::after(request.length);
+        let before = self.pause.begin(clock::now(), until, request.by);
         let idle = self.idle().filter(|idle| *idle != Idle::Paused);
         Ok(pause::Reply { until: until.secs(), before: before.map(Timestamp::secs), idle })
     }
