@@ -46,15 +46,9 @@ fn set_word(words: &(impl WordsMut + ?Sized), word: u32, mask: u64, wanted: u64)
     let (at, shift) = (word / ROW, word % ROW * SLASH20S);
     let own = slash20s(after) << shift;
     let summary = words.load(at);
-    store(words, at, summary, summary | own);
-    store(words, SUMMARY_WORDS + word, before, after);
-    store(words, at, summary | own, summary & !(ALL_SLASH20S << shift) | own);
-}
-
-fn store(words: &(impl WordsMut + ?Sized), at: u32, before: u64, after: u64) {
-    if after != before {
-        words.store(at, after);
-    }
+    words.change(at, summary | own);
+    words.change(SUMMARY_WORDS + word, after);
+    words.change(at, summary & !(ALL_SLASH20S << shift) | own);
 }
 
 /// Which of its /20s have a /24 in this word?

@@ -20,6 +20,13 @@ pub trait Words {
 pub trait WordsMut: Words {
     /// Replaces the word at `index`.
     fn store(&self, index: u32, word: u64);
+
+    /// The same, unless it is this word already: what readers have near stays there.
+    fn change(&self, index: u32, word: u64) {
+        if self.load(index) != word {
+            self.store(index, word);
+        }
+    }
 }
 
 /// All but the first of some words.

@@ -139,7 +139,7 @@ impl<W: WordsMut> Levels<W> {
             if copy != 0 {
                 self.copy_page(page, copy, fresh);
             }
-            store(&fresh.words, at, renumbered(ROOT, root, copy));
+            fresh.words.change(at, renumbered(ROOT, root, copy));
         }
     }
 
@@ -151,10 +151,10 @@ impl<W: WordsMut> Levels<W> {
             if node_copy != 0 {
                 for at in 0..1 << NODE_BITS {
                     let bits = self.words.load(node << NODE_BITS | at);
-                    store(&fresh.words, node_copy << NODE_BITS | at, bits);
+                    fresh.words.change(node_copy << NODE_BITS | at, bits);
                 }
             }
-            store(&fresh.words, copy << PAGE_BITS | number, renumbered(PAGE, word, node_copy));
+            fresh.words.change(copy << PAGE_BITS | number, renumbered(PAGE, word, node_copy));
         }
     }
 
@@ -201,7 +201,7 @@ impl<W: WordsMut> Levels<W> {
             return cut.number(word);
         }
         let number = new(self);
-        store(&self.words, at, word | cut.with_number(number));
+        self.words.change(at, word | cut.with_number(number));
         number
     }
 
@@ -228,11 +228,11 @@ impl<W: WordsMut> Levels<W> {
     }
 
     fn set(&self, at: u32, bits: u64) {
-        store(&self.words, at, self.words.load(at) | bits);
+        self.words.change(at, self.words.load(at) | bits);
     }
 
     fn clear(&self, at: u32, bits: u64) {
-        store(&self.words, at, self.words.load(at) & !bits);
+        self.words.change(at, self.words.load(at) & !bits);
     }
 
     fn set_bit(&self, (at, bit): (u32, u32)) {
@@ -241,12 +241,6 @@ impl<W: WordsMut> Levels<W> {
 
     fn clear_bit(&self, (at, bit): (u32, u32)) {
         self.clear(at, 1 << bit);
-    }
-}
-
-fn store(words: &(impl WordsMut + ?Sized), at: u32, word: u64) {
-    if words.load(at) != word {
-        words.store(at, word);
     }
 }
 

@@ -7,6 +7,7 @@ mod limits;
 mod name;
 mod nearest;
 mod nesting;
+pub mod pin;
 mod place;
 mod raw;
 mod shape;

@@ -1,7 +1,7 @@
 //! The daemon: one task owns the blocklist and the tables; everybody else sends it a request and gets a reply.
 //!
-//! `start` brings it up, `owner` is the loop, `serve` what each request does, `reload` how the configuration becomes
-//! changes, `live` how what is added stays, `needs` how much room it takes.
+//! `start` brings it up, `owner` has the state and the loop, `serve` what each request does, `commit` the one way in,
+//! `reload` how the configuration becomes changes, `persistence` how what is added stays, `needs` how much room it takes.
 
 mod capacity;
 mod change;

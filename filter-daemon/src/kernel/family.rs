@@ -130,7 +130,7 @@ impl<K: Kind> Family<K> {
                 self.store.put(built, maps);
                 return Ok(());
             }
-            self.store.forget(Some(built), maps);
+            self.store.forget(&built.kind, maps);
             tries += 1;
             if tries.is_multiple_of(KEYS) {
                 geometry = K::geometry_for(geometry.limit() + 1)?;
@@ -217,7 +217,7 @@ impl<K: Kind> Family<K> {
                 Ok(())
             }
             Err(Full) => {
-                maps.discard(self.store.map(), kind.generation());
+                self.store.forget(&kind, maps);
                 Err(kind.geometry())
             }
         }
@@ -225,7 +225,7 @@ impl<K: Kind> Family<K> {
 
     fn drop_growth(&mut self, maps: &mut Maps) {
         if let Some(growth) = self.growth.take() {
-            maps.discard(self.store.map(), growth.kind().generation());
+            self.store.forget(growth.kind(), maps);
         }
     }
 

@@ -8,7 +8,7 @@ use super::KernelError;
 use super::broker::request::{MapName, MapPart, SetName};
 use super::maps::Maps;
 use super::needs::{SixTargets, Wanted};
-use super::staged::Staged;
+use super::staged::{InMap, Staged};
 use super::window::Window;
 
 /// Beside a table of this many times their words they are small.
@@ -16,7 +16,6 @@ const SMALL_PART: u32 = 4;
 
 /// The map in use, and the one that is about to take its place.
 pub struct LevelMaps {
-    set: SetName,
     maps: Staged<Built>,
 }
 
@@ -37,7 +36,7 @@ pub struct LevelsMap {
 impl LevelMaps {
     /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
-        Self { set, maps: Staged::new() }
+        Self { maps: Staged::new(MapName { set, part: MapPart::Levels }) }
     }
 
     /// What the next judge must know of them; none if there are none.
@@ -106,14 +105,12 @@ impl LevelMaps {
 
     /// Plans that there is no map.
     pub fn drop_next(&mut self, maps: &mut Maps) {
-        let before = self.maps.drop_next();
-        self.forget(before, maps);
+        self.maps.drop_next(maps);
     }
 
     /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
-        let before = self.maps.discard();
-        self.forget(before, maps);
+        self.maps.discard(maps);
     }
 
     /// The plan has come true.
@@ -123,20 +120,17 @@ impl LevelMaps {
 
     fn rebuild(&mut self, size_bits: u32, maps: &mut Maps) -> Result<(), KernelError> {
         let generation = maps.number();
-        let window = maps.make(self.map(), generation, 1 << size_bits)?;
+        let window = self.maps.make(generation, 1 << size_bits, maps)?;
         let mut levels = Levels::new(window, size_bits);
         self.maps.newest().into_iter().for_each(|map| map.levels.copy_to(&mut levels));
-        let before = self.maps.put(Built { generation, levels });
-        self.forget(before, maps);
+        self.maps.put(Built { generation, levels }, maps);
         Ok(())
     }
+}
 
-    fn forget(&self, map: Option<Built>, maps: &mut Maps) {
-        map.into_iter().for_each(|map| maps.discard(self.map(), map.generation));
-    }
-
-    const fn map(&self) -> MapName {
-        MapName { set: self.set, part: MapPart::Levels }
+impl InMap for Built {
+    fn generation(&self) -> u64 {
+        self.generation
     }
 }
 

@@ -7,12 +7,11 @@ use super::KernelError;
 use super::broker::request::{MapName, MapPart, SetName};
 use super::maps::Maps;
 use super::needs::Wanted;
-use super::staged::Staged;
+use super::staged::{InMap, Staged};
 use super::window::Window;
 
 /// The map in use, and the one that is about to take its place.
 pub struct Networks {
-    set: SetName,
     bits: Staged<Bits>,
 }
 
@@ -24,7 +23,7 @@ struct Bits {
 impl Networks {
     /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
-        Self { set, bits: Staged::new() }
+        Self { bits: Staged::new(MapName { set, part: MapPart::Networks }) }
     }
 
     /// The generation of the map that the next judge looks into; none if there is none.
@@ -43,7 +42,7 @@ impl Networks {
             return Ok(());
         }
         let bits = self.build(maps)?;
-        self.put(bits, maps);
+        self.bits.put(bits, maps);
         Ok(())
     }
 
@@ -57,7 +56,7 @@ impl Networks {
             let words = (0..networks::WORDS).map(|at| (at, bits.window.load(at)));
             words.filter(|(_, word)| *word != 0).for_each(|(at, word)| copy.window.store(at, word));
         }
-        self.put(copy, maps);
+        self.bits.put(copy, maps);
         Ok(())
     }
 
@@ -78,14 +77,12 @@ impl Networks {
 
     /// Plans that there is no map.
     pub fn drop_next(&mut self, maps: &mut Maps) {
-        let before = self.bits.drop_next();
-        self.forget(before, maps);
+        self.bits.drop_next(maps);
     }
 
     /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
-        let before = self.bits.discard();
-        self.forget(before, maps);
+        self.bits.discard(maps);
     }
 
     /// The plan has come true.
@@ -95,21 +92,14 @@ impl Networks {
 
     fn build(&self, maps: &mut Maps) -> Result<Bits, KernelError> {
         let generation = maps.number();
-        let window = maps.make(self.map(), generation, networks::WORDS)?;
+        let window = self.bits.make(generation, networks::WORDS, maps)?;
         Ok(Bits { generation, window })
     }
+}
 
-    fn put(&mut self, bits: Bits, maps: &mut Maps) {
-        let before = self.bits.put(bits);
-        self.forget(before, maps);
-    }
-
-    fn forget(&self, bits: Option<Bits>, maps: &mut Maps) {
-        bits.into_iter().for_each(|bits| maps.discard(self.map(), bits.generation));
-    }
-
-    const fn map(&self) -> MapName {
-        MapName { set: self.set, part: MapPart::Networks }
+impl InMap for Bits {
+    fn generation(&self) -> u64 {
+        self.generation
     }
 }
 

@@ -1,8 +1,21 @@
-//! Something that packets see, and what is to take its place: nothing of a plan is visible until it is published.
+//! Something that packets see, and what is to take its place: nothing of a plan is visible until it is published, and the
+//! map of a plan that is given up goes.
+
+use super::KernelError;
+use super::broker::request::MapName;
+use super::maps::Maps;
+use super::window::Window;
+
+/// What is kept in a map of its own.
+pub trait InMap {
+    /// Which of the maps of its name.
+    fn generation(&self) -> u64;
+}
 
 /// What is in use, and what comes next.
 #[derive(Debug)]
 pub struct Staged<T> {
+    map: MapName,
     current: Option<T>,
     next: Next<T>,
 }
@@ -17,10 +30,20 @@ enum Next<T> {
     Gone,
 }
 
-impl<T> Staged<T> {
-    /// Nothing yet.
-    pub const fn new() -> Self {
-        Self { current: None, next: Next::Same }
+impl<T: InMap> Staged<T> {
+    /// Nothing yet; the maps will have this name.
+    pub const fn new(map: MapName) -> Self {
+        Self { map, current: None, next: Next::Same }
+    }
+
+    /// Has a map of so many zeroed words made.
+    pub fn make(&self, generation: u64, words: u32, maps: &mut Maps) -> Result<Window, KernelError> {
+        maps.make(self.map, generation, words)
+    }
+
+    /// Lets go of a map that never came into use.
+    pub fn forget(&self, generation: u64, maps: &mut Maps) {
+        maps.discard(self.map, generation);
     }
 
     /// What packets see.
@@ -67,19 +90,19 @@ impl<T> Staged<T> {
         }
     }
 
-    /// Plans that `fresh` takes the place of what is in use. Gives back what was planned before.
-    pub fn put(&mut self, fresh: T) -> Option<T> {
-        fresh_of(std::mem::replace(&mut self.next, Next::Fresh(fresh)))
+    /// Plans that `fresh` takes the place of what is in use.
+    pub fn put(&mut self, fresh: T, maps: &mut Maps) {
+        self.plan(Next::Fresh(fresh), maps);
     }
 
-    /// Plans that nothing takes the place of what is in use. Gives back what was planned before.
-    pub fn drop_next(&mut self) -> Option<T> {
-        fresh_of(std::mem::replace(&mut self.next, Next::Gone))
+    /// Plans that nothing takes the place of what is in use.
+    pub fn drop_next(&mut self, maps: &mut Maps) {
+        self.plan(Next::Gone, maps);
     }
 
-    /// Forgets the plan, and gives it back.
-    pub fn discard(&mut self) -> Option<T> {
-        fresh_of(std::mem::replace(&mut self.next, Next::Same))
+    /// Forgets the plan.
+    pub fn discard(&mut self, maps: &mut Maps) {
+        self.plan(Next::Same, maps);
     }
 
     /// The plan has come true. True if something fresh is in use now.
@@ -96,11 +119,10 @@ impl<T> Staged<T> {
             }
         }
     }
-}
 
-fn fresh_of<T>(next: Next<T>) -> Option<T> {
-    match next {
-        Next::Fresh(fresh) => Some(fresh),
-        Next::Same | Next::Gone => None,
+    fn plan(&mut self, next: Next<T>, maps: &mut Maps) {
+        if let Next::Fresh(before) = std::mem::replace(&mut self.next, next) {
+            self.forget(before.generation(), maps);
+        }
     }
 }

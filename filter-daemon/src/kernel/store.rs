@@ -7,13 +7,12 @@ use super::broker::request::{MapName, SetName};
 use super::kind::{Key, Kind, Live};
 use super::maps::Maps;
 use super::moving::Moving;
-use super::staged::Staged;
+use super::staged::{InMap, Staged};
 use super::window::Window;
 use super::{KernelError, Occupancy};
 
 /// The table that packets read, and a fresh one beside it that none reads yet.
 pub struct Store<K: Kind> {
-    set: SetName,
     tables: Staged<Built<K>>,
 }
 
@@ -28,7 +27,7 @@ pub struct Built<K: Kind> {
 impl<K: Kind> Store<K> {
     /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
-        Self { set, tables: Staged::new() }
+        Self { tables: Staged::new(MapName { set, part: K::PART }) }
     }
 
     /// What the next judge must know of the table; none if there is no table.
@@ -54,31 +53,28 @@ impl<K: Kind> Store<K> {
     /// Has an empty table made.
     pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
         let kind = K::new(maps.number(), geometry);
-        let window = maps.make(self.map(), kind.generation(), kind.words())?;
+        let window = self.tables.make(kind.generation(), kind.words(), maps)?;
         Ok(Built { live: Moving::new(kind.scheme(), geometry, window, K::HEAD), kind })
     }
 
     /// Puts a filled table beside the one in use.
     pub fn put(&mut self, built: Built<K>, maps: &mut Maps) {
-        let before = self.tables.put(built);
-        self.forget(before, maps);
+        self.tables.put(built, maps);
     }
 
     /// Lets go of a table that never came into use.
-    pub fn forget(&self, built: Option<Built<K>>, maps: &mut Maps) {
-        built.into_iter().for_each(|built| maps.discard(self.map(), built.kind.generation()));
+    pub fn forget(&self, kind: &K, maps: &mut Maps) {
+        self.tables.forget(kind.generation(), maps);
     }
 
     /// Plans that there is no table.
     pub fn drop_next(&mut self, maps: &mut Maps) {
-        let before = self.tables.drop_next();
-        self.forget(before, maps);
+        self.tables.drop_next(maps);
     }
 
     /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
-        let before = self.tables.discard();
-        self.forget(before, maps);
+        self.tables.discard(maps);
     }
 
     /// Is there a table that packets do not read yet?
@@ -178,10 +174,11 @@ impl<K: Kind> Store<K> {
             bytes: live.table().words().all().bytes(),
         })
     }
+}
 
-    /// The map of such a table.
-    pub const fn map(&self) -> MapName {
-        MapName { set: self.set, part: K::PART }
+impl<K: Kind> InMap for Built<K> {
+    fn generation(&self) -> u64 {
+        self.kind.generation()
     }
 }
 

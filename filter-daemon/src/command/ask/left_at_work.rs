@@ -1,10 +1,11 @@
 //! The filter of a daemon that no longer runs: it was left at work, and whoever finds nobody at the socket is told so.
 
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::cli::places;
+use crate::config::pin;
 use crate::control::pins_note;
 use crate::text::printable;
 
@@ -37,9 +38,7 @@ fn attached(pins: &Path) -> io::Result<Vec<String>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         links => links?,
     };
-    // Pins have colons where interfaces have dots.
-    let name = |entry: DirEntry| entry.file_name().to_string_lossy().replace(':', ".");
-    let mut names: Vec<String> = links.flatten().map(name).collect();
+    let mut names: Vec<String> = links.flatten().filter_map(|entry| pin::interface(&entry.path())).collect();
     names.sort();
     Ok(names)
 }
@@ -69,8 +68,9 @@ mod tests {
         fs::create_dir_all(pins.join("links")).unwrap();
         assert_eq!(told(&socket), None, "it was attached nowhere");
         fs::write(pins.join("links/eth0"), "").unwrap();
+        fs::write(pins.join("links/eth0:100"), "").unwrap();
         let told = told(&socket).unwrap();
-        assert!(told.starts_with("its filter was left at work on eth0 (pins at "), "{told}");
+        assert!(told.starts_with("its filter was left at work on eth0, eth0.100 (pins at "), "{told}");
         assert!(told.ends_with(&format!("`sudo filterd detach --pin-dir {}`", pins.display())), "{told}");
     }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use aya::programs::links::PinnedLink;
 
 use super::super::KernelError;
-use super::pins::{Pins, name};
+use super::pins::Pins;
+use crate::config::pin;
 
 /// What was found and removed.
 #[derive(Debug, Default)]
@@ -20,7 +21,7 @@ pub struct Removed {
 /// pins of one that runs are its own.
 pub fn remove(directory: &Path) -> Result<Option<Removed>, KernelError> {
     let Some((pins, _lock)) = Pins::find(directory)? else { return Ok(None) };
-    let interfaces = pins.links().iter().filter_map(|path| name::interface(path)).collect();
+    let interfaces = pins.links().iter().filter_map(|path| pin::interface(path)).collect();
     // Whoever holds a link longest lets the kernel take it off at once; where that is a pin, it does so later.
     let _held: Vec<_> = pins.links().iter().filter_map(|path| PinnedLink::from_pin(path).ok()).collect();
     let left = pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;

@@ -5,7 +5,6 @@
 //! stays filtered though another interface has taken its name has a note (`former`).
 
 mod former;
-pub mod name;
 mod removal;
 
 use std::fs::{self, DirBuilder};
@@ -20,6 +19,7 @@ use nix::unistd::geteuid;
 
 use super::super::KernelError;
 use super::request::MapUse;
+use crate::config::pin;
 use crate::lock::{Lock, NotLocked, Place};
 
 /// The directory of one daemon's pins.
@@ -176,7 +176,7 @@ impl Pins {
 
     /// The link to one interface.
     pub fn link(&self, interface: &str) -> PathBuf {
-        self.directory.join("links").join(name::of(interface))
+        self.directory.join("links").join(pin::of(interface))
     }
 
     /// All links.

@@ -14,13 +14,13 @@ use super::counters;
 use super::judge::{Judge, Loader};
 use super::kept::Kept;
 use super::link::Links;
-use super::pins::{Pins, name};
+use super::pins::Pins;
 use super::request::{Answer, Blueprint, MapUse, Request};
 use super::root::Root;
 use super::storage;
 use super::surroundings::{self, Neighbours};
 use crate::clock;
-use crate::config::check_interface_name;
+use crate::config::{check_interface_name, pin};
 use crate::lock::Lock;
 use crate::text::Explain;
 
@@ -237,7 +237,7 @@ impl Server {
         }
         self.links.restore_names(&self.pins)?;
         for path in self.pins.links() {
-            let Some(name) = name::interface(&path) else { continue };
+            let Some(name) = pin::interface(&path) else { continue };
             if !self.links.has(&name) {
                 self.links.detach(&name, &self.pins)?;
             }

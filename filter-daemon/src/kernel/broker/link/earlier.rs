@@ -6,9 +6,10 @@ use aya::programs::links::{FdLink, PinnedLink};
 use tracing::{info, warn};
 
 use super::super::held::{Held, Seat};
-use super::super::pins::{Pins, name};
+use super::super::pins::Pins;
 use super::super::root::Root;
 use super::Links;
+use crate::config::pin;
 use crate::kernel::KernelError;
 use crate::text::{Explain, printable};
 
@@ -17,7 +18,7 @@ impl Links {
     /// told, and left as it is; only a link whose interface is gone for ever loses its pin.
     pub fn adopt(&mut self, root: &mut Root, pins: &Pins) {
         for path in pins.links() {
-            let Some(name) = name::interface(&path).filter(|name| !self.has(name)) else { continue };
+            let Some(name) = pin::interface(&path).filter(|name| !self.has(name)) else { continue };
             match adopted(&path, root, pins) {
                 Ok(Some(held)) => _ = self.0.insert(name, held),
                 Ok(None) => {}
@@ -38,7 +39,7 @@ impl Links {
     }
 
     fn misnamed(&self, path: &Path) -> Option<(String, String)> {
-        let now = name::interface(path)?;
+        let now = pin::interface(path)?;
         let id = FdLink::from(PinnedLink::from_pin(path).ok()?).info().ok()?.id();
         let (name, _) = self.0.iter().find(|(_, held)| held.id() == id)?;
         (*name != now).then(|| (now, name.clone()))
@@ -56,7 +57,7 @@ fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, Ke
                 "{}: this link is on no interface any more: that is gone, or somebody has taken the filter off",
                 printable::path(path)
             );
-            let forgotten = name::interface(path).map_or(Ok(()), |name| pins.forget_link(&name));
+            let forgotten = pin::interface(path).map_or(Ok(()), |name| pins.forget_link(&name));
             forgotten.map_err(|error| KernelError::load("remove the pin of a link", error))?;
         }
         return Ok(None);

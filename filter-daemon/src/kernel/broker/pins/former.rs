@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use super::{Pins, entries, name, remove_pin};
-use crate::config::check_interface_name;
+use super::{Pins, entries, remove_pin};
+use crate::config::{check_interface_name, pin};
 
 const FORMERLY: &str = "formerly-";
 
@@ -41,6 +41,6 @@ impl Pins {
     }
 
     fn former(&self, now: &str) -> PathBuf {
-        self.directory.join(format!("{FORMERLY}{}", name::of(now)))
+        self.directory.join(format!("{FORMERLY}{}", pin::of(now)))
     }
 }

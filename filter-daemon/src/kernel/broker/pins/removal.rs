@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{NEW_COUNTERS, Pins, SUCCESSOR, entries, is_bpffs, name, remove_pin};
+use super::{NEW_COUNTERS, Pins, SUCCESSOR, entries, is_bpffs, remove_pin};
+use crate::config::pin;
 use crate::kernel::KernelError;
 use crate::lock::Lock;
 use crate::text::printable;
@@ -55,7 +56,7 @@ impl Pins {
         {
             remove_pin(&pin)?;
         }
-        self.clear("links", |pin| name::spelled(pin).is_some())?;
+        self.clear("links", |pin| pin::spelled(pin).is_some())?;
         for part in ["tables", SUCCESSOR] {
             self.clear(part, |name| name.rsplit_once('-').is_some())?;
         }

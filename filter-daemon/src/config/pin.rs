@@ -1,9 +1,9 @@
 //! What a link's pin is called: as its interface, but for dots (`eth0.100`), which a BPF file system takes in no name. They
-//! are written as colons, which no interface has.
+//! are written as colons, which no interface has. (Here, since those who pin and those who find what is left both ask.)
 
 use std::path::Path;
 
-use crate::config::check_interface_name;
+use super::check_interface_name;
 
 /// The name of the pin of this interface's link.
 pub fn of(interface: &str) -> String {

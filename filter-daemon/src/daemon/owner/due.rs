@@ -1,0 +1,82 @@
+//! What its time has come for: pages, what expires, and what is looked after again and again.
+
+use std::time::Duration;
+
+use tracing::{error, info};
+
+use super::Owner;
+use crate::blocklist::Change;
+use crate::clock;
+use crate::daemon::capacity::Capacity;
+use crate::daemon::pages::Parts;
+use crate::daemon::turns::Minded;
+use crate::text::Explain;
+
+/// Entries that expire in one turn: a millisecond or two.
+const EXPIRING: usize = 4096;
+
+/// A clock that is set while we wait is noticed within a minute.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+impl Owner {
+    /// How long until something is.
+    pub(super) fn until_deadline(&self) -> Duration {
+        let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
+        let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
+        let expiry = self.protection.blocklist().next_deadline().map(clock::until);
+        let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
+        let deadlines = [expiry, persistence, interfaces, self.pause.until_due()];
+        let minded = self.minded.until(poll, clock::instant());
+        deadlines.into_iter().flatten().fold(minded, Duration::min)
+    }
+
+    /// Does it.
+    pub(super) async fn do_what_is_due(&mut self) {
+        if self.until_deadline().is_zero() {
+            self.wake();
+            self.mind_deadlines().await;
+        }
+        self.turn_page().await;
+    }
+
+    /// Something has happened for which pages may have waited.
+    pub(super) fn wake(&mut self) {
+        self.pages.wake();
+        self.reload.wake();
+    }
+
+    async fn mind_deadlines(&mut self) {
+        self.minded = Minded(clock::instant());
+        self.time.look();
+        self.mind_pause();
+        let expiring = Change::Expire { most: EXPIRING };
+        match self.protection.commit(&expiring, clock::now()) {
+            Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),
+            Ok(_) => {}
+            Err(error) => error!("{}", error.explain()),
+        }
+        if self.interfaces.must_retry() {
+            self.look_again().await;
+        } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
+            self.look_at_links().await;
+        }
+    }
+
+    async fn turn_page(&mut self) {
+        let mut parts = Parts {
+            protection: &mut self.protection,
+            capacity: &mut self.capacity,
+            persistence: &mut self.persistence,
+        };
+        if self.pages.are_due() {
+            self.pages.turn(&mut parts);
+        }
+        let (reload, diff) = (self.reload.turn(&mut parts), self.diff.turn(&mut parts));
+        if let Some(reload) = reload {
+            self.finish_reload(reload).await;
+        }
+        if let Some(diff) = diff {
+            self.end_diff(Ok(diff.into_reply()));
+        }
+    }
+}

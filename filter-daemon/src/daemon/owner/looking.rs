@@ -1,0 +1,57 @@
+//! Interfaces, links and pins: attached to, and looked at again, since others can take away what is ours.
+
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::Owner;
+use crate::control::Call;
+use crate::daemon::error::DaemonError;
+use crate::kernel::KernelError;
+
+/// To look costs more than to add: whoever adds much is told what was so a moment ago.
+const FRESH: Duration = Duration::from_millis(100);
+
+impl Owner {
+    /// Attaches to every interface that is there; if all that are there refuse, leaves the kernel as it was found.
+    pub async fn attach(&mut self) -> Result<(), DaemonError> {
+        let (names, mode) = (self.interface_names(), self.mode());
+        let filter = self.protection.filter_mut();
+        let attached = self.interfaces.attach(names, mode, filter).await;
+        if attached.is_err() {
+            filter.rollback()?;
+        } else if !self.config.enforce {
+            warn!("enforce is false: packets are counted, none is dropped");
+        }
+        attached
+    }
+
+    /// Looks at all interfaces, and makes of them what they should be. Tells why some refuse.
+    pub(in crate::daemon) async fn look_again(&mut self) -> Vec<KernelError> {
+        let mode = self.mode();
+        let refused = self.interfaces.look_again(mode, self.protection.filter_mut()).await;
+        self.let_go();
+        refused
+    }
+
+    /// Takes the filter off what the configuration does not name, if nothing speaks against it.
+    pub fn let_go(&mut self) {
+        self.interfaces.let_go(self.protection.filter_mut());
+    }
+
+    /// Those who are told what packets meet are told what is so at this moment.
+    pub(super) async fn look_before(&mut self, call: &Call) {
+        let is_asked = matches!(call, Call::Status(_) | Call::Test(_));
+        if is_asked || matches!(call, Call::Add(_)) && self.interfaces.age() > FRESH {
+            self.look_at_links().await;
+        }
+    }
+
+    /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.
+    pub(super) async fn look_at_links(&mut self) {
+        self.pinned.look(self.protection.filter_mut());
+        if !self.interfaces.are_as_left(self.protection.filter_mut()) {
+            self.look_again().await;
+        }
+    }
+}

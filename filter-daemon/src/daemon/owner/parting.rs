@@ -1,0 +1,90 @@
+//! How an owner parts from its place: it ends, or another filterd takes over.
+
+use std::path::Path;
+
+use tracing::error;
+
+use super::Owner;
+use crate::clock;
+use crate::control::wire::{self, take_over};
+use crate::kernel::KernelError;
+use crate::text::{Explain, Explanation};
+
+impl Owner {
+    /// Why another filterd is not to have this one's place, if that is so.
+    pub fn would_lose(&self) -> Option<Explanation> {
+        self.persistence.would_lose(self.protection.blocklist())
+    }
+
+    /// Is what is not on disk being written, or about to be?
+    pub fn is_catching_up(&self) -> bool {
+        self.persistence.is_catching_up()
+    }
+
+    /// Waits until all live entries are on disk, or the disk has refused them.
+    pub fn settle(&mut self) {
+        self.persistence.write_soon(self.protection.take_records());
+        self.persistence.settle();
+    }
+
+    /// Lets another filterd have the journal, with everything in it.
+    pub fn hand_over_journal(&mut self) {
+        self.persistence.write_soon(self.protection.take_records());
+        self.persistence.let_go();
+    }
+
+    /// The filterd whose place this is has gone.
+    pub fn stand_alone(&mut self) -> Result<(), KernelError> {
+        self.protection.filter_mut().stand_alone()
+    }
+
+    /// Another filterd has this one's place.
+    pub fn give_way(&mut self) {
+        if let Err(error) = self.protection.filter_mut().give_way() {
+            error!("{}", error.explain());
+        }
+    }
+
+    /// It has not: everything is as it was.
+    pub fn come_back(&mut self) -> Result<(), KernelError> {
+        self.protection.filter_mut().come_back()
+    }
+
+    /// Where this one has its things, for one that is to take its place.
+    pub fn place(&self) -> take_over::Reply {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let tables: u64 = self.tables().iter().map(|table| table.bytes).sum();
+        take_over::Reply {
+            version: wire::VERSION,
+            pid: std::process::id(),
+            user: nix::unistd::geteuid().as_raw(),
+            state_dir: absolute(&self.run.state_dir),
+            pin_dir: absolute(&self.run.pin_dir),
+            memory: tables + crate::daemon::memory::own(),
+        }
+    }
+
+    /// Takes the filter off every interface, and everything out of the kernel.
+    pub fn detach(&mut self) -> Result<(), KernelError> {
+        self.protection.filter_mut().remove()?;
+        self.interfaces.forget();
+        Ok(())
+    }
+
+    /// Waits until the copies of lists are written.
+    pub async fn keep_copies(&mut self) {
+        self.lists.end(self.protection.blocklist_mut()).await;
+    }
+
+    /// Waits until the journal is written and the broker is gone.
+    pub fn end(self) {
+        self.persistence.end(self.protection.blocklist(), clock::now());
+        self.protection.end();
+    }
+
+    /// Nothing is to be written, and nobody to be told, by whoever has this one's place.
+    pub fn end_without_a_word(self) {
+        drop(self.persistence);
+        self.protection.end();
+    }
+}

@@ -1,0 +1,42 @@
+//! What a filterd will do, in tables that are filled, before it owns anything.
+
+use crate::blocklist::Blocklist;
+use crate::cli::Run;
+use crate::config::Config;
+use crate::daemon::commit::Protection;
+use crate::daemon::configuration::Configuration;
+use crate::daemon::error::DaemonError;
+use crate::daemon::lists::Lists;
+use crate::daemon::reading::Readings;
+use crate::daemon::reload::{self, Loaded, Sources};
+use crate::kernel::Filter;
+use crate::kernel::broker::Broker;
+
+/// What a filterd will do, in tables that are filled, as long as nobody has asked it for anything.
+pub struct Prepared {
+    pub config: Config,
+    pub protection: Protection,
+    pub(super) configuration: Configuration,
+    pub(super) readings: Readings,
+    pub(super) lists: Lists,
+}
+
+impl Prepared {
+    /// Builds and publishes the tables for what was loaded, and for what is in `blocklist` already.
+    pub fn new(
+        run: &Run,
+        (mut configuration, mut loaded): (Configuration, Loaded),
+        sources: Sources,
+        broker: Broker,
+        mut blocklist: Blocklist,
+    ) -> Result<Self, DaemonError> {
+        configuration.is_coming(&mut loaded);
+        configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
+        let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist)?;
+        reload::tell_log(&found);
+        let mut lists = Lists::of(&run.state_dir);
+        lists.keep_soon(to_keep);
+        let protection = Protection::begin(blocklist, Filter::through(broker))?;
+        Ok(Self { config, protection, configuration, readings: Readings::of(sources), lists })
+    }
+}

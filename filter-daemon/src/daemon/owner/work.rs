@@ -1,0 +1,135 @@
+//! The loop: what wakes it up, what it does then, and why it ends.
+
+use tokio::net::UnixStream;
+use tokio::signal::unix::Signal;
+use tokio::sync::{mpsc, oneshot};
+use tracing::info;
+
+use super::Owner;
+use crate::clock;
+use crate::control::Call;
+use crate::control::wire::reload::Accept;
+use crate::daemon::error::DaemonError;
+use crate::daemon::lists::Outcomes;
+use crate::daemon::reading::Read;
+use crate::daemon::turns::Next;
+use crate::journal::NotWritten;
+use crate::kernel::KernelError;
+
+/// What wakes the loop up from outside.
+pub struct Signals {
+    /// Requests.
+    pub calls: mpsc::Receiver<Call>,
+    /// SIGHUP.
+    pub hangup: Signal,
+    /// An interface has changed.
+    pub interfaces: mpsc::Receiver<()>,
+    /// A child has ended: the broker is one.
+    pub children: Signal,
+    /// Another filterd is to take this one's place.
+    pub successors: mpsc::Receiver<UnixStream>,
+}
+
+/// Why the loop has ended by itself.
+pub enum Ended {
+    /// Another filterd has told this one to go.
+    Asked,
+    /// Another one waits to be handed everything; if it comes to nothing, the loop goes on.
+    Succeeded(UnixStream),
+    /// Without its broker it could change nothing in the kernel any more.
+    WithoutBroker(KernelError),
+}
+
+/// What the owner has to do when nobody asks for anything.
+enum Event {
+    /// A page, or what its time has come for.
+    Due,
+    Successor(UnixStream),
+    Hangup,
+    ChildEnded,
+    InterfaceChanged,
+    Loaded(Result<Read, DaemonError>),
+    Kept(Outcomes),
+    GraceIsOver(std::io::Result<()>),
+    Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
+}
+
+impl Owner {
+    /// Serves requests, signals and time, until another filterd takes over or the broker is gone.
+    pub async fn work(&mut self, signals: &mut Signals) -> Ended {
+        self.lists.write_next();
+        loop {
+            let next = self.next(signals).await;
+            let hands_over = matches!(next, Next::Call(Call::HandOver(_))) && self.would_lose().is_none();
+            if !matches!(next, Next::Call(_) | Next::Own(Event::Due)) {
+                self.wake();
+            }
+            match next {
+                Next::Call(call) => {
+                    self.look_before(&call).await;
+                    self.serve(call);
+                }
+                Next::Own(Event::Due) => self.do_what_is_due().await,
+                Next::Own(Event::Successor(successor)) => self.successor = Some(successor),
+                Next::Own(Event::ChildEnded) => {
+                    if let Some(gone) = self.protection.filter_mut().obituary() {
+                        return Ended::WithoutBroker(gone);
+                    }
+                }
+                Next::Own(Event::Hangup) => {
+                    info!("SIGHUP: reading the configuration again");
+                    self.read(Accept::default(), None);
+                }
+                Next::Own(Event::Loaded(loaded)) => self.take_reading(loaded),
+                Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
+                Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
+                Next::Own(Event::Compacted(written)) => {
+                    self.persistence.compact(self.protection.blocklist(), clock::now(), written);
+                }
+                Next::Own(Event::InterfaceChanged) => _ = self.look_again().await,
+            }
+            // Out with the answers, before what nobody waits for; and whoever has come meanwhile is heard.
+            tokio::task::yield_now().await;
+            if hands_over {
+                return Ended::Asked;
+            }
+            self.persistence.write_soon(self.protection.take_records());
+            self.capacity.settle(&mut self.protection);
+            self.persistence.keep_up(self.protection.blocklist(), clock::now());
+            self.capacity.shrink_in_time(&mut self.protection);
+            if self.has_nothing_under_way()
+                && let Some(successor) = self.successor.take()
+            {
+                return Ended::Succeeded(successor);
+            }
+        }
+    }
+
+    fn has_nothing_under_way(&self) -> bool {
+        let is_reloading = self.reload.get().is_some() || self.reloaded.is_some();
+        self.pages.is_empty() && self.readings.is_idle() && !is_reloading
+    }
+
+    /// Whoever comes takes turns with what the owner has to do, and of that comes first what happens seldom.
+    async fn next(&mut self, signals: &mut Signals) -> Next<Call, Event> {
+        let sleep = self.until_deadline();
+        let is_due = sleep.is_zero() || self.pages.are_due() || self.reload.is_due() || self.diff.is_due();
+        let Signals { calls, hangup, interfaces, children, successors } = signals;
+        let own = async {
+            tokio::select! {
+                biased;
+                Some(()) = children.recv() => Event::ChildEnded,
+                result = self.capacity.grace_period() => Event::GraceIsOver(result),
+                loaded = self.readings.read() => Event::Loaded(loaded),
+                outcomes = self.lists.written() => Event::Kept(outcomes),
+                written = self.persistence.compacted() => Event::Compacted(written),
+                Some(()) = hangup.recv() => Event::Hangup,
+                Some(()) = interfaces.recv() => Event::InterfaceChanged,
+                Some(successor) = successors.recv() => Event::Successor(successor),
+                () = std::future::ready(()), if is_due => Event::Due,
+                () = tokio::time::sleep(sleep) => Event::Due,
+            }
+        };
+        self.turns.next(calls, own).await
+    }
+}

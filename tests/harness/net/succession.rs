@@ -1,0 +1,83 @@
+//! Another filterd takes the place of the running one, or fails to.
+
+use std::process::ExitStatus;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::filterd::{daemon_arguments, without};
+use super::{Net, PATIENCE};
+use crate::{Daemon, Reply, home};
+
+impl Net {
+    /// Starts another filterd that takes the place of the running one.
+    #[track_caller]
+    pub fn succeed(&mut self, config: &str) {
+        let before = self.daemon.take().expect("a filterd is running");
+        let home = &self.home;
+        let mut command = self.command(config, &["--take-over"]);
+        let mut daemon = self.host.entered(|| Daemon::spawn(&mut command, home));
+        let ours = format!("\"pid\":{}}}", daemon.id());
+        daemon.wait_for("it does not take over", || {
+            home.filterd(["ping", "--json"]).output.contains(&ours).then_some(())
+        });
+        self.daemon = Some(daemon);
+        assert!(before.wait().success(), "the one before ends well");
+    }
+
+    /// Starts two filterds at once, each of which is to take the place of the running one, and waits until one of the three
+    /// is left. How does the one of the two end that is not?
+    #[track_caller]
+    pub fn succeed_by_either_of_two(&mut self, config: &str) -> ExitStatus {
+        let before = self.daemon.take().expect("a filterd is running");
+        let start = || {
+            let mut command = self.command(config, &["--take-over"]);
+            self.host.entered(|| Daemon::spawn(&mut command, &self.home))
+        };
+        let (one, other) = (start(), start());
+        let begun = Instant::now();
+        while one.is_running() && other.is_running() {
+            assert!(begun.elapsed() < PATIENCE, "both go on; their log:\n{}", one.log());
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(before.wait().success(), "the one before ends well");
+        let (mut left, gone) = if one.is_running() { (one, other) } else { (other, one) };
+        let (home, ours) = (&self.home, format!("\"pid\":{}}}", left.id()));
+        left.wait_for("it does not take over", || {
+            home.filterd(["ping", "--json"]).output.contains(&ours).then_some(())
+        });
+        self.daemon = Some(left);
+        gone.wait()
+    }
+
+    /// Starts another filterd that is to take the place of the running one, and is not expected to: how does it end?
+    pub fn failing_succession(&self, config: &str, arguments: &[&str]) -> Reply {
+        let own = without(daemon_arguments(&self.home, config), arguments);
+        let mut command = self.host.command("timeout");
+        command.args(["--signal=KILL", "60"]).arg(home::binary()).args(own).args(arguments);
+        Reply::of(command.arg("--take-over").env("NO_COLOR", "1"))
+    }
+
+    /// Lets another filterd take the place of the running one, which is to be done away with at a moment in strace's words:
+    /// `bpf:signal=KILL:when=3`. Sees to it all the time that nothing from `blocked` arrives. Does the one before go on?
+    #[track_caller]
+    pub fn succession_struck_down(&mut self, config: &str, moment: &str, blocked: &str) -> bool {
+        let call = moment.split(':').next().expect("it begins with a call");
+        let own = daemon_arguments(&self.home, config);
+        let mut command = self.host.command("setpriv");
+        command.args(["--pdeathsig", "KILL", "strace", "-f", "-qqq", "-o", "/dev/null"]);
+        command.args(["-e", &format!("trace={call}"), "-e", &format!("inject={moment}")]);
+        command.arg(home::binary()).args(own).arg("--take-over");
+        let newcomer = Daemon::spawn(&mut command, &self.home);
+        while newcomer.is_running() && self.daemon().is_running() {
+            self.expect(blocked).dropped();
+        }
+        // One that has not met its moment by now has done all it had to.
+        let goes_on = self.daemon().is_running();
+        if !goes_on {
+            let before = self.daemon.take().expect("a filterd was running");
+            assert!(before.wait().success(), "the one before ends well");
+        }
+        drop(newcomer);
+        goes_on
+    }
+}
