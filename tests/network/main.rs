@@ -6,6 +6,7 @@ mod bad_input;
 mod belongs_to_others;
 mod bulk;
 mod config;
+mod confirm;
 mod consecutive;
 mod counted_once;
 mod crash;

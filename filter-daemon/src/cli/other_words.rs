@@ -60,8 +60,8 @@ const OTHERS: [(&[&str], &str); 21] = [
         "`filterd run --take-over …` takes the place of a running filterd without a gap",
     ),
     (
-        &["confirm"],
-        "it is still to come; with `enforce: false` in the configuration, `filterd reload` makes filterd count and drop nothing",
+        &["commit", "keep", "rollback", "try"],
+        "`filterd reload --confirm 60s` rolls back by itself, unless `filterd confirm` comes",
     ),
     (
         &["suspend", "bypass", "snooze", "unpause"],

@@ -4,6 +4,7 @@
 mod add;
 mod ask;
 mod check;
+mod confirm;
 mod diff;
 mod flush;
 mod list;
@@ -69,6 +70,10 @@ pub enum Verb {
     ///
     /// If anything in the configuration is wrong, all of it is told and nothing changes.
     Reload(With<reload::Reload>),
+    /// Keep what `filterd reload --confirm` has brought
+    ///
+    /// Exits with 1 if no reload is on trial, or it was rolled back already.
+    Confirm(With<confirm::Confirm>),
     /// Tell what a reload would change, and whom of those in touch with this host it would cut
     ///
     /// Nothing is changed. Exits with 1 if anything would change.
@@ -103,6 +108,7 @@ macro_rules! whichever {
             Verb::Status($with) => $what,
             Verb::Stats($with) => $what,
             Verb::Reload($with) => $what,
+            Verb::Confirm($with) => $what,
             Verb::Diff($with) => $what,
             Verb::Pause($with) => $what,
             Verb::Resume($with) => $what,

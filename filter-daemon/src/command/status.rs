@@ -146,6 +146,7 @@ mod tests {
             faults: vec![],
             enforce: true,
             paused: None,
+            trial: None,
             reload: None,
             interfaces: vec![Interface {
                 name: "eth0".into(),

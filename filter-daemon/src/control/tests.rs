@@ -88,6 +88,7 @@ async fn answer(call: Call, addresses: u32) {
             sleep(Duration::from_millis(300)).await;
             give(asked.reply, Ok(wire::reload::Reply::default()));
         }
+        Call::Confirm(asked) => give(asked.reply, Ok(wire::confirm::Reply::default())),
         Call::Diff(asked) => give(asked.reply, Ok(wire::diff::Reply::default())),
         Call::Pause(asked) => give(asked.reply, Ok(wire::pause::Reply::default())),
         Call::Resume(asked) => give(asked.reply, Ok(wire::resume::Reply::default())),

@@ -76,6 +76,12 @@ pub enum DaemonError {
         /// Those there are.
         there: String,
     },
+    /// What a reload has brought is on trial.
+    #[error("{}", .0.message)]
+    OnTrial(Explanation),
+    /// What is in force could not be put back.
+    #[error("nothing is changed: what is in force now could not be put back: {}", .0.message)]
+    NoWayBack(Explanation),
     /// The user to become cannot be become.
     #[error("cannot become user {name}: {source}")]
     User {
@@ -113,6 +119,7 @@ impl Explain for DaemonError {
                 accounts::name_of(nix::unistd::geteuid())
             )),
             Self::Socket(error) => error.remedy(),
+            Self::OnTrial(told) | Self::NoWayBack(told) => told.remedy.clone(),
             Self::Taken(taken) => taken.remedy(),
             Self::Succession(error) => error.remedy(),
             Self::State(error) => error.remedy(),
@@ -166,6 +173,7 @@ impl From<&DaemonError> for Exit {
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists => Self::Config,
             DaemonError::NothingToAccept { .. } | DaemonError::User { .. } => Self::Usage,
+            DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) => Self::Refused,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,

@@ -34,6 +34,8 @@ mod start;
 mod state_directory;
 mod succession;
 mod time;
+mod trial;
+mod trying;
 mod turns;
 mod unreadable;
 

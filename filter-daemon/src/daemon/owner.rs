@@ -28,6 +28,8 @@ use crate::blocklist::Timestamp;
 use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, Mode, OnExit};
+use crate::control::ReplyTo;
+use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
 pub use prepared::Prepared;
 pub use work::{Ended, Signals};
@@ -53,6 +55,8 @@ pub struct Owner {
     pub(super) lists: Lists,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
+    /// Who waits until the copies of what they have confirmed are on disk.
+    pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
     turns: Turns,
@@ -82,6 +86,7 @@ impl Owner {
             readings,
             lists,
             reloaded: None,
+            confirming: Vec::new(),
             successor: None,
             turns: Turns::default(),
             minded: Minded(clock::instant()),

@@ -2,7 +2,7 @@
 //! way may have changed what that one has read already, and so gets a further one.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
@@ -12,7 +12,7 @@ use super::error::DaemonError;
 use super::reload::{Known, Loaded, Sources};
 use crate::clock;
 use crate::control::ReplyTo;
-use crate::control::wire::reload::{Accept, Reply};
+use crate::control::wire::reload::{Accept, Reply, Request};
 use crate::control::wire::{Failure, diff};
 
 /// Readings, and who waits for what comes of them.
@@ -26,7 +26,9 @@ pub struct Readings {
 /// What is read for, and who waits for what comes of it.
 enum Asked {
     /// To be made true, with what was said of it.
-    Reload { accept: Accept, waiting: Vec<ReplyTo<Reply>> },
+    Reload { request: Request, waiting: Vec<ReplyTo<Reply>> },
+    /// What was before a trial is to be made true.
+    Rollback,
     /// To be compared with what is.
     Diff(ReplyTo<diff::Reply>),
 }
@@ -37,6 +39,13 @@ pub enum Read {
     Reload(Loaded),
     /// It is to be compared with what is.
     Diff(Compared),
+}
+
+/// What the thread that reads is to read.
+enum What {
+    File(Accept),
+    Before,
+    Difference,
 }
 
 struct Reading {
@@ -53,18 +62,51 @@ impl Readings {
 
     /// Notes that it is to be read, or read again. Whoever accepts lists has a reading alone: what is wrong with their words
     /// is nothing to others.
-    pub fn ask(&mut self, accept: Accept, answer: Option<ReplyTo<Reply>>) {
+    pub fn ask(&mut self, request: Request, answer: Option<ReplyTo<Reply>>) {
         match self.next.back_mut() {
-            Some(Asked::Reload { accept: last, waiting }) if accept.is_empty() && last.is_empty() => {
+            Some(Asked::Reload { request: last, waiting }) if is_plain(&request) && is_plain(last) => {
                 waiting.extend(answer);
             }
-            _ => self.next.push_back(Asked::Reload { accept, waiting: answer.into_iter().collect() }),
+            _ => self.next.push_back(Asked::Reload { request, waiting: answer.into_iter().collect() }),
         }
     }
 
     /// Notes that it is to be read, and compared with what is then.
     pub fn ask_diff(&mut self, answer: ReplyTo<diff::Reply>) {
         self.next.push_back(Asked::Diff(answer));
+    }
+
+    /// Notes that what was before a trial is to be read, before anything else is.
+    pub fn ask_rollback(&mut self) {
+        self.next.push_front(Asked::Rollback);
+    }
+
+    /// Is a reload next that is to be on trial?
+    pub fn is_trial_next(&self) -> bool {
+        matches!(self.next.front(), Some(Asked::Reload { request, .. }) if request.confirm.is_some())
+    }
+
+    /// Refuses all who have asked for a reload that has not begun. Tells whether nobody is told.
+    pub fn refuse(&mut self, why: &Failure) -> bool {
+        let mut is_silent = false;
+        self.next.retain_mut(|asked| {
+            let Asked::Reload { waiting, .. } = asked else { return true };
+            is_silent |= waiting.is_empty();
+            waiting.drain(..).for_each(|answer| _ = answer.send(Err(why.clone())));
+            false
+        });
+        is_silent
+    }
+
+    /// The reload that is read for, if it is to be on trial: for how long, and by whom.
+    pub fn trial(&self) -> Option<(Duration, &str)> {
+        let Asked::Reload { request, .. } = &self.now.as_ref()?.asked else { return None };
+        Some((request.confirm?, &request.by))
+    }
+
+    /// Is what was before a trial read?
+    pub fn is_rollback(&self) -> bool {
+        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, Asked::Rollback))
     }
 
     /// Does nobody read, or wait for it?
@@ -81,15 +123,22 @@ impl Readings {
     pub fn begin(&mut self, source: Source, known: Vec<Known>) {
         let Some(asked) = self.next.pop_front() else { return };
         let mut sources = self.sources.take().expect("one reading at a time");
-        let (accept, is_diff) = match &asked {
-            Asked::Reload { accept, .. } => (accept.clone(), false),
-            Asked::Diff(_) => (Accept::default(), true),
+        let what = match &asked {
+            Asked::Reload { request, .. } => What::File(request.accept.clone()),
+            Asked::Rollback => What::Before,
+            Asked::Diff(_) => What::Difference,
         };
         let loading = tokio::task::spawn_blocking(move || {
-            sources.writes = !is_diff;
-            let loaded = source.load(&known, &accept, &mut sources);
-            let read = |loaded| if is_diff { Read::Diff(gather(loaded)) } else { Read::Reload(loaded) };
-            (loaded.map(read), sources)
+            sources.writes = !matches!(what, What::Difference);
+            let read = match what {
+                What::File(accept) => source.load(&known, &accept, &mut sources).map(Read::Reload),
+                What::Before => source.restore(&known, &sources).map(Read::Reload),
+                What::Difference => {
+                    let loaded = source.load(&known, &Accept::default(), &mut sources);
+                    loaded.map(|loaded| Read::Diff(gather(loaded)))
+                }
+            };
+            (read, sources)
         });
         self.now = Some(Reading { began: clock::instant(), loading: Some(loading), asked });
     }
@@ -137,4 +186,9 @@ impl Readings {
         let Some(Asked::Diff(answer)) = self.now.take().map(|reading| reading.asked) else { return };
         _ = answer.send(result);
     }
+}
+
+/// Is nothing said that others have not said, too?
+fn is_plain(request: &Request) -> bool {
+    request.accept.is_empty() && request.confirm.is_none()
 }

@@ -8,23 +8,27 @@ use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reading::Read;
 use super::reload::{Loaded, Reload};
+use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
 use crate::control::wire::diff;
-use crate::control::wire::reload::{Accept, Reply as Reloaded};
+use crate::control::wire::reload::{Reply as Reloaded, Request};
 use crate::text::Explain;
 
 impl Owner {
     /// Has the configuration read, away from everybody.
-    pub(super) fn read(&mut self, accept: Accept, answer: Option<ReplyTo<Reloaded>>) {
-        self.readings.ask(accept, answer);
+    pub(super) fn read(&mut self, request: Request, answer: Option<ReplyTo<Reloaded>>) {
+        self.readings.ask(request, answer);
         self.read_next();
     }
 
     /// Begins to read if somebody has asked for it, and nobody reads.
-    fn read_next(&mut self) {
-        if self.readings.is_due() {
+    pub(super) fn read_next(&mut self) {
+        self.refuse_beside_trial();
+        // What is to be put back one day must have its copies.
+        let waits = self.readings.is_trial_next() && self.lists.is_writing();
+        if self.readings.is_due() && !waits {
             let known = super::reload::known(self.protection.blocklist());
             self.readings.begin(self.configuration.source(), known);
         }
@@ -72,6 +76,7 @@ impl Owner {
         let began = self.readings.began().unwrap_or_else(clock::instant);
         let reload = loaded
             .and_then(|loaded| self.may_come(loaded))
+            .and_then(|loaded| self.may_be_tried(loaded))
             .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
         match reload {
             Ok(reload) => self.reload.begin(reload),
@@ -89,9 +94,19 @@ impl Owner {
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
     pub(super) async fn finish_reload(&mut self, reload: Reload) {
         match reload.finish(self.protection.blocklist_mut()) {
-            Ok((config, reloaded, to_keep)) => {
-                self.reloaded = Some(self.follow(config, reloaded).await);
-                self.lists.keep(to_keep);
+            Ok((config, mut reloaded, to_keep)) => {
+                reloaded = self.follow(config, reloaded).await;
+                match self.readings.trial().map(|(length, _)| length) {
+                    Some(length) => {
+                        let until = self.configuration.trial.is_in_force(length, to_keep);
+                        reloaded.confirm_until = until.map(Timestamp::secs);
+                        self.end_reload(Ok(reloaded));
+                    }
+                    None => {
+                        self.reloaded = Some(reloaded);
+                        self.lists.keep(to_keep);
+                    }
+                }
             }
             Err(error) => self.end_reload(Err(error.into())),
         }
@@ -100,9 +115,15 @@ impl Owner {
     /// Copies of lists are on disk, or could not be made.
     pub(super) fn note_copies(&mut self, outcomes: Outcomes) {
         let are_all = self.lists.note(outcomes, self.protection.blocklist_mut());
+        if are_all {
+            self.end_confirming();
+        }
         if are_all && let Some(mut reloaded) = self.reloaded.take() {
             reloaded.not_kept.extend(self.lists.without_copies());
             self.end_reload(Ok(reloaded));
+        }
+        if are_all {
+            self.read_next();
         }
     }
 
@@ -144,11 +165,17 @@ impl Owner {
     fn end_reload(&mut self, mut reloaded: Result<Reloaded, DaemonError>) {
         match &mut reloaded {
             Ok(reloaded) => {
-                self.configuration.is_in_force();
+                self.end_well();
                 reloaded.not_kept.extend(self.configuration.without_copy());
                 super::report::log_reload(reloaded, self.readings.is_waited_for());
             }
+            Err(error) if self.readings.is_rollback() => {
+                self.configuration.trial.was_not_rolled_back(error.brief());
+            }
             Err(error) => {
+                if self.readings.trial().is_some() {
+                    self.configuration.trial.forget();
+                }
                 self.configuration.was_refused(error);
                 // Else it is told with who asked for it.
                 if !self.readings.is_waited_for() {

@@ -22,6 +22,7 @@ impl Owner {
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
             paused: self.pause.status(),
+            trial: self.configuration.trial.status(),
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
             tables: self.tables(),

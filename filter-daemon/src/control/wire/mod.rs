@@ -9,6 +9,7 @@
 
 pub mod add;
 mod changed;
+pub mod confirm;
 mod deed;
 pub mod diff;
 pub mod entry;
@@ -42,6 +43,7 @@ use serde::{Deserialize, Serialize};
 
 pub use add::Add;
 pub use changed::{Changed, Emptied};
+pub use confirm::Confirm;
 pub use deed::{Counts, Deed};
 pub use diff::Diff;
 pub use entry::Entry;
@@ -65,7 +67,7 @@ pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

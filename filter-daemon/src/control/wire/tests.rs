@@ -248,6 +248,7 @@ fn replies_are_those_of_the_version_that_landed() {
         faults: vec![],
         enforce: true,
         paused: None,
+        trial: None,
         reload: None,
         interfaces: vec![status::Interface {
             name: "eth0".into(),

@@ -76,16 +76,17 @@ fn take(protocol: Protocol, mut piece: &[u8], found: &mut Vec<Pair>) -> io::Resu
     while !piece.is_empty() {
         let message = NetlinkMessage::<SockDiagMessage>::deserialize(piece).map_err(io::Error::other)?;
         let length = (message.header.length as usize).next_multiple_of(4).max(4);
-        match message.payload {
-            NetlinkPayload::Done(_) => return Ok(true),
-            NetlinkPayload::Error(error) => return Err(error.to_io()),
-            NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
-                let SocketId { source_port, destination_port, destination_address, .. } =
-                    response.header.socket_id;
-                let other = (destination_port != 0).then_some((destination_address, destination_port));
-                found.push(Pair { protocol, ours: source_port, other });
-            }
-            _ => {}
+        if let NetlinkPayload::Done(_) = message.payload {
+            return Ok(true);
+        }
+        if let NetlinkPayload::Error(error) = message.payload {
+            return Err(error.to_io());
+        }
+        if let NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) = message.payload {
+            let SocketId { source_port, destination_port, destination_address, .. } =
+                response.header.socket_id;
+            let other = (destination_port != 0).then_some((destination_address, destination_port));
+            found.push(Pair { protocol, ours: source_port, other });
         }
         piece = piece.get(length..).unwrap_or_default();
     }

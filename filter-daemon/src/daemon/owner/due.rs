@@ -25,7 +25,8 @@ impl Owner {
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
         let expiry = self.protection.blocklist().next_deadline().map(clock::until);
         let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
-        let deadlines = [expiry, persistence, interfaces, self.pause.until_due()];
+        let deadlines =
+            [expiry, persistence, interfaces, self.pause.until_due(), self.configuration.trial.until_due()];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
     }
@@ -49,6 +50,7 @@ impl Owner {
         self.minded = Minded(clock::instant());
         self.time.look();
         self.mind_pause();
+        self.mind_trial();
         let expiring = Change::Expire { most: EXPIRING };
         match self.protection.commit(&expiring, clock::now()) {
             Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),

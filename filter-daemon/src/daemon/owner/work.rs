@@ -8,7 +8,7 @@ use tracing::info;
 use super::Owner;
 use crate::clock;
 use crate::control::Call;
-use crate::control::wire::reload::Accept;
+use crate::control::wire::reload::Request;
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::Outcomes;
 use crate::daemon::reading::Read;
@@ -48,7 +48,7 @@ enum Event {
     Hangup,
     ChildEnded,
     InterfaceChanged,
-    Loaded(Result<Read, DaemonError>),
+    Loaded(Box<Result<Read, DaemonError>>),
     Kept(Outcomes),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
@@ -78,9 +78,9 @@ impl Owner {
                 }
                 Next::Own(Event::Hangup) => {
                     info!("SIGHUP: reading the configuration again");
-                    self.read(Accept::default(), None);
+                    self.read(Request::default(), None);
                 }
-                Next::Own(Event::Loaded(loaded)) => self.take_reading(loaded),
+                Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded),
                 Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
                 Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
                 Next::Own(Event::Compacted(written)) => {
@@ -120,7 +120,7 @@ impl Owner {
                 biased;
                 Some(()) = children.recv() => Event::ChildEnded,
                 result = self.capacity.grace_period() => Event::GraceIsOver(result),
-                loaded = self.readings.read() => Event::Loaded(loaded),
+                loaded = self.readings.read() => Event::Loaded(Box::new(loaded)),
                 outcomes = self.lists.written() => Event::Kept(outcomes),
                 written = self.persistence.compacted() => Event::Compacted(written),
                 Some(()) = hangup.recv() => Event::Hangup,

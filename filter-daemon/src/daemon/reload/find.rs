@@ -1,6 +1,6 @@
 //! What stands where a list should be, and whether it is believed: read and decided in the thread that reads.
 
-use super::look::{Contents, Look, Looking};
+use super::look::{self, Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
 use crate::blocklist::{Accepted, Stamp, Targets};
@@ -11,7 +11,7 @@ use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
 use crate::source::{Draft, Limits, ListFile};
-use crate::text::Explanation;
+use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
 #[derive(Debug)]
@@ -72,6 +72,35 @@ impl Found {
     fn has_copy(&self) -> bool {
         matches!(self, Self::Doubted { accepted: Some(_), .. })
     }
+}
+
+/// What the copy of `list` says, for one that is to be what it was; its file may say anything.
+pub fn restored(list: &List, copy: Option<&Known>, sources: &Sources) -> Found {
+    let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
+    let (name, path) = (list.name.as_str(), printable::path(&list.path));
+    let read = accepted.map(|accepted| (accepted, sources.copies.read(accepted)));
+    let Some((accepted, Ok(file))) = read else {
+        let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
+        let message = format!("list {name} could not be put back, and is what it is: {why}");
+        let told = Explanation::new(message, "`filterd reload` reads its file");
+        return Found::Doubted { told, targets: None, rejected: None, accepted: None };
+    };
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
+        return Found::Accepted { targets: file.targets, accepted: accepted.clone(), draft: None };
+    }
+    let message = format!(
+        "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
+    );
+    Found::Doubted {
+        told: Explanation::new(message, "`filterd reload` reads it"),
+        targets: Some(file.targets),
+        rejected: Some(file.rejected_count),
+        accepted: Some(accepted.clone()),
+    }
+}
+
+fn told_of(error: Option<CopyError>) -> String {
+    error.map_or_else(String::new, |error| error.to_string())
 }
 
 type Read = Result<Contents, FileError>;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::find::{Found, find};
+use super::find::{self, Found, find};
 use super::matching::{self, Known};
 use super::sources::Sources;
 use crate::blocklist::{Blocklist, ListId, Origin, Targets};
@@ -23,6 +23,8 @@ pub struct Loaded {
     pub lists: Vec<LoadedList>,
     /// The copy of its text, for when it is in force.
     pub copy: Copy,
+    /// Over its text.
+    pub checksum: u32,
 }
 
 /// One list file as it was found.
@@ -73,6 +75,23 @@ impl Loaded {
             found: find(list, before, accept.has(list.name.as_str()), sources),
         });
         let lists = lists.collect();
-        Ok(Self { block, lists, config, copy: Copy::Nothing })
+        Ok(Self { block, lists, config, copy: Copy::Nothing, checksum: 0 })
+    }
+
+    /// This configuration with its lists as their copies say, whatever is in their files.
+    pub fn restore(config: Config, known: &[Known], sources: &Sources) -> Self {
+        let copies = sources.known();
+        let before = matching::match_up(known, &config.lists);
+        let lists = config.lists.iter().zip(before).map(|(list, before)| {
+            let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
+            LoadedList {
+                name: list.name.as_str().into(),
+                path: list.path.clone(),
+                before: before.and_then(|known| known.id),
+                found: find::restored(list, copies.iter().find(is_of), sources),
+            }
+        });
+        let (lists, block) = (lists.collect(), config.block.iter().copied().collect());
+        Self { block, lists, config, copy: Copy::Nothing, checksum: 0 }
     }
 }

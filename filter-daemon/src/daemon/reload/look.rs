@@ -3,6 +3,7 @@
 use std::fs::Metadata;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use super::matching::Known;
 use super::sources::Sources;
@@ -54,7 +55,7 @@ impl Looking {
     /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
     pub fn look(self, progress: Progress) -> Result<Look, FileError> {
         let (path, limits) = (&self.list.path, &self.list.limits);
-        let stamp = std::fs::metadata(path).ok().map(|file| stamp(&file));
+        let stamp = stamp_of(path);
         if stamp.is_some() && stamp == self.before {
             return Ok(Look::Unchanged);
         }
@@ -65,6 +66,11 @@ impl Looking {
         let file = list::parse(path, input, limits.max_entries)?;
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }
+}
+
+/// What identifies what is at this path at the moment, if anything is.
+pub fn stamp_of(path: &Path) -> Option<Stamp> {
+    std::fs::metadata(path).ok().map(|file| stamp(&file))
 }
 
 /// What identifies the contents of a file without reading it.

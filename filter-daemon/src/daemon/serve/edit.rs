@@ -114,7 +114,7 @@ impl Owner {
         let lists = self.protection.blocklist().lists();
         let is_elsewhere = lists.find(name).is_some_and(|id| !lists.get(id).origin.is_live());
         let is_reserved = || name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
-        if is_elsewhere {
+        if is_elsewhere || self.configuration.trial.reserves(name) {
             return Err(belongs_elsewhere(name));
         }
         if name != DEFAULT_LIST && is_reserved() { Err(reserved(name)) } else { Ok(()) }

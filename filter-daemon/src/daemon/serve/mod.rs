@@ -27,6 +27,7 @@ impl Owner {
             Call::List(Asked { request, reply }) => answer(reply, Ok(self.list_page(request))),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
+            Call::Confirm(Asked { reply, .. }) => self.confirm(reply),
             Call::Diff(Asked { reply, .. }) => self.read_for_diff(reply),
             Call::Pause(Asked { request, reply }) => answer(reply, self.begin_pause(request)),
             Call::Resume(Asked { reply, .. }) => answer(reply, self.resume()),
