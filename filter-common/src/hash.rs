@@ -45,7 +45,7 @@ impl Address6 {
 }
 
 /// The hash functions that one key chooses.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hash {
     pairs: [Pairs; PARTS],
     salts: [[u64; SALT_WORDS]; PARTS],

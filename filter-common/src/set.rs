@@ -6,9 +6,8 @@
 use crate::cuckoo::bucket::{Found, Lanes};
 use crate::cuckoo::exact::Exact;
 use crate::cuckoo::geometry::Geometry;
-use crate::cuckoo::hashed::Hashed;
-use crate::cuckoo::scheme::Home;
-use crate::cuckoo::six::{self, Fingerprint, LONGER_STASH, SHORTER_STASH, STASHES, Six};
+use crate::cuckoo::scheme::{Home, ONE_KIND, Token};
+use crate::cuckoo::six::{self, Fingerprint, Longer, UpTo64};
 use crate::hash::{self, Address6};
 use crate::levels::{self, Below, Lengths};
 use crate::reason::Reason;
@@ -39,7 +38,7 @@ pub trait Set {
     /// IPv6 from the top.
     fn levels(&self) -> Option<impl Words>;
 
-    /// IPv6 prefixes that the levels do not tell: stashes, and buckets behind them.
+    /// IPv6 prefixes that the levels do not tell: a stash, and buckets behind it.
     fn six(&self) -> Option<impl Words>;
 }
 
@@ -141,27 +140,27 @@ fn holds_address4(set: &impl Set, address: u32) -> bool {
     let [first, second] = scheme.homes_of_shuffled(shuffled);
     let (first_word, second_word) = (buckets.load(first.bucket), buckets.load(second.bucket));
     lanes4(set).either((first_word, first.code), (second_word, second.code))
-        || stashed(&words, 0, scheme.token_bits(shuffled))
+        || stashed(&words, Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) })
 }
 
 #[inline(always)]
 fn holds_net64(set: &impl Set, address: Address6) -> bool {
     let Some(words) = set.six() else { return false };
-    let exact = *six(set).exact();
-    let shuffled = exact.shuffle(address.high);
-    holds6(set, &words, exact.homes_of_shuffled(shuffled)) || stashed(&words, 0, shuffled)
+    let scheme = up_to_64(set);
+    let shuffled = scheme.shuffle(address.high);
+    holds6(&words, scheme.homes_of_net64(shuffled)) || stashed(&words, six::net64_token(shuffled))
 }
 
 /// Of each length whose bit is set (`levels::Lengths`), from the longest on.
 #[inline(always)]
 fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
     let Some(words) = set.six() else { return false };
-    let scheme = six(set);
+    let scheme = up_to_64(set);
     let (mut left, mut asked) = (lengths, 0);
     while left != 0 && asked < MOST_SHORTER && asked < set.small_setting(|settings| &settings.six.shorter) {
         let bit = left & left.wrapping_neg();
-        let shuffled = scheme.exact().shuffle(six::shorter_key(network, bit));
-        if holds6(set, &words, scheme.homes_of_shorter(shuffled)) || stashed(&words, SHORTER_STASH, shuffled)
+        let shuffled = scheme.shuffle(six::shorter_key(network, bit));
+        if holds6(&words, scheme.homes_of_shorter(shuffled)) || stashed(&words, six::shorter_token(shuffled))
         {
             return true;
         }
@@ -174,11 +173,11 @@ fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
 #[inline(always)]
 fn holds_longer6(set: &impl Set, address: Address6) -> bool {
     let Some(words) = set.six() else { return false };
-    let scheme = Hashed::new(index_bits6(set));
+    let scheme = longer6(set);
     let mut number = 0;
     while number < MOST_LENGTHS && (number as u64) < set.setting(|settings| &settings.six.longer) {
         let key = fingerprint(set, address, number);
-        if holds6(set, &words, scheme.homes_of(key)) || stashed(&words, LONGER_STASH, key.code) {
+        if holds6(&words, scheme.homes(key)) || stashed(&words, six::longer_token(key.number)) {
             return true;
         }
         number += 1;
@@ -203,21 +202,19 @@ fn fingerprint(set: &impl Set, address: Address6, number: usize) -> Fingerprint 
         parts[part] = hash::part(pairs, salt, address);
         part += 1;
     }
-    six::fingerprint_of(parts)
+    six::fingerprint(parts)
 }
 
-/// Without a branch for each slot: the verifier would follow every one of them, for every length in use. In a loop it
-/// loses the bound of the index, so the index is masked once more.
+/// Without a branch for each slot: the verifier would follow every one of them, for every length in use.
 #[inline(always)]
-fn holds6(set: &impl Set, words: &impl Words, homes: [Home; 2]) -> bool {
-    const WORDS: u32 = Geometry::six(7).bucket_words();
-    let buckets = words.rest(STASHES * stash::WORDS);
+fn holds6(words: &impl Words, homes: [Home; 2]) -> bool {
+    const WORDS: u32 = Geometry::SMALLEST_SIX.bucket_words();
+    let buckets = words.rest(stash::WORDS);
     let mut found = Found::NONE;
     for home in homes {
-        let first = (home.bucket & set.small_setting(|settings| &settings.six.last_bucket)) * WORDS;
         let mut word = 0;
         while word < WORDS {
-            found.note(buckets.load(first + word), home.code);
+            found.note(buckets.load(home.bucket * WORDS + word), home.code);
             word += 1;
         }
     }
@@ -225,15 +222,15 @@ fn holds6(set: &impl Set, words: &impl Words, homes: [Home; 2]) -> bool {
 }
 
 #[inline(always)]
-fn stashed(words: &impl Words, number: u32, bits: u64) -> bool {
-    let stash = Stash::new(words, number);
-    stash.count() != 0 && stash.holds(bits)
+fn stashed(words: &impl Words, token: Token) -> bool {
+    let stash = Stash::new(words);
+    stash.count() != 0 && stash.holds(token)
 }
 
 #[inline(always)]
 fn exact4(set: &impl Set) -> Exact {
     let key = array(|word| set.setting(|settings| &settings.addresses4.key[word]));
-    Exact::new(32, key, set.small_setting(|settings| &settings.addresses4.index_bits), 1)
+    Exact::new(32, key, set.small_setting(|settings| &settings.addresses4.index_bits))
 }
 
 #[inline(always)]
@@ -245,13 +242,19 @@ fn lanes4(set: &impl Set) -> Lanes {
 }
 
 #[inline(always)]
-fn six(set: &impl Set) -> Six {
-    Six::new(array(|word| set.setting(|settings| &settings.six.key64[word])), index_bits6(set))
+fn up_to_64(set: &impl Set) -> UpTo64 {
+    UpTo64::new(array(|word| set.setting(|settings| &settings.six.key64[word])), buckets6(set))
 }
 
 #[inline(always)]
-fn index_bits6(set: &impl Set) -> u32 {
-    set.small_setting(|settings| &settings.six.index_bits)
+fn longer6(set: &impl Set) -> Longer {
+    let factor = set.setting(|settings| &settings.six.key64[2]);
+    Longer::new(factor, buckets6(set), set.small_setting(|settings| &settings.six.index_bits))
+}
+
+#[inline(always)]
+fn buckets6(set: &impl Set) -> u32 {
+    set.small_setting(|settings| &settings.six.buckets)
 }
 
 /// An array of settings, such as a key. By a plain loop, since the compiler of BPF programs does not see through others.

@@ -61,10 +61,10 @@ pub struct SixSettings {
     pub shorter: u64,
     /// How many lengths beyond 64 are looked up: the first so many of `lengths`.
     pub longer: u64,
-    /// Bits of a bucket's index.
+    /// How many buckets it has.
+    pub buckets: u64,
+    /// Whole bits of a bucket's index.
     pub index_bits: u64,
-    /// The last bucket.
-    pub last_bucket: u64,
     /// Key of the scheme of prefixes up to /64.
     pub key64: exact::Key,
     /// What all longer ones share of the hash's key.
@@ -148,8 +148,8 @@ impl SixSettings {
         to_64: 0,
         shorter: 0,
         longer: 0,
+        buckets: 0,
         index_bits: 0,
-        last_bucket: 0,
         key64: [0; exact::KEY_WORDS],
         pairs: [[0; hash::PAIR_WORDS]; hash::PARTS],
         lengths: [LengthSettings::OFF; MOST_LENGTHS],
@@ -157,7 +157,7 @@ impl SixSettings {
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
         let [last_level_word, has_table, to_64, shorter, longer] = from_fn(|_| next());
-        let [index_bits, last_bucket] = from_fn(|_| next());
+        let [buckets, index_bits] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
@@ -167,8 +167,8 @@ impl SixSettings {
             to_64,
             shorter,
             longer,
+            buckets,
             index_bits,
-            last_bucket,
             key64,
             pairs,
             lengths,
@@ -177,8 +177,8 @@ impl SixSettings {
 
     fn words(&self) -> impl Iterator<Item = u64> {
         let Self { last_level_word, has_table, to_64, shorter, longer, .. } = *self;
-        let Self { index_bits, last_bucket, key64, pairs, lengths, .. } = *self;
-        let head = [last_level_word, has_table, to_64, shorter, longer, index_bits, last_bucket];
+        let Self { buckets, index_bits, key64, pairs, lengths, .. } = *self;
+        let head = [last_level_word, has_table, to_64, shorter, longer, buckets, index_bits];
         let head = head.into_iter().chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
@@ -236,8 +236,8 @@ mod tests {
         set!(block.six.to_64);
         set!(block.six.shorter);
         set!(block.six.longer);
+        set!(block.six.buckets);
         set!(block.six.index_bits);
-        set!(block.six.last_bucket);
         settings.block.addresses4.key[2] = number();
         expected.push((offset_of!(Settings, block.addresses4.key) / 8 + 2, settings.block.addresses4.key[2]));
         settings.block.six.key64[1] = number();

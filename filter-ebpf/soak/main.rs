@@ -1,17 +1,19 @@
 //! What `cargo xtask soak exact` and `soak moves` put before and behind filterd's own programs.
 //!
-//! `walker` asks the judge about one address after the other. `traffic` makes frames of members and of unlisted sources, counts
+//! `walker` asks the judge about one IPv4 address after the other, `asker` about IPv6 sources. `traffic` makes frames of members and of unlisted sources, counts
 //! them where they arrive, and counts those that filterd let pass.
 
 #![no_std]
 #![no_main]
 #![deny(unsafe_code)]
 
+mod asker;
 #[path = "../bench/packet/crowd.rs"]
 #[expect(dead_code, reason = "nobody here sends IPv6")]
 mod crowd;
 #[path = "../src/license.rs"]
 mod license;
+mod numbered;
 mod traffic;
 mod walker;
 
@@ -24,6 +26,13 @@ use aya_ebpf::programs::{TcContext, XdpContext};
 #[xdp(frags)]
 pub fn soak_walker(ctx: XdpContext) -> u32 {
     walker::step(&ctx);
+    XDP_PASS
+}
+
+/// Gives a frame the next IPv6 source, and hands it to filterd's root program.
+#[xdp(frags)]
+pub fn soak_asker(ctx: XdpContext) -> u32 {
+    asker::step(&ctx);
     XDP_PASS
 }
 

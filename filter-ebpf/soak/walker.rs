@@ -31,9 +31,7 @@ const SOURCE: usize = 14 + 12;
 
 #[inline(always)]
 pub fn step(ctx: &XdpContext) {
-    let Some(drops) = COUNTERS.get_ptr(Outcome::Drop(Reason::Address4).counter()) else { return };
-    // SAFETY: the counter belongs to this processor, and the judge is not running.
-    let drops = unsafe { drops.read_volatile() };
+    let drops = counted(Outcome::Drop(Reason::Address4));
     let (next, before) = (load(NEXT), load(DROPS));
     if before != UNKNOWN && before != drops {
         note(next - 1);
@@ -43,6 +41,13 @@ pub fn step(ctx: &XdpContext) {
     write(ctx, (next as u32).to_be());
     // SAFETY: nothing in this program needs dropping, and where the jump fails the caller goes on.
     unsafe { SUBJECT.tail_call(ctx, 0) }
+}
+
+/// Of how many packets this has become on this processor.
+#[inline(always)]
+pub fn counted(outcome: Outcome) -> u64 {
+    // SAFETY: the counter belongs to this processor, and the judge is not running.
+    COUNTERS.get_ptr(outcome.counter()).map_or(0, |counter| unsafe { counter.read_volatile() })
 }
 
 #[inline(always)]

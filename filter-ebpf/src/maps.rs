@@ -2,9 +2,13 @@
 //!
 //! Words that the daemon changes meanwhile are read by one volatile load each: only that compiles to the single
 //! 64-bit load that never sees half a bucket.
+//!
+//! A table is one value of a map, and the program is loaded with the address of that value in it (`BPF_PSEUDO_MAP_VALUE`), as
+//! it is for the settings: so nothing has to be looked up. No definition of these maps is in the object, only names, in whose
+//! place the loader writes the maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
-use aya_ebpf::btf_maps::{Array, PerCpuArray};
+use aya_ebpf::btf_maps::PerCpuArray;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::judge::Tables;
@@ -12,19 +16,16 @@ use filter_common::reason::{self, Enforcement};
 use filter_common::set::Set;
 use filter_common::settings::{SetSettings, Settings};
 
-/// BPF_F_MMAPABLE: the daemon writes these maps through a window in its own memory.
-const MMAPABLE: usize = 1 << 10;
+/// The words of a map, as many as there are.
+type Map = [u64; 0];
 
-#[btf_map]
-static ADDRESSES: Map = Array::new();
-#[btf_map]
-static NETWORKS: Map = Array::new();
-#[btf_map]
-static LEVELS: Map = Array::new();
-#[btf_map]
-static SIX: Map = Array::new();
-
-type Map = Array<u64, 1, MMAPABLE>;
+#[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
+unsafe extern "C" {
+    static ADDRESSES: Map;
+    static NETWORKS: Map;
+    static LEVELS: Map;
+    static SIX: Map;
+}
 
 /// Packets by what became of them.
 #[btf_map]
@@ -46,10 +47,10 @@ impl Tables for Maps {
     fn block(&self) -> impl Set {
         SetMaps {
             settings: &SETTINGS.block,
-            addresses: &ADDRESSES,
-            networks: &NETWORKS,
-            levels: &LEVELS,
-            six: &SIX,
+            addresses: &raw const ADDRESSES,
+            networks: &raw const NETWORKS,
+            levels: &raw const LEVELS,
+            six: &raw const SIX,
         }
     }
 }
@@ -57,10 +58,10 @@ impl Tables for Maps {
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.
 struct SetMaps {
     settings: &'static SetSettings,
-    addresses: &'static Map,
-    networks: &'static Map,
-    levels: &'static Map,
-    six: &'static Map,
+    addresses: *const Map,
+    networks: *const Map,
+    levels: *const Map,
+    six: *const Map,
 }
 
 impl Set for SetMaps {
@@ -111,8 +112,8 @@ struct Window(*const u64);
 
 impl Window {
     #[inline(always)]
-    fn of(map: &'static Map) -> Option<Self> {
-        map.get_ptr(0).map(Self)
+    fn of(map: *const Map) -> Option<Self> {
+        Some(Self(map.cast()))
     }
 }
 

@@ -1,10 +1,11 @@
 //! All ways through a program, with what each register holds as far as loads of words depend on it.
 //!
-//! Where a word lies tells what it is: stashes come first, and of them the hot word is at a fixed place; behind them lie
+//! Where a word lies tells what it is: the stash comes first, and of it the hot word is at a fixed place; behind them lie
 //! the buckets, and second homes take the multiplier that spreads them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use filter_common::cuckoo::six;
 use filter_common::stash;
 use filter_common::width::Width;
 
@@ -16,13 +17,17 @@ const NOTHING: Origin = 0;
 const MULTIPLIER: Origin = 1;
 const ANYTHING_ELSE: Origin = 2;
 
-/// Those that spread second homes, for 64 and for 32 bits: what spreads 1 is the factor itself.
-const MULTIPLIERS: [i64; 2] =
-    [Width::new(64).spread(1) as i64, Width::new(32).spread(1) as u32 as i32 as i64];
+/// Those that spread second homes, for 64 and for 32 bits: what spreads 1 is the factor itself. Where a constant shift comes
+/// before it, the compiler makes one of both.
+const MULTIPLIERS: [i64; 3] = [
+    Width::new(64).spread(1) as i64,
+    Width::new(64).spread(1 << six::TAG_BITS) as i64,
+    Width::new(32).spread(1) as u32 as i32 as i64,
+];
 
-/// The maps whose words change under running readers, and the bytes of the stashes that they begin with. The first ones
+/// The maps whose words change under running readers, and the bytes of the stash that they begin with. The first ones
 /// have neither homes nor a stash.
-const MAPS: [(&str, i64); 4] = [("NETWORKS", 0), ("LEVELS", 0), ("ADDRESSES", STASH), ("SIX", 3 * STASH)];
+const MAPS: [(&str, i64); 4] = [("NETWORKS", 0), ("LEVELS", 0), ("ADDRESSES", STASH), ("SIX", STASH)];
 const WITHOUT_ORDER: usize = 2;
 
 /// The bytes of a stash.
@@ -55,12 +60,12 @@ struct Pointer {
 enum Content {
     Constant(i64),
     Number(Origin),
-    Settings,
-    Map(Option<usize>),
+    /// The settings, or a map that only this packet's processor writes.
+    Other,
     Stack(i64),
     Words(Pointer),
 }
-use Content::{Constant, Map, Number, Settings, Stack, Words};
+use Content::{Constant, Number, Other, Stack, Words};
 
 /// Where a way through the program has come to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -117,16 +122,10 @@ impl Walk {
     }
 
     fn call(&mut self, state: &mut State, instruction: &Instruction) {
-        const LOOKUP: i32 = 1;
         if instruction.source != 0 {
             self.complain(state, "it calls a function, into which this check does not look");
         }
-        state.registers[0] = match (instruction.immediate, state.registers[1]) {
-            (LOOKUP, Map(Some(map))) => {
-                Words(Pointer { map, at: 0, added: NOTHING, site: state.at, loaded: 0 })
-            }
-            _ => Number(ANYTHING_ELSE),
-        };
+        state.registers[0] = Number(ANYTHING_ELSE);
         state.registers[1..=5].fill(Number(NOTHING));
     }
 
@@ -138,7 +137,7 @@ impl Walk {
                 Number(ANYTHING_ELSE)
             }
             Stack(base) => state.stack.get(&(base + offset)).copied().unwrap_or(Number(ANYTHING_ELSE)),
-            Constant(_) | Number(_) | Settings | Map(_) => Number(ANYTHING_ELSE),
+            Constant(_) | Number(_) | Other => Number(ANYTHING_ELSE),
         };
     }
 
@@ -165,7 +164,7 @@ impl Walk {
                 state.stack.insert(base + i64::from(instruction.offset), stored);
             }
             Words(_) => self.complain(state, "a word of the daemon's is written or read atomically"),
-            Constant(_) | Number(_) | Settings | Map(_) => {}
+            Constant(_) | Number(_) | Other => {}
         }
     }
 
@@ -246,12 +245,12 @@ impl State {
         Self { at: 0, registers, stack: BTreeMap::new(), last: [None; MAPS.len()] }
     }
 
-    /// A number of 64 bits, or the address of a map or of the settings. It takes the place of two instructions.
+    /// A number of 64 bits, or the address of a map's words or of the settings. It takes the place of two instructions.
     fn constant(&mut self, first: &Instruction, second: i32) {
         let number = u64::from(first.immediate as u32) | u64::from(second as u32) << 32;
-        self.registers[first.target] = match first.symbol.as_deref() {
-            Some("SETTINGS") => Settings,
-            Some(symbol) => Map(MAPS.iter().position(|(map, _)| *map == symbol)),
+        let words = |map| Words(Pointer { map, at: number as i64, added: NOTHING, site: self.at, loaded: 0 });
+        self.registers[first.target] = match &first.symbol {
+            Some(symbol) => MAPS.iter().position(|(map, _)| map == symbol).map_or(Other, words),
             None => Constant(number as i64),
         };
         self.at += 1;
@@ -275,7 +274,7 @@ impl Content {
             Constant(number) if MULTIPLIERS.contains(&number) => MULTIPLIER,
             Constant(_) => NOTHING,
             Number(origin) => origin,
-            Settings | Map(_) | Stack(_) | Words(_) => ANYTHING_ELSE,
+            Other | Stack(_) | Words(_) => ANYTHING_ELSE,
         }
     }
 }
@@ -283,8 +282,8 @@ impl Content {
 impl Pointer {
     /// What lies so many bytes from the beginning, and what was added to that.
     fn place(self, at: i64) -> Place {
-        let (_, stashes) = MAPS[self.map];
-        if at < stashes {
+        let (_, stash) = MAPS[self.map];
+        if at < stash {
             return if self.added == NOTHING { HotWord } else { Way };
         }
         if self.added & MULTIPLIER != 0 { SecondHome } else { FirstHome }

@@ -131,6 +131,19 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     assert!(net.daemon().log().contains("damaged"), "{}", net.daemon().log());
     net.expect(BYSTANDER).dropped();
     net.filterd(["reload"]).exits(7).complains("is not loaded");
+    // Nor is one of which nobody can tell what it was of.
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.filterd(["reload"]).succeeds();
+    let last = wait_for_copies(&net, &["again"]);
+    net.end(Signal::SIGKILL);
+    let mut bytes = fs::read(&last[0]).expect("a copy");
+    bytes[60] ^= 1;
+    fs::write(&last[0], bytes).expect("it can be damaged");
+    fs::remove_file(&file).expect("it was there");
+    net.start("block: [198.51.100.7]\nlists: [{name: again, path: $HOME/drop.txt}]");
+    let told = net.filterd(["status"]).exits(7);
+    told.says("list again is not loaded").says("damaged where it says of which one, may have been its");
+    assert!(net.daemon().log().contains(&last[0].display().to_string()), "{}", net.daemon().log());
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER).dropped();

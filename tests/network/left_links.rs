@@ -80,6 +80,52 @@ fn what_is_no_longer_named_is_let_go_at_a_start_and_at_a_reload_and_told() {
 }
 
 #[test]
+fn an_interface_that_need_not_be_there_is_accepted_by_its_name_and_keeps_no_other() {
+    let mut net = Net::with_links(2);
+    net.start(BOTH);
+    let others = "interfaces: [eth0, usb0]\nblock: [203.0.113.7]";
+    net.configure(others);
+    net.filterd(["reload"]).exits(7).complains("`filterd reload --accept usb0` lets go of eth1 at once");
+    net.filterd(["reload", "--accept", "usb1"]).exits(2).complains("lists: none; interfaces: eth0, usb0");
+    net.filterd(["reload", "--accept", "all"]).exits(7).complains("usb0 is not filtered");
+    net.expect(ATTACKER).on("eth1").dropped();
+    net.filterd(["reload", "--accept", "usb0"]).succeeds().says("detached from eth1");
+    let is_well = |net: &Net| {
+        net.filterd(["status"]).succeeds().says("usb0  not there, as accepted").is_silent_about("***");
+        net.filterd(["add", BYSTANDER]).succeeds().is_silent_about("usb0");
+    };
+    is_well(&net);
+    net.filterd(["reload"]).succeeds();
+    net.succeed(others);
+    is_well(&net);
+    // Until it comes.
+    net.host().ip("link add usb0 type veth peer name other");
+    net.filterd(["status"]).succeeds().is_silent_about("not there");
+    net.host().ip("link del usb0");
+    net.filterd(["status"]).exits(7).says("*** usb0 is not filtered");
+}
+
+#[test]
+fn what_is_accepted_leaves_nothing_unfiltered_and_means_one_thing() {
+    let mut net = Net::with_filterd(ONE);
+    net.configure("interfaces: [usb0]\nblock: [203.0.113.7]");
+    net.filterd(["reload", "--accept", "usb0"]).exits(7).complains("eth0 is held back, not let go");
+    net.expect(ATTACKER).dropped();
+    let list = net.file("list", "203.0.113.7\n").display().to_string();
+    let both = format!("interfaces: [eth0, usb0]\nlists: [{{name: usb0, path: {list}}}]");
+    net.configure(&both);
+    net.end(Signal::SIGKILL);
+    net.start(&both);
+    net.filterd(["status"]).exits(7).says("`filterd reload --accept usb0`");
+    net.filterd(["reload", "--accept", "usb0"]).exits(2).complains("--accept interface:usb0");
+    net.filterd(["reload", "--accept", "list:usb0"]).exits(7).complains("usb0 is not filtered");
+    net.filterd(["reload", "--accept", "interface:usb0"]).succeeds();
+    net.filterd(["reload", "--accept", "eth0"]).succeeds().complains("eth0 is there");
+    net.filterd(["status"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
 fn a_start_that_fails_lets_go_of_nothing() {
     let mut net = Net::with_links(2);
     net.start(ONE);

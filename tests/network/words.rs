@@ -61,7 +61,7 @@ fn what_another_list_blocks_for_longer_is_told_with_its_name() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER, "--list", "web"]).succeeds();
     let told = net.filterd(["add", ATTACKER, "--ttl", "1h", "--list", "ssh"]).succeeds();
-    told.says("expires in 1 h")
+    told.says("now holds it for 1 h")
         .says("list `web`: permanent")
         .says("203.0.113.0/24 of list `config`: permanent");
 }

@@ -15,6 +15,7 @@ mod moves;
 mod population;
 mod programs;
 mod restart;
+mod six;
 
 /// So many rounds: few in a test run, many when soaking.
 fn rounds(few: usize, many: usize) -> usize {

@@ -11,7 +11,13 @@ impl<S: Scheme, W: Words> Table<S, W> {
     /// Brings the homes of `key` near, for it will soon be wanted.
     #[inline]
     pub fn prefetch(&self, key: S::Key) {
-        self.scheme.homes(key).into_iter().for_each(|home| self.prefetch_bucket(home.bucket));
+        self.prefetch_homes(&self.scheme.homes(key));
+    }
+
+    /// Brings these homes near.
+    #[inline]
+    pub fn prefetch_homes(&self, homes: &[Home; 2]) {
+        homes.iter().for_each(|home| self.prefetch_bucket(home.bucket));
     }
 
     #[inline]

@@ -1,4 +1,5 @@
-//! The exact scheme: bucket and code together spell the key, so no two keys are ever mistaken for each other.
+//! The exact scheme of IPv4 addresses: bucket and code together spell the key, so no two keys are ever mistaken for each
+//! other.
 //!
 //! A keyed permutation shuffles the key. The lowest bits of what comes out are the remainder; the highest bits of its
 //! product with one more secret factor are the index of the first home. A code is the remainder and one bit for the
@@ -10,7 +11,7 @@
 //! factors cannot choose keys that meet in one bucket. The lowest bits of the product follow from the remainder alone:
 //! so they need not be kept, and how far the second home is from the first can be worked out beside the product.
 
-use super::scheme::{Home, Scheme, Token};
+use super::scheme::{Home, ONE_KIND, Scheme, Token};
 use crate::permutation::{self, Permutation};
 use crate::width::Factor;
 
@@ -31,20 +32,18 @@ pub struct Exact {
     permutation: Permutation,
     factor: Factor,
     remainder_bits: u32,
-    below: u32,
 }
 
-/// The bit of a code that says: this is the first home.
+/// The bit of a code that says: this is the first home. The remainder lies above it.
 const FIRST: u64 = 1;
 
 impl Exact {
-    /// A scheme of keys of `width` bits with `index_bits` bits of index, and codes whose remainder begins above `below`
-    /// bits, the lowest of which is the side.
+    /// A scheme of keys of `width` bits with `index_bits` bits of index.
     #[inline(always)]
-    pub const fn new(width: u32, key: Key, index_bits: u32, below: u32) -> Self {
+    pub const fn new(width: u32, key: Key, index_bits: u32) -> Self {
         let [first, second, third] = key;
         let permutation = Permutation::new(width, [first, second]);
-        Self { permutation, factor: Factor::new(third), remainder_bits: width - index_bits, below }
+        Self { permutation, factor: Factor::new(third), remainder_bits: width - index_bits }
     }
 
     /// The key that stands in `home`.
@@ -58,10 +57,9 @@ impl Exact {
         self.permutation.forward(key)
     }
 
-    /// The shuffled key that stands in `home`.
-    pub const fn shuffled(&self, home: Home) -> u64 {
+    const fn shuffled(&self, home: Home) -> u64 {
         let width = self.permutation.width();
-        let remainder = home.code >> self.below;
+        let remainder = home.code >> 1;
         let first = if home.code & FIRST != 0 { home.bucket } else { home.bucket ^ self.distance(remainder) };
         let product =
             (first as u64) << self.remainder_bits | self.remainder(width.times(remainder, self.factor));
@@ -80,7 +78,7 @@ impl Exact {
         let width = self.permutation.width();
         let remainder = self.remainder(shuffled);
         let first = width.above(width.times(shuffled, self.factor), self.remainder_bits);
-        let code = remainder << self.below | FIRST;
+        let code = remainder << 1 | FIRST;
         let other_side = if remainder == 0 { 0 } else { FIRST };
         [
             Home { bucket: first, code },
@@ -111,7 +109,7 @@ impl Scheme for Exact {
     }
 
     fn other(&self, home: Home) -> Home {
-        let remainder = home.code >> self.below;
+        let remainder = home.code >> 1;
         if remainder == 0 {
             return home;
         }
@@ -119,14 +117,14 @@ impl Scheme for Exact {
     }
 
     fn is_first(&self, home: Home) -> bool {
-        home.code & FIRST != 0 && home.code >> self.below != 0
+        home.code & FIRST != 0 && home.code >> 1 != 0
     }
 
     fn token(&self, key: u64) -> Token {
-        Token { stash: 0, bits: self.token_bits(self.shuffle(key)) }
+        Token { kind: ONE_KIND, bits: self.token_bits(self.shuffle(key)) }
     }
 
     fn token_at(&self, home: Home) -> Token {
-        Token { stash: 0, bits: self.token_bits(self.shuffled(home)) }
+        Token { kind: ONE_KIND, bits: self.token_bits(self.shuffled(home)) }
     }
 }

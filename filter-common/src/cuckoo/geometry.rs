@@ -5,7 +5,7 @@ use super::bucket::Lanes;
 /// The shape of one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    index_bits: u32,
+    buckets: u32,
     words: u32,
     lanes: Lanes,
 }
@@ -15,13 +15,17 @@ pub struct Geometry {
 /// Index bits of the smallest and the largest table of IPv4 addresses: 512 slots and 335 million.
 pub const EXACT4_BITS: core::ops::RangeInclusive<u32> = 8..=26;
 
-/// Index bits of the smallest and the largest table of IPv6 prefixes: 512 slots and 67 million.
-pub const SIX_BITS: core::ops::RangeInclusive<u32> = 7..=24;
+/// A number of buckets for IPv6 has no more bits than this between its highest and its lowest one: so there are 64 sizes
+/// from one power of two to the next, and a table is at most one part in 64 larger than it must be.
+const STEP_BITS: u32 = 6;
+
+/// The part of what a table of IPv6 prefixes holds for which it has room beyond that, when it is made: live additions.
+const ROOM: u64 = 64;
 
 impl Geometry {
     /// A table of `2^index_bits` buckets of `words` words cut into `lanes`.
     pub const fn new(index_bits: u32, words: u32, lanes: Lanes) -> Self {
-        Self { index_bits, words, lanes }
+        Self { buckets: 1 << index_bits, words, lanes }
     }
 
     /// A table of IPv4 addresses. A lane holds the 32 bits less the index, and the side: the more buckets, the
@@ -36,9 +40,22 @@ impl Geometry {
         Self::new(index_bits, 1, lanes)
     }
 
-    /// A table of IPv6 prefixes: four slots of a whole word in a bucket of half a cache line.
-    pub const fn six(index_bits: u32) -> Self {
-        Self::new(index_bits, 4, Lanes::new(1, 64))
+    /// A table of IPv6 prefixes in so many buckets: each has four slots of a whole word, and is half a cache line.
+    pub const fn six(buckets: u32) -> Self {
+        Self { buckets, words: 4, lanes: Lanes::new(1, 64) }
+    }
+
+    /// The smallest of these: 512 slots.
+    pub const SMALLEST_SIX: Self = Self::six(1 << 7);
+
+    /// The largest: 67 million slots.
+    pub const LARGEST_SIX: Self = Self::six(1 << 24);
+
+    /// All of them, the smallest first.
+    pub fn all_six() -> impl Iterator<Item = Self> {
+        let next = |one: &Self| Some(Self::six(one.buckets + (1 << (one.index_bits() - STEP_BITS))));
+        let all = core::iter::successors(Some(Self::SMALLEST_SIX), next);
+        all.take_while(|one| one.buckets <= Self::LARGEST_SIX.buckets)
     }
 
     /// The smallest table of IPv4 addresses that takes `entries` within its limit; none if there is no such table.
@@ -46,19 +63,22 @@ impl Geometry {
         EXACT4_BITS.map(Self::exact4).find(|geometry| geometry.limit() >= entries)
     }
 
-    /// The smallest table of IPv6 prefixes that takes `entries` within its limit; none if there is no such table.
+    /// The smallest table of IPv6 prefixes that takes `entries` within its limit, and some more where there is a larger one;
+    /// none if there is no table for so many.
     pub fn six_for(entries: u64) -> Option<Self> {
-        SIX_BITS.map(Self::six).find(|geometry| geometry.limit() >= entries)
+        let all = || Self::all_six().filter(|geometry| geometry.limit() >= entries);
+        let with_room = entries.saturating_add(entries / ROOM);
+        all().find(|geometry| geometry.limit() >= with_room).or_else(|| all().last())
     }
 
-    /// Bits of a bucket's index.
+    /// Whole bits of a bucket's index.
     pub const fn index_bits(&self) -> u32 {
-        self.index_bits
+        self.buckets.ilog2()
     }
 
     /// How many buckets.
     pub const fn buckets(&self) -> u32 {
-        1 << self.index_bits
+        self.buckets
     }
 
     /// Words in a bucket.
@@ -71,9 +91,13 @@ impl Geometry {
         self.lanes
     }
 
-    /// Words in the whole table.
+    /// Words in the whole table. Where a bucket has several, one more bucket: a verifier that does not know a bucket's first
+    /// word by its lowest bits thinks that it may be the last one.
     pub const fn words(&self) -> u32 {
-        self.buckets() * self.words
+        match self.words {
+            1 => self.buckets,
+            several => (self.buckets + 1) * several,
+        }
     }
 
     /// Slots in a bucket.
@@ -83,7 +107,7 @@ impl Geometry {
 
     /// Slots in the whole table.
     pub const fn slots(&self) -> u64 {
-        self.buckets() as u64 * self.bucket_slots() as u64
+        self.buckets as u64 * self.bucket_slots() as u64
     }
 
     /// How many entries it takes before it must grow. Kept below the load at which the first insert was ever
@@ -112,7 +136,25 @@ mod tests {
         assert_eq!(Geometry::exact4_for(1_000_000), Some(Geometry::exact4(18)));
         assert_eq!(Geometry::exact4_for(10_000_000), Some(Geometry::exact4(21)));
         assert_eq!(Geometry::exact4_for(u64::MAX), None);
-        assert_eq!(Geometry::six_for(1_000_000), Some(Geometry::six(18)));
+        assert_eq!(Geometry::six_for(0), Some(Geometry::SMALLEST_SIX));
+        assert_eq!(Geometry::six_for(Geometry::LARGEST_SIX.limit()), Some(Geometry::LARGEST_SIX));
+        assert_eq!(Geometry::six_for(Geometry::LARGEST_SIX.limit() + 1), None);
+        assert_eq!(Geometry::six_for(u64::MAX), None);
+    }
+
+    /// With the stash; from there on it is a small part of them.
+    #[test]
+    fn from_100_000_on_an_ipv6_entry_takes_nine_bytes_at_most() {
+        let geometries: std::vec::Vec<Geometry> = Geometry::all_six().collect();
+        assert_eq!(geometries.last(), Some(&Geometry::LARGEST_SIX));
+        for [smaller, geometry] in geometries.array_windows() {
+            let most = smaller.limit() - smaller.limit() / (ROOM + 1);
+            let most = (1..=most).rev().find(|entries| Geometry::six_for(*entries) == Some(*smaller));
+            let fewest = most.expect("each is the right one for some") + 1;
+            assert_eq!(Geometry::six_for(fewest), Some(*geometry));
+            let bytes = 8 * (u64::from(geometry.words()) + u64::from(crate::stash::WORDS));
+            assert!(fewest < 100_000 || bytes <= 9 * fewest, "{bytes} bytes for {fewest}");
+        }
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! The cuckoo filter: buckets of codes, in which every entry stands in one of its two homes.
 //!
-//! `bucket` cuts words into lanes, `geometry` says how many, `scheme` is where an entry may stand (`exact`,
-//! `hashed`, and `six` which joins both), `search` finds room. This file is the table itself: reading, and writing
+//! `bucket` cuts words into lanes, `geometry` says how many, `scheme` is where an entry may stand (`exact` of IPv4,
+//! `six` of IPv6 on `exact64`), `search` finds room. This file is the table itself: reading, and writing
 //! where no reader looks on. Writing under running readers is the daemon's `kernel::live`.
 
 pub mod bucket;
 mod bulk;
 pub mod exact;
+pub mod exact64;
 pub mod geometry;
-pub mod hashed;
 pub mod scheme;
 pub mod search;
 pub mod six;
@@ -164,7 +164,13 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// reader that loads its two buckets around a move can miss it. Only for tables that nobody reads.
     #[inline]
     pub fn insert(&self, key: S::Key) -> Result<(), Full> {
-        if self.insert_free(key) { Ok(()) } else { self.take_by_moves(self.scheme.homes(key)) }
+        self.insert_at(self.scheme.homes(key))
+    }
+
+    /// The same, for one who has these homes.
+    #[inline]
+    pub fn insert_at(&self, homes: [Home; 2]) -> Result<(), Full> {
+        if homes.into_iter().any(|home| self.take_free(home)) { Ok(()) } else { self.take_by_moves(homes) }
     }
 
     #[inline]
@@ -209,9 +215,9 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
         search::path(self, self.scheme.homes(key), |_| true)
     }
 
-    /// The same, moving entries only from their first homes to their second ones.
-    pub fn forward_path_for(&self, key: S::Key) -> Option<Path> {
-        search::path(self, self.scheme.homes(key), |home| self.scheme.is_first(home))
+    /// A path to one of these homes, moving entries only from their first homes to their second ones.
+    pub fn forward_path_for(&self, homes: [Home; 2]) -> Option<Path> {
+        search::path(self, homes, |home| self.scheme.is_first(home))
     }
 
     /// Takes `key` out of every slot in which it stands; says how many there were.

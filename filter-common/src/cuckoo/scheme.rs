@@ -9,14 +9,17 @@ pub struct Home {
     pub code: u64,
 }
 
-/// An entry's name in a stash: which stash of its table, and bits that name it there, aligned to the top.
+/// An entry's name in its table's stash: bits aligned to the top, and which kind of entry they name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Number of the stash behind the table.
-    pub stash: u32,
+    /// Never zero, and less than 2^9.
+    pub kind: u64,
     /// The bits.
     pub bits: u64,
 }
+
+/// The kind of all entries of a table that has but one.
+pub const ONE_KIND: u64 = 1;
 
 /// How entries find their homes.
 pub trait Scheme {

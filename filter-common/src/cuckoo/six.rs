@@ -1,28 +1,25 @@
 //! The scheme of the IPv6 table: up to /64 exactly, every longer prefix by fingerprint, side by side.
 //!
-//! A slot is a word of its own. Its second lowest bit is 1 in a fingerprint, which has the other 62 bits. Where it is 0, the
-//! bit above tells a /64, known by the network half of its addresses, from a shorter prefix: that is known by its own bits,
-//! a one behind them, and zeros. So none of the three kinds can be mistaken for another.
+//! A slot is a word of its own. Of a /64 the network half of its addresses is spelled, of a shorter prefix its own bits, a one
+//! behind them, and zeros; of a longer one 64 hashed bits, and what the code still has room for. Bits of the tag tell these
+//! three kinds apart, so none can be mistaken for another, and no code is zero.
 
-use super::exact::{self, Exact};
-pub use super::hashed::Fingerprint;
-use super::hashed::Hashed;
+use super::exact::Key;
+use super::exact64::{Exact64, FIRST};
+use super::geometry::Geometry;
 use super::scheme::{Home, Scheme, Token};
 use crate::hash::{self, Address6, Hash};
+use crate::permutation::Permutation;
 
-/// Bits of a code below the remainder of a prefix up to /64: the side, and the kind.
-const BELOW: u32 = 3;
-const FINGERPRINT: u64 = 0b010;
-const SHORTER: u64 = 0b100;
-/// The bit that is the side of a /64 has no meaning in a fingerprint; it is set in all of them.
-const ODD: u64 = 0b01;
+/// Tags of what is exact have one length, whatever the number of buckets: so a judge shifts by a constant.
+pub const TAG_BITS: u32 = Geometry::SMALLEST_SIX.buckets().ilog2();
+/// In a tag: the kind. That of a longer prefix has bits of its hash above this one.
+const LONGER: u64 = 0b0010;
+const NET64: u64 = 0b0100;
+const SHORTER: u64 = 0b1000;
 
-/// Stashes behind the table: one for each kind.
-pub const STASHES: u32 = 3;
-/// The stash of prefixes longer than /64.
-pub const LONGER_STASH: u32 = 1;
-/// The stash of prefixes shorter than /64.
-pub const SHORTER_STASH: u32 = 2;
+/// The lowest bits of a longer prefix's tag, which have no bit of its hash: the side and the kind.
+const PLAIN_BITS: u32 = 2;
 
 /// What the IPv6 table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,38 +32,106 @@ pub enum Key6 {
     Longer(Fingerprint),
 }
 
+/// A longer prefix as the table knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// The bits that a home spells.
+    pub number: u64,
+    /// More of them, of which the tag has as many as it has room for: so the number spelled and these tell prefixes apart by
+    /// more bits, the more buckets there are.
+    pub more: u32,
+}
+
 /// Homes of IPv6 prefixes.
 #[derive(Clone, Copy, Debug)]
 pub struct Six {
-    exact: Exact,
-    hashed: Hashed,
+    up_to_64: UpTo64,
+    longer: Longer,
 }
 
+/// Homes of those up to /64.
+#[derive(Clone, Copy, Debug)]
+pub struct UpTo64 {
+    permutation: Permutation,
+    homes: Exact64,
+}
+
+/// Homes of those beyond.
+#[derive(Clone, Copy, Debug)]
+pub struct Longer(Exact64);
+
 impl Six {
-    /// A scheme for tables of `2^index_bits` buckets.
-    #[inline(always)]
-    pub const fn new(key: exact::Key, index_bits: u32) -> Self {
-        Self { exact: Exact::new(64, key, index_bits, BELOW), hashed: Hashed::new(index_bits) }
+    /// The scheme for a table of this shape.
+    pub const fn new(geometry: Geometry, key: Key) -> Self {
+        Self {
+            up_to_64: UpTo64::new(key, geometry.buckets()),
+            longer: Longer::new(key[2], geometry.buckets(), geometry.index_bits()),
+        }
     }
 
-    /// The scheme of the /64s alone.
+    const fn scheme_of(&self, home: Home) -> &Exact64 {
+        if home.code & LONGER != 0 { &self.longer.0 } else { &self.up_to_64.homes }
+    }
+}
+
+impl UpTo64 {
+    /// Of a table of so many buckets.
     #[inline(always)]
-    pub const fn exact(&self) -> &Exact {
-        &self.exact
+    pub const fn new([first, second, third]: Key, buckets: u32) -> Self {
+        let permutation = Permutation::new(u64::BITS, [first, second]);
+        Self { permutation, homes: Exact64::new(third, buckets, TAG_BITS) }
+    }
+
+    /// How a prefix is asked for: the network half of a /64, or what [`shorter_key`] says.
+    #[inline(always)]
+    pub const fn shuffle(&self, key: u64) -> u64 {
+        self.permutation.forward(key)
+    }
+
+    /// The homes of a /64 that is shuffled already.
+    #[inline(always)]
+    pub const fn homes_of_net64(&self, shuffled: u64) -> [Home; 2] {
+        self.homes.homes(shuffled, NET64)
     }
 
     /// The homes of a shorter prefix that is shuffled already.
     #[inline(always)]
     pub const fn homes_of_shorter(&self, shuffled: u64) -> [Home; 2] {
-        let [first, second] = self.exact.homes_of_shuffled(shuffled);
-        [shorter(first), shorter(second)]
+        self.homes.homes(shuffled, SHORTER)
+    }
+}
+
+impl Longer {
+    /// Of a table of so many buckets, whose index has so many whole bits; chosen by the last word of its key.
+    #[inline(always)]
+    pub const fn new(factor: u64, buckets: u32, index_bits: u32) -> Self {
+        Self(Exact64::new(factor, buckets, index_bits))
     }
 
-    /// The scheme of all longer prefixes alone.
+    /// The homes of a prefix.
     #[inline(always)]
-    pub const fn hashed(&self) -> &Hashed {
-        &self.hashed
+    pub const fn homes(&self, key: Fingerprint) -> [Home; 2] {
+        let more = (key.more as u64) >> (u32::BITS + PLAIN_BITS - self.0.tag_bits()) << PLAIN_BITS;
+        self.0.homes(key.number, more | LONGER)
     }
+}
+
+/// What names a /64 that is shuffled already in the stash.
+#[inline(always)]
+pub const fn net64_token(shuffled: u64) -> Token {
+    Token { kind: NET64, bits: shuffled }
+}
+
+/// What names a shorter prefix that is shuffled already in the stash.
+#[inline(always)]
+pub const fn shorter_token(shuffled: u64) -> Token {
+    Token { kind: SHORTER, bits: shuffled }
+}
+
+/// What names a longer prefix in the stash.
+#[inline(always)]
+pub const fn longer_token(number: u64) -> Token {
+    Token { kind: LONGER, bits: number }
 }
 
 /// The key of the prefix of `length` bits at `address`, whose other bits are zero.
@@ -74,7 +139,7 @@ pub fn key(hash: &Hash, address: Address6, length: u8) -> Key6 {
     match length {
         64 => Key6::Net64(address.high),
         0..64 => Key6::Shorter(address.high | 1 << (63 - length)),
-        _ => Key6::Longer(fingerprint(hash, address, length.into())),
+        _ => Key6::Longer(fingerprint(hash.parts(address, length.into()))),
     }
 }
 
@@ -84,30 +149,15 @@ pub const fn shorter_key(network: u64, bit: u64) -> u64 {
     network & bit.wrapping_neg() | bit >> 1
 }
 
-#[inline(always)]
-const fn shorter(home: Home) -> Home {
-    Home { bucket: home.bucket, code: home.code | SHORTER }
-}
-
-const fn without_kind(home: Home) -> Home {
-    Home { bucket: home.bucket, code: home.code & !SHORTER }
-}
-
-/// The fingerprint of the prefix of `length` bits at `address`, whose other bits are zero.
-pub fn fingerprint(hash: &Hash, address: Address6, length: u64) -> Fingerprint {
-    fingerprint_of(hash.parts(address, length))
-}
-
-/// The same out of the parts of the prefix's hash.
+/// The fingerprint of a prefix, out of the parts of its hash.
 ///
-/// Each part is linear in the address, so the places of consecutive prefixes are evenly spaced, and under one key in seven
-/// some buckets overflow long before the table is full. Multiplied by the code they are not linear any more, and rows of
-/// prefixes fill a table as random ones do. The code is odd, so for any one code the product permutes the places:
-/// place and code stay independent, which is what makes a false match as unlikely as 8 ÷ 2^62.
+/// Each part is linear in the address, so the places of consecutive prefixes would be evenly spaced, and under one key in
+/// seven some buckets overflow long before the table is full. The product of two parts is not linear any more, and rows of
+/// prefixes fill a table as random ones do. One factor of it is odd, so for any one such factor the product permutes the
+/// numbers: number and factor stay independent, which is what makes a false match as unlikely as 8 ÷ 2^62.
 #[inline(always)]
-pub const fn fingerprint_of([place, high, low]: [u64; hash::PARTS]) -> Fingerprint {
-    let code = high << 32 | low | FINGERPRINT | ODD;
-    Fingerprint { place: (place as u32).wrapping_mul(code as u32), code }
+pub const fn fingerprint([more, high, low]: [u64; hash::PARTS]) -> Fingerprint {
+    Fingerprint { number: (high << 32 | low).wrapping_mul(more << 1 | 1), more: more as u32 }
 }
 
 impl Scheme for Six {
@@ -115,37 +165,34 @@ impl Scheme for Six {
 
     fn homes(&self, key: Key6) -> [Home; 2] {
         match key {
-            Key6::Net64(network) => self.exact.homes(network),
-            Key6::Shorter(key) => self.homes_of_shorter(self.exact.shuffle(key)),
-            Key6::Longer(fingerprint) => self.hashed.homes(fingerprint),
+            Key6::Net64(network) => self.up_to_64.homes_of_net64(self.up_to_64.shuffle(network)),
+            Key6::Shorter(key) => self.up_to_64.homes_of_shorter(self.up_to_64.shuffle(key)),
+            Key6::Longer(fingerprint) => self.longer.homes(fingerprint),
         }
     }
 
     fn other(&self, home: Home) -> Home {
-        match home.code & (FINGERPRINT | SHORTER) {
-            0 => self.exact.other(home),
-            SHORTER => shorter(self.exact.other(without_kind(home))),
-            _ => self.hashed.other(home),
-        }
+        self.scheme_of(home).other(home)
     }
 
     fn is_first(&self, home: Home) -> bool {
-        home.code & FINGERPRINT == 0 && self.exact.is_first(without_kind(home))
+        home.code & FIRST != 0
     }
 
     fn token(&self, key: Key6) -> Token {
         match key {
-            Key6::Net64(network) => self.exact.token(network),
-            Key6::Shorter(key) => Token { stash: SHORTER_STASH, ..self.exact.token(key) },
-            Key6::Longer(fingerprint) => Token { stash: LONGER_STASH, bits: fingerprint.code },
+            Key6::Net64(network) => net64_token(self.up_to_64.shuffle(network)),
+            Key6::Shorter(key) => shorter_token(self.up_to_64.shuffle(key)),
+            Key6::Longer(fingerprint) => longer_token(fingerprint.number),
         }
     }
 
     fn token_at(&self, home: Home) -> Token {
-        match home.code & (FINGERPRINT | SHORTER) {
-            0 => self.exact.token_at(home),
-            SHORTER => Token { stash: SHORTER_STASH, ..self.exact.token_at(without_kind(home)) },
-            _ => Token { stash: LONGER_STASH, bits: home.code },
+        let number = self.scheme_of(home).number(home);
+        match home.code & (LONGER | NET64) {
+            0 => shorter_token(number),
+            NET64 => net64_token(number),
+            _ => longer_token(number),
         }
     }
 }

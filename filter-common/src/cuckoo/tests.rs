@@ -1,7 +1,7 @@
 //! The table against a plain set, and the exact scheme against every key there is.
 
 use super::exact::{self, Exact};
-use super::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
+use super::geometry::{EXACT4_BITS, Geometry};
 use super::six::{Key6, Six};
 use super::*;
 use crate::hash::Hash;
@@ -37,11 +37,15 @@ pub fn memory(geometry: Geometry) -> Vec<Cell<u64>> {
 
 /// A table of keys of `width` bits.
 fn exact_of(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[Cell<u64>]> {
-    Table::new(Exact::new(width, exact::key(key(7)), geometry.index_bits(), 1), geometry, words)
+    Table::new(Exact::new(width, exact::key(key(7)), geometry.index_bits()), geometry, words)
 }
 
 fn six(geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
-    Table::new(Six::new(exact::key(key(9)), geometry.index_bits()), geometry, words)
+    six_under(9, geometry, words)
+}
+
+fn six_under(seed: u64, geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
+    Table::new(Six::new(geometry, exact::key(key(seed))), geometry, words)
 }
 
 /// Load at the first insert refused.
@@ -65,7 +69,7 @@ fn tables_of_every_lane_width_fill_up_to_their_limits() {
         for seed in 0..1_u64 << 12_u32.saturating_sub(bits) {
             let geometry = Geometry::exact4(bits);
             let words = memory(geometry);
-            let scheme = Exact::new(32, exact::key(key((seed << 32) | u64::from(bits))), bits, 1);
+            let scheme = Exact::new(32, exact::key(key((seed << 32) | u64::from(bits))), bits);
             let table = Table::new(scheme, geometry, &words[..]);
             let load = load_at_first_refusal(&table, distinct_addresses(seed));
             let promised = [0.80, 0.80, 0.80, 0.92, 0.95, 0.95][geometry.bucket_slots() as usize];
@@ -76,17 +80,22 @@ fn tables_of_every_lane_width_fill_up_to_their_limits() {
     }
 }
 
+/// Powers of two, what follows them, and what precedes the next: there stretches of places are longest and shortest.
+fn some_six() -> impl Iterator<Item = Geometry> {
+    [64, 65, 80, 100, 127].into_iter().flat_map(|part| [1, 4, 8, 12].map(|bits| Geometry::six(part << bits)))
+}
+
+/// The small ones under many keys.
 #[test]
 fn ipv6_tables_fill_up_to_their_limits() {
-    for bits in [7, 10, 14, 18] {
-        let geometry = Geometry::six(bits);
-        let words = memory(geometry);
-        let load = load_at_first_refusal(&six(geometry, &words), Numbers(u64::from(bits)).map(Key6::Net64));
-        assert!(load >= 0.95, "{bits} index bits: refused at {load:.4}");
-        assert!(
-            geometry.limit() as f64 <= load * geometry.slots() as f64,
-            "{bits} index bits: limit above {load:.4}"
-        );
+    for geometry in some_six() {
+        for seed in 0..1_u64 << 13_u32.saturating_sub(geometry.index_bits()) {
+            let words = memory(geometry);
+            let load =
+                load_at_first_refusal(&six_under(seed, geometry, &words), Numbers(seed).map(Key6::Net64));
+            let limit = geometry.limit() as f64 / geometry.slots() as f64;
+            assert!(load >= limit, "{geometry:?}, key {seed}: refused at {load:.4}, limit {limit:.4}");
+        }
     }
 }
 
@@ -181,8 +190,7 @@ fn patterns_of_addresses_fill_a_table_like_random_ones() {
         let geometry = Geometry::exact4(bits);
         for (pattern, seed) in PATTERNS.iter().flat_map(|pattern| (0..6).map(move |seed| (pattern, seed))) {
             let words = memory(geometry);
-            let table =
-                Table::new(Exact::new(32, exact::key(key(100 + seed)), bits, 1), geometry, &words[..]);
+            let table = Table::new(Exact::new(32, exact::key(key(100 + seed)), bits), geometry, &words[..]);
             let mut seen = HashSet::new();
             let addresses = (0..).map(|number| u64::from(pattern(number)));
             let load = load_at_first_refusal(&table, addresses.filter(|&address| seen.insert(address)));
@@ -195,15 +203,15 @@ fn patterns_of_addresses_fill_a_table_like_random_ones() {
 
 #[test]
 fn patterns_of_networks_fill_a_table_like_random_ones() {
-    let geometry = Geometry::six(10);
-    for (shift, seed) in
-        [0, 8, 13, 16, 31, 32, 40, 48].into_iter().flat_map(|shift| (0..6).map(move |seed| (shift, seed)))
-    {
-        let words = memory(geometry);
-        let scheme = Six::new(exact::key(key(seed)), geometry.index_bits());
-        let networks = (0..1_u64 << 16).map(|number| Key6::Net64(number.rotate_left(shift)));
-        let load = load_at_first_refusal(&Table::new(scheme, geometry, &words[..]), networks);
-        assert!(load >= 0.96, "shift {shift}, key {seed}: refused at {load:.4}");
+    for geometry in [1024, 1040, 1500].map(Geometry::six) {
+        for (shift, seed) in
+            [0, 8, 13, 16, 31, 32, 40, 48].into_iter().flat_map(|shift| (0..6).map(move |seed| (shift, seed)))
+        {
+            let words = memory(geometry);
+            let networks = (0..1_u64 << 16).map(|number| Key6::Net64(number.rotate_left(shift)));
+            let load = load_at_first_refusal(&six_under(seed, geometry, &words), networks);
+            assert!(load >= 0.96, "{geometry:?}, shift {shift}, key {seed}: refused at {load:.4}");
+        }
     }
 }
 
@@ -234,23 +242,26 @@ const ROWS: [Row; 7] = [
 /// smallest tables are left out: there luck has a say, and one key in two hundred refuses random prefixes, too.
 #[test]
 fn rows_of_prefixes_fill_a_table_like_random_ones() {
-    for (bits, keys) in [(9, 40), (12, 6)] {
-        let geometry = Geometry::six(bits);
+    for (buckets, keys) in [(512, 40), (600, 40), (1016, 40), (4096, 6), (5120, 6)] {
+        let geometry = Geometry::six(buckets);
         let limit = geometry.limit() as f64 / geometry.slots() as f64;
         for (Row { name, length, at }, seed) in
             ROWS.iter().flat_map(|row| (0..keys).map(move |seed| (row, seed)))
         {
-            let (words, hash) = (memory(geometry), Hash::new(key(1000 * u64::from(bits) + seed)));
+            let (words, hash) = (memory(geometry), Hash::new(key(1000 * u64::from(buckets) + seed)));
             let prefixes = (0..).map(|number| six::key(&hash, at(number).into(), *length));
-            let load = load_at_first_refusal(&six(geometry, &words), prefixes);
-            assert!(load >= limit, "{name}, key {seed}, {bits} bits: refused at {load:.4}, limit {limit:.4}");
+            let load = load_at_first_refusal(&six_under(seed, geometry, &words), prefixes);
+            assert!(
+                load >= limit,
+                "{name}, key {seed}, {buckets} buckets: refused at {load:.4}, limit {limit:.4}"
+            );
         }
     }
 }
 
 #[test]
 fn every_size_has_a_limit_below_its_slots() {
-    for geometry in EXACT4_BITS.map(Geometry::exact4).chain(SIX_BITS.map(Geometry::six)) {
+    for geometry in EXACT4_BITS.map(Geometry::exact4).chain(Geometry::all_six()) {
         assert!(geometry.limit() < geometry.slots());
     }
 }
@@ -293,7 +304,7 @@ proptest! {
 
     #[test]
     fn the_ipv6_table_is_a_set_of_prefixes(steps in steps()) {
-        let geometry = Geometry::six(7);
+        let geometry = Geometry::six(150);
         let words = memory(geometry);
         let (table, mut oracle) = (six(geometry, &words), HashSet::new());
         let hash = Hash::new(key(11));

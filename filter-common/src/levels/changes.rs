@@ -4,8 +4,10 @@
 //! Who comes is in the table before its length is named, and its length is named before the bit of its /32. Who leaves goes
 //! the other way; whoever lets someone come in his place waits for a grace period in between.
 
+use super::class::{self, ANY, CLASS};
 use super::{
-    BIT_BITS, BITS, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, PAGE, PAGE_BITS, ROOT, ROOT_WORDS, WHOLE,
+    BIT_BITS, BITS, CLASS_WORDS, CLASSED, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, PAGE, PAGE_BITS, ROOT,
+    ROOT_WORDS, WHOLE,
 };
 use crate::WordsMut;
 use crate::target::{Prefix, Prefix6};
@@ -88,7 +90,7 @@ impl<W: WordsMut> Levels<W> {
     }
 
     /// Shows packets a prefix for which way has been made. What is not told here stands in the table already.
-    pub fn show(&self, prefix: Prefix6) {
+    pub fn show(&mut self, prefix: Prefix6) {
         if prefix.length() <= OF_ROOT {
             return spots(prefix, OF_ROOT).for_each(|spot| self.set(root_of(spot), WHOLE));
         }
@@ -107,9 +109,54 @@ impl<W: WordsMut> Levels<W> {
         if prefix.length() <= OF_NODE {
             return spots(prefix, OF_NODE).for_each(|spot| self.set_bit(node_bit(node, spot)));
         }
-        self.set(word, PAGE.length(prefix.length()));
-        let (word, bit) = node_bit(node, prefix);
-        self.set_bit((word | LONGER_WORDS, bit));
+        self.show_longer(word, prefix);
+    }
+
+    /// The same of one that is longer than /32, below the page's word at `at`, which has a node.
+    fn show_longer(&mut self, at: u32, prefix: Prefix6) {
+        if is_one_more(self.words.load(at), prefix.length()) {
+            self.class_node(at);
+        }
+        self.set(at, PAGE.length(prefix.length()));
+        let word = self.words.load(at);
+        let (longer, bit) = node_bit(PAGE.number(word), prefix);
+        let longer = longer | LONGER_WORDS;
+        if word & CLASSED != 0 {
+            let is_first = self.words.load(longer) >> bit & 1 == 0;
+            self.class(word, super::slash32(network(prefix)), class::of(prefix.length()), is_first);
+        }
+        self.set_bit((longer, bit));
+    }
+
+    /// Puts a classed node in the place of the one in the page's word at `at`, if there is room.
+    fn class_node(&mut self, at: u32) {
+        let word = self.words.load(at);
+        let fresh = self.new_node_of(CLASS_WORDS * 2);
+        if fresh == 0 {
+            return;
+        }
+        self.copy_node(PAGE.number(word), CLASS_WORDS, fresh, &self.words);
+        let classed = renumbered(PAGE, word, fresh) | CLASSED;
+        let lengths = PAGE.lengths(word);
+        let only = if lengths.to_64.is_power_of_two() && !lengths.beyond_64 {
+            class::of(64 - lengths.to_64.trailing_zeros() as u8)
+        } else {
+            ANY
+        };
+        for slash32 in 0..4 * BITS {
+            self.class(classed, slash32, only, true);
+        }
+        self.words.store(at, classed);
+        self.lost += CLASS_WORDS;
+    }
+
+    /// Says of the /32 of this number in the node that `word` names that something of this class is below it: the first, or
+    /// one more.
+    fn class(&self, word: u64, slash32: u32, class: u64, is_first: bool) {
+        let (at, bit) = super::class_place(PAGE.number(word), slash32);
+        let before = self.words.load(at);
+        let after = if is_first || before >> bit & CLASS == class { class } else { ANY };
+        self.words.change(at, before & !(CLASS << bit) | after << bit);
     }
 
     /// Hides a prefix that is not listed any more, as far as `others` do not want it. From the table it goes afterwards.
@@ -147,14 +194,18 @@ impl<W: WordsMut> Levels<W> {
         for number in 0..1 << PAGE_BITS {
             let word = self.words.load(page << PAGE_BITS | number);
             let node = PAGE.number(word);
-            let node_copy = if node == 0 { 0 } else { fresh.new_node() };
+            let node_copy = if node == 0 { 0 } else { fresh.new_node_of(node_words(word)) };
             if node_copy != 0 {
-                for at in 0..1 << NODE_BITS {
-                    let bits = self.words.load(node << NODE_BITS | at);
-                    fresh.words.change(node_copy << NODE_BITS | at, bits);
-                }
+                self.copy_node(node, node_words(word), node_copy, &fresh.words);
             }
             fresh.words.change(copy << PAGE_BITS | number, renumbered(PAGE, word, node_copy));
+        }
+    }
+
+    fn copy_node(&self, node: u32, count: u32, copy: u32, fresh: &impl WordsMut) {
+        for at in 0..count {
+            let bits = self.words.load((node << NODE_BITS) + at);
+            fresh.change((copy << NODE_BITS) + at, bits);
         }
     }
 
@@ -190,7 +241,11 @@ impl<W: WordsMut> Levels<W> {
         let word = self.words.load(at);
         if word & WHOLE == 0 && word != 0 && !others.are_within(spot) {
             self.words.store(at, 0);
-            self.lost += u32::from(cut.number(word) != 0) << cut.below;
+            self.lost += match cut.number(word) {
+                0 => 0,
+                _ if cut.below == NODE_BITS => node_words(word),
+                _ => 1 << cut.below,
+            };
         }
     }
 
@@ -215,11 +270,17 @@ impl<W: WordsMut> Levels<W> {
     }
 
     fn new_node(&mut self) -> u32 {
-        if !self.has_room(1 << NODE_BITS) {
-            self.is_short = true;
+        let node = self.new_node_of(1 << NODE_BITS);
+        self.is_short |= node == 0;
+        node
+    }
+
+    /// One of so many words; 0 if there is no room.
+    fn new_node_of(&mut self, words: u32) -> u32 {
+        if !self.has_room(words) {
             return 0;
         }
-        self.node -= 1;
+        self.node -= words >> NODE_BITS;
         self.node
     }
 
@@ -242,6 +303,18 @@ impl<W: WordsMut> Levels<W> {
     fn clear_bit(&self, (at, bit): (u32, u32)) {
         self.clear(at, 1 << bit);
     }
+}
+
+/// Is /`length` new below a /24 whose word this is, while there are others shorter than /64? With what is left to hosts, bans
+/// above all, a class would tell little.
+fn is_one_more(word: u64, length: u8) -> bool {
+    let before = PAGE.lengths(word).to_64 & !1;
+    word & CLASSED == 0 && length < 64 && before != 0 && before & PAGE.length(length) == 0
+}
+
+/// The words of the node that a page's word names.
+const fn node_words(word: u64) -> u32 {
+    if word & CLASSED != 0 { 2 * CLASS_WORDS } else { CLASS_WORDS }
 }
 
 /// The word with this number instead of its own.

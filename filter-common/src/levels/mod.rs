@@ -3,7 +3,8 @@
 //! Three levels: a *root* word for each /16, a *page* of words for each /24 of a /16, and a *node* of bits for each /32 of a
 //! /24. A word of root or page says that all of it is listed, or which lengths are listed below it, or where to look closer. A
 //! prefix up to /32 is nothing but bits. What is longer stands in the cuckoo table, which is asked for the lengths that exist
-//! below that /24, and only where the node says that its /32 has any.
+//! below that /24, and only where the node says that its /32 has any. Where these have several lengths, the node is *classed*:
+//! twice as large, it also says of each /32 which of them it needs (`class`).
 //!
 //! Pages and nodes take memory. Where there is no more of it, a word without one names the lengths below it, those up to /32
 //! among them: all of these stand in the table then. So it is for a whole /16 or /24 from when the first comes there until
@@ -13,6 +14,7 @@
 //! A word may name a length that is not there any more, which costs a probe and is never wrong.
 
 mod changes;
+mod class;
 #[cfg(test)]
 mod tests;
 
@@ -33,31 +35,41 @@ const PAGE_BITS: u32 = 8;
 /// The same of a node: four words say which /32s are listed, four in which there is something longer.
 const NODE_BITS: u32 = 3;
 const LONGER_WORDS: u32 = 4;
+/// Behind these in a classed node: eight words of classes.
+const CLASS_WORDS: u32 = 8;
+/// /32s in one of them, and their number's bits.
+const CLASSED_32S: u32 = BITS / class::CLASS_BITS;
+const CLASSED_32S_BITS: u32 = CLASSED_32S.ilog2();
 /// Bits in a word, and their number's bits.
 const BITS: u32 = 64;
 const BIT_BITS: u32 = 6;
 
 /// All of it is listed.
 const WHOLE: u64 = 1 << 63;
+/// In a page's word: its node is classed.
+const CLASSED_BIT: u32 = 62;
+const CLASSED: u64 = 1 << CLASSED_BIT;
 
 /// How the words of one level are cut, from the lowest bit on: a bit for each length from 64 down to the shortest below this
-/// level; one for all lengths beyond 64; the number of the page or node; and [`WHOLE`].
+/// level; one for all lengths beyond 64; the number of the page or node; and what it has above that.
 #[derive(Clone, Copy)]
 struct Cut {
     lengths: u32,
+    /// Bits of the number.
+    number: u32,
     /// Bits of the number of words of what a number points to.
     below: u32,
 }
 
 /// A word of the root: lengths from 17 on.
-const ROOT: Cut = Cut { lengths: 48, below: PAGE_BITS };
+const ROOT: Cut = Cut { lengths: 48, number: 14, below: PAGE_BITS };
 /// A word of a page: lengths from 25 on.
-const PAGE: Cut = Cut { lengths: 40, below: NODE_BITS };
+const PAGE: Cut = Cut { lengths: 40, number: 21, below: NODE_BITS };
 
 impl Cut {
     #[inline(always)]
     const fn number(self, word: u64) -> u32 {
-        ((word & !WHOLE) >> (self.lengths + 1)) as u32
+        (word >> (self.lengths + 1)) as u32 & ((1 << self.number) - 1)
     }
 
     #[inline(always)]
@@ -127,7 +139,24 @@ pub fn below(words: &(impl Words + ?Sized), last_word: u32, network: u64) -> Bel
     if words.load((at | LONGER_WORDS) & last_word) >> bit & 1 == 0 {
         return Below::Nothing;
     }
-    Below::Some(PAGE.lengths(word))
+    Below::Some(PAGE.lengths(word & class::kept(class(words, last_word, word, slash32(network)))))
+}
+
+/// The class of the /32 of this number in the node that `word` names. Of a node without classes something else is loaded and
+/// nothing of it is kept: a processor cannot foresee which nodes have them.
+#[inline(always)]
+fn class(words: &(impl Words + ?Sized), last_word: u32, word: u64, slash32: u32) -> u64 {
+    let is_classed = ((word >> CLASSED_BIT & 1) as u32).wrapping_neg();
+    let (at, bit) = class_place(PAGE.number(word), slash32);
+    let found = words.load((at & is_classed) & last_word) >> bit;
+    found & class::CLASS & u64::from(is_classed)
+}
+
+/// The word of a /32's class, and the bit at which it begins.
+#[inline(always)]
+const fn class_place(node: u32, slash32: u32) -> (u32, u32) {
+    let at = (node << NODE_BITS) + (CLASS_WORDS + (slash32 >> CLASSED_32S_BITS));
+    (at, slash32 % CLASSED_32S * class::CLASS_BITS)
 }
 
 /// The number of the address's /24 in its /16.

@@ -12,6 +12,7 @@ mod deadline;
 mod difference;
 mod effect;
 mod list;
+mod nets64;
 mod page;
 mod query;
 mod record;
@@ -38,6 +39,7 @@ pub use list::{
     Accepted, CONFIG_LIST, DEFAULT_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp,
     TooManyLists, Trouble,
 };
+use nets64::Nets64;
 pub use page::PAGE;
 pub use query::NamedClaim;
 pub use record::Record;
@@ -51,7 +53,7 @@ pub use undo::Undo;
 #[derive(Debug, Default)]
 pub struct Blocklist {
     addresses: Addresses,
-    nets64: BTreeMap<u64, ClaimsId>,
+    nets64: Nets64,
     others: BTreeMap<Target, ClaimsId>,
     cover: Cover,
     registry: Registry,
@@ -80,7 +82,7 @@ impl Blocklist {
     pub fn everything(&self) -> Effects {
         let entered = Targets {
             addresses: self.addresses.iter().map(|(address, _)| address).collect(),
-            nets64: self.nets64.keys().copied().collect(),
+            nets64: self.nets64.keys().collect(),
             others: self.others.keys().copied().collect(),
         };
         Effects { settings: Some(self.settings), ..Effects::blocking(entered) }
@@ -169,7 +171,7 @@ impl Blocklist {
     fn claims_of(&self, target: Target) -> Option<ClaimsId> {
         match Kept::from(target) {
             Kept::Address(address) => self.addresses.get(address),
-            Kept::Net64(net) => self.nets64.get(&net).copied(),
+            Kept::Net64(net) => self.nets64.get(net),
             Kept::Other(target) => self.others.get(&target).copied(),
         }
     }
@@ -177,7 +179,7 @@ impl Blocklist {
     fn set_claims(&mut self, target: Target, claims: ClaimsId) {
         let is_new = match Kept::from(target) {
             Kept::Address(address) => return self.addresses.insert(address, claims),
-            Kept::Net64(net) => self.nets64.insert(net, claims).is_none(),
+            Kept::Net64(net) => self.nets64.insert(net, claims),
             Kept::Other(target) => self.others.insert(target, claims).is_none(),
         };
         if is_new {
@@ -188,7 +190,7 @@ impl Blocklist {
     fn forget(&mut self, target: Target) {
         let was_there = match Kept::from(target) {
             Kept::Address(address) => return self.addresses.remove(address),
-            Kept::Net64(net) => self.nets64.remove(&net).is_some(),
+            Kept::Net64(net) => self.nets64.remove(net),
             Kept::Other(target) => self.others.remove(&target).is_some(),
         };
         if was_there {

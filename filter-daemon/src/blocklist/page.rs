@@ -111,7 +111,7 @@ impl Blocklist {
         };
         let addresses = from4.into_iter().flat_map(|from| self.addresses.range(from));
         let addresses = addresses.map(|(address, id)| (of_address(address), id));
-        let nets64 = self.nets64.range((from6, Bound::Unbounded)).map(|(net, id)| (of_net64(*net), *id));
+        let nets64 = self.nets64.range((from6, Bound::Unbounded)).map(|(net, id)| (of_net64(net), id));
         let others = self.others.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
         in_order(addresses.chain(nets64), others.map(|(target, id)| (*target, *id)))
     }

@@ -89,7 +89,7 @@ impl Blocklist {
         let nets64 = nets64.into_iter().flat_map(|within| self.nets64.range(within));
         let others = self.others.range(target..=last).map(|(other, id)| (*other, *id));
         let all = addresses.map(|(address, id)| (of_address(address), id));
-        let all = all.chain(nets64.map(|(net, id)| (of_net64(*net), *id))).chain(others);
+        let all = all.chain(nets64.map(|(net, id)| (of_net64(net), id))).chain(others);
         all.filter(move |(other, _)| *other != target).flat_map(move |(other, id)| {
             self.registry.claims(id).iter().map(move |claim| self.named(other, claim))
         })
@@ -161,7 +161,7 @@ impl Blocklist {
             Some(other) => (None, Bound::Excluded(Target::V6(other))),
         };
         let nets = nets.into_iter().flat_map(|from| self.nets64.range((from, Bound::Unbounded)));
-        let nets = nets.map(|(net, _)| of_net64(*net));
+        let nets = nets.map(|(net, _)| of_net64(net));
         let others = self.others.range((others, Bound::Unbounded)).map(|(target, _)| *target);
         nets.chain(others).filter_map(|target| match target {
             Target::V6(prefix) => Some(prefix),

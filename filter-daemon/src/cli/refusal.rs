@@ -2,7 +2,7 @@
 
 use std::process::exit;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
 
 use crate::command::render::console;
@@ -29,7 +29,7 @@ pub fn tell(error: &clap::Error, json: bool) -> ! {
     if !error.use_stderr() {
         error.exit();
     }
-    let told = error.to_string();
+    let told = said(error);
     if json {
         console::print_json(&Failure::InvalidRequest(explained(&told)));
     } else {
@@ -39,11 +39,44 @@ pub fn tell(error: &clap::Error, json: bool) -> ! {
     exit(Exit::Usage as i32)
 }
 
+/// In our words where clap's are beside the point: a word that is no command gets the daemon's usage and commands that only
+/// look like it, and an unknown option the advice to write it as a target, which none is.
+fn said(error: &clap::Error) -> String {
+    if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+    {
+        return no_command(word, error.get(ContextKind::SuggestedSubcommand));
+    }
+    let told = error.to_string();
+    let is_beside = |line: &str| line.trim_start().starts_with("tip: to pass '-");
+    if !told.lines().any(is_beside) {
+        return told;
+    }
+    let lines: Vec<_> = told.lines().filter(|line| !is_beside(line)).collect();
+    lines.join("\n").replace("\n\n\n", "\n\n") + "\n"
+}
+
+fn no_command(word: &str, suggested: Option<&ContextValue>) -> String {
+    let suggested = match suggested {
+        Some(ContextValue::Strings(names)) => names.as_slice(),
+        Some(ContextValue::String(name)) => std::slice::from_ref(name),
+        _ => &[],
+    };
+    // Who mistypes a word begins it as it should be.
+    let is_near = |name: &&String| name.chars().next() == word.chars().next();
+    let near: Vec<_> = suggested.iter().filter(is_near).map(|name| format!("`filterd {name}`")).collect();
+    let meant =
+        if near.is_empty() { String::new() } else { format!(": did you mean {}?", near.join(" or ")) };
+    format!("error: there is no command `{word}`{meant}\n\n`filterd help` shows all commands\n")
+}
+
 /// What clap lays out for people, as message and remedy.
 fn explained(told: &str) -> Explanation {
     let told = told.strip_prefix("error: ").unwrap_or(told);
     let lines: Vec<_> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let advice = |line: &&str| line.starts_with("Usage:") || line.starts_with("For more information");
+    let advice = |line: &&str| {
+        ["Usage:", "For more information", "`filterd help`"].iter().any(|begins| line.starts_with(begins))
+    };
     let end = lines.iter().position(advice).unwrap_or(lines.len());
     let remedy = "`filterd help` tells how commands are written, `filterd help COMMAND` how that one is";
     Explanation::new(lines[..end].join("\n"), remedy)
@@ -52,6 +85,20 @@ fn explained(told: &str) -> Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_that_is_no_command_is_told_what_was_probably_meant() {
+        let told = |word: &str, suggested: &[&str]| {
+            let names = suggested.iter().map(|name| (*name).to_owned()).collect();
+            no_command(word, Some(&ContextValue::Strings(names))).lines().next().unwrap().to_owned()
+        };
+        assert_eq!(
+            told("lst", &["test", "list"]),
+            "error: there is no command `lst`: did you mean `filterd list`?"
+        );
+        assert!(told("statsu", &["status", "stats"]).ends_with("`filterd status` or `filterd stats`?"));
+        assert_eq!(told("frob", &[]), "error: there is no command `frob`");
+    }
 
     #[test]
     fn a_program_is_told_without_layout() {

@@ -132,7 +132,10 @@ impl Add {
             }
             (0, _) => format!("{word} is already {blocked} until then by list `{list}`"),
             (_, 0) if self.shorten => format!("the entry of {word} in list `{list}` now {}", self.fate()),
-            (_, 0) => format!("{word} is already {blocked}; its entry in list `{list}` {}", self.fate()),
+            // It may have been in this list before, or not: it is now.
+            (_, 0) => {
+                format!("{word} was {blocked} already; list `{list}` now holds it {}", self.term())
+            }
             _ if longer.is_empty() => format!("{blocked} {word}{}", self.length()),
             _ => format!("added {word} to list `{list}`{}, but it is {blocked} for longer", self.length()),
         }
@@ -173,6 +176,12 @@ impl Add {
             Some(ttl) => format!("expires in {}", moment::length(ttl.as_secs())),
             None => "is permanent".to_owned(),
         }
+    }
+
+    /// For how long it is held from now on.
+    fn term(&self) -> String {
+        self.ttl
+            .map_or_else(|| "permanently".to_owned(), |ttl| format!("for {}", moment::length(ttl.as_secs())))
     }
 
     fn length(&self) -> String {

@@ -8,9 +8,9 @@ use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
 use super::render::moment::Clock;
-use crate::config::ListName;
 use crate::control::client::{Client, Endpoint};
-use crate::control::wire::words::{self, LONGEST_TRIAL};
+use crate::control::wire::accept::Accepted;
+use crate::control::wire::words::LONGEST_TRIAL;
 use crate::control::wire::{self, reload::Reply};
 use crate::exit::Exit;
 use crate::text::printable;
@@ -24,12 +24,14 @@ list in the configuration: max_shrink, max_rejected, max_entries.
 What is in force without a copy on disk (a full disk, say) is told, too, with 7.
 
 An interface that the configuration no longer names stays filtered as long as one that it names is not (misspelt, not there,
-refused); that is told, and the exit code is 7.
+refused); that is told, and the exit code is 7. One that need not be there (a modem, say) is accepted by its name: until it
+comes, or filterd starts anew, it is missed no more, as long as another one is filtered.
 
 Examples:
   filterd reload
   filterd reload --accept drop --accept ssh
   filterd reload --accept all
+  filterd reload --accept usb0
   filterd reload --confirm 60s         and when everything still works: filterd confirm
 
 With --confirm what the reload brings is on trial: unless `filterd confirm` comes in time, configuration and lists are put
@@ -38,9 +40,10 @@ back as they were, and what was added or removed by command meanwhile stays. The
 If filterd ends or is killed meanwhile, its next start goes on counting, or rolls back before it publishes anything if the
 time is over or the machine was booted. As long as it is not started again, nothing rolls back.")]
 pub struct Reload {
-    /// Take this list as it is, however little is left of it; `all` stands for every list
-    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
-    accept: Vec<ListName>,
+    /// Take this list as it is, however little is left of it (`all` stands for every list), or this interface as not there;
+    /// `list:NAME` and `interface:NAME` tell two of one name apart
+    #[arg(long, value_name = "NAME", value_parser = acceptable)]
+    accept: Vec<String>,
     /// Roll back by itself after so long (60s, 5m, at most 24h), unless `filterd confirm` comes before
     #[arg(long, value_name = "TIME", value_parser = trial)]
     confirm: Option<Duration>,
@@ -59,7 +62,7 @@ fn trial(word: &str) -> Result<Duration, String> {
 
 impl Reload {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let accept = self.accept.iter().map(ToString::to_string).collect();
+        let accept = self.accept.clone();
         let confirm = self.confirm.map(|length| length.as_secs());
         let reloaded = Client::connect(socket)?.call(&wire::Reload { accept, confirm })?;
         console.answer(&reloaded, |reloaded| render(reloaded, &Clock::system()))?;
@@ -76,6 +79,10 @@ impl Reload {
         faults.into_iter().for_each(|told| console.complain(told));
         Ok(Exit::Partly)
     }
+}
+
+fn acceptable(word: &str) -> Result<String, String> {
+    word.parse::<Accepted>().map(|_| word.to_owned())
 }
 
 fn render(reloaded: &Reply, clock: &Clock) -> String {

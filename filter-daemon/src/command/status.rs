@@ -67,7 +67,11 @@ fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String
 
 fn interfaces(status: &Reply) -> Vec<[String; 3]> {
     let row = |interface: &Interface| {
-        let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { &interface.mode };
+        let mode = match interface.mode.as_str() {
+            NOT_FILTERED if interface.accepted => "not there, as accepted",
+            NOT_FILTERED => "NOT FILTERED",
+            mode => mode,
+        };
         [interface.name.clone(), mode.to_owned(), history(interface)]
     };
     status.interfaces.iter().map(row).collect()
@@ -79,7 +83,8 @@ fn history(interface: &Interface) -> String {
     let gone = (interface.gaps > 0).then(|| format!("lost its filter {times}"));
     let unprotected =
         (interface.unprotected > 0).then(|| format!("{} s without protection", count(interface.unprotected)));
-    let first = interface.note.as_deref().and_then(|note| note.lines().next()).map(str::to_owned);
+    let note = interface.note.as_deref().filter(|_| !interface.accepted);
+    let first = note.and_then(|note| note.lines().next()).map(str::to_owned);
     [first, gone, unprotected].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -208,18 +213,21 @@ Process
             note: note.map(str::to_owned),
             unprotected,
             gaps,
+            accepted: note == Some("accepted"),
         };
         let interfaces = vec![
             waiting("eth0", "native", None, 3, 1),
             waiting("eth1", "none", Some("there is no interface eth1"), 1200, 0),
             waiting("eth2", "native", Some("it is called lan0 now"), 0, 0),
+            waiting("usb0", "none", Some("accepted"), 0, 0),
         ];
         let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
         let expected = "\
 Interfaces
-  eth0  native        lost its filter once, 3 s without protection
-  eth1  NOT FILTERED  there is no interface eth1, 1,200 s without protection
-  eth2  native        it is called lan0 now
+  eth0  native                  lost its filter once, 3 s without protection
+  eth1  NOT FILTERED            there is no interface eth1, 1,200 s without protection
+  eth2  native                  it is called lan0 now
+  usb0  not there, as accepted
 ";
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("***"), "{text}");

@@ -70,7 +70,8 @@ impl Explain for NotDone {
 impl Protection {
     /// Makes the kernel, in which nothing of ours is published yet, what `blocklist` says.
     pub fn begin(blocklist: Blocklist, mut filter: Filter) -> Result<Self, KernelError> {
-        filter.reserve(&needs::of(&blocklist), &blocklist)?;
+        // Nobody is there before: what is wanted comes by its effects.
+        filter.reserve(&needs::of(&blocklist), &Blocklist::default())?;
         filter.apply(&blocklist.everything(), &blocklist)?;
         Ok(Self { blocklist, filter, records: Vec::new(), latest: Latest::default() })
     }

@@ -12,7 +12,7 @@ use super::trial::{AtStart, Trial};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, ConfigError, Mode};
-use crate::control::wire::reload::Accept;
+use crate::control::wire::accept::Accept;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
@@ -74,7 +74,7 @@ impl Configuration {
 
     /// What was before a trial that the filterd before has left, and nobody has confirmed in time. Whoever takes the place of
     /// another finds none: that one would not have made way.
-    fn after_trial(&mut self, run: &Run, known: &[Known], sources: &Sources) -> Option<Loaded> {
+    fn after_trial(&mut self, run: &Run, known: &[Known], sources: &mut Sources) -> Option<Loaded> {
         let names = known.iter().map(|known| known.name.clone());
         let (trial, what) = Trial::at_start(&run.state_dir, names);
         self.trial = trial;
@@ -247,7 +247,9 @@ impl Configuration {
     pub fn was_refused(&mut self, error: &DaemonError) {
         self.copy = Copy::Nothing;
         let is_elsewhere = matches!(error, DaemonError::OnTrial(_) | DaemonError::NoWayBack(_));
-        if is_elsewhere || matches!(error, DaemonError::NothingToAccept { .. }) {
+        let is_slip =
+            matches!(error, DaemonError::NothingToAccept { .. } | DaemonError::AcceptsEither { .. });
+        if is_elsewhere || is_slip {
             // A slip of whoever asked says nothing of the file.
             return;
         }
@@ -294,7 +296,7 @@ impl Source {
     }
 
     /// What the copies say, of the configuration and of its lists.
-    pub fn restore(&self, known: &[Known], sources: &Sources) -> Result<Loaded, DaemonError> {
+    pub fn restore(&self, known: &[Known], sources: &mut Sources) -> Result<Loaded, DaemonError> {
         let Some(path) = &self.path else {
             return Ok(Loaded::restore(Config::default(), known, sources));
         };

@@ -68,12 +68,12 @@ pub enum DaemonError {
         /// How many entries are on it.
         entries: u64,
     },
-    /// A list that is to be accepted is none of the configuration's.
-    #[error("there is no list {name} to accept")]
+    /// What is to be accepted is neither a list nor an interface of the configuration.
+    #[error("there is no list and no interface {name} to accept")]
     NothingToAccept {
         /// What it was called.
         name: String,
-        /// Those there are.
+        /// What there is.
         there: String,
     },
     /// What a reload has brought is on trial.
@@ -82,6 +82,12 @@ pub enum DaemonError {
     /// What is in force could not be put back.
     #[error("nothing is changed: what is in force now could not be put back: {}", .0.message)]
     NoWayBack(Explanation),
+    /// What is to be accepted is both.
+    #[error("{name} is a list, and an interface that is not filtered: which of them is to be accepted?")]
+    AcceptsEither {
+        /// What both are called.
+        name: String,
+    },
     /// The user to become cannot be become.
     #[error("cannot become user {name}: {source}")]
     User {
@@ -133,10 +139,10 @@ impl Explain for DaemonError {
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
             }
-            Self::NothingToAccept { there, .. } if there.is_empty() => {
-                Some("the configuration names no lists".to_owned())
+            Self::NothingToAccept { there, .. } => Some(format!("the configuration has {there}")),
+            Self::AcceptsEither { name } => {
+                Some(format!("say `--accept list:{name}` or `--accept interface:{name}`"))
             }
-            Self::NothingToAccept { there, .. } => Some(format!("the configuration has: {there}")),
             Self::User { .. } | Self::TooManyLists | Self::System(_) => None,
         }
     }
@@ -172,7 +178,9 @@ impl From<&DaemonError> for Exit {
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists => Self::Config,
-            DaemonError::NothingToAccept { .. } | DaemonError::User { .. } => Self::Usage,
+            DaemonError::NothingToAccept { .. }
+            | DaemonError::AcceptsEither { .. }
+            | DaemonError::User { .. } => Self::Usage,
             DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) => Self::Refused,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,

@@ -61,6 +61,8 @@ pub struct Owner {
     successor: Option<UnixStream>,
     turns: Turns,
     minded: Minded,
+    /// Entries that have expired since the log was told.
+    expired: u64,
 }
 
 impl Owner {
@@ -90,6 +92,7 @@ impl Owner {
             successor: None,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
+            expired: 0,
         }
     }
 

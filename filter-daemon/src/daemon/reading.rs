@@ -12,7 +12,8 @@ use super::error::DaemonError;
 use super::reload::{Known, Loaded, Sources};
 use crate::clock;
 use crate::control::ReplyTo;
-use crate::control::wire::reload::{Accept, Reply, Request};
+use crate::control::wire::accept::Accept;
+use crate::control::wire::reload::{Reply, Request};
 use crate::control::wire::{Failure, diff};
 
 /// Readings, and who waits for what comes of them.
@@ -60,7 +61,7 @@ impl Readings {
         Self { sources: Some(sources), now: None, next: VecDeque::new() }
     }
 
-    /// Notes that it is to be read, or read again. Whoever accepts lists has a reading alone: what is wrong with their words
+    /// Notes that it is to be read, or read again. Whoever accepts anything has a reading alone: what is wrong with their words
     /// is nothing to others.
     pub fn ask(&mut self, request: Request, answer: Option<ReplyTo<Reply>>) {
         match self.next.back_mut() {
@@ -132,7 +133,7 @@ impl Readings {
             sources.writes = !matches!(what, What::Difference);
             let read = match what {
                 What::File(accept) => source.load(&known, &accept, &mut sources).map(Read::Reload),
-                What::Before => source.restore(&known, &sources).map(Read::Reload),
+                What::Before => source.restore(&known, &mut sources).map(Read::Reload),
                 What::Difference => {
                     let loaded = source.load(&known, &Accept::default(), &mut sources);
                     loaded.map(|loaded| Read::Diff(gather(loaded)))
@@ -165,6 +166,14 @@ impl Readings {
     /// Is what is read only to be compared with what is?
     pub fn is_for_diff(&self) -> bool {
         self.now.as_ref().is_some_and(|reading| matches!(reading.asked, Asked::Diff(_)))
+    }
+
+    /// What those accept who asked for it.
+    pub fn accept(&self) -> Accept {
+        match self.now.as_ref().map(|reading| &reading.asked) {
+            Some(Asked::Reload { request, .. }) => request.accept.clone(),
+            Some(Asked::Rollback | Asked::Diff(_)) | None => Accept::default(),
+        }
     }
 
     /// When the reading under way began.

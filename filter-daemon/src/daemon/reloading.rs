@@ -12,6 +12,7 @@ use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
+use crate::control::wire::accept::Wrong;
 use crate::control::wire::diff;
 use crate::control::wire::reload::{Reply as Reloaded, Request};
 use crate::text::Explain;
@@ -87,8 +88,25 @@ impl Owner {
     /// What would leave filterd without anything to filter is no wish, but a mistake.
     fn may_come(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
         must_have_interface(&loaded.config.interfaces_besides(&self.run.interfaces))?;
+        self.must_be_acceptable(&loaded.config)?;
         self.configuration.is_coming(&mut loaded);
         Ok(loaded)
+    }
+
+    /// What whoever asked for it accepts, has to be named.
+    fn must_be_acceptable(&self, config: &Config) -> Result<(), DaemonError> {
+        let lists: Vec<_> = config.lists.iter().map(|list| list.name.as_str()).collect();
+        let interfaces = config.interfaces_besides(&self.run.interfaces);
+        let filtered: Vec<_> = self.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
+        match self.readings.accept().wrong(&lists, &interfaces, &filtered) {
+            None => Ok(()),
+            Some(Wrong::Either(name)) => Err(DaemonError::AcceptsEither { name: name.to_owned() }),
+            Some(Wrong::Unknown(name)) => {
+                let lists = if lists.is_empty() { "none".to_owned() } else { lists.join(", ") };
+                let there = format!("lists: {lists}; interfaces: {}", interfaces.join(", "));
+                Err(DaemonError::NothingToAccept { name: name.to_owned(), there })
+            }
+        }
     }
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
@@ -147,10 +165,12 @@ impl Owner {
     /// What it says of interfaces; and what became of them.
     async fn follow_interfaces(&mut self, reloaded: &mut Reloaded) {
         let before = self.interfaces.filtered();
-        let refused = match self.interfaces.follow(self.interface_names(), self.protection.filter_mut()) {
+        let (names, accept) = (self.interface_names(), self.readings.accept());
+        let refused = match self.interfaces.follow(names, &accept, self.protection.filter_mut()) {
             Ok(()) => self.look_again().await,
             Err(error) => vec![error],
         };
+        reloaded.warnings.extend(self.interfaces.accepted_in_vain(&accept));
         let after = self.interfaces.filtered();
         reloaded.attached = beyond(&before, &after);
         reloaded.detached = beyond(&after, &before);
@@ -174,7 +194,7 @@ impl Owner {
             }
             Err(error) => {
                 if self.readings.trial().is_some() {
-                    self.configuration.trial.forget();
+                    self.configuration.trial.has_come_to_nothing();
                 }
                 self.configuration.was_refused(error);
                 // Else it is told with who asked for it.

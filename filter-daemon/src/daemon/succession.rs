@@ -57,7 +57,10 @@ pub fn must_find_interfaces(
 ) -> Result<(), SuccessionError> {
     let is_filtered = |one: &&status::Interface| one.mode != status::NOT_FILTERED;
     let filtered: Vec<_> = before.iter().filter(is_filtered).map(|one| &one.name).collect();
-    let missing = names.iter().find(|name| !there.contains(name) && !filtered.contains(name));
+    let accepted: Vec<_> = before.iter().filter(|one| one.accepted).map(|one| &one.name).collect();
+    let is_missing =
+        |name: &&String| !there.contains(name) && !filtered.contains(name) && !accepted.contains(name);
+    let missing = names.iter().find(is_missing);
     let unnamed = filtered.iter().find(|name| !names.contains(name));
     match (missing, unnamed) {
         (Some(missing), Some(unnamed)) => {
@@ -78,7 +81,8 @@ mod tests {
         let is_taken = |named: &[&str], there: &[&str], filtered: &[(&str, &str)]| {
             let one = |(name, mode): &(&str, &str)| status::Interface {
                 name: (*name).into(),
-                mode: (*mode).into(),
+                mode: if *mode == "accepted" { status::NOT_FILTERED } else { mode }.into(),
+                accepted: *mode == "accepted",
                 ..status::Interface::default()
             };
             let before: Vec<_> = filtered.iter().map(one).collect();
@@ -92,6 +96,8 @@ mod tests {
         assert!(is_taken(&["lan0"], &["lan0"], eth0), "it was renamed, and so it is named");
         assert!(is_taken(&["usb0"], &["eth0"], &[("eth0", "none")]), "nothing is let go");
         assert!(!is_taken(&["ehh0"], &["eth0"], eth0));
+        let accepted = &[("eth0", "native"), ("eth1", "native"), ("usb0", "accepted")];
+        assert!(is_taken(&["eth0", "usb0"], &["eth0", "eth1"], accepted), "somebody has said so");
         assert!(!is_taken(&["eth0", "ehh1"], &["eth0", "eth1"], &[("eth0", "native"), ("eth1", "generic")]));
     }
 }

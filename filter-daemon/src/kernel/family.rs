@@ -60,7 +60,7 @@ impl<K: Kind> Family<K> {
             return Ok(());
         }
         self.end_growth(maps, wanted)?;
-        if self.has_room(entries) { Ok(()) } else { self.rebuild(K::geometry_for(entries)?, maps, wanted) }
+        if self.has_room(entries) { Ok(()) } else { self.rebuild(K::grown(limit, entries)?, maps, wanted) }
     }
 
     /// Begins to make a table for so many aside, if there is one already and it is too small. True if one is being made
@@ -70,7 +70,7 @@ impl<K: Kind> Family<K> {
             return Ok(false);
         }
         if self.growth.is_none() {
-            self.begin_growth(K::geometry_for(entries)?, maps)?;
+            self.begin_growth(K::grown(self.store.limit(), entries)?, maps)?;
         }
         Ok(self.is_growing())
     }
@@ -109,6 +109,21 @@ impl<K: Kind> Family<K> {
         Ok(())
     }
 
+    /// Lets so many keys in at once; the same holds.
+    pub fn enter_all(
+        &mut self,
+        key_in: impl Fn(&K, usize) -> Key<K>,
+        count: usize,
+        maps: &mut Maps,
+        wanted: &impl SixTargets,
+    ) -> Result<(), KernelError> {
+        let refused = self.store.enter_all(&key_in, count);
+        if let Some(growth) = &mut self.growth {
+            (0..count).for_each(|number| growth.entered(|kind| key_in(kind, number)));
+        }
+        refused.into_iter().try_for_each(|number| self.enter(|kind| key_in(kind, number), maps, wanted))
+    }
+
     /// Takes a key out, wherever it is.
     pub fn leave(&mut self, key_in: impl Fn(&K) -> Key<K>) {
         self.store.leave(&key_in);
@@ -133,7 +148,7 @@ impl<K: Kind> Family<K> {
             self.store.forget(&built.kind, maps);
             tries += 1;
             if tries.is_multiple_of(KEYS) {
-                geometry = K::geometry_for(geometry.limit() + 1)?;
+                geometry = larger::<K>(geometry)?;
             }
         }
     }
@@ -243,6 +258,10 @@ impl<K: Kind> Family<K> {
         if !self.refusals.is_multiple_of(KEYS) && self.store.entries() < geometry.limit() {
             return Ok(geometry);
         }
-        K::geometry_for(geometry.limit() + 1)
+        larger::<K>(geometry)
     }
+}
+
+fn larger<K: Kind>(geometry: Geometry) -> Result<Geometry, KernelError> {
+    K::grown(geometry.limit(), geometry.limit() + 1)
 }

@@ -6,6 +6,7 @@ mod six;
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::Scheme;
+use filter_common::stash;
 use filter_common::target::Prefix6;
 
 use super::KernelError;
@@ -45,9 +46,6 @@ pub trait Kind: Copy + Send + 'static {
     /// What people call it.
     const NAME: &str;
 
-    /// Words of such a map before the buckets: the stashes.
-    const HEAD: u32;
-
     /// The smallest geometry that takes so many entries.
     fn smallest_for(entries: u64) -> Option<Geometry>;
 
@@ -84,9 +82,16 @@ pub trait Kind: Copy + Send + 'static {
         most: usize,
     ) -> (Vec<Key<Self>>, Option<Prefix6>);
 
+    /// The smallest geometry that takes so many entries, and half as many again as one with this limit does: what grows from
+    /// itself is then seldom made anew, and never twice as large as it must be.
+    fn grown(limit: u64, entries: u64) -> Result<Geometry, KernelError> {
+        let half_as_many_again = limit.saturating_add(limit / 2).min(Self::most());
+        Self::geometry_for(entries.max(half_as_many_again))
+    }
+
     /// Words of its map.
     fn words(&self) -> u32 {
-        Self::HEAD + self.geometry().words()
+        stash::WORDS + self.geometry().words()
     }
 
     /// The smallest geometry that takes so many entries, or what to say if none does.

@@ -83,8 +83,8 @@ impl LevelMaps {
     }
 
     /// Shows a prefix for which way has been made. What is not told here stands in the table already.
-    pub fn show(&self, prefix: Prefix6) {
-        self.maps.newest().into_iter().for_each(|map| map.levels.show(prefix));
+    pub fn show(&mut self, prefix: Prefix6) {
+        self.maps.newest_mut().into_iter().for_each(|map| map.levels.show(prefix));
     }
 
     /// Hides a prefix, as far as what is wanted allows.

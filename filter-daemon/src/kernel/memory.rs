@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use filter_common::cuckoo::geometry::Geometry;
 use filter_common::judge::judge_source;
 use filter_common::networks;
 use filter_common::packet::Source;
@@ -230,7 +231,7 @@ fn words_of(map: MapName, words: &[u64]) -> u32 {
         MapPart::Addresses => size::addresses(block.addresses4.index_bits as u32),
         MapPart::Networks => networks::WORDS,
         MapPart::Levels => block.six.last_level_word as u32 + 1,
-        MapPart::Six => size::prefixes(block.six.index_bits as u32),
+        MapPart::Six => size::prefixes(Geometry::six(block.six.buckets as u32)),
     }
 }
 

@@ -11,22 +11,25 @@
 //! In between, pending entries take only slots that the overlay does not touch, and a removal reaches all three places.
 //! `advance` does one step; its caller waits for a grace period between calls.
 
+mod many;
+
 use std::collections::HashMap;
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::{Home, Scheme, Token};
 use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Slot, Table};
-use filter_common::stash::Stash;
+use filter_common::stash::{self, Stash};
 use filter_common::{Rest, WordsMut};
 
 use super::overlay::Overlay;
+pub use many::Readers;
 
 /// The most pending entries in one batch. Each moves one or two others at the loads that tables reach, so that a batch
 /// fills a quarter of the stash.
 const MOST_PENDING: usize = 128;
 
-/// Buckets under running readers, behind their stashes.
+/// Buckets under running readers, behind their stash.
 #[derive(Debug)]
 pub struct Moving<S: Scheme, W> {
     table: Table<S, Rest<W>>,
@@ -57,10 +60,10 @@ where
     S::Key: PartialEq,
     W: WordsMut,
 {
-    /// A table in fresh, zeroed words, the first `head` of which are its stashes.
-    pub fn new(scheme: S, geometry: Geometry, words: W, head: u32) -> Self {
+    /// A table in fresh, zeroed words, which begin with its stash.
+    pub fn new(scheme: S, geometry: Geometry, words: W) -> Self {
         Self {
-            table: Table::new(scheme, geometry, Rest::new(words, head)),
+            table: Table::new(scheme, geometry, Rest::new(words, stash::WORDS)),
             entries: 0,
             moves: 0,
             waiting: Vec::new(),
@@ -93,7 +96,11 @@ where
 
     /// Lets `key` in while nobody reads the table yet. The caller knows that it is not there.
     pub fn fill(&mut self, key: S::Key) -> Result<(), Full> {
-        self.table.insert(key)?;
+        self.fill_at(self.table.scheme().homes(key))
+    }
+
+    fn fill_at(&mut self, homes: [Home; 2]) -> Result<(), Full> {
+        self.table.insert_at(homes)?;
         self.entries += 1;
         Ok(())
     }
@@ -110,9 +117,13 @@ where
     /// Lets `key` in; the next packet sees it. Refused if the stash has no room: then the table must be rebuilt.
     /// The caller knows that it is not there yet.
     pub fn add(&mut self, key: S::Key) -> Result<(), Full> {
-        if let Some((slot, code)) = self.free_slot(key) {
+        self.add_at(key, self.table.scheme().homes(key))
+    }
+
+    fn add_at(&mut self, key: S::Key, homes: [Home; 2]) -> Result<(), Full> {
+        if let Some((slot, code)) = self.free_slot(homes) {
             self.table.put(slot, code);
-        } else if let Some(path) = self.forward_path(key) {
+        } else if let Some(path) = self.forward_path(homes) {
             path.writes().for_each(|(slot, code)| self.table.put(slot, code));
             self.moves += path.moves() as u64;
         } else if put_aside(&self.table, self.table.scheme().token(key)) {
@@ -136,14 +147,19 @@ where
             batch.displaced.retain(|displaced| *displaced != token);
         }
         self.table.remove(key);
-        stash_of(&self.table, token).remove(token.bits);
+        stash_of(&self.table).remove(token);
         self.entries -= 1;
     }
 
     /// Does the next packet see `key`?
     pub fn contains(&self, key: S::Key) -> bool {
-        let token = self.table.scheme().token(key);
-        self.table.contains(key) || stash_of(&self.table, token).holds(token.bits)
+        self.is_at(key, self.table.scheme().homes(key))
+    }
+
+    fn is_at(&self, key: S::Key, homes: [Home; 2]) -> bool {
+        let stash = stash_of(&self.table);
+        homes.into_iter().any(|home| self.table.slot_of(home).is_some())
+            || stash.count() != 0 && stash.holds(self.table.scheme().token(key))
     }
 
     /// Pending entries that have no place in the buckets yet, for whoever rebuilds the table elsewhere.
@@ -211,21 +227,21 @@ where
     fn clear(&self, batch: &Batch<S::Key>) {
         let pending = batch.pending.iter().map(|key| self.table.scheme().token(*key));
         for token in pending.chain(batch.displaced.iter().copied()) {
-            stash_of(&self.table, token).remove(token.bits);
+            stash_of(&self.table).remove(token);
         }
     }
 
-    /// A free slot in a home of `key` that no plan is about to overwrite.
-    fn free_slot(&self, key: S::Key) -> Option<(Slot, u64)> {
-        self.table.scheme().homes(key).into_iter().find_map(|home| {
+    /// A free slot in one of these homes that no plan is about to overwrite.
+    fn free_slot(&self, homes: [Home; 2]) -> Option<(Slot, u64)> {
+        homes.into_iter().find_map(|home| {
             let mut free = self.table.free_slots(home.bucket);
             free.find(|slot| !self.is_planned(slot.word)).map(|slot| (slot, home.code))
         })
     }
 
     /// A path that packets may watch, through words that no plan is about to overwrite.
-    fn forward_path(&self, key: S::Key) -> Option<Path> {
-        let path = if self.is_ordered { self.table.forward_path_for(key) } else { None };
+    fn forward_path(&self, homes: [Home; 2]) -> Option<Path> {
+        let path = if self.is_ordered { self.table.forward_path_for(homes) } else { None };
         path.filter(|path| path.writes().all(|(slot, _)| !self.is_planned(slot.word)))
     }
 
@@ -249,11 +265,11 @@ fn plan<S: Scheme, W: WordsMut>(
     let mut copied = Vec::with_capacity(path.moves());
     for (slot, code) in path.writes().take(path.moves()) {
         let token = table.scheme().token_at(Home { bucket: table.bucket_of(slot), code });
-        if stash_of(table, token).holds(token.bits) {
+        if stash_of(table).holds(token) {
             continue;
         }
         if !put_aside(table, token) {
-            copied.into_iter().for_each(|token: Token| _ = stash_of(table, token).remove(token.bits));
+            copied.into_iter().for_each(|token| _ = stash_of(table).remove(token));
             return false;
         }
         copied.push(token);
@@ -282,11 +298,11 @@ fn strike<S: Scheme + Copy, W: WordsMut>(
 }
 
 fn put_aside<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>, token: Token) -> bool {
-    stash_of(table, token).insert(token.bits)
+    stash_of(table).insert(token)
 }
 
-fn stash_of<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>, token: Token) -> Stash<&W> {
-    Stash::new(table.words().all(), token.stash)
+fn stash_of<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>) -> Stash<&W> {
+    Stash::new(table.words().all())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod leave;
 use std::collections::BTreeSet;
 
 use filter_common::levels::LONGEST_TOLD;
+use filter_common::target::{Prefix, Prefix6};
 
 use super::KernelError;
 use super::broker::request::SetName;
@@ -197,4 +198,10 @@ impl Set {
         self.networks.discard(maps);
         self.lengths = published.lengths;
     }
+}
+
+/// Of those /64s in a row that are in one /32 the first: the levels know all of them by one bit.
+fn one_of_each_32(nets: &[u64]) -> impl Iterator<Item = Prefix6> + '_ {
+    let rows = nets.chunk_by(|net, next| net >> 32 == next >> 32);
+    rows.map(|row| Prefix::covering(u128::from(row[0]) << 64, 64))
 }

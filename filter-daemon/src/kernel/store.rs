@@ -6,7 +6,7 @@ use filter_common::cuckoo::geometry::Geometry;
 use super::broker::request::{MapName, SetName};
 use super::kind::{Key, Kind, Live};
 use super::maps::Maps;
-use super::moving::Moving;
+use super::moving::{Moving, Readers};
 use super::staged::{InMap, Staged};
 use super::window::Window;
 use super::{KernelError, Occupancy};
@@ -54,7 +54,7 @@ impl<K: Kind> Store<K> {
     pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
         let kind = K::new(maps.number(), geometry);
         let window = self.tables.make(kind.generation(), kind.words(), maps)?;
-        Ok(Built { live: Moving::new(kind.scheme(), geometry, window, K::HEAD), kind })
+        Ok(Built { live: Moving::new(kind.scheme(), geometry, window), kind })
     }
 
     /// Puts a filled table beside the one in use.
@@ -121,6 +121,14 @@ impl<K: Kind> Store<K> {
         } else {
             built.live.add(key)
         }
+    }
+
+    /// Lets so many keys in, unless they are there; gives back the numbers of those for which there is no room.
+    pub fn enter_all(&mut self, key_in: impl Fn(&K, usize) -> Key<K>, count: usize) -> Vec<usize> {
+        let readers = if self.has_fresh() { Readers::Nobody } else { Readers::Packets };
+        let Some(Built { kind, live }) = self.tables.newest_mut() else { return (0..count).collect() };
+        let kind = *kind;
+        live.enter_all((0..count).map(|number| key_in(&kind, number)), readers)
     }
 
     /// Lets all `keys` into the fresh table, none of which is there; gives back those for which there is no room.

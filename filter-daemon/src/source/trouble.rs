@@ -27,6 +27,8 @@ pub enum Instead {
     Part(u64),
     /// Nothing, since its copy is not what was written.
     Damaged,
+    /// Nothing; a copy is damaged where it says what it is of, and may have been its.
+    Lost,
     /// Nothing.
     Nothing,
     /// What was good before, of which whoever asks may see nothing.
@@ -50,7 +52,7 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
         Why::Doubt(doubt, looks) => format!("{} {doubt}{looks}", printable::path(path)),
     };
     let message = format!("list {name} {}: {cause}; {}", state(instead, mood), in_force(instead, mood));
-    Explanation::new(message, remedy(name, why, mood))
+    Explanation::new(message, remedy(name, why, mood) + look_after(instead, mood))
 }
 
 impl From<&Accepted> for Instead {
@@ -65,8 +67,8 @@ fn state(instead: Instead, mood: Mood) -> &'static str {
         (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, Mood::Would) => "would be held back",
         (Instead::Part(_), Mood::Is) => "is in force in part only",
         (Instead::Part(_), Mood::Would) => "would be in force in part only",
-        (Instead::Damaged | Instead::Nothing, Mood::Is) => "is not loaded",
-        (Instead::Damaged | Instead::Nothing, Mood::Would) => "would not be loaded",
+        (Instead::Damaged | Instead::Lost | Instead::Nothing, Mood::Is) => "is not loaded",
+        (Instead::Damaged | Instead::Lost | Instead::Nothing, Mood::Would) => "would not be loaded",
     }
 }
 
@@ -94,8 +96,24 @@ fn in_force(instead: Instead, mood: Mood) -> String {
         Instead::Damaged => {
             format!("its copy is damaged and counts as none, so nothing of it {} blocked", are(1))
         }
+        Instead::Lost => format!(
+            "a copy of some list is damaged where it says of which one, may have been its and counts as none, so nothing \
+             of it {} blocked",
+            are(1)
+        ),
         Instead::Nothing => format!("there is no good copy, so nothing of it {} blocked", are(1)),
         Instead::Hidden => format!("what was good before, if anything was, {would}{} in force", stay(1)),
+    }
+}
+
+/// What else there is to do about what is damaged.
+const fn look_after(instead: Instead, mood: Mood) -> &'static str {
+    match (instead, mood) {
+        (Instead::Damaged | Instead::Lost, Mood::Is) => {
+            "; look after the disk of the state directory: the log names the copy"
+        }
+        (Instead::Damaged | Instead::Lost, Mood::Would) => "; look after the disk of the state directory",
+        _ => "",
     }
 }
 

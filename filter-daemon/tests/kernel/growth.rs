@@ -68,6 +68,10 @@ fn six(number: u32) -> Target {
     Target::V6(Prefix::host(0x2001_0db8 << 96 | u128::from(number)))
 }
 
+fn net64(number: u32) -> Target {
+    Target::V6(Prefix::covering(0x2001_0db8 << 96 | u128::from(number) << 64, 64))
+}
+
 fn four(number: u32) -> Target {
     Target::V4(Prefix::host(0x0A00_0000 + number))
 }
@@ -141,6 +145,28 @@ fn a_larger_ipv6_table_is_gathered_page_by_page() {
         assert_eq!(owner.drops(six(number)), !gone, "number {number}");
     }
     assert_eq!(owner.filter().six().entries, u64::from(COUNT - STEPS));
+}
+
+/// The stash counts. One less than a size takes with its room, and one more; and numbers that anybody may have.
+#[test]
+fn an_ipv6_entry_takes_nine_bytes_when_many_come_at_once_and_fourteen_after_growth() {
+    for count in [100_000, 115_545, 115_546, 300_000] {
+        let mut owner = Owner::new();
+        owner.add((0..count).map(net64)).expect("the kernel is well");
+        let six = |owner: &Owner| owner.filter().six();
+        let bytes = |owner: &Owner| six(owner).bytes as f64 / six(owner).entries as f64;
+        assert_eq!(six(&owner).entries, u64::from(count));
+        assert!(bytes(&owner) <= 9.0, "{count} entries take {:.2} bytes each", bytes(&owner));
+        let (before, mut next) = (six(&owner).capacity, count);
+        while six(&owner).capacity == before {
+            owner.add((next..next + 50).map(net64)).expect("there is memory");
+            owner.settle(1);
+            next += 50;
+        }
+        assert_eq!(six(&owner).entries, u64::from(next));
+        assert!(bytes(&owner) <= 14.0, "{next} entries take {:.2} bytes each", bytes(&owner));
+        assert!((0..next + 50).all(|number| owner.drops(net64(number)) == (number < next)));
+    }
 }
 
 #[test]

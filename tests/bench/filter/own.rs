@@ -52,7 +52,7 @@ impl<const LANES: u32, const TOGETHER: bool> Exact<LANES, TOGETHER> {
     #[inline(always)]
     fn known(&self) -> Table<exact::Exact, &Memory> {
         let geometry = self.table.geometry();
-        let scheme = exact::Exact::new(32, self.key, geometry.index_bits(), 1);
+        let scheme = exact::Exact::new(32, self.key, geometry.index_bits());
         Table::new(scheme, Geometry::new(geometry.index_bits(), 1, geometry.lanes()), self.table.words())
     }
 }
@@ -79,7 +79,7 @@ impl<const LANES: u32, const TOGETHER: bool> Subject for Exact<LANES, TOGETHER> 
     fn with_room_for(members: usize) -> Self {
         let geometry = geometry(LANES, members);
         let key = exact::key(std::array::from_fn(|word| key(word as u64)));
-        let scheme = exact::Exact::new(32, key, geometry.index_bits(), 1);
+        let scheme = exact::Exact::new(32, key, geometry.index_bits());
         let memory = Memory(vec![Cell::new(0); geometry.words() as usize]);
         Self { table: Table::new(scheme, geometry, memory), key }
     }

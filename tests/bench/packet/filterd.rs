@@ -1,6 +1,7 @@
 //! filterd under test: its programs and tables as the daemon itself makes them, but for what a feature says.
 
 use std::fs;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
@@ -8,6 +9,7 @@ use aya::maps::{Map, MapData, ProgramArray};
 use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
+use filter_common::cuckoo::scheme::{ONE_KIND, Token};
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::{Blocklist, Effects, Settings, Targets};
@@ -94,8 +96,10 @@ impl Filterd {
         let mut loader = EbpfLoader::new();
         loader.override_global("SETTINGS", &settings[..], true);
         let pins = self.home.pins();
-        loader.map_pin_path("ADDRESSES", addresses).map_pin_path("COUNTERS", pins.join("counters"));
-        let other = Other { object: stage.load(name, &mut loader)?, name };
+        loader.map_pin_path("COUNTERS", pins.join("counters"));
+        let addresses = MapData::from_pin(addresses)?;
+        let object = stage.load_with(name, &mut loader, &[("ADDRESSES", addresses.fd().as_fd())])?;
+        let other = Other { object, name };
         let slot = MapData::from_pin(pins.join("next"))?;
         ProgramArray::try_from(Map::ProgramArray(slot))?.set(0, other.program()?.fd()?, 0)?;
         Ok(other)
@@ -111,7 +115,7 @@ impl Filterd {
     /// Lets an entry that nobody sends from into the stash.
     fn fill_stash(&self) -> Result<()> {
         let words = Window::open(MapData::from_pin(self.addresses()?)?.fd(), stash::WORDS)?;
-        ensure!(Stash::new(&words, 0).insert(u64::MAX), "the stash is full");
+        ensure!(Stash::new(&words).insert(Token { kind: ONE_KIND, bits: u64::MAX }), "the stash is full");
         Ok(())
     }
 }

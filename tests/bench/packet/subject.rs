@@ -1,9 +1,12 @@
 //! The programs under test, loaded, with their tables filled.
 
+use std::os::fd::BorrowedFd;
+
 use anyhow::{Context, Result};
 use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use filter_common::cuckoo::geometry::Geometry;
+use filterd::kernel::broker::tables;
 
 use crate::filterd::Filterd;
 use crate::peer::Peer;
@@ -54,8 +57,18 @@ impl<'a> Stage<'a> {
 
     /// Loads one program of the object by a loader that knows what its maps and settings are to be.
     pub fn load(&self, name: &str, loader: &mut EbpfLoader<'_>) -> Result<Ebpf> {
-        let mut object =
-            loader.load(self.object).with_context(|| format!("cannot load the object of {name}"))?;
+        self.load_with(name, loader, &[])
+    }
+
+    /// The same with these tables in it.
+    pub fn load_with(
+        &self,
+        name: &str,
+        loader: &mut EbpfLoader<'_>,
+        maps: &[(&str, BorrowedFd<'_>)],
+    ) -> Result<Ebpf> {
+        let object = tables::written(self.object, maps).with_context(|| format!("{name} is in no object"))?;
+        let mut object = loader.load(&object).with_context(|| format!("cannot load the object of {name}"))?;
         let program: &mut Xdp =
             object.program_mut(name).with_context(|| format!("no program {name}"))?.try_into()?;
         program.load().with_context(|| format!("cannot load {name}"))?;

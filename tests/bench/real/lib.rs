@@ -3,7 +3,8 @@
 //! Real lists may not lie in this repository, and they change daily. So `histogram` has the numbers of prefixes of each
 //! length as they were counted in country lists, and `six`, `deep` and `four` deal them out as registries do: in runs,
 //! within the blocks that each registry has, sparsely. `netset` is a mix as lists of attackers are, `bans` are single
-//! hosts and networks, `cover` tells plainly what a list covers, and `sources` whose packets meet it.
+//! hosts and networks, `cover` tells plainly what a list covers, and `sources` whose packets meet it; `told` says of each of a billion
+//! sources whether a list covers it.
 
 #![forbid(unsafe_code)]
 
@@ -14,9 +15,12 @@ mod deep;
 mod four;
 pub mod histogram;
 pub mod netset;
+#[path = "../../../filter-ebpf/soak/numbered.rs"]
+mod numbered;
 mod region;
 mod six;
 pub mod sources;
+pub mod told;
 
 pub use four::world as world4;
 pub use six::world as world6;

@@ -2,13 +2,11 @@
 
 use super::*;
 
-/// Looks the map's words up, and leaves a pointer to them in the register 6.
-fn lookup() -> Vec<Instruction> {
+/// Leaves a pointer to the map's words in the register 6.
+fn words() -> Vec<Instruction> {
     vec![
-        Instruction { code: 0x18, target: 1, symbol: Some("ADDRESSES".to_owned()), ..Instruction::default() },
+        Instruction { code: 0x18, target: 6, symbol: Some("ADDRESSES".to_owned()), ..Instruction::default() },
         Instruction::default(),
-        Instruction { code: 0x85, immediate: 1, ..Instruction::default() },
-        Instruction { code: 0xBF, target: 6, source: 0, ..Instruction::default() },
     ]
 }
 
@@ -28,9 +26,9 @@ fn load(code: u8) -> Vec<Instruction> {
 /// The register 8 holds the index of a first home, 9 that of a second one.
 fn program(parts: &[Vec<Instruction>]) -> Vec<Instruction> {
     let multiply =
-        Instruction { code: 0x24, target: 9, immediate: MULTIPLIERS[1] as i32, ..Instruction::default() };
+        Instruction { code: 0x24, target: 9, immediate: MULTIPLIERS[2] as i32, ..Instruction::default() };
     let end = vec![Instruction { code: 0x95, ..Instruction::default() }];
-    [&[vec![multiply], lookup()][..], parts, &[end]].concat().concat()
+    [&[vec![multiply], words()][..], parts, &[end]].concat().concat()
 }
 
 /// Without those about loads that so short a program does not have.
@@ -42,7 +40,8 @@ fn about(parts: &[Vec<Instruction>]) -> Vec<String> {
 /// The multiplications are found by these numbers: both are what compilers have been seen to write.
 #[test]
 fn the_multipliers_are_those_of_the_golden_ratio() {
-    assert_eq!(MULTIPLIERS, [0x9E37_79B9_7F4A_7C15_u64 as i64, 0x9E37_79B9_u32 as i32 as i64]);
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    assert_eq!(MULTIPLIERS, [GOLDEN as i64, (GOLDEN << 7) as i64, 0x9E37_79B9_u32 as i32 as i64]);
 }
 
 #[test]

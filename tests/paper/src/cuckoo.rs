@@ -4,9 +4,9 @@ use filter_common::WordsMut;
 use filter_common::cuckoo::Table;
 use filter_common::cuckoo::bucket::Lanes;
 use filter_common::cuckoo::geometry::Geometry;
-use filter_common::cuckoo::hashed::{Fingerprint, Hashed};
 
 use crate::hash::{Choices, hash};
+use crate::hashed::{Fingerprint, Hashed};
 use crate::packed::Packed;
 use crate::semisorted::SemiSorted;
 use crate::{Filter, Forget, Full, kicks};

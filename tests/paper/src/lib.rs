@@ -1,7 +1,7 @@
 //! The filters of "Cuckoo Filter: Practically Better Than Bloom" (Fan, Andersen, Kaminsky, Mitzenmacher; CoNEXT 2014),
 //! and tables of the cuckoo hashing it grew from.
 //!
-//! The partial-key cuckoo filter is filterd's own table with the scheme `cuckoo/hashed`; here are only other places for
+//! The partial-key cuckoo filter is filterd's own table with a scheme of its own (`hashed`), other places for
 //! its words (`packed`, `semisorted`) and the paper's own way to make room (`kicks`). Everything else is written to be
 //! measured beside it: `bloom`, `blocked`, `quotient`, `dleft`, and with whole keys `nests` and `optimistic`.
 //! `cargo xtask bench paper` makes the tables.
@@ -13,6 +13,7 @@ pub mod bloom;
 pub mod cuckoo;
 pub mod dleft;
 pub mod hash;
+pub mod hashed;
 pub mod kicks;
 pub mod nests;
 pub mod optimistic;

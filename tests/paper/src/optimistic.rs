@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::cuckoo::geometry::Geometry;
-use filter_common::cuckoo::scheme::Home;
+use filter_common::cuckoo::scheme::{Home, Scheme};
 use filter_common::cuckoo::{Full, Table};
 use filter_common::stash::{self, Stash};
 use filter_common::{Rest, Words, WordsMut};
@@ -57,7 +57,7 @@ type Addresses<W> = Table<Exact, Rest<W>>;
 /// A table whose buckets lie in `words` behind the first `head`.
 fn table<W: Words>(index_bits: u32, head: u32, words: W) -> Addresses<W> {
     let key = exact::key(std::array::from_fn(|word| key(word as u64)));
-    let scheme = Exact::new(u32::BITS, key, index_bits, 1);
+    let scheme = Exact::new(u32::BITS, key, index_bits);
     Table::new(scheme, Geometry::exact4(index_bits), Rest::new(words, head))
 }
 
@@ -82,7 +82,7 @@ impl Live for Directed {
         if self.0.insert_free(address.into()) {
             return Ok(());
         }
-        let path = self.0.forward_path_for(address.into()).ok_or(Full)?;
+        let path = self.0.forward_path_for(self.0.scheme().homes(address.into())).ok_or(Full)?;
         path.writes().for_each(|(slot, code)| self.0.put(slot, code));
         Ok(())
     }
@@ -93,10 +93,9 @@ impl Live for Directed {
 
     #[inline]
     fn contains(&self, address: u32) -> bool {
-        let stash = Stash::new(self.0.words().all(), 0);
+        let stash = Stash::new(self.0.words().all());
         let scheme = self.0.scheme();
-        self.0.contains(address.into())
-            || stash.count() != 0 && stash.holds(scheme.token_bits(scheme.shuffle(address.into())))
+        self.0.contains(address.into()) || stash.count() != 0 && stash.holds(scheme.token(address.into()))
     }
 }
 

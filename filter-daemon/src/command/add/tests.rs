@@ -65,7 +65,7 @@ fn what_stays_blocked_for_longer_than_asked_is_told_with_who_holds_it() {
                stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
                adding again extends: with --shorten the entry in list `manual` ends as asked";
     assert_eq!(told([1, 0, 0], vec![entry("192.0.2.1", "manual", Some(1_795_296_480 + 7200))]), own);
-    let others = "192.0.2.1 is already blocked; its entry in list `manual` expires in 1 h\n\
+    let others = "192.0.2.1 was blocked already; list `manual` now holds it for 1 h\n\
                   stays blocked by list `drop`: permanent\n\
                   stays blocked by 192.0.2.0/24 of list `ssh`: permanent";
     let longer = vec![entry("192.0.2.1", "drop", None), entry("192.0.2.0/24", "ssh", None)];
@@ -115,7 +115,7 @@ fn the_answer_says_what_changed() {
     assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0]), permanent);
     let same = "192.0.2.1 is already blocked until then by list `manual`";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 0, 0]), same);
-    let renewed = "192.0.2.1 is already blocked; its entry in list `manual` expires in 2 h";
+    let renewed = "192.0.2.1 was blocked already; list `manual` now holds it for 2 h";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
     let many = "1,000 targets: 10 newly blocked, 5 updated, 985 already blocked";
     assert_eq!(told(&["-"], None, [1000, 15, 10]), many);

@@ -15,6 +15,8 @@ pub struct Known {
     found: Vec<Accepted>,
     running: Vec<ListStatus>,
     is_hidden: bool,
+    /// A copy is damaged where it says what it is of.
+    has_lost_one: bool,
 }
 
 /// What one list was.
@@ -34,7 +36,8 @@ impl Known {
     /// These copies, as far as we may see them now.
     pub fn of(copies: Copies) -> Self {
         let found = copies.find();
-        Self { copies, running: Vec::new(), is_hidden: found.is_hidden, found: found.copies }
+        let has_lost_one = !found.damaged.is_empty();
+        Self { copies, running: Vec::new(), is_hidden: found.is_hidden, found: found.copies, has_lost_one }
     }
 
     /// And the lists of a filterd that runs.
@@ -61,6 +64,12 @@ impl Known {
         }
     }
 
+    /// What would be in force instead of a list that was this.
+    pub fn instead(&self, before: Before<'_>) -> Instead {
+        let instead = before.instead();
+        if instead == Instead::Nothing && self.has_lost_one { Instead::Lost } else { instead }
+    }
+
     /// Is this copy what was written, as far as we may see? A filterd that starts gives its user what root's has left.
     pub fn is_good(&self, copy: &Accepted) -> bool {
         match self.copies.read(copy) {
@@ -82,7 +91,7 @@ impl Before<'_> {
     }
 
     /// What would be in force.
-    pub fn instead(self) -> Instead {
+    fn instead(self) -> Instead {
         match self {
             Self::Copy(copy) => copy.into(),
             Self::Running(ListStatus { targets, read: Some(read), .. }) => Instead::Good(*targets, *read),

@@ -92,7 +92,7 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
         seen == Seen::Missing && matches!(before, Before::Copy(copy) if copy.may_be_missing(&list.path));
     let (doubt, instead) = match list.limits.judge(seen, before.entries(), is_meant) {
         Verdict::Accept => return None,
-        Verdict::HoldBack(doubt) => (doubt, before.instead()),
+        Verdict::HoldBack(doubt) => (doubt, known.instead(before)),
         Verdict::TakePart(doubt) => {
             let count = read.as_ref().map_or(0, |file| file.targets.len() as u64);
             (doubt, if let Before::Hidden = before { Instead::Hidden } else { Instead::Part(count) })
@@ -114,12 +114,13 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
         Err(error) => error.to_string(),
     };
     let fate = match (instead, read) {
-        (Instead::Nothing | Instead::Damaged | Instead::Hidden, Err(FileError::Denied { .. })) => {
-            Fate::Refused
-        }
+        (
+            Instead::Nothing | Instead::Damaged | Instead::Lost | Instead::Hidden,
+            Err(FileError::Denied { .. }),
+        ) => Fate::Refused,
         (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, _) => Fate::HeldBack,
         (Instead::Part(_), _) => Fate::InPart,
-        (Instead::Nothing | Instead::Damaged, _) => Fate::NotLoaded,
+        (Instead::Nothing | Instead::Damaged | Instead::Lost, _) => Fate::NotLoaded,
     };
     let told = match (fate, read) {
         (Fate::Refused, Err(error)) => refused(name, error, instead),

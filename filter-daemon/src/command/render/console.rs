@@ -74,7 +74,10 @@ impl Console<'_> {
         self.out.flush()
     }
 
+    /// Behind what was answered already, also where both go to the same place.
     fn tell(&mut self, text: &str) {
+        // Whoever answers next meets the same error, and tells it.
+        let _ = self.out.flush();
         // If even standard error is gone, the exit code is all that is left.
         let _ = writeln!(self.err, "{}", printable::lines(text.trim_end()));
     }

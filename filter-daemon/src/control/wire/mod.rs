@@ -7,6 +7,7 @@
 //! A method is one file here: its parameters, what they are when checked, its reply and its name. [`methods!`] lists
 //! them all.
 
+pub mod accept;
 pub mod add;
 mod changed;
 pub mod confirm;

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::accept::Accept;
 use super::{Counts, Deed, Failure, Fault, Method, words};
-use crate::config::{ListName, MOST_LISTS};
+use crate::config::MOST_LISTS;
 use crate::text::Explanation;
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reload {
-    /// Lists that are to be taken as they are; `all` stands for every one.
+    /// Lists that are to be taken as they are (`all` stands for every one), and interfaces that need not be there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
     /// What it brings is on trial for so many seconds, and then rolled back, unless it is confirmed.
@@ -29,33 +30,6 @@ pub struct Request {
     pub confirm: Option<Duration>,
     /// Who asks.
     pub by: String,
-}
-
-/// Which lists are to be taken as they are, however little is left of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Accept(Vec<ListName>);
-
-/// The word for every list.
-const ALL: &str = "all";
-
-impl Accept {
-    /// Is nothing said of any list?
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Is this one of them?
-    #[must_use]
-    pub fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|accepted| accepted.as_str() == name || accepted.as_str() == ALL)
-    }
-
-    /// The first that is none of these.
-    pub fn unknown<'a>(&self, lists: impl Iterator<Item = &'a str> + Clone) -> Option<&str> {
-        let is_there = |name: &str| name == ALL || lists.clone().any(|list| list == name);
-        self.0.iter().map(ListName::as_str).find(|name| !is_there(name))
-    }
 }
 
 /// What a reload changed.
@@ -115,11 +89,11 @@ impl Method for Reload {
 
     fn check(self) -> Result<Request, Failure> {
         if self.accept.len() > MOST_LISTS {
-            let message = format!("{} lists to accept: there are at most {MOST_LISTS}", self.accept.len());
+            let message = format!("{} names to accept: say at most {MOST_LISTS}", self.accept.len());
             return Err(Failure::InvalidRequest(message.into()));
         }
-        let names: Result<_, String> = self.accept.iter().map(|name| words::list_name(name)).collect();
-        let accept = names.map(Accept).map_err(|error| Failure::Unparsable(error.into()))?;
+        let names: Result<_, String> = self.accept.iter().map(|name| name.parse()).collect();
+        let accept = names.map(Accept::of).map_err(|error| Failure::Unparsable(error.into()))?;
         let confirm = self.confirm.map(words::trial).transpose()?;
         Ok(Request { accept, confirm, by: String::new() })
     }

@@ -89,6 +89,9 @@ pub struct Interface {
     /// Seconds for which it was not filtered, since filterd started.
     #[serde(default)]
     pub unprotected: u64,
+    /// It is not there, which somebody has accepted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
     /// How often it lost its filter: it was gone, or somebody took the filter off.
     #[serde(default)]
     pub gaps: u64,

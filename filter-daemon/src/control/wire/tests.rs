@@ -256,6 +256,7 @@ fn replies_are_those_of_the_version_that_landed() {
             note: None,
             unprotected: 3,
             gaps: 4,
+            accepted: false,
         }],
         tables: vec![status::Table {
             name: "ipv6".into(),

@@ -11,6 +11,7 @@ use tracing::{error, info, warn};
 use super::error::DaemonError;
 use crate::clock;
 use crate::config::Mode;
+use crate::control::wire::accept::Accept;
 use crate::control::wire::{Fault, status};
 use crate::kernel::{Filter, Interface, KernelError, Link, interface};
 use crate::text::Explain;
@@ -63,16 +64,42 @@ impl Interfaces {
     /// Those on which nothing is filtered, and those that are filtered for their sake.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let missed = self.missed();
+        let told = self.watched.iter().filter(|one| !self.is_well_without(one));
         let held_back = move |one: &Watched| one.held_back_for(missed?);
-        self.watched.iter().filter_map(Watched::fault).chain(self.watched.iter().filter_map(held_back))
+        told.filter_map(Watched::fault).chain(self.watched.iter().filter_map(held_back))
     }
 
-    /// The first that was asked for and is not filtered.
+    /// Those that were asked for, are not filtered, and should be.
+    pub fn all_missed(&self) -> impl Iterator<Item = &Watched> {
+        self.watched.iter().filter(|one| one.is_missed() && !self.is_well_without(one))
+    }
+
+    /// The first of them.
     fn missed(&self) -> Option<Missed<'_>> {
-        let mut missed = self.watched.iter().filter(|one| one.is_missed());
-        let name = missed.next()?.name();
-        let others_are_filtered = || self.watched.iter().any(|one| one.is_named() && !one.is_missed());
-        Some(Missed { name, is_alone: missed.next().is_none() && others_are_filtered() })
+        let mut missed = self.all_missed();
+        let first = missed.next()?;
+        let is_alone = missed.next().is_none();
+        Some(Missed { name: first.name(), is_absent: !first.is_there(), is_alone, protects: self.protects() })
+    }
+
+    /// Is anything filtered that was asked for?
+    fn protects(&self) -> bool {
+        self.watched.iter().any(|one| one.is_named() && !one.is_missed())
+    }
+
+    /// Has somebody accepted that it is not there? That counts as long as another one is filtered: nobody means that
+    /// nothing at all is.
+    fn is_well_without(&self, one: &Watched) -> bool {
+        one.is_accepted_as_absent() && self.protects()
+    }
+
+    /// What was to be accepted though it is there.
+    pub fn accepted_in_vain(&self, accept: &Accept) -> Vec<String> {
+        let named = self.watched.iter().filter(|one| one.is_named() && accept.has_interface(one.name()));
+        let in_vain = named.filter(|one| !one.is_accepted_as_absent());
+        in_vain
+            .map(|one| format!("{} is there: what can be accepted is that it is not", one.name()))
+            .collect()
     }
 
     /// Attaches to every interface that is there. Those that are not there yet are waited for; if all that are there refuse,
@@ -83,7 +110,7 @@ impl Interfaces {
         mode: Mode,
         filter: &mut Filter,
     ) -> Result<(), DaemonError> {
-        self.follow(names, filter)?;
+        self.follow(names, &Accept::default(), filter)?;
         if self.watched.is_empty() {
             return Err(DaemonError::NoInterface);
         }
@@ -164,7 +191,12 @@ impl Interfaces {
 
     /// These are asked for, and no others. What was put off is tried again: it is the operator who asks. What is filtered
     /// and not asked for is [let go](Self::let_go) in its time.
-    pub fn follow(&mut self, names: Vec<String>, filter: &mut Filter) -> Result<(), KernelError> {
+    pub fn follow(
+        &mut self,
+        names: Vec<String>,
+        accept: &Accept,
+        filter: &mut Filter,
+    ) -> Result<(), KernelError> {
         let is_asked_for = |one: &Watched| names.iter().any(|name| name == one.name());
         let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut self.watched)
             .into_iter()
@@ -182,15 +214,18 @@ impl Interfaces {
                 self.watched.push(Watched::new(name));
             }
         }
+        for one in self.watched.iter_mut().filter(|one| accept.has_interface(one.name())) {
+            one.need_not_be_there();
+        }
         Ok(())
     }
 
     /// Takes the filter off what the configuration no longer names, once all that it does name is filtered: a name that is
     /// misspelt must not let go of the interface that was meant.
     pub fn let_go(&mut self, filter: &mut Filter) {
-        if let Some(Missed { name, is_alone }) = self.missed() {
-            let name = name.to_owned();
-            let missed = Missed { name: &name, is_alone };
+        if let Some(missed) = self.missed() {
+            let name = missed.name.to_owned();
+            let missed = Missed { name: &name, ..missed };
             return self.watched.iter_mut().for_each(|one| one.tell_held_back_for(missed));
         }
         self.watched.retain(|one| !one.is_held_back() || !is_let_go(one.name(), filter));

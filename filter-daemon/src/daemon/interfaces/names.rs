@@ -166,12 +166,15 @@ mod tests {
         let left = Watched::left(&link);
         assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
         assert!(Watched::new("eth0".into()).is_missed());
-        let told = |is_alone| {
-            let missed = Missed { name: "ehh0", is_alone };
+        let told = |is_absent, protects| {
+            let missed = Missed { name: "ehh0", is_absent, is_alone: true, protects };
             left.held_back_for(missed).expect("it is filtered").told.to_string()
         };
-        let advice = "by a `filterd reload` without ehh0";
-        assert!(told(true).contains("eth0") && told(true).contains(advice), "{}", told(true));
-        assert!(!told(false).contains(advice), "a configuration that names nothing is refused");
+        let (without, accept) = ("by a `filterd reload` without ehh0", "`filterd reload --accept ehh0`");
+        assert!(told(false, true).contains("eth0") && told(false, true).contains(without));
+        assert!(told(true, true).contains(accept), "{}", told(true, true));
+        let nothing = told(true, false);
+        assert!(!nothing.contains(without), "a configuration that names nothing is refused");
+        assert!(!nothing.contains(accept), "then nothing would be filtered");
     }
 }

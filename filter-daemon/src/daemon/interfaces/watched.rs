@@ -5,8 +5,10 @@ mod held_back;
 
 use std::time::{Duration, Instant};
 
+use tracing::info;
+
 use crate::clock;
-use crate::control::wire::{About, Fault, status};
+use crate::control::wire::{About, Fault, accept, status};
 use crate::kernel::{Attached, Link};
 use crate::text::Explanation;
 pub use held_back::Missed;
@@ -22,6 +24,8 @@ pub struct Watched {
     taken_off: Vec<Instant>,
     /// Why it is filtered though nobody has asked for it by this name, if that is so.
     unnamed: Option<Unnamed>,
+    /// Somebody has said that it need not be there, and it was not since.
+    need_not_be_there: bool,
 }
 
 /// Why an interface is filtered that the configuration does not name.
@@ -67,7 +71,15 @@ impl Watched {
     /// Not attached yet.
     pub fn new(name: String) -> Self {
         let state = State::Waiting(Waiting::since(clock::instant(), None));
-        Self { name, state, unprotected: Duration::ZERO, gaps: 0, taken_off: Vec::new(), unnamed: None }
+        Self {
+            name,
+            state,
+            unprotected: Duration::ZERO,
+            gaps: 0,
+            taken_off: Vec::new(),
+            unnamed: None,
+            need_not_be_there: false,
+        }
     }
 
     /// The same interface by the name it has now, while another one has taken its own.
@@ -126,6 +138,7 @@ impl Watched {
         }
         told.unprotected = unprotected.as_secs();
         told.gaps = self.gaps;
+        told.accepted = self.is_accepted_as_absent();
         told
     }
 
@@ -159,7 +172,29 @@ impl Watched {
 
     fn absence(&self) -> Explanation {
         let message = format!("there is no interface {}", self.name);
-        Explanation::new(message, "filterd attaches to it as soon as it is there")
+        let begun = "filterd attaches to it as soon as it is there";
+        if self.need_not_be_there {
+            // Told only where nothing else is filtered.
+            let why =
+                "that it is not there was accepted, which counts while another one that is named is filtered";
+            return Explanation::new(message, format!("{begun}; {why}"));
+        }
+        let accept = accept::word_for(&self.name);
+        let remedy = format!("{begun}; if it need not be there: `filterd reload --accept {accept}`");
+        Explanation::new(message, remedy)
+    }
+
+    /// That it is not there is as it should be, until it is.
+    pub fn need_not_be_there(&mut self) {
+        if self.is_missed() && !self.is_there() {
+            info!("{}: that it is not there is accepted, until it comes or filterd starts anew", self.name);
+            self.need_not_be_there = true;
+        }
+    }
+
+    /// Is it not there, and has somebody accepted that?
+    pub fn is_accepted_as_absent(&self) -> bool {
+        self.need_not_be_there && self.is_missed() && !self.is_there()
     }
 
     /// Was it asked for, and is it attached, or could it be some day?
@@ -179,7 +214,12 @@ impl Watched {
 
     /// Is it there, and not filtered?
     pub fn refuses(&self) -> bool {
-        matches!(self.state, State::Waiting(Waiting { is_there: true, .. }))
+        self.attached().is_none() && self.is_there()
+    }
+
+    /// Was it there when it was looked at last?
+    pub fn is_there(&self) -> bool {
+        !matches!(self.state, State::Waiting(Waiting { is_there: false, .. }))
     }
 
     /// Is there nothing left that anybody asked for?
@@ -200,6 +240,9 @@ impl Watched {
     pub fn goes_on_from(&mut self, before: &status::Interface) {
         self.gaps += before.gaps;
         self.unprotected += Duration::from_secs(before.unprotected);
+        if before.accepted {
+            self.need_not_be_there();
+        }
     }
 
     /// Is its link where it was, with our program?

@@ -46,17 +46,28 @@ impl Owner {
         self.reload.wake();
     }
 
+    /// A turn's worth; what expires in one turn after the other is told in one line, when the last of it has.
+    fn let_expire(&mut self) {
+        let expiring = Change::Expire { most: EXPIRING };
+        let changed = match self.protection.commit(&expiring, clock::now()) {
+            Ok(applied) => applied.changed,
+            Err(error) => {
+                error!("{}", error.explain());
+                0
+            }
+        };
+        self.expired += changed;
+        if changed < EXPIRING as u64 && self.expired > 0 {
+            info!("{} expired", std::mem::take(&mut self.expired));
+        }
+    }
+
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
         self.time.look();
         self.mind_pause();
         self.mind_trial();
-        let expiring = Change::Expire { most: EXPIRING };
-        match self.protection.commit(&expiring, clock::now()) {
-            Ok(applied) if applied.changed > 0 => info!("{} expired", applied.changed),
-            Ok(_) => {}
-            Err(error) => error!("{}", error.explain()),
-        }
+        self.let_expire();
         if self.interfaces.must_retry() {
             self.look_again().await;
         } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {

@@ -49,7 +49,8 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
         Ok(Look::Read(contents)) => Ok(*contents),
         Err(error) => Err(error),
     };
-    let judging = Judging { list, before, is_meant, sources, nothing: Instead::Nothing };
+    let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
+    let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     let found = judging.judge(found, before.map(|before| before.entries));
     if is_denied && !found.has_copy() {
@@ -217,7 +218,8 @@ impl Judging<'_> {
 
     /// What is there counts, however bad it is: there is nothing better.
     fn without_copy(&self, read: Read, error: &CopyError) -> Found {
-        tracing::error!("list {}: {error}, and counts as none", self.list.name);
+        let path = self.accepted().map(|accepted| self.sources.copies.path(accepted)).unwrap_or_default();
+        tracing::error!("list {}: {error}, and counts as none: {}", self.list.name, printable::path(&path));
         let is_damaged = matches!(error, CopyError::Damaged);
         let nothing = if is_damaged { Instead::Damaged } else { Instead::Nothing };
         Judging { before: None, nothing, ..*self }.judge(read, None)

@@ -8,7 +8,7 @@ use super::matching::{self, Known};
 use super::sources::Sources;
 use crate::blocklist::{Blocklist, ListId, Origin, Targets};
 use crate::config::Config;
-use crate::control::wire::reload::Accept;
+use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
 
@@ -60,11 +60,6 @@ impl Loaded {
         accept: &Accept,
         sources: &mut Sources,
     ) -> Result<Self, DaemonError> {
-        let names = || config.lists.iter().map(|list| list.name.as_str());
-        if let Some(unknown) = accept.unknown(names()) {
-            let there = names().collect::<Vec<_>>().join(", ");
-            return Err(DaemonError::NothingToAccept { name: unknown.to_owned(), there });
-        }
         sources.denied.clear();
         let block = config.block.iter().copied().collect();
         let before = matching::match_up(known, &config.lists);
@@ -72,14 +67,14 @@ impl Loaded {
             name: list.name.as_str().into(),
             path: list.path.clone(),
             before: before.and_then(|known| known.id),
-            found: find(list, before, accept.has(list.name.as_str()), sources),
+            found: find(list, before, accept.has_list(list.name.as_str()), sources),
         });
         let lists = lists.collect();
         Ok(Self { block, lists, config, copy: Copy::Nothing, checksum: 0 })
     }
 
     /// This configuration with its lists as their copies say, whatever is in their files.
-    pub fn restore(config: Config, known: &[Known], sources: &Sources) -> Self {
+    pub fn restore(config: Config, known: &[Known], sources: &mut Sources) -> Self {
         let copies = sources.known();
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {

@@ -15,6 +15,8 @@ use crate::text::printable;
 pub struct Sources {
     /// What was good before.
     pub copies: Copies,
+    /// One of them is damaged where it says what it is of.
+    pub(super) has_lost_one: bool,
     /// Who reads list files, and which of them hang.
     pub lists: Patience<Result<Look, FileError>>,
     /// The lists that our user may not read and of which no copy is in force, when they were last looked at.
@@ -30,6 +32,7 @@ impl Sources {
     pub fn of(state: &Path) -> Self {
         Self {
             copies: Copies::of(state),
+            has_lost_one: false,
             lists: Patience::default(),
             denied: Vec::new(),
             writes: true,
@@ -43,11 +46,15 @@ impl Sources {
     }
 
     /// The lists of which there is a copy.
-    pub fn known(&self) -> Vec<Known> {
+    pub fn known(&mut self) -> Vec<Known> {
         self.copies.clean();
         let copies::Found { copies, damaged, .. } = self.copies.find();
+        self.has_lost_one = !damaged.is_empty();
         for path in damaged {
-            tracing::error!("{}: this copy of a list is damaged, and counts as none", printable::path(&path));
+            tracing::error!(
+                "{}: this copy of a list is damaged where it says of which list it is, and counts as none",
+                printable::path(&path)
+            );
         }
         let known = copies.into_iter().map(|accepted| Known {
             id: None,

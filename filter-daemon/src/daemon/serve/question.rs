@@ -56,7 +56,7 @@ impl Owner {
 
     /// The interfaces that are asked for and on which nothing is dropped, there or not, though others are filtered.
     pub(super) fn except(&self) -> Vec<String> {
-        let missed = self.interfaces.iter().filter(|one| one.is_missed() && self.idle().is_none());
+        let missed = self.interfaces.all_missed().filter(|_| self.idle().is_none());
         missed.map(|one| one.name().to_owned()).collect()
     }
 

@@ -36,7 +36,7 @@ enum State {
     /// There is none.
     None,
     /// It is being made true, or is.
-    On { note: Note, since: Timestamp, until: Timestamp, is_in_force: bool },
+    On { note: Note, since: Timestamp, until: Timestamp, is_in_force: bool, was_rolled_back: bool },
     /// It was confirmed, and its copies are being written.
     Confirmed,
     /// Its time is over, and what was before is being put back; when that is to be tried again, and why.
@@ -84,7 +84,7 @@ impl Trial {
         info!("the configuration of {} is on trial for another {} s", note.by, left.as_secs());
         let (since, until) = (clock::now(), clock::after(left));
         this.names = names.collect();
-        this.state = State::On { note, since, until, is_in_force: true };
+        this.state = State::On { note, since, until, is_in_force: true, was_rolled_back: false };
         (this, AtStart::GoesOn)
     }
 
@@ -98,9 +98,20 @@ impl Trial {
     ) -> Result<(), String> {
         let note = Note::ending(length, checksum, by);
         self.place.write(&note)?;
+        let (since, until) = (clock::now(), clock::after(length));
+        let was_rolled_back = self.rolled_back().is_some();
         self.names = names;
-        self.state = State::On { note, since: clock::now(), until: clock::after(length), is_in_force: false };
+        self.state = State::On { note, since, until, is_in_force: false, was_rolled_back };
         Ok(())
+    }
+
+    /// What was to be on trial has not come into force.
+    pub fn has_come_to_nothing(&mut self) {
+        match std::mem::replace(&mut self.state, State::None) {
+            State::On { note, was_rolled_back: true, .. } => self.is_rolled_back(&note),
+            State::On { .. } => self.forget(),
+            before => self.state = before,
+        }
     }
 
     /// It is in force: its time begins. Tells until when.
@@ -242,8 +253,12 @@ impl Trial {
     /// Why another configuration cannot come now, nor another filterd.
     pub fn refusal(&self) -> Option<Explanation> {
         let State::On { note, until, .. } = &self.state else {
-            let message = "what was before a reload that was not confirmed is being put back";
-            return self.is_on().then(|| Explanation::new(message, "try again in a moment"));
+            let message = match &self.state {
+                State::Over { .. } => "what was before a reload that was not confirmed is being put back",
+                State::Confirmed => "a reload was confirmed, and its copies are being written",
+                State::On { .. } | State::None | State::RolledBack { .. } => return None,
+            };
+            return Some(Explanation::new(message, "try again in a moment"));
         };
         let (until, by) = (date::utc(until.secs()), printable::on_one_line(&note.by));
         let message = format!("a reload of {by} is on trial until {until}");
@@ -288,6 +303,23 @@ mod tests {
         assert_eq!(next_start(place.path()), AtStart::GoesOn, "until its copies are on disk");
         trial.forget();
         assert_eq!((next_start(place.path()), trial.fault()), (AtStart::Nothing, None));
+    }
+
+    #[test]
+    fn one_that_has_come_to_nothing_leaves_what_was_there_before_it() {
+        let place = tempfile::tempdir().unwrap();
+        let mut trial = begun(place.path());
+        trial.has_come_to_nothing();
+        assert_eq!((trial.is_on(), next_start(place.path())), (false, AtStart::Nothing));
+        let mut trial = begun(place.path());
+        trial.is_over();
+        trial.has_rolled_back();
+        trial.begin(MINUTE, "bob", 9, Vec::new()).unwrap();
+        trial.has_come_to_nothing();
+        assert!(trial.rolled_back().is_some());
+        assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 9 });
+        trial.has_come_to_nothing();
+        assert!(trial.rolled_back().is_some(), "it had not begun");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::super::KernelError;
 use super::debug::Lines;
 use super::pins::Pins;
 use super::request::{Blueprint, MapUse};
+use super::tables::Tables;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
 
@@ -54,10 +55,9 @@ impl Judge {
         loader
             .override_global("SETTINGS", &blueprint.settings[..], true)
             .map_pin_path("COUNTERS", pins.counters());
-        for map in &blueprint.maps {
-            loader.map_pin_path(map.map.symbol(), pins.table(*map));
-        }
-        let mut object: Ebpf = loader.load(OBJECT).map_err(|error| failed(&error))?;
+        let tables = Tables::open(&blueprint.maps, pins)?;
+        let object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
+        let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object
             .program_mut("filterd_judge")
             .and_then(|program| program.try_into().ok())

@@ -102,6 +102,8 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use filter_common::cuckoo::geometry::Geometry;
+
     use super::super::request::{MapName, MapPart, SetName};
     use super::super::size::{addresses, prefixes};
     use super::*;
@@ -142,14 +144,16 @@ mod tests {
         assert!(why(kept.may_make(map(8), addresses(8))).ends_with("number 8 is there"));
         (9..12).for_each(|generation| kept.made(map(generation), addresses(8)));
         assert!(why(kept.may_make(map(12), addresses(8))).ends_with("there are 4 already"));
-        kept.may_make(map_of(MapPart::Six, 12), prefixes(7)).unwrap();
+        kept.may_make(map_of(MapPart::Six, 12), prefixes(Geometry::SMALLEST_SIX)).unwrap();
     }
 
     #[test]
     fn all_maps_together_have_a_limit_that_the_largest_tables_of_both_families_keep() {
         let mut kept = Kept::default();
         for generation in 1..=3 {
-            for (part, words) in [(MapPart::Addresses, addresses(26)), (MapPart::Six, prefixes(24))] {
+            for (part, words) in
+                [(MapPart::Addresses, addresses(26)), (MapPart::Six, prefixes(Geometry::LARGEST_SIX))]
+            {
                 kept.may_make(map_of(part, generation), words).unwrap();
                 kept.made(map_of(part, generation), words);
             }

@@ -20,5 +20,6 @@ mod server;
 pub mod size;
 mod storage;
 mod surroundings;
+pub mod tables;
 
 pub use client::Broker;

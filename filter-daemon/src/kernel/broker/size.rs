@@ -1,7 +1,6 @@
 //! The sizes that maps have: every other is refused, and all maps together have a limit.
 
-use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry, SIX_BITS};
-use filter_common::cuckoo::six;
+use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
 use filter_common::{levels, networks, stash};
 
 use super::request::MapPart;
@@ -22,7 +21,7 @@ pub fn bytes(part: MapPart, words: u32) -> Option<u64> {
         MapPart::Addresses => EXACT4_BITS.map(addresses).any(|size| size == words),
         MapPart::Networks => words == networks::WORDS,
         MapPart::Levels => levels::SIZES.map(|bits| 1 << bits).any(|size: u32| size == words),
-        MapPart::Six => SIX_BITS.map(prefixes).any(|size| size == words),
+        MapPart::Six => Geometry::all_six().map(prefixes).any(|size| size == words),
     };
     u64::from(words).checked_mul(8).filter(|_| is_a_size)
 }
@@ -33,8 +32,8 @@ pub const fn addresses(index_bits: u32) -> u32 {
 }
 
 /// The same of IPv6 prefixes.
-pub const fn prefixes(index_bits: u32) -> u32 {
-    six::STASHES * stash::WORDS + Geometry::six(index_bits).words()
+pub const fn prefixes(geometry: Geometry) -> u32 {
+    stash::WORDS + geometry.words()
 }
 
 const fn largest(part: MapPart) -> u64 {
@@ -42,7 +41,7 @@ const fn largest(part: MapPart) -> u64 {
         MapPart::Addresses => addresses(*EXACT4_BITS.end()),
         MapPart::Networks => networks::WORDS,
         MapPart::Levels => 1 << *levels::SIZES.end(),
-        MapPart::Six => prefixes(*SIX_BITS.end()),
+        MapPart::Six => prefixes(Geometry::LARGEST_SIX),
     };
     words as u64 * 8
 }
@@ -54,11 +53,12 @@ mod tests {
     #[test]
     fn only_the_sizes_of_tables_are_sizes() {
         assert_eq!(bytes(MapPart::Addresses, addresses(8)), Some(u64::from(addresses(8)) * 8));
-        assert_eq!(bytes(MapPart::Six, prefixes(24)), Some(u64::from(prefixes(24)) * 8));
+        let six = prefixes(Geometry::six(65 << 10));
+        assert_eq!(bytes(MapPart::Six, six), Some(u64::from(six) * 8));
         assert_eq!(bytes(MapPart::Levels, 1 << 18), Some(2 << 20));
         assert_eq!(bytes(MapPart::Networks, networks::WORDS), Some(u64::from(networks::WORDS) * 8));
         for part in [MapPart::Addresses, MapPart::Networks, MapPart::Levels, MapPart::Six] {
-            for words in [0, 1, networks::WORDS - 1, addresses(26) + 1, 1 << 29, u32::MAX] {
+            for words in [0, 1, networks::WORDS - 1, addresses(26) + 1, six + 4, 1 << 29, u32::MAX] {
                 assert_eq!(bytes(part, words), None, "{part:?} of {words} words");
             }
         }

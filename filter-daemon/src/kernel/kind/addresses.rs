@@ -5,7 +5,6 @@ use filter_common::cuckoo::Table;
 use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
 use filter_common::settings::AddressSettings;
-use filter_common::stash;
 use filter_common::target::Prefix6;
 
 use super::{Keys, Kind, Live, secret};
@@ -40,7 +39,6 @@ impl Kind for Addresses {
 
     const PART: MapPart = MapPart::Addresses;
     const NAME: &str = "ipv4 addresses";
-    const HEAD: u32 = stash::WORDS;
 
     fn smallest_for(entries: u64) -> Option<Geometry> {
         Geometry::exact4_for(entries)
@@ -63,7 +61,7 @@ impl Kind for Addresses {
     }
 
     fn scheme(&self) -> Exact {
-        Exact::new(32, self.key, self.geometry.index_bits(), 1)
+        Exact::new(32, self.key, self.geometry.index_bits())
     }
 
     fn keys<'a>(

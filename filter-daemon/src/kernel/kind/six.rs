@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use filter_common::cuckoo::exact;
-use filter_common::cuckoo::geometry::{Geometry, SIX_BITS};
+use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::six::{self, Key6, Six};
-use filter_common::hash::{self, Hash};
+use filter_common::hash::Hash;
 use filter_common::settings::{LengthSettings, SixSettings};
-use filter_common::stash;
 use filter_common::target::Prefix6;
 
 use super::{Keys, Kind, Live, secret};
@@ -21,34 +20,33 @@ pub struct SixTable {
     pub generation: u64,
     geometry: Geometry,
     key64: exact::Key,
-    key: [u64; hash::KEY_WORDS],
+    hash: Hash,
 }
 
 impl SixTable {
     /// What a judge must know of it that looks up these lengths.
     pub fn settings(&self, lengths: &BTreeSet<u8>) -> SixSettings {
-        let hash = Hash::new(self.key);
         let longer = lengths.range(65..);
         let mut settings = SixSettings {
             has_table: 1,
             to_64: lengths.range(1..=64).fold(0, |bits, length| bits | 1 << (64 - length)),
             shorter: lengths.range(..64).count() as u64,
             longer: longer.clone().count() as u64,
+            buckets: self.geometry.buckets().into(),
             index_bits: self.geometry.index_bits().into(),
-            last_bucket: (self.geometry.buckets() - 1).into(),
             key64: self.key64,
-            pairs: hash.pairs(),
+            pairs: self.hash.pairs(),
             ..SixSettings::OFF
         };
         for (place, length) in settings.lengths.iter_mut().zip(longer) {
-            *place = LengthSettings::new(&hash, *length);
+            *place = LengthSettings::new(&self.hash, *length);
         }
         settings
     }
 
     /// The key under which `prefix` stands in it.
     pub fn key(&self, prefix: Prefix6) -> Key6 {
-        six::key(&Hash::new(self.key), prefix.address().into(), prefix.length())
+        six::key(&self.hash, prefix.address().into(), prefix.length())
     }
 }
 
@@ -57,18 +55,17 @@ impl Kind for SixTable {
 
     const PART: MapPart = MapPart::Six;
     const NAME: &str = "ipv6";
-    const HEAD: u32 = six::STASHES * stash::WORDS;
 
     fn smallest_for(entries: u64) -> Option<Geometry> {
         Geometry::six_for(entries)
     }
 
     fn most() -> u64 {
-        Geometry::six(*SIX_BITS.end()).limit()
+        Geometry::LARGEST_SIX.limit()
     }
 
     fn new(generation: u64, geometry: Geometry) -> Self {
-        Self { generation, geometry, key64: exact::key(secret()), key: secret() }
+        Self { generation, geometry, key64: exact::key(secret()), hash: Hash::new(secret()) }
     }
 
     fn generation(&self) -> u64 {
@@ -80,7 +77,7 @@ impl Kind for SixTable {
     }
 
     fn scheme(&self) -> Six {
-        Six::new(self.key64, self.geometry.index_bits())
+        Six::new(self.geometry, self.key64)
     }
 
     fn keys<'a>(

@@ -15,7 +15,7 @@ const WIDTH: u32 = 16;
 
 fn scheme(geometry: Geometry) -> Exact {
     let key = exact::key([11, 22, 33].map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 40));
-    Exact::new(WIDTH, key, geometry.index_bits(), 1)
+    Exact::new(WIDTH, key, geometry.index_bits())
 }
 
 fn geometry() -> Geometry {
@@ -73,8 +73,7 @@ fn finds(memory: &Watched, key: u64, first: u64, second: u64, in_stash: u64) -> 
     let token = scheme.token(key);
     Table::new(scheme, geometry, Rest::new(Then(memory, first), stash::WORDS)).slot_of(one).is_some()
         || Table::new(scheme, geometry, Rest::new(Then(memory, second), stash::WORDS)).slot_of(two).is_some()
-        || Stash::new(Then(memory, in_stash), 0).holds(token.bits)
-            && Stash::new(Then(memory, in_stash), 0).count() != 0
+        || Stash::new(Then(memory, in_stash)).holds(token) && Stash::new(Then(memory, in_stash)).count() != 0
 }
 
 #[derive(Clone, Debug)]
@@ -98,7 +97,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// makes no other store.
 fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     let words = (geometry().words() + stash::WORDS) as usize;
-    let live = Moving::new(scheme(geometry()), geometry(), Watched::new(words), stash::WORDS);
+    let live = Moving::new(scheme(geometry()), geometry(), Watched::new(words));
     let (mut live, mut grace) = (live.on_ordered_memory(is_ordered), [0, 0]);
     let mut came = BTreeMap::new();
     for step in steps {

@@ -2,9 +2,9 @@
 
 use filter_common::cuckoo::six::Key6;
 use filter_common::levels::LONGEST_TOLD;
-use filter_common::target::{Prefix, Prefix6, Target};
+use filter_common::target::{Prefix6, Target};
 
-use super::{AT_ONCE, Set};
+use super::{Set, one_of_each_32};
 use crate::blocklist::SetEffects;
 use crate::kernel::KernelError;
 use crate::kernel::levels::Beyond;
@@ -95,11 +95,7 @@ impl Set {
                 .into_iter()
                 .try_for_each(|address| self.enter_address(address as u32, maps, wanted));
         }
-        for addresses in addresses.chunks(AT_ONCE) {
-            self.addresses.store.prefetch(|_, at| u64::from(addresses[at]), addresses.len());
-            addresses.iter().try_for_each(|address| self.enter_address(*address, maps, wanted))?;
-        }
-        Ok(())
+        self.addresses.enter_all(|_, at| u64::from(addresses[at]), addresses.len(), maps, wanted)
     }
 
     fn enter_nets64(
@@ -108,15 +104,20 @@ impl Set {
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        if !nets.is_empty() {
-            self.levels.make_any(maps)?;
+        if nets.is_empty() {
+            return Ok(());
         }
-        for nets in nets.chunks(AT_ONCE) {
-            self.six.store.prefetch(|_, at| Key6::Net64(nets[at]), nets.len());
-            nets.iter().try_for_each(|net| {
-                self.enter_six(Prefix::covering(u128::from(*net) << 64, 64), maps, wanted)
-            })?;
+        self.levels.make_any(maps)?;
+        one_of_each_32(nets).for_each(|prefix| _ = self.levels.make_way(prefix));
+        self.lengths.insert(64);
+        let wanted = Beyond { levels: &self.levels, wanted };
+        if self.six.store.is_fresh_and_empty() {
+            let refused = self.six.store.fill_all(nets.iter().map(|net| Key6::Net64(*net)));
+            refused.into_iter().try_for_each(|key| self.six.enter(|_| key, maps, &wanted))?;
+        } else {
+            self.six.enter_all(|_, at| Key6::Net64(nets[at]), nets.len(), maps, &wanted)?;
         }
+        one_of_each_32(nets).for_each(|prefix| self.levels.show(prefix));
         Ok(())
     }
 

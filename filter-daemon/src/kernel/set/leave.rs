@@ -1,9 +1,9 @@
 //! Whoever leaves goes out of its table, and nothing can refuse that.
 
 use filter_common::cuckoo::six::Key6;
-use filter_common::target::{Prefix, Target};
+use filter_common::target::Target;
 
-use super::{AT_ONCE, Set};
+use super::{AT_ONCE, Set, one_of_each_32};
 use crate::blocklist::SetEffects;
 use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
@@ -20,7 +20,7 @@ impl Set {
                 addresses.iter().filter(|address| !(may_be_wanted && wanted.blocks_address(**address)));
             unwanted.for_each(|address| self.addresses.leave(|_| u64::from(*address)));
         }
-        self.hide_nets64(&left.nets64, wanted);
+        one_of_each_32(&left.nets64).for_each(|prefix| self.levels.hide(prefix, wanted));
         for nets in left.nets64.chunks(AT_ONCE) {
             self.six.store.prefetch(|_, at| Key6::Net64(nets[at]), nets.len());
             nets.iter().for_each(|net| self.six.leave(|_| Key6::Net64(*net)));
@@ -68,13 +68,6 @@ impl Set {
                 self.levels.hide(prefix, wanted);
                 self.six.leave(|table| table.key(prefix));
             }
-        }
-    }
-
-    /// Those of one /32 are told by one bit, so one of them in a row is enough.
-    fn hide_nets64(&mut self, nets: &[u64], wanted: &impl Wanted) {
-        for row in nets.chunk_by(|net, next| net >> 32 == next >> 32) {
-            self.levels.hide(Prefix::covering(u128::from(row[0]) << 64, 64), wanted);
         }
     }
 }

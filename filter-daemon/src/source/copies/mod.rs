@@ -192,7 +192,9 @@ impl Copies {
         entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
     }
 
-    fn path(&self, accepted: &Accepted) -> PathBuf {
+    /// Where the copy of this is, if there is one.
+    #[must_use]
+    pub fn path(&self, accepted: &Accepted) -> PathBuf {
         let Accepted { name, path, bytes, checksum, is_missing, .. } = accepted;
         let known = [name.as_bytes(), b"\0", path.as_os_str().as_bytes()].concat();
         let known =

@@ -112,7 +112,7 @@ fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
     let geometry = Geometry::exact4_for(addresses.len() as u64).expect("there are larger tables");
     let key = exact::key(std::array::from_fn(|word| key(word as u64)));
     let words = zeros(stash::WORDS + geometry.words());
-    let scheme = exact::Exact::new(32, key, geometry.index_bits(), 1);
+    let scheme = exact::Exact::new(32, key, geometry.index_bits());
     let table = Table::new(scheme, geometry, &words[stash::WORDS as usize..]);
     table.insert_all(addresses.into_iter().map(u64::from), |_| panic!("there is room for all"));
     let settings = AddressSettings {
@@ -127,7 +127,6 @@ fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
 
 /// As the daemon fills them: short prefixes have the first say in what the levels tell, and the rest goes into the table.
 fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
-    const HEAD: u32 = six::STASHES * stash::WORDS;
     let level_words = zeros(1 << SIZE_BITS);
     let mut levels = Levels::new(&level_words[..], SIZE_BITS);
     let (short, long): (Vec<Prefix6>, Vec<Prefix6>) =
@@ -137,8 +136,8 @@ fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
     let geometry = Geometry::six_for(beyond.len() as u64).expect("there are larger tables");
     let key64 = exact::key(std::array::from_fn(|word| key(word as u64)));
     let hash = Hash::new(std::array::from_fn(|word| key(word as u64 + 100)));
-    let words = zeros(HEAD + geometry.words());
-    let table = Table::new(Six::new(key64, geometry.index_bits()), geometry, &words[HEAD as usize..]);
+    let words = zeros(stash::WORDS + geometry.words());
+    let table = Table::new(Six::new(geometry, key64), geometry, &words[stash::WORDS as usize..]);
     let key6 = |prefix: &&Prefix6| six::key(&hash, prefix.address().into(), prefix.length());
     table.insert_all(beyond.iter().map(key6), |_| panic!("there is room for all"));
     prefixes.iter().for_each(|prefix| levels.show(*prefix));
@@ -150,8 +149,8 @@ fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
         to_64: lengths.range(1..=64).fold(0, |bits, length| bits | 1 << (64 - length)),
         shorter: lengths.range(..64).count() as u64,
         longer: longer.clone().count() as u64,
+        buckets: geometry.buckets().into(),
         index_bits: geometry.index_bits().into(),
-        last_bucket: (geometry.buckets() - 1).into(),
         key64,
         pairs: hash.pairs(),
         ..SixSettings::OFF

@@ -125,6 +125,7 @@ impl Watched {
             waiting.is_there = false;
             return None;
         };
+        self.need_not_be_there = false;
         let is_held_back = |(until, number)| clock::instant() < until && number == interface.index;
         if waiting.held_back.is_some_and(is_held_back) {
             return None;

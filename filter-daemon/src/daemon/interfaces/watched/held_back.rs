@@ -5,7 +5,7 @@ use tracing::warn;
 
 use super::{State, Unnamed, Watched, Where};
 use crate::clock;
-use crate::control::wire::{About, Fault};
+use crate::control::wire::{About, Fault, accept};
 use crate::kernel::{Attached, Link};
 use crate::text::Explanation;
 
@@ -14,8 +14,41 @@ use crate::text::Explanation;
 pub struct Missed<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Is all else that is named filtered, and is there anything else?
+    /// Is it not even there?
+    pub is_absent: bool,
+    /// Is it the only one?
     pub is_alone: bool,
+    /// Is anything filtered that is named?
+    pub protects: bool,
+}
+
+impl Missed<'_> {
+    /// What to do about it, and when `other` is let go.
+    fn remedy(&self, other: &str) -> String {
+        let Self { name, is_absent, is_alone, protects } = *self;
+        let then = match (protects, is_alone) {
+            (true, true) if is_absent => {
+                let accept = accept::word_for(name);
+                format!(
+                    "if it need not be there, `filterd reload --accept {accept}` lets go of {other} at once; else {other} \
+                     is let go as soon as {name} is filtered"
+                )
+            }
+            (true, true) => format!(
+                "else {other} is let go as soon as {name} is filtered, or at once by a `filterd reload` without {name} \
+                 in the configuration"
+            ),
+            (true, false) => format!(
+                "{other} is let go as soon as everything that the configuration names is filtered, or not there and \
+                 accepted by `filterd reload --accept`"
+            ),
+            // Without it nothing might be named any more, which no reload takes.
+            (false, _) => format!(
+                "{other} is let go as soon as everything that the configuration names is there and filtered"
+            ),
+        };
+        format!("if {name} is a mistake, correct it, then `filterd reload`; {then}")
+    }
 }
 
 impl Unnamed {
@@ -46,33 +79,22 @@ impl Watched {
     }
 
     /// That it is filtered though the configuration does not name it, because `missed` is not.
-    pub fn held_back_for(&self, Missed { name: missed, is_alone }: Missed) -> Option<Fault> {
+    pub fn held_back_for(&self, missed: Missed) -> Option<Fault> {
         let (Some(Unnamed::HeldBack { since, .. }), State::Attached(_, place)) = (&self.unnamed, &self.state)
         else {
             return None;
         };
-        let name = &self.name;
+        let (name, remedy) = (&self.name, missed.remedy(&self.name));
         let now = match place {
             Where::Here => String::new(),
             Where::Renamed(now) => format!(" (called {now} now)"),
             Where::Moved => " (in another network namespace now)".to_owned(),
         };
         let message = format!(
-            "{name}{now} is held back, not let go: the configuration does not name it any more, but it names {missed}, \
-             which is not filtered"
+            "{name}{now} is held back, not let go: the configuration does not name it any more, but it names {}, \
+             which is not filtered",
+            missed.name
         );
-        let begun = format!("if {missed} is a mistake, correct it, then `filterd reload`");
-        let remedy = if is_alone {
-            format!(
-                "{begun}; else {name} is let go as soon as {missed} is filtered, or at once by a `filterd reload` \
-                 without {missed} in the configuration"
-            )
-        } else {
-            // Without it nothing might be named any more, which no reload takes.
-            format!(
-                "{begun}; {name} is let go as soon as everything that the configuration names is there and filtered"
-            )
-        };
         let told = Explanation::new(message, remedy);
         Some(Fault { about: About::Configuration, since: clock::then(*since).secs(), told })
     }

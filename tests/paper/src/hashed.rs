@@ -3,8 +3,8 @@
 //! Unlike the exact scheme it can mistake one key for another, with a chance of slots ÷ 2^fingerprint bits a
 //! lookup, and it stores equal fingerprints as often as they are inserted.
 
-use super::scheme::{Home, Scheme, Token};
-use crate::width::Width;
+use filter_common::cuckoo::scheme::{Home, ONE_KIND, Scheme, Token};
+use filter_common::width::Width;
 
 /// Homes of keys that are known by a fingerprint.
 #[derive(Clone, Copy, Debug)]
@@ -69,10 +69,10 @@ impl Scheme for Hashed {
     }
 
     fn token(&self, key: Fingerprint) -> Token {
-        Token { stash: 0, bits: key.code }
+        Token { kind: ONE_KIND, bits: key.code }
     }
 
     fn token_at(&self, home: Home) -> Token {
-        Token { stash: 0, bits: home.code }
+        Token { kind: ONE_KIND, bits: home.code }
     }
 }

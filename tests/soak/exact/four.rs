@@ -1,4 +1,4 @@
-//! Every address there is, one after the other, through the programs as the kernel made them.
+//! Every IPv4 address there is, one after the other.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,9 +13,8 @@ use filter_common::cuckoo::geometry::Geometry;
 use filter_common::stash;
 use filterd::kernel::window::Window;
 use harness::{Frame, Home};
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
 
+use super::{Wrong, assert_programs_are_compiled, processors, stay_on};
 use crate::filter::Blocked;
 use crate::{crowd, is_full, programs};
 
@@ -25,7 +24,7 @@ const LISTED: usize = 1_001_000;
 const STASHED: u64 = 500;
 
 #[test]
-fn exact() {
+fn every_ipv4_address() {
     // In short, a 64th of all addresses, with everyone who is listed among them.
     let bits = if is_full() { 32 } else { 26 };
     let mut crowd = (0..=u32::MAX).map(|number| crowd::address(number) >> (32 - bits));
@@ -49,10 +48,10 @@ fn exact() {
     }
     let (load, stashed) = (load(&filter), stash.count());
     assert!(load >= 94.0 && stashed >= STASHED, "{load:.2} % full, {stashed} in the stash");
-    assert_eq!(fs::read_to_string("/proc/sys/net/core/bpf_jit_enable").unwrap_or_default().trim(), "1");
+    assert_programs_are_compiled();
 
     let wrong = Wrong::among(&walk(home.pins(), 0..1 << bits), &listed, 0..1 << bits);
-    assert_eq!(wrong, Wrong { dropped: 0, passed: 0 }, "of {} addresses", 1_u64 << bits);
+    assert_eq!(wrong, Wrong::NONE, "of {} addresses", 1_u64 << bits);
 
     // The control: one who should be listed is not, and one who should not is.
     let (member, unlisted) = (
@@ -73,13 +72,6 @@ fn exact() {
     );
 }
 
-/// How many were not treated as they should be.
-#[derive(Debug, PartialEq, Eq)]
-struct Wrong {
-    dropped: usize,
-    passed: usize,
-}
-
 impl Wrong {
     fn among(dropped: &BTreeSet<u32>, listed: &BTreeSet<u32>, walked: Range<u64>) -> Self {
         let (first, last) = (walked.start as u32, (walked.end - 1) as u32);
@@ -90,14 +82,13 @@ impl Wrong {
 
 /// Who of these addresses is dropped? Each processor walks a part of the way.
 fn walk(pins: &Path, addresses: Range<u64>) -> BTreeSet<u32> {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let part = (addresses.end - addresses.start).div_ceil(processors);
+    let part = (addresses.end - addresses.start).div_ceil(processors());
     scope(|scope| {
-        let walks: Vec<_> = (0..processors)
+        let walks: Vec<_> = (0..processors())
             .map(|number| {
                 let start = (addresses.start + number * part).min(addresses.end);
                 let end = (start + part).min(addresses.end);
-                scope.spawn(move || Walker::new(pins).walk(number as usize, start..end))
+                scope.spawn(move || Walker::new(pins).walk(number, start..end))
             })
             .collect();
         walks.into_iter().flat_map(|walk| walk.join().expect("its own assertions tell more")).collect()
@@ -118,13 +109,10 @@ impl Walker {
         Self { object, _slot: slot }
     }
 
-    /// filterd's counters are each processor's own, so the walk must stay on one.
-    fn walk(mut self, processor: usize, addresses: Range<u64>) -> Vec<u32> {
+    fn walk(mut self, processor: u64, addresses: Range<u64>) -> Vec<u32> {
         const AT_ONCE: u64 = 1 << 24;
         const UNKNOWN: u64 = u64::MAX;
-        let mut here = CpuSet::new();
-        here.set(processor).expect("there is such a processor");
-        sched_setaffinity(Pid::from_raw(0), &here).expect("a thread may stay where it is");
+        stay_on(processor);
         let mut state: Array<_, u64> = self.map("WALK");
         for (at, value) in (0..).zip([addresses.start, UNKNOWN, 0]) {
             state.set(at, value, 0).expect("the map has three words");
@@ -173,6 +161,6 @@ impl Stash {
 
     /// Its hot word.
     fn count(&self) -> u64 {
-        stash::Stash::new(&self.0, 0).count()
+        stash::Stash::new(&self.0).count()
     }
 }

@@ -1,0 +1,230 @@
+//! IPv6 /64s in order, each with its claims: what long lists of IPv6 have most of, so kept in little room, and quickly where
+//! they come in order.
+//!
+//! Runs of sorted nets, one behind the other. Whoever comes next is mostly in the run where the one before went, and there
+//! behind all others.
+
+use std::ops::{Bound, RangeBounds};
+
+use super::claims::ClaimsId;
+
+/// The most nets of a run: to make a place in one is to move some kilobytes at most.
+const LONGEST: usize = 512;
+
+/// A map from /64s, by their network halves, to claims.
+#[derive(Debug, Default)]
+pub struct Nets64 {
+    /// Where each run begins: its nets are no smaller, and those of runs before it are.
+    begins: Vec<u64>,
+    runs: Vec<Box<Run>>,
+    /// The run into which the latest one went.
+    latest: usize,
+}
+
+/// Never empty.
+#[derive(Debug, Default)]
+struct Run {
+    nets: Vec<u64>,
+    claims: Vec<ClaimsId>,
+}
+
+impl Nets64 {
+    /// The claims of `net`.
+    pub fn get(&self, net: u64) -> Option<ClaimsId> {
+        let run = self.runs.get(self.run_of(net))?;
+        run.find(net).ok().map(|at| run.claims[at])
+    }
+
+    /// Gives `net` these claims, whatever it had. True if it was not there.
+    pub fn insert(&mut self, net: u64, claims: ClaimsId) -> bool {
+        let number = self.run_of(net);
+        self.latest = number;
+        let Some(run) = self.runs.get_mut(number) else {
+            self.put(number, Run { nets: vec![net], claims: vec![claims] });
+            return true;
+        };
+        match run.find(net) {
+            Ok(at) => {
+                run.claims[at] = claims;
+                false
+            }
+            Err(at) if run.nets.len() < LONGEST => {
+                run.insert(at, net, claims);
+                self.begins[number] = net.min(self.begins[number]);
+                true
+            }
+            // Those that come in order leave full runs behind.
+            Err(LONGEST) => {
+                self.put(number + 1, Run { nets: vec![net], claims: vec![claims] });
+                self.latest = number + 1;
+                true
+            }
+            Err(_) => {
+                let rest = run.split_off(LONGEST / 2);
+                self.put(number + 1, rest);
+                self.insert(net, claims)
+            }
+        }
+    }
+
+    /// Takes `net` out. True if it was there.
+    pub fn remove(&mut self, net: u64) -> bool {
+        let number = self.run_of(net);
+        let Some(run) = self.runs.get_mut(number) else { return false };
+        let Ok(at) = run.find(net) else { return false };
+        run.nets.remove(at);
+        run.claims.remove(at);
+        let left = run.nets.len();
+        if left < LONGEST / 4
+            && self.runs.get(number + 1).is_some_and(|next| left + next.nets.len() <= LONGEST / 2)
+        {
+            let next = self.take(number + 1);
+            self.runs[number].append(*next);
+        }
+        if self.runs[number].nets.is_empty() {
+            self.take(number);
+        }
+        true
+    }
+
+    /// Those within these bounds, in order.
+    pub fn range(&self, within: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, ClaimsId)> + '_ {
+        let (first, skipped) = match within.start_bound() {
+            Bound::Unbounded => (0, 0),
+            Bound::Included(net) => self.place(*net, |other| other < *net),
+            Bound::Excluded(net) => self.place(*net, |other| other <= *net),
+        };
+        let last = match within.end_bound() {
+            Bound::Unbounded => Some(u64::MAX),
+            Bound::Included(net) => Some(*net),
+            Bound::Excluded(net) => net.checked_sub(1),
+        };
+        let all = self.runs.get(first..).unwrap_or_default().iter().flat_map(|run| run.entries());
+        last.into_iter()
+            .flat_map(move |last| all.clone().skip(skipped).take_while(move |(net, _)| *net <= last))
+    }
+
+    /// All of them, in order.
+    pub fn keys(&self) -> impl Iterator<Item = u64> + '_ {
+        self.runs.iter().flat_map(|run| run.nets.iter().copied())
+    }
+
+    /// The run in which `net` is if it is anywhere.
+    fn run_of(&self, net: u64) -> usize {
+        let begins_by = |number: usize| self.begins.get(number).is_some_and(|begin| *begin <= net);
+        if begins_by(self.latest) && !begins_by(self.latest + 1) {
+            return self.latest;
+        }
+        self.begins.partition_point(|begin| *begin <= net).saturating_sub(1)
+    }
+
+    /// The run in which `net` would be, and how many of it are `before`.
+    fn place(&self, net: u64, before: impl Fn(u64) -> bool) -> (usize, usize) {
+        let number = self.run_of(net);
+        let skipped = self.runs.get(number).map_or(0, |run| run.nets.partition_point(|other| before(*other)));
+        (number, skipped)
+    }
+
+    fn put(&mut self, number: usize, run: Run) {
+        self.begins.insert(number, run.nets[0]);
+        self.runs.insert(number, Box::new(run));
+    }
+
+    fn take(&mut self, number: usize) -> Box<Run> {
+        self.begins.remove(number);
+        self.runs.remove(number)
+    }
+}
+
+impl Run {
+    /// Where `net` is, or belongs.
+    fn find(&self, net: u64) -> Result<usize, usize> {
+        if self.nets.last().is_some_and(|last| *last < net) {
+            return Err(self.nets.len());
+        }
+        self.nets.binary_search(&net)
+    }
+
+    fn insert(&mut self, at: usize, net: u64, claims: ClaimsId) {
+        self.nets.insert(at, net);
+        self.claims.insert(at, claims);
+    }
+
+    fn split_off(&mut self, at: usize) -> Self {
+        Self { nets: self.nets.split_off(at), claims: self.claims.split_off(at) }
+    }
+
+    fn append(&mut self, mut behind: Self) {
+        self.nets.append(&mut behind.nets);
+        self.claims.append(&mut behind.claims);
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (u64, ClaimsId)> + Clone + '_ {
+        self.nets.iter().copied().zip(self.claims.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::super::claims::Registry;
+    use super::*;
+
+    /// What is done with how many nets, from where on, in steps of what.
+    type Step = (bool, u64, u64, u64);
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let begin = prop_oneof![Just(0), 0..6000_u64, Just(u64::MAX - 3000)];
+        prop::collection::vec(
+            (any::<bool>(), begin, 1..1500_u64, prop_oneof![Just(1), Just(3), Just(977)]),
+            0..12,
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_what_a_tree_does(steps in steps(), from: u64, near in 0..8000_u64) {
+            let [one, other] = Registry::two_sets();
+            let (mut nets, mut tree) = (Nets64::default(), BTreeMap::new());
+            for (number, (enters, begin, count, step)) in steps.into_iter().enumerate() {
+                let claims = if number % 3 == 0 { one } else { other };
+                for net in (0..count).map(|at| begin.wrapping_add(at * step)) {
+                    prop_assert_eq!(nets.get(net), tree.get(&net).copied());
+                    if enters {
+                        prop_assert_eq!(nets.insert(net, claims), tree.insert(net, claims).is_none());
+                    } else {
+                        prop_assert_eq!(nets.remove(net), tree.remove(&net).is_some());
+                    }
+                }
+                prop_assert!(nets.keys().eq(tree.keys().copied()));
+            }
+            prop_assert!(nets.runs.iter().all(|run| (1..=LONGEST).contains(&run.nets.len())));
+            for from in [from, near] {
+                let end = from.saturating_add(2000);
+                for bounds in [
+                    (Bound::Included(from), Bound::Unbounded),
+                    (Bound::Excluded(from), Bound::Included(end)),
+                    (Bound::Unbounded, Bound::Excluded(end)),
+                ] {
+                    let expected = tree.range(bounds).map(|(net, claims)| (*net, *claims));
+                    prop_assert!(nets.range(bounds).eq(expected), "{bounds:?}");
+                }
+            }
+        }
+    }
+
+    /// Ten million take 120 MB, and no more when most have left.
+    #[test]
+    fn runs_are_full_where_nets_come_in_order_and_join_when_they_leave() {
+        let [claims, _] = Registry::two_sets();
+        let mut nets = Nets64::default();
+        (0..100_000).for_each(|net| assert!(nets.insert(net, claims)));
+        assert_eq!(nets.runs.len(), 100_000_usize.div_ceil(LONGEST));
+        (0..100_000).filter(|net| net % 16 != 0).for_each(|net| assert!(nets.remove(net)));
+        assert!(nets.runs.len() <= 100_000 / 16 / (LONGEST / 4) + 1, "{} runs", nets.runs.len());
+        assert!(nets.range(..).map(|(net, _)| net).eq((0..100_000).step_by(16)));
+    }
+}

@@ -1,0 +1,69 @@
+//! The tables of a judge, written into its object: where the program names one, the kernel puts the address of its words.
+//!
+//! A table is one value of a map. So it has an address that never changes, and a packet has nothing to look up, which would
+//! take eleven instructions for each table (`BPF_PSEUDO_MAP_VALUE`; the settings are reached in the same way). aya does
+//! this only for maps that it makes and fills itself: names without a definition it leaves alone, and these are those.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+use aya::maps::MapData;
+use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+
+use super::super::KernelError;
+use super::pins::Pins;
+use super::request::MapUse;
+
+/// The bytes of an instruction that holds a number of 64 bits (RFC 9669, section 5.4).
+const INSTRUCTION: usize = 16;
+const BPF_PSEUDO_MAP_VALUE: u8 = 2;
+
+/// Tables that are open, with their names in the program.
+pub struct Tables(Vec<(&'static str, MapData)>);
+
+impl Tables {
+    /// Those that are pinned for `maps`.
+    pub fn open(maps: &[MapUse], pins: &Pins) -> Result<Self, KernelError> {
+        let open = |map: &MapUse| {
+            let opened = MapData::from_pin(pins.table(*map));
+            Ok((map.map.symbol(), opened.map_err(|error| KernelError::load("open a table", error))?))
+        };
+        maps.iter().map(open).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// `object` with them in it, as long as they are open.
+    pub fn write_into(&self, object: &[u8]) -> Result<Vec<u8>, object::Error> {
+        let maps = self.0.iter().map(|(name, map)| (*name, map.fd().as_fd()));
+        written(object, &maps.collect::<Vec<_>>())
+    }
+}
+
+/// `object` with the addresses of these maps in place of their names. A program that asks for one more is refused by the
+/// kernel, unless its settings switch that off.
+pub fn written(object: &[u8], maps: &[(&str, BorrowedFd<'_>)]) -> Result<Vec<u8>, object::Error> {
+    let mut written = object.to_vec();
+    let file = object::File::parse(object)?;
+    for section in file.sections() {
+        let start = section.file_range().map_or(0, |(start, _)| start);
+        for (at, relocation) in section.relocations() {
+            let RelocationTarget::Symbol(symbol) = relocation.target() else { continue };
+            let symbol = file.symbol_by_index(symbol)?;
+            let name = symbol.name()?;
+            let map = maps.iter().find(|(map, _)| *map == name && symbol.is_undefined());
+            let place = written.get_mut((start + at) as usize..).and_then(<[u8]>::first_chunk_mut);
+            if let (Some((_, map)), Some(place)) = (map, place) {
+                write_address(place, map.as_raw_fd());
+            }
+        }
+    }
+    Ok(written)
+}
+
+/// Turns the number that an instruction holds, the place in the map, into that place's address.
+fn write_address(instruction: &mut [u8; INSTRUCTION], map: RawFd) {
+    let [_, registers, _, _, low @ .., _, _, _, _, _, _, _, _] = instruction;
+    let source = if cfg!(target_endian = "little") { 4 } else { 0 };
+    *registers = *registers & !(0xF << source) | BPF_PSEUDO_MAP_VALUE << source;
+    let place = *low;
+    *low = map.to_ne_bytes();
+    instruction[12..].copy_from_slice(&place);
+}
