@@ -62,16 +62,27 @@ pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
     }
 }
 
-/// Is `frame` neighbour discovery, by which IPv6 hosts on one link find each other? Only what was never routed can be:
-/// its hop limit is still 255 (RFC 4861).
+/// What an IPv6 packet says when it is looked at once more, thoroughly: for those whose source is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Again6 {
+    /// Who sent it.
+    pub source: Address6,
+    /// Is it neighbour discovery, by which hosts on one link find each other? Only what was never routed can be: its hop
+    /// limit is still 255 (RFC 4861).
+    pub is_neighbour_discovery: bool,
+}
+
+/// Looks once more at `frame`, an IPv6 packet. So a program need not keep what it has read while it looks for it.
 #[inline(always)]
-pub fn is_neighbour_discovery(frame: &(impl Frame + ?Sized)) -> bool {
+pub fn again6(frame: &(impl Frame + ?Sized)) -> Option<Again6> {
     const ICMPV6_UNROUTED: u16 = 58 << 8 | 255;
     const IPV6_HEADER: usize = 40;
     let frame = &frame.thoroughly();
-    let Content::V6(at) = content(frame, Look::Thorough) else { return false };
-    frame.u16(at + 6) == Some(ICMPV6_UNROUTED)
-        && frame.u16(at + IPV6_HEADER).is_some_and(|kind| matches!(kind >> 8, 133..=137))
+    let Content::V6(at) = content(frame, Look::Thorough) else { return None };
+    let is_neighbour_discovery = frame.u16(at + 6) == Some(ICMPV6_UNROUTED)
+        && frame.u16(at + IPV6_HEADER).is_some_and(|kind| matches!(kind >> 8, 133..=137));
+    let (_, source) = frame.ipv6(at)?;
+    Some(Again6 { source, is_neighbour_discovery })
 }
 
 /// What lies behind the Ethernet header and the tags, and where.

@@ -38,6 +38,7 @@ impl Permutation {
     }
 
     /// Where `number` came from.
+    #[inline(always)]
     pub const fn backward(&self, number: u64) -> u64 {
         let [first, second] = self.factors;
         let once = self.width.divided(self.width.fold(number), second);

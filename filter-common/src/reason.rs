@@ -69,11 +69,13 @@ pub enum Reason {
     /// Its IPv6 source is listed, but it is neighbour discovery: without that, unlisted hosts on the same link could not
     /// be reached either.
     Neighbour = 8,
+    /// Its source is listed, and allowed.
+    Allowed = 9,
 }
 
 impl Reason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Unlisted,
         Self::NotIp,
         Self::Malformed,
@@ -83,6 +85,7 @@ impl Reason {
         Self::Net64,
         Self::Other6,
         Self::Neighbour,
+        Self::Allowed,
     ];
 
     /// The stable name under which `stats` and its JSON tell it.
@@ -97,6 +100,7 @@ impl Reason {
             Self::Net64 => "ipv6_64",
             Self::Other6 => "ipv6_other",
             Self::Neighbour => "neighbour",
+            Self::Allowed => "allowed",
         }
     }
 
@@ -116,6 +120,7 @@ impl Reason {
             Self::Neighbour => {
                 "its IPv6 source is listed, but it is neighbour discovery, which unlisted hosts on the link need"
             }
+            Self::Allowed => "its source is listed, but allowed",
         }
     }
 
@@ -123,7 +128,9 @@ impl Reason {
     #[inline(always)]
     pub const fn verdict(self) -> Verdict {
         match self {
-            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Neighbour => Verdict::Pass(self),
+            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Neighbour | Self::Allowed => {
+                Verdict::Pass(self)
+            }
             Self::TooManyTags | Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => {
                 Verdict::Drop(self)
             }

@@ -79,14 +79,46 @@ impl<W: Words> Set for View<'_, W> {
     }
 }
 
+/// By what a set holds an IPv4 address.
+///
+/// It tells the address anew: where that is asked of it, a program need not keep the address while it looks for it, for
+/// which it has no register left. So those that are not there pay nothing for what is asked of those that are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found4 {
+    /// By a prefix.
+    Network(u32),
+    /// By itself. This is what the table's scheme makes of it.
+    Address(u64),
+}
+
+impl Found4 {
+    /// Why a packet from there is dropped.
+    #[inline(always)]
+    pub const fn reason(self) -> Reason {
+        match self {
+            Self::Network(_) => Reason::Network4,
+            Self::Address(_) => Reason::Address4,
+        }
+    }
+
+    /// The address that `set` has been asked for.
+    #[inline(always)]
+    pub fn address(self, set: &impl Set) -> u32 {
+        match self {
+            Self::Network(address) => address,
+            Self::Address(shuffled) => exact4(set).unshuffle(shuffled) as u32,
+        }
+    }
+}
+
 /// By what `set` holds this IPv4 address.
 #[inline(always)]
-pub fn find4(set: &impl Set, address: u32) -> Option<Reason> {
+pub fn find4(set: &impl Set, address: u32) -> Option<Found4> {
     if set.setting(|settings| &settings.networks4) != 0 && is_in_network4(set, address) {
-        return Some(Reason::Network4);
+        return Some(Found4::Network(address));
     }
-    if set.setting(|settings| &settings.addresses4.in_use) != 0 && holds_address4(set, address) {
-        return Some(Reason::Address4);
+    if set.setting(|settings| &settings.addresses4.in_use) != 0 {
+        return find_address4(set, address);
     }
     None
 }
@@ -132,15 +164,16 @@ fn is_in_network4(set: &impl Set, address: u32) -> bool {
 
 /// Both buckets are loaded before either is compared, and one branch decides: a hit costs what a miss costs.
 #[inline(always)]
-fn holds_address4(set: &impl Set, address: u32) -> bool {
-    let Some(words) = set.addresses() else { return false };
+fn find_address4(set: &impl Set, address: u32) -> Option<Found4> {
+    let words = set.addresses()?;
     let buckets = words.rest(stash::WORDS);
     let scheme = exact4(set);
     let shuffled = scheme.shuffle(u64::from(address));
     let [first, second] = scheme.homes_of_shuffled(shuffled);
     let (first_word, second_word) = (buckets.load(first.bucket), buckets.load(second.bucket));
-    lanes4(set).either((first_word, first.code), (second_word, second.code))
-        || stashed(&words, Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) })
+    let is_held = lanes4(set).either((first_word, first.code), (second_word, second.code))
+        || stashed(&words, Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) });
+    is_held.then_some(Found4::Address(shuffled))
 }
 
 #[inline(always)]

@@ -15,8 +15,12 @@ use crate::hash;
 pub struct Settings {
     /// Drop, or only count? The number of an [`Enforcement`](crate::reason::Enforcement).
     pub enforce: u64,
+    /// May a source that is to be blocked be allowed, too, so that the word that tells is looked at on a hit? (0 or 1)
+    pub overlap: u64,
     /// The set of sources to block.
     pub block: SetSettings,
+    /// The set of sources to allow, asked after a hit in the other.
+    pub allow: SetSettings,
 }
 
 /// What a judge must know to look sources up in one set.
@@ -93,12 +97,13 @@ pub const WORDS: usize = size_of::<Settings>() / size_of::<u64>();
 
 impl Settings {
     /// Counts only, and looks nothing up.
-    pub const OFF: Self = Self { enforce: 0, block: SetSettings::OFF };
+    pub const OFF: Self = Self { enforce: 0, overlap: 0, block: SetSettings::OFF, allow: SetSettings::OFF };
 
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let mut rest = [self.enforce].into_iter().chain(self.block.words());
+        let head = [self.enforce, self.overlap].into_iter();
+        let mut rest = head.chain(self.block.words()).chain(self.allow.words());
         words.fill_with(|| rest.next().expect("every field is told"));
         words
     }
@@ -107,7 +112,12 @@ impl Settings {
     pub fn from_words(words: &[u64; WORDS]) -> Self {
         let mut rest = words.iter().copied();
         let mut next = || rest.next().unwrap_or_default();
-        Self { enforce: next(), block: SetSettings::read(&mut next) }
+        Self {
+            enforce: next(),
+            overlap: next(),
+            block: SetSettings::read(&mut next),
+            allow: SetSettings::read(&mut next),
+        }
     }
 }
 
@@ -226,6 +236,7 @@ mod tests {
             }};
         }
         set!(enforce);
+        set!(overlap);
         set!(block.networks4);
         set!(block.addresses4.in_use);
         set!(block.addresses4.index_bits);
@@ -248,7 +259,11 @@ mod tests {
         settings.block.six.lengths[63] = last;
         expected.push((offset_of!(Settings, block.six.lengths) / 8 + 63 * 5, last.mask_high));
         expected.push((offset_of!(Settings, block.six.lengths) / 8 + 63 * 5 + 1, last.mask_low));
-        expected.push((WORDS - 1, last.salts[2]));
+        expected.push((offset_of!(Settings, allow) / 8 - 1, last.salts[2]));
+        set!(allow.networks4);
+        set!(allow.six.last_level_word);
+        settings.allow.six.lengths[63].salts[2] = number();
+        expected.push((WORDS - 1, settings.allow.six.lengths[63].salts[2]));
         let words = settings.as_words();
         assert_eq!(Settings::from_words(&words), settings);
         for (at, word) in expected {

@@ -11,9 +11,10 @@
 use aya_ebpf::btf_maps::PerCpuArray;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
+use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::reason::{self, Enforcement};
-use filter_common::set::Set;
+use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
 
 /// The words of a map, as many as there are.
@@ -25,6 +26,14 @@ unsafe extern "C" {
     static NETWORKS: Map;
     static LEVELS: Map;
     static SIX: Map;
+
+    static ALLOW_ADDRESSES: Map;
+    static ALLOW_NETWORKS: Map;
+    static ALLOW_LEVELS: Map;
+    static ALLOW_SIX: Map;
+
+    /// One word: may something that is allowed be blocked?
+    static OVERLAP: Map;
 }
 
 /// Packets by what became of them.
@@ -53,6 +62,47 @@ impl Tables for Maps {
             six: &raw const SIX,
         }
     }
+
+    #[inline(always)]
+    fn allow(&self) -> impl Set {
+        SetMaps {
+            settings: &SETTINGS.allow,
+            addresses: &raw const ALLOW_ADDRESSES,
+            networks: &raw const ALLOW_NETWORKS,
+            levels: &raw const ALLOW_LEVELS,
+            six: &raw const ALLOW_SIX,
+        }
+    }
+
+    #[inline(always)]
+    fn may_overlap(&self) -> bool {
+        read(&SETTINGS.overlap) != 0 && Window::of(&raw const OVERLAP).is_some_and(|word| word.load(0) != 0)
+    }
+
+    #[inline(always)]
+    fn allows4(&self, address: u32) -> bool {
+        filterd_allows4(address) != 0
+    }
+
+    #[inline(always)]
+    fn allows6(&self, address: Address6) -> bool {
+        filterd_allows6(address.high, address.low) != 0
+    }
+}
+
+/// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
+/// each way by which a packet meets the set to block.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_allows4(address: u32) -> u32 {
+    set::find4(&Maps.allow(), address).is_some().into()
+}
+
+/// The same for IPv6.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
+    set::find6(&Maps.allow(), Address6 { high, low }).is_some().into()
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.

@@ -1,12 +1,18 @@
-//! The instructions of an XDP program, out of its object file.
+//! The instructions of an XDP program and of the functions that it calls, out of its object file.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use anyhow::{Context, Result};
-use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+use object::{File, Object, ObjectSection, ObjectSymbol, RelocationTarget};
 
 /// Where an XDP program for packets of several parts lies.
 const SECTION: &str = "xdp.frags";
+
+/// Where functions lie, and what those that a program calls are called. What else lies there is the compiler's, and unused.
+const FUNCTIONS: &str = ".text";
+pub const OURS: &str = "filterd_";
+
 const BYTES: usize = 8;
 
 /// One instruction (RFC 9669, section 3).
@@ -17,15 +23,25 @@ pub struct Instruction {
     pub source: usize,
     pub offset: i16,
     pub immediate: i32,
-    /// The map or the settings that the loader is to write in.
+    /// The map, the settings or the function that the loader is to write in.
     pub symbol: Option<String>,
 }
 
 impl Instruction {
-    /// Those of the program in this object.
-    pub fn all(object: &[u8]) -> Result<Vec<Self>> {
-        let file = object::File::parse(object)?;
-        let section = file.section_by_name(SECTION).with_context(|| format!("no section {SECTION}"))?;
+    /// Those of the program in this object, and then those of each function.
+    pub fn all(object: &[u8]) -> Result<Vec<Vec<Self>>> {
+        let file = File::parse(object)?;
+        let mut all = vec![Self::of_section(&file, SECTION)?];
+        let functions = functions(&file)?;
+        if !functions.is_empty() {
+            let section = Self::of_section(&file, FUNCTIONS)?;
+            all.extend(functions.into_iter().map(|at| section[at].to_vec()));
+        }
+        Ok(all)
+    }
+
+    fn of_section(file: &File<'_>, name: &str) -> Result<Vec<Self>> {
+        let section = file.section_by_name(name).with_context(|| format!("no section {name}"))?;
         let mut symbols = HashMap::new();
         for (at, relocation) in section.relocations() {
             if let RelocationTarget::Symbol(symbol) = relocation.target() {
@@ -47,4 +63,16 @@ impl Instruction {
             symbol: None,
         }
     }
+}
+
+/// Where our functions lie in their section.
+fn functions(file: &File<'_>) -> Result<Vec<Range<usize>>> {
+    let Some(section) = file.section_by_name(FUNCTIONS) else { return Ok(Vec::new()) };
+    let ours = file.symbols().filter(|symbol| symbol.section_index() == Some(section.index()));
+    let range = |symbol: object::Symbol<'_, '_>| {
+        let first = symbol.address() as usize / BYTES;
+        Ok((symbol.name()?.to_owned(), first..first + symbol.size() as usize / BYTES))
+    };
+    let named = ours.map(range).collect::<Result<Vec<_>>>()?;
+    Ok(named.into_iter().filter(|(name, _)| name.starts_with(OURS)).map(|(_, at)| at).collect())
 }

@@ -9,7 +9,7 @@ use filter_common::cuckoo::six;
 use filter_common::stash;
 use filter_common::width::Width;
 
-use super::Instruction;
+use super::instruction::{Instruction, OURS};
 
 /// What a number was calculated from: any of these bits.
 type Origin = u8;
@@ -27,8 +27,24 @@ const MULTIPLIERS: [i64; 3] = [
 
 /// The maps whose words change under running readers, and the bytes of the stash that they begin with. The first ones
 /// have neither homes nor a stash.
-const MAPS: [(&str, i64); 4] = [("NETWORKS", 0), ("LEVELS", 0), ("ADDRESSES", STASH), ("SIX", STASH)];
-const WITHOUT_ORDER: usize = 2;
+const MAPS: [(&str, i64); 9] = [
+    ("NETWORKS", 0),
+    ("LEVELS", 0),
+    ("ALLOW_NETWORKS", 0),
+    ("ALLOW_LEVELS", 0),
+    (OVERLAP, 0),
+    ("ADDRESSES", STASH),
+    ("SIX", STASH),
+    ("ALLOW_ADDRESSES", STASH),
+    ("ALLOW_SIX", STASH),
+];
+const WITHOUT_ORDER: usize = 5;
+
+/// The word behind which what allows is looked up.
+const OVERLAP: &str = "OVERLAP";
+
+/// The maps of the set to block, which come before it.
+const BLOCK: [&str; 4] = ["NETWORKS", "LEVELS", "ADDRESSES", "SIX"];
 
 /// The bytes of a stash.
 const STASH: i64 = 8 * stash::WORDS as i64;
@@ -78,13 +94,17 @@ struct State {
 }
 
 /// One line for each load that is not as it must be, and for each kind of load that is not there.
-pub fn complaints(program: &[Instruction]) -> Vec<String> {
+///
+/// A function of the program's is walked by itself, whatever called it.
+pub fn complaints(functions: &[Vec<Instruction>]) -> Vec<String> {
     let mut walk = Walk { complaints: BTreeSet::new(), seen: BTreeSet::new() };
-    let mut ways = vec![State::at_the_beginning()];
-    let mut known = HashSet::new();
-    while let Some(state) = ways.pop() {
-        if known.insert(state.clone()) {
-            ways.extend(walk.follow(state, program));
+    for function in functions {
+        let mut ways = vec![State::at_the_beginning()];
+        let mut known = HashSet::new();
+        while let Some(state) = ways.pop() {
+            if known.insert(state.clone()) {
+                ways.extend(walk.follow(state, function));
+            }
         }
     }
     walk.note_absent();
@@ -122,7 +142,8 @@ impl Walk {
     }
 
     fn call(&mut self, state: &mut State, instruction: &Instruction) {
-        if instruction.source != 0 {
+        let is_ours = instruction.symbol.as_ref().is_some_and(|function| function.starts_with(OURS));
+        if instruction.source != 0 && !is_ours {
             self.complain(state, "it calls a function, into which this check does not look");
         }
         state.registers[0] = Number(ANYTHING_ELSE);
@@ -207,7 +228,11 @@ impl Walk {
     /// A word of this kind is loaded now.
     fn note(&mut self, state: &mut State, map: usize, place: Place) {
         self.seen.insert((map, place));
+        if MAPS[map].0 == OVERLAP && !state.has_loaded(&BLOCK) {
+            self.complain(state, "what allows is asked before what blocks");
+        }
         if map < WITHOUT_ORDER {
+            state.last[map] = Some(place);
             return;
         }
         let last = &mut state.last[map];
@@ -254,6 +279,12 @@ impl State {
             None => Constant(number as i64),
         };
         self.at += 1;
+    }
+
+    /// Has anything of one of these maps been loaded?
+    fn has_loaded(&self, maps: &[&str]) -> bool {
+        let mut loaded = MAPS.iter().zip(&self.last).filter(|(_, last)| last.is_some());
+        loaded.any(|((map, _), _)| maps.contains(map))
     }
 
     /// Wherever there is a pointer that this instruction made.

@@ -6,7 +6,7 @@ use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::target::{Span, Target};
-use filterd::blocklist::{Blocklist, Change, Origin, Targets, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Targets, Timestamp};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use harness::{Frame, Home};
@@ -20,7 +20,17 @@ pub const SHORTEST: usize = 14;
 /// While these targets are blocked, both judges say of each frame what is expected.
 #[track_caller]
 pub fn agree<T: AsRef<str>>(blocked: &[T], cases: impl IntoIterator<Item = Case>) {
-    let judges = Judges::blocking(blocked);
+    agree_while(blocked, &[""; 0], cases);
+}
+
+/// The same while these are allowed, too.
+#[track_caller]
+pub fn agree_while<T: AsRef<str>, A: AsRef<str>>(
+    blocked: &[T],
+    allowed: &[A],
+    cases: impl IntoIterator<Item = Case>,
+) {
+    let judges = Judges::of(blocked, allowed);
     let wrong: Vec<String> = cases.into_iter().filter_map(|case| judges.objection(&case)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -63,15 +73,27 @@ struct Judges {
 
 impl Judges {
     fn blocking<T: AsRef<str>>(blocked: &[T]) -> Self {
+        Self::of(blocked, &[""; 0])
+    }
+
+    fn of<T: AsRef<str>, A: AsRef<str>>(blocked: &[T], allowed: &[A]) -> Self {
         let home = Home::new();
         let mut filter = Filter::open(home.pins()).expect("root may load programs");
-        let targets: Targets = blocked.iter().flat_map(|text| targets(text.as_ref())).collect();
+        let blocked = (Polarity::Block, blocked.iter().flat_map(|text| targets(text.as_ref())).collect());
+        let allowed = (Polarity::Allow, allowed.iter().flat_map(|text| targets(text.as_ref())).collect());
         let mut blocklist = Blocklist::default();
-        filter.reserve(&needs::at_most(&blocklist, &targets), &blocklist).expect("there is room");
-        let (list, origin) = ("blocked".into(), Origin::Live);
-        let change = Change::Want { list, origin, until: None, shorten: false, note: None, targets };
-        let applied = blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first list");
-        filter.apply(&applied.effects, &blocklist).expect("there is room");
+        let sides: [(Polarity, Targets); 2] = [blocked, allowed];
+        for (polarity, targets) in sides {
+            filter
+                .reserve(&needs::at_most(&blocklist, polarity, &targets), &blocklist)
+                .expect("there is room");
+            let (list, origin) = (format!("{polarity:?}").into(), Origin::Live);
+            let change =
+                Change::Want { list, origin, polarity, until: None, shorten: false, note: None, targets };
+            let applied =
+                blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first of its side");
+            filter.apply(&applied.effects, &blocklist).expect("there is room");
+        }
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
         Self {
             filter: RefCell::new(filter),

@@ -1,6 +1,7 @@
 //! Frames through the real bytecode, by BPF_PROG_TEST_RUN, and through the same code run natively. Needs root.
 
 mod addresses;
+mod allowed;
 mod judges;
 mod others;
 mod pieces;

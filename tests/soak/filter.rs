@@ -5,7 +5,7 @@ use std::path::Path;
 
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
-use filterd::kernel::{Filter, Needs, Occupancy, SixTargets, Wanted, grace};
+use filterd::kernel::{Filter, Needs, Occupancy, SetNeeds, SixTargets, Truth, Wanted, grace};
 
 /// Addresses, and the table that blocks them.
 pub struct Blocked {
@@ -13,13 +13,21 @@ pub struct Blocked {
     listed: Listed,
 }
 
-struct Listed(HashSet<u32>);
+#[derive(Default)]
+struct Listed {
+    blocked: Addresses,
+    /// Nothing.
+    allowed: Addresses,
+}
+
+#[derive(Default)]
+struct Addresses(HashSet<u32>);
 
 impl Blocked {
     /// Tables under these pins, with room for so many and with these in them.
     pub fn blocking(pins: &Path, room: u64, addresses: impl IntoIterator<Item = u32>) -> Self {
         let filter = Filter::open(pins).expect("root may load programs");
-        let mut blocked = Self { tables: filter, listed: Listed(HashSet::new()) };
+        let mut blocked = Self { tables: filter, listed: Listed::default() };
         blocked.reserve(room);
         blocked.add(addresses);
         blocked
@@ -28,15 +36,15 @@ impl Blocked {
     /// Lets addresses in that are not there.
     pub fn add(&mut self, addresses: impl IntoIterator<Item = u32>) {
         let addresses: Vec<u32> = addresses.into_iter().collect();
-        self.listed.0.extend(&addresses);
+        self.listed.blocked.0.extend(&addresses);
         let effects = Effects::blocking(addresses.into_iter().map(host).collect());
-        self.reserve(self.listed.0.len() as u64);
+        self.reserve(self.listed.blocked.0.len() as u64);
         self.tables.apply(&effects, &self.listed).expect("there is room");
     }
 
     /// Takes one out.
     pub fn remove(&mut self, address: u32) {
-        self.listed.0.remove(&address);
+        self.listed.blocked.0.remove(&address);
         let effects = Effects::unblocking([host(address)].into_iter().collect());
         self.tables.apply(&effects, &self.listed).expect("nothing is asked for");
     }
@@ -59,12 +67,22 @@ impl Blocked {
     }
 
     fn reserve(&mut self, addresses: u64) {
-        let needs = Needs { addresses, ..Needs::default() };
+        let needs = Needs::from(SetNeeds { addresses, ..SetNeeds::default() });
         self.tables.reserve(&needs, &self.listed).expect("there is memory");
     }
 }
 
-impl Wanted for Listed {
+impl Truth for Listed {
+    fn block(&self) -> &impl Wanted {
+        &self.blocked
+    }
+
+    fn allow(&self) -> &impl Wanted {
+        &self.allowed
+    }
+}
+
+impl Wanted for Addresses {
     fn blocks_address(&self, address: u32) -> bool {
         self.0.contains(&address)
     }
@@ -94,7 +112,7 @@ impl Wanted for Listed {
     }
 }
 
-impl SixTargets for Listed {
+impl SixTargets for Addresses {
     fn six_after(&self, _after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {
         std::iter::empty()
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use filterd::kernel::Needs;
+use filterd::kernel::{Needs, SetNeeds};
 
 /// Up to here prefixes are told by the levels.
 const TOLD: u8 = 32;
@@ -27,6 +27,17 @@ pub struct Combination {
     lanes: (u64, &'static str),
     levels: bool,
     lengths: usize,
+    allow: Allow,
+}
+
+/// What of the set to allow is looked up.
+#[derive(Clone, Copy)]
+enum Allow {
+    Nothing,
+    /// Addresses and prefixes of IPv4.
+    Four,
+    /// The same as of the set to block.
+    Same,
 }
 
 impl Combination {
@@ -36,6 +47,7 @@ impl Combination {
         let mut all = Vec::new();
         for (lanes, lengths) in LANES.into_iter().flat_map(|lanes| LENGTHS.map(|lengths| (lanes, lengths))) {
             for (enforce, networks) in switches().flat_map(|on| switches().map(move |also| (on, also))) {
+                let allow = Allow::Nothing;
                 all.extend(switches().map(|levels| Self {
                     enforce,
                     paused: false,
@@ -43,8 +55,19 @@ impl Combination {
                     lanes,
                     levels,
                     lengths,
+                    allow,
                 }));
             }
+            let rest = |allow| Self {
+                enforce: true,
+                paused: false,
+                networks: true,
+                lanes,
+                levels: true,
+                lengths,
+                allow,
+            };
+            all.extend([Allow::Four, Allow::Same].map(rest));
         }
         all
     }
@@ -58,6 +81,7 @@ impl Combination {
             lanes: if is_on { (1, "2") } else { (0, "none") },
             levels: is_on,
             lengths,
+            allow: if is_on { Allow::Same } else { Allow::Nothing },
         };
         let numbers = (0..USUAL).chain((USUAL..=MOST_LENGTHS).step_by(8));
         numbers.flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on))).collect()
@@ -65,21 +89,36 @@ impl Combination {
 
     /// What asks the tables for it.
     pub fn needs(&self) -> Needs {
+        let block = self.block();
+        let allow = match self.allow {
+            Allow::Nothing => SetNeeds::default(),
+            Allow::Four => SetNeeds { addresses: 1, networks: true, ..SetNeeds::default() },
+            Allow::Same => block.clone(),
+        };
+        Needs { block, allow }
+    }
+
+    fn block(&self) -> SetNeeds {
         let lengths = (TOLD + 1..=128).rev().take(self.lengths).collect();
         let six = self.lengths as u64 + u64::from(self.levels);
-        Needs { addresses: self.lanes.0, networks: self.networks, levels: six > 0, six, lengths }
+        SetNeeds { addresses: self.lanes.0, networks: self.networks, levels: six > 0, six, lengths }
     }
 }
 
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, paused, networks, lanes, levels, lengths } = self;
+        let Self { enforce, paused, networks, lanes, levels, lengths, allow } = self;
+        let allow = match allow {
+            Allow::Nothing => "nothing",
+            Allow::Four => "ipv4",
+            Allow::Same => "the same",
+        };
         let (enforce, paused) = (on(*enforce), if *paused { ", paused" } else { "" });
         let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}",
+            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, allow {allow}",
             lanes.1
         )
     }

@@ -48,7 +48,7 @@ impl Exact {
 
     /// The key that stands in `home`.
     pub const fn key(&self, home: Home) -> u64 {
-        self.permutation.backward(self.shuffled(home))
+        self.unshuffle(self.shuffled(home))
     }
 
     /// `key` as the permutation leaves it.
@@ -57,7 +57,14 @@ impl Exact {
         self.permutation.forward(key)
     }
 
-    const fn shuffled(&self, home: Home) -> u64 {
+    /// The key that the permutation leaves so.
+    #[inline(always)]
+    pub const fn unshuffle(&self, shuffled: u64) -> u64 {
+        self.permutation.backward(shuffled)
+    }
+
+    /// The shuffled key that stands in `home`.
+    pub const fn shuffled(&self, home: Home) -> u64 {
         let width = self.permutation.width();
         let remainder = home.code >> 1;
         let first = if home.code & FIRST != 0 { home.bucket } else { home.bucket ^ self.distance(remainder) };

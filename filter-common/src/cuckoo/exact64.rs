@@ -77,7 +77,7 @@ impl Exact64 {
     /// The bucket of a place. Written so that every verifier knows it to be one of the table's.
     #[inline(always)]
     const fn bucket(&self, place: u64) -> u32 {
-        ((place >> 32) * self.buckets as u64 >> 32) as u32
+        (((place >> 32) * self.buckets as u64) >> 32) as u32
     }
 
     /// The bits of the number that a code has, where they stand.

@@ -6,7 +6,7 @@ use filter_common::target::Target;
 
 use super::undo::Step;
 use super::{
-    Blocklist, Change, Claim, Effects, From, ListId, Origin, Record, SetEffects, Settings, Targets,
+    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Record, Settings, Targets,
     Timestamp, TooManyLists, Undo,
 };
 
@@ -32,6 +32,14 @@ pub enum Refusal {
     /// Nobody has made a list of this name.
     #[error("no such list: {0}")]
     NoSuchList(Arc<str>),
+    /// The list of this name blocks, where it is to allow, or the reverse.
+    #[error("list {name} is of the other kind")]
+    OtherPolarity {
+        /// Its name.
+        name: Arc<str>,
+        /// What it does.
+        is: Polarity,
+    },
     /// The list comes from elsewhere, and is changed there.
     #[error("list {name} belongs to the configuration")]
     BelongsElsewhere {
@@ -51,11 +59,21 @@ impl std::convert::From<TooManyLists> for Refusal {
 impl Blocklist {
     /// Makes a change at `now`. If it is refused, nothing has changed.
     pub fn apply(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
+        let mut applied = self.apply_to_sides(change, now)?;
+        if let Change::LookForOverlap = change {
+            applied.effects.overlaps = Some(self.overlaps());
+        } else {
+            self.note_overlap(&mut applied.effects);
+        }
+        Ok(applied)
+    }
+
+    fn apply_to_sides(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
         match change {
             // A list on which nothing would be is not made.
             Change::Want { targets, .. } if targets.is_empty() => Ok(Applied::default()),
-            Change::Want { list, origin, until, shorten, note, targets } => {
-                let list = self.list_for(list, *origin)?;
+            Change::Want { list, origin, polarity, until, shorten, note, targets } => {
+                let list = self.list_for(list, *origin, *polarity)?;
                 let claim = Claim { list, since: now, until: *until, note: note.clone() };
                 if *shorten {
                     return Ok(self.want_exactly(&claim, targets));
@@ -66,7 +84,8 @@ impl Blocklist {
                 let from = self.lists_of(from)?;
                 Ok(self.release(targets, &from))
             }
-            Change::Expire { most } => Ok(self.expire(now, *most)),
+            Change::Expire { polarity, most } => Ok(self.expire(*polarity, now, *most)),
+            Change::LookForOverlap => Ok(Applied::default()),
             Change::Settings(settings) => {
                 Ok(self.set(Settings { paused: self.settings.paused, ..*settings }))
             }
@@ -89,9 +108,9 @@ impl Blocklist {
 
     fn want(&mut self, claim: &Claim, targets: &Targets) -> Applied {
         let (mut applied, mut changed) = (Applied::default(), Targets::default());
-        self.prefetch(targets);
+        self.side_of(claim.list).prefetch(targets);
         for target in targets.iter() {
-            if let Some((after, before)) = self.extend(target, claim, &mut applied.effects.block) {
+            if let Some((after, before)) = self.extend(target, claim, &mut applied.effects) {
                 applied.undo.note(target, claim.list, before, Some(after));
                 changed.push(target);
             }
@@ -99,8 +118,9 @@ impl Blocklist {
         applied.changed = changed.len() as u64;
         let list = self.lists.get(claim.list);
         if list.origin.is_live() && !changed.is_empty() {
-            let (list, Claim { since, until, note, .. }) = (list.name.clone(), claim.clone());
-            applied.records.push(Record::Want { list, since, until, note, targets: changed });
+            let (list, polarity) = (list.name.clone(), list.polarity);
+            let Claim { since, until, note, .. } = claim.clone();
+            applied.records.push(Record::Want { list, polarity, since, until, note, targets: changed });
         }
         applied
     }
@@ -108,7 +128,7 @@ impl Blocklist {
     /// What is wanted for longer is recorded as released and wanted anew: the journal, too, only extends.
     fn want_exactly(&mut self, claim: &Claim, targets: &Targets) -> Applied {
         let mut applied = Applied::default();
-        self.prefetch(targets);
+        self.side_of(claim.list).prefetch(targets);
         for target in targets.iter() {
             let known = self.claim_of(target, claim.list).cloned();
             let after = match &known {
@@ -127,9 +147,12 @@ impl Blocklist {
 
     fn release(&mut self, targets: &Targets, from: &[ListId]) -> Applied {
         let mut applied = Applied::default();
-        self.prefetch(targets);
+        // The lists of one call are all on one side.
+        let Some(polarity) = from.first().map(|list| self.lists.get(*list).polarity) else { return applied };
+        self.side(polarity).prefetch(targets);
         for target in targets.iter() {
-            let holders = self.holders_among(target, from);
+            let holders = self.side(polarity).holders(target).into_iter();
+            let holders: Vec<_> = holders.filter(|list| from.binary_search(list).is_ok()).collect();
             holders.iter().for_each(|list| self.make(target, *list, None, &mut applied));
             applied.changed += u64::from(!holders.is_empty());
         }
@@ -138,10 +161,10 @@ impl Blocklist {
     }
 
     /// Nothing of it is recorded: deadlines are absolute, so what is over now is over when the journal is read, too.
-    fn expire(&mut self, now: Timestamp, most: usize) -> Applied {
+    fn expire(&mut self, polarity: Polarity, now: Timestamp, most: usize) -> Applied {
         let mut applied = Applied::default();
         for _ in 0..most {
-            let Some((target, list)) = self.deadlines.first_over(now) else { break };
+            let Some((target, list)) = self.side(polarity).deadlines.first_over(now) else { break };
             self.make(target, list, None, &mut applied);
             applied.changed += 1;
         }
@@ -174,7 +197,7 @@ impl Blocklist {
     }
 
     fn make(&mut self, target: Target, list: ListId, claim: Option<Claim>, applied: &mut Applied) {
-        let before = self.exchange(target, list, claim.clone(), &mut applied.effects.block);
+        let before = self.exchange(target, list, claim.clone(), &mut applied.effects);
         applied.undo.note(target, list, before, claim);
     }
 
@@ -194,24 +217,33 @@ impl Blocklist {
         let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
         live.filter_map(|step| {
             let Claim { list, since, until, note } = step.after.clone()?;
-            let list = self.lists.get(list).name.clone();
-            Some(Record::Want { list, since, until, note, targets: step.targets.clone() })
+            let List { name, polarity, .. } = self.lists.get(list);
+            let (list, polarity, targets) = (name.clone(), *polarity, step.targets.clone());
+            Some(Record::Want { list, polarity, since, until, note, targets })
         })
     }
 
-    fn list_for(&mut self, name: &str, origin: Origin) -> Result<ListId, Refusal> {
+    fn list_for(&mut self, name: &str, origin: Origin, polarity: Polarity) -> Result<ListId, Refusal> {
         match self.lists.find(name) {
-            Some(id) => self.must_be_of(id, origin).map(|()| id),
-            None => Ok(self.lists.make(name, origin)?),
+            Some(id) => self.must_be_of(id, origin, polarity).map(|()| id),
+            None => Ok(self.lists.make(name, origin, polarity)?),
         }
     }
 
-    fn must_be_of(&self, id: ListId, origin: Origin) -> Result<(), Refusal> {
+    fn must_be_of(&self, id: ListId, origin: Origin, polarity: Polarity) -> Result<(), Refusal> {
         let list = self.lists.get(id);
-        if list.origin == origin {
-            return Ok(());
+        if list.origin != origin {
+            return Err(Refusal::BelongsElsewhere { name: list.name.clone(), origin: list.origin });
         }
-        Err(Refusal::BelongsElsewhere { name: list.name.clone(), origin: list.origin })
+        if list.polarity != polarity {
+            return Err(Refusal::OtherPolarity { name: list.name.clone(), is: list.polarity });
+        }
+        Ok(())
+    }
+
+    /// What `list` says of `target`.
+    fn claim_of(&self, target: Target, list: ListId) -> Option<&Claim> {
+        self.side_of(list).claim_of(target, list)
     }
 
     fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
@@ -220,19 +252,7 @@ impl Blocklist {
                 let id = self.lists.find(name).ok_or_else(|| Refusal::NoSuchList(name.clone()))?;
                 Ok(vec![id])
             }
-            From::EveryLiveList => Ok(self.lists.live().collect()),
+            From::EveryLiveList(polarity) => Ok(self.lists.live(*polarity).collect()),
         }
-    }
-
-    fn holders_among(&self, target: Target, lists: &[ListId]) -> Vec<ListId> {
-        let holders = self.holders(target).into_iter();
-        holders.filter(|list| lists.binary_search(list).is_ok()).collect()
-    }
-}
-
-/// Nothing but effects is wanted of it.
-impl std::convert::From<Applied> for SetEffects {
-    fn from(applied: Applied) -> Self {
-        applied.effects.block
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Origin, Settings, Targets, Timestamp, Undo};
+use super::{Origin, Polarity, Settings, Targets, Timestamp, Undo};
 
 /// A change, as it is asked for: by a command, the configuration, a list file, or the clock.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub enum Change {
         list: Arc<str>,
         /// Where such a list comes from, should there be none of this name yet.
         origin: Origin,
+        /// Is on it what is blocked, or what is allowed?
+        polarity: Polarity,
         /// Until when; permanent if none.
         until: Option<Timestamp>,
         /// Does that hold for what the list wants for longer, too?
@@ -30,8 +32,10 @@ pub enum Change {
         /// Which.
         targets: Targets,
     },
-    /// What is over by now goes, up to so many entries.
+    /// What is over by now goes, up to so many entries of one side.
     Expire {
+        /// Of which.
+        polarity: Polarity,
         /// How many.
         most: usize,
     },
@@ -39,6 +43,8 @@ pub enum Change {
     Settings(Settings),
     /// Packets are only to be counted for a while, or no longer. Whatever else a change says of settings leaves this alone.
     Pause(bool),
+    /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out.
+    LookForOverlap,
     /// What an earlier change did is undone, except where others have changed it since.
     Undo(Undo),
 }
@@ -48,6 +54,6 @@ pub enum Change {
 pub enum From {
     /// Those of this list.
     List(Arc<str>),
-    /// Those of every live list.
-    EveryLiveList,
+    /// Those of every live list that blocks, or of every one that allows.
+    EveryLiveList(Polarity),
 }

@@ -2,7 +2,7 @@
 
 use filter_common::target::Target;
 
-use super::{Blocklist, Change, From, ListId, Origin, Targets};
+use super::{Blocklist, Change, From, ListId, Polarity, Side, Targets};
 
 /// What a change would mean for the filter, and for how many of its targets it would change anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,15 +20,23 @@ impl Blocklist {
     pub fn preview(&self, change: &Change) -> Difference {
         let mut difference = Difference::default();
         match change {
-            Change::Want { list, targets, .. } => {
-                let list = self.lists().find(list);
-                self.prefetch(targets);
-                targets.iter().for_each(|target| self.preview_want(target, list, &mut difference));
+            Change::Want { list, polarity, targets, .. } => {
+                let (list, side) = (self.lists().find(list), self.side(*polarity));
+                side.prefetch(targets);
+                targets.iter().for_each(|target| preview_want(side, target, list, &mut difference));
             }
             Change::Release { from, targets } => {
-                targets.iter().for_each(|target| self.preview_release(target, from, &mut difference));
+                for polarity in Polarity::ALL {
+                    let lists = self.lists_on(polarity, from);
+                    let side = self.side(polarity);
+                    targets.iter().for_each(|target| preview_release(side, target, &lists, &mut difference));
+                }
             }
-            Change::Expire { .. } | Change::Settings(_) | Change::Pause(_) | Change::Undo(_) => {}
+            Change::Expire { .. }
+            | Change::Settings(_)
+            | Change::Pause(_)
+            | Change::LookForOverlap
+            | Change::Undo(_) => {}
         }
         difference
     }
@@ -36,29 +44,37 @@ impl Blocklist {
     /// Those of these that `list` does not want; all of them if there is no such list yet.
     pub fn not_on(&self, list: Option<ListId>, targets: &Targets) -> Targets {
         let Some(list) = list else { return targets.clone() };
-        self.prefetch(targets);
-        targets.iter().filter(|target| self.claim_of(*target, list).is_none()).collect()
+        let side = self.side(self.lists().get(list).polarity);
+        side.prefetch(targets);
+        targets.iter().filter(|target| side.claim_of(*target, list).is_none()).collect()
     }
 
-    fn preview_want(&self, target: Target, list: Option<ListId>, difference: &mut Difference) {
-        if self.claims_of(target).is_none() {
-            difference.enters.push(target);
-            difference.changes += 1;
-        } else if list.is_none_or(|list| self.claim_of(target, list).is_none()) {
-            difference.changes += 1;
+    fn lists_on(&self, polarity: Polarity, from: &From) -> Vec<ListId> {
+        match from {
+            From::List(name) => {
+                let found = self.lists().find(name).into_iter();
+                found.filter(|id| self.lists().get(*id).polarity == polarity).collect()
+            }
+            From::EveryLiveList(meant) if *meant == polarity => self.lists().live(polarity).collect(),
+            From::EveryLiveList(_) => Vec::new(),
         }
     }
+}
 
-    fn preview_release(&self, target: Target, from: &From, difference: &mut Difference) {
-        let holders = self.holders(target);
-        let releases = |id: &&ListId| match from {
-            From::List(name) => self.lists().get(**id).name == *name,
-            From::EveryLiveList => self.lists().get(**id).origin == Origin::Live,
-        };
-        let released = holders.iter().filter(releases).count();
-        difference.changes += u64::from(released > 0);
-        if released > 0 && released == holders.len() {
-            difference.leaves.push(target);
-        }
+fn preview_want(side: &Side, target: Target, list: Option<ListId>, difference: &mut Difference) {
+    if !side.contains(target) {
+        difference.enters.push(target);
+        difference.changes += 1;
+    } else if list.is_none_or(|list| side.claim_of(target, list).is_none()) {
+        difference.changes += 1;
+    }
+}
+
+fn preview_release(side: &Side, target: Target, lists: &[ListId], difference: &mut Difference) {
+    let holders = side.holders(target);
+    let released = holders.iter().filter(|list| lists.contains(list)).count();
+    difference.changes += u64::from(released > 0);
+    if released > 0 && released == holders.len() {
+        difference.leaves.push(target);
     }
 }

@@ -1,12 +1,16 @@
 //! What a change of the blocklist means for the filter.
 
-use super::{Settings, Targets};
+use super::{Polarity, Settings, Targets};
 
 /// What becomes different for packets: for each set, and in how all of them are judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// In the set of what is blocked.
     pub block: SetEffects,
+    /// In the set of what is allowed.
+    pub allow: SetEffects,
+    /// Does something allowed overlap something blocked from now on? None if it is as it was before.
+    pub overlaps: Option<bool>,
     /// The settings from now on, if they change.
     pub settings: Option<Settings>,
 }
@@ -23,34 +27,48 @@ pub struct SetEffects {
 }
 
 impl Effects {
-    /// These are blocked from now on.
+    /// These are blocked from now on, and none of them is allowed.
     pub fn blocking(entered: Targets) -> Self {
-        Self { block: SetEffects { entered, ..SetEffects::default() }, settings: None }
+        Self { block: SetEffects { entered, ..SetEffects::default() }, ..Self::default() }
     }
 
     /// These are blocked no longer.
     pub fn unblocking(left: Targets) -> Self {
-        Self { block: SetEffects { left, ..SetEffects::default() }, settings: None }
+        Self { block: SetEffects { left, ..SetEffects::default() }, ..Self::default() }
+    }
+
+    /// In one of the sets.
+    pub const fn of(&self, polarity: Polarity) -> &SetEffects {
+        match polarity {
+            Polarity::Block => &self.block,
+            Polarity::Allow => &self.allow,
+        }
+    }
+
+    pub(super) const fn of_mut(&mut self, polarity: Polarity) -> &mut SetEffects {
+        match polarity {
+            Polarity::Block => &mut self.block,
+            Polarity::Allow => &mut self.allow,
+        }
     }
 
     /// Those of several changes, none of which takes back what another one does.
     pub fn of_all<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for effects in all {
-            sum.block.entered.extend(&effects.block.entered);
-            sum.block.left.extend(&effects.block.left);
-            sum.block.relabelled.extend(&effects.block.relabelled);
+            sum.block.extend(&effects.block);
+            sum.allow.extend(&effects.allow);
+            sum.overlaps = effects.overlaps.or(sum.overlaps);
             sum.settings = effects.settings.or(sum.settings);
         }
-        sum.block.entered.sort();
-        sum.block.left.sort();
-        sum.block.relabelled.sort();
+        sum.block.sort();
+        sum.allow.sort();
         sum
     }
 
     /// Nothing becomes different.
     pub fn is_empty(&self) -> bool {
-        self.settings.is_none() && self.block.is_empty()
+        self.settings.is_none() && self.overlaps.is_none() && self.block.is_empty() && self.allow.is_empty()
     }
 }
 
@@ -58,5 +76,17 @@ impl SetEffects {
     /// Nothing enters, leaves or is counted for another list.
     pub fn is_empty(&self) -> bool {
         self.entered.is_empty() && self.left.is_empty() && self.relabelled.is_empty()
+    }
+
+    fn extend(&mut self, more: &Self) {
+        self.entered.extend(&more.entered);
+        self.left.extend(&more.left);
+        self.relabelled.extend(&more.relabelled);
+    }
+
+    fn sort(&mut self) {
+        self.entered.sort();
+        self.left.sort();
+        self.relabelled.sort();
     }
 }

@@ -12,8 +12,22 @@ pub const MOST_LISTS: usize = 1000;
 /// The list that holds the configuration's own `block:`.
 pub const CONFIG_LIST: &str = "config";
 
+/// The list that holds the configuration's own `allow:`.
+pub const CONFIG_ALLOW_LIST: &str = "config-allow";
+
 /// The list of those who add without naming one.
-pub const DEFAULT_LIST: &str = "manual";
+const DEFAULT_LIST: &str = "manual";
+
+/// The list of those who allow without naming one.
+const DEFAULT_ALLOW_LIST: &str = "manual-allow";
+
+/// The list of those who name none.
+pub const fn default_list(polarity: Polarity) -> &'static str {
+    match polarity {
+        Polarity::Block => DEFAULT_LIST,
+        Polarity::Allow => DEFAULT_ALLOW_LIST,
+    }
+}
 
 /// Number of a list, for as long as it has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +66,13 @@ pub enum Polarity {
     /// Packets from there are dropped.
     #[default]
     Block,
+    /// Packets from there pass, whatever is blocked.
+    Allow,
+}
+
+impl Polarity {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Block, Self::Allow];
 }
 
 /// What identifies the contents of a source without reading it; whoever reads sources makes them, and compares them.
@@ -168,9 +189,10 @@ impl Lists {
         self.rows.iter().map(|(id, list)| (*id, list))
     }
 
-    /// The live ones.
-    pub fn live(&self) -> impl Iterator<Item = ListId> {
-        self.iter().filter(|(_, list)| list.origin.is_live()).map(|(id, _)| id)
+    /// The live ones that block, or those that allow.
+    pub fn live(&self, polarity: Polarity) -> impl Iterator<Item = ListId> {
+        let is_meant = move |list: &List| list.origin.is_live() && list.polarity == polarity;
+        self.iter().filter(move |(_, list)| is_meant(list)).map(|(id, _)| id)
     }
 
     /// How many there are.
@@ -179,12 +201,21 @@ impl Lists {
     }
 
     /// A new list, on which nothing is. Nobody else has its name.
-    pub fn make(&mut self, name: &str, origin: Origin) -> Result<ListId, TooManyLists> {
-        if self.count_all() >= MOST_LISTS { Err(TooManyLists) } else { self.make_anyway(name, origin) }
+    pub fn make(&mut self, name: &str, origin: Origin, polarity: Polarity) -> Result<ListId, TooManyLists> {
+        if self.count_all() >= MOST_LISTS {
+            Err(TooManyLists)
+        } else {
+            self.make_anyway(name, origin, polarity)
+        }
     }
 
     /// The same for one that was there before there was a limit, or that must be there.
-    pub fn make_anyway(&mut self, name: &str, origin: Origin) -> Result<ListId, TooManyLists> {
+    pub fn make_anyway(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        polarity: Polarity,
+    ) -> Result<ListId, TooManyLists> {
         if self.count_all() >= usize::from(u16::MAX) {
             return Err(TooManyLists);
         }
@@ -195,7 +226,6 @@ impl Lists {
         self.next = self.next.wrapping_add(1);
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
-        let polarity = Polarity::default();
         self.rows.insert(id, List { name, origin, polarity, entries: 0, reading: None });
         Ok(id)
     }
@@ -249,7 +279,7 @@ mod tests {
     #[test]
     fn two_lists_may_change_their_names_with_each_other() {
         let mut lists = Lists::default();
-        let [one, two] = ["one", "two"].map(|name| lists.make(name, Origin::File).unwrap());
+        let [one, two] = ["one", "two"].map(|name| lists.make(name, Origin::File, Polarity::Block).unwrap());
         lists.rename([(one, "two".into()), (two, "one".into())]);
         assert_eq!((lists.find("one"), lists.find("two")), (Some(two), Some(one)));
         assert_eq!(&*lists.get(one).name, "two");
@@ -259,7 +289,7 @@ mod tests {
     fn a_live_list_with_nothing_on_it_is_forgotten_and_its_number_used_again() {
         let mut lists = Lists::default();
         for number in 0..10 * MOST_LISTS {
-            let id = lists.make(&format!("list{number}"), Origin::Live).unwrap();
+            let id = lists.make(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
             lists.forget_empty([id]);
         }
         assert_eq!(lists.count_all(), 0);
@@ -268,7 +298,7 @@ mod tests {
     #[test]
     fn a_list_of_the_configuration_keeps_its_name_while_nothing_is_on_it() {
         let mut lists = Lists::default();
-        let id = lists.make("drop", Origin::File).unwrap();
+        let id = lists.make("drop", Origin::File, Polarity::Block).unwrap();
         lists.forget_empty([id]);
         assert_eq!(lists.find("drop"), Some(id));
     }
@@ -276,7 +306,8 @@ mod tests {
     #[test]
     fn there_is_an_end_to_lists() {
         let mut lists = Lists::default();
-        let made = (0..).take_while(|number| lists.make(&number.to_string(), Origin::Live).is_ok());
+        let made =
+            (0..).take_while(|number| lists.make(&number.to_string(), Origin::Live, Polarity::Block).is_ok());
         assert_eq!(made.count(), MOST_LISTS);
     }
 }

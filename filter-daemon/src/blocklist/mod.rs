@@ -1,4 +1,4 @@
-//! The truth: which targets are wanted blocked, by which lists, since when and until when. Pure: no I/O, no clock.
+//! The truth: which targets are wanted blocked or allowed, by which lists, since when and until when. Pure: no I/O, no clock.
 //!
 //! It changes by [`Blocklist::apply`] and nowhere else. A change tells its effects: the targets that enter or leave the
 //! filter. A target that several lists want leaves when the last one releases it.
@@ -13,56 +13,66 @@ mod difference;
 mod effect;
 mod list;
 mod nets64;
+mod overlap;
 mod page;
 mod query;
 mod record;
 mod replay;
 mod settings;
+mod side;
 mod targets;
 mod timestamp;
 mod undo;
 
-use std::collections::BTreeMap;
-
 use filter_common::target::Target;
 
-use addresses::Addresses;
 pub use apply::{Applied, Refusal};
 pub use change::{Change, From};
 pub use claims::Claim;
-use claims::{ClaimsId, Registry};
-use cover::Cover;
-use deadline::Deadlines;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use list::{
-    Accepted, CONFIG_LIST, DEFAULT_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp,
-    TooManyLists, Trouble,
+    Accepted, CONFIG_ALLOW_LIST, CONFIG_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading,
+    Stamp, TooManyLists, Trouble, default_list,
 };
-use nets64::Nets64;
-pub use page::PAGE;
+pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
 pub use record::Record;
 pub use settings::Settings;
-use targets::Kept;
+pub use side::Side;
 pub use targets::Targets;
 pub use timestamp::Timestamp;
 pub use undo::Undo;
 
-/// Everything that is wanted blocked, and how packets are to be judged.
+/// Everything that is wanted blocked and allowed, and how packets are to be judged: what is blocked is dropped, unless it is
+/// allowed. Both sides are kept whole, whatever the other one says.
 #[derive(Debug, Default)]
 pub struct Blocklist {
-    addresses: Addresses,
-    nets64: Nets64,
-    others: BTreeMap<Target, ClaimsId>,
-    cover: Cover,
-    registry: Registry,
-    deadlines: Deadlines,
+    block: Side,
+    allow: Side,
     lists: Lists,
     settings: Settings,
 }
 
 impl Blocklist {
+    /// What is blocked, whatever is allowed.
+    pub const fn block(&self) -> &Side {
+        &self.block
+    }
+
+    /// What is allowed, whatever is blocked.
+    pub const fn allow(&self) -> &Side {
+        &self.allow
+    }
+
+    /// One of the two.
+    pub const fn side(&self, polarity: Polarity) -> &Side {
+        match polarity {
+            Polarity::Block => &self.block,
+            Polarity::Allow => &self.allow,
+        }
+    }
+
     /// The lists there are.
     pub fn lists(&self) -> &Lists {
         &self.lists
@@ -80,22 +90,26 @@ impl Blocklist {
 
     /// Everything that is wanted, as if it entered now.
     pub fn everything(&self) -> Effects {
-        let entered = Targets {
-            addresses: self.addresses.iter().map(|(address, _)| address).collect(),
-            nets64: self.nets64.keys().collect(),
-            others: self.others.keys().copied().collect(),
-        };
-        Effects { settings: Some(self.settings), ..Effects::blocking(entered) }
+        let entered = |side: &Side| SetEffects { entered: side.targets(), ..SetEffects::default() };
+        let (block, allow) = (entered(&self.block), entered(&self.allow));
+        Effects { block, allow, overlaps: Some(self.overlaps()), settings: Some(self.settings) }
     }
 
     /// When the next deadline is.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.next()
+        Polarity::ALL.into_iter().filter_map(|polarity| self.side(polarity).next_deadline()).min()
     }
 
-    /// Brings near what is kept of these, since it will be wanted soon: memory is waited for once, not once for each.
-    fn prefetch(&self, targets: &Targets) {
-        self.addresses.prefetch(&targets.addresses);
+    /// On which side the entries of `list` stand.
+    fn side_of(&self, list: ListId) -> &Side {
+        self.side(self.lists.get(list).polarity)
+    }
+
+    fn side_mut(&mut self, polarity: Polarity) -> &mut Side {
+        match polarity {
+            Polarity::Block => &mut self.block,
+            Polarity::Allow => &mut self.allow,
+        }
     }
 
     /// What `list` says of `target` becomes this. Tells what it said before.
@@ -104,13 +118,11 @@ impl Blocklist {
         target: Target,
         list: ListId,
         claim: Option<Claim>,
-        effects: &mut SetEffects,
+        effects: &mut Effects,
     ) -> Option<Claim> {
-        let before = self.claims_of(target);
-        let known = before.and_then(|id| self.registry.of(id, list)).cloned();
-        if known != claim {
-            self.replace(target, list, (before, known.as_ref()), claim, effects);
-        }
+        let (polarity, is_wanted) = (self.lists.get(list).polarity, claim.is_some());
+        let known = self.side_mut(polarity).exchange(target, list, claim, effects.of_mut(polarity));
+        self.lists.count(list, i64::from(is_wanted) - i64::from(known.is_some()));
         known
     }
 
@@ -120,93 +132,12 @@ impl Blocklist {
         &mut self,
         target: Target,
         claim: &Claim,
-        effects: &mut SetEffects,
+        effects: &mut Effects,
     ) -> Option<(Claim, Option<Claim>)> {
-        let before = self.claims_of(target);
-        let known = before.and_then(|id| self.registry.of(id, claim.list)).cloned();
-        let after = match &known {
-            Some(known) if claim.adds_nothing_to(known) => return None,
-            Some(known) => known.extended_by(claim.clone()),
-            None => claim.clone(),
-        };
-        self.replace(target, claim.list, (before, known.as_ref()), Some(after.clone()), effects);
+        let polarity = self.lists.get(claim.list).polarity;
+        let (after, known) = self.side_mut(polarity).extend(target, claim, effects.of_mut(polarity))?;
+        self.lists.count(claim.list, i64::from(known.is_none()));
         Some((after, known))
-    }
-
-    /// The same for whoever has looked already what is `known` of it, and among which claims.
-    fn replace(
-        &mut self,
-        target: Target,
-        list: ListId,
-        (before, known): (Option<ClaimsId>, Option<&Claim>),
-        claim: Option<Claim>,
-        effects: &mut SetEffects,
-    ) {
-        let until = |claim: Option<&Claim>| claim.and_then(|claim| claim.until);
-        self.move_deadline(target, list, until(known), until(claim.as_ref()));
-        self.lists.count(list, i64::from(claim.is_some()) - i64::from(known.is_some()));
-        let after = match claim {
-            Some(claim) => Some(self.registry.with(before, claim)),
-            None => before.and_then(|id| self.registry.without(id, list)),
-        };
-        match (before, after) {
-            (None, Some(after)) => {
-                self.set_claims(target, after);
-                effects.entered.push(target);
-            }
-            (Some(_), None) => {
-                self.forget(target);
-                effects.left.push(target);
-            }
-            (Some(before), Some(after)) if before != after => self.set_claims(target, after),
-            (Some(_), Some(_)) | (None, None) => {}
-        }
-    }
-
-    /// What `list` says of `target`.
-    fn claim_of(&self, target: Target, list: ListId) -> Option<&Claim> {
-        self.claims_of(target).and_then(|id| self.registry.of(id, list))
-    }
-
-    fn claims_of(&self, target: Target) -> Option<ClaimsId> {
-        match Kept::from(target) {
-            Kept::Address(address) => self.addresses.get(address),
-            Kept::Net64(net) => self.nets64.get(net),
-            Kept::Other(target) => self.others.get(&target).copied(),
-        }
-    }
-
-    fn set_claims(&mut self, target: Target, claims: ClaimsId) {
-        let is_new = match Kept::from(target) {
-            Kept::Address(address) => return self.addresses.insert(address, claims),
-            Kept::Net64(net) => self.nets64.insert(net, claims),
-            Kept::Other(target) => self.others.insert(target, claims).is_none(),
-        };
-        if is_new {
-            self.cover.enter(target);
-        }
-    }
-
-    fn forget(&mut self, target: Target) {
-        let was_there = match Kept::from(target) {
-            Kept::Address(address) => return self.addresses.remove(address),
-            Kept::Net64(net) => self.nets64.remove(net),
-            Kept::Other(target) => self.others.remove(&target).is_some(),
-        };
-        if was_there {
-            self.cover.leave(target);
-        }
-    }
-
-    fn move_deadline(
-        &mut self,
-        target: Target,
-        list: ListId,
-        from: Option<Timestamp>,
-        to: Option<Timestamp>,
-    ) {
-        from.into_iter().for_each(|until| self.deadlines.clear(until, target, list));
-        to.into_iter().for_each(|until| self.deadlines.set(until, target, list));
     }
 }
 

@@ -16,7 +16,13 @@ const LONGEST: usize = 512;
 pub struct Nets64 {
     /// Where each run begins: its nets are no smaller, and those of runs before it are.
     begins: Vec<u64>,
+    #[expect(
+        clippy::vec_box,
+        reason = "whoever comes between two runs moves all behind: pointers are smaller"
+    )]
     runs: Vec<Box<Run>>,
+    /// How many nets there are.
+    len: usize,
     /// The run into which the latest one went.
     latest: usize,
 }
@@ -29,6 +35,11 @@ struct Run {
 }
 
 impl Nets64 {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
     /// The claims of `net`.
     pub fn get(&self, net: u64) -> Option<ClaimsId> {
         let run = self.runs.get(self.run_of(net))?;
@@ -37,6 +48,12 @@ impl Nets64 {
 
     /// Gives `net` these claims, whatever it had. True if it was not there.
     pub fn insert(&mut self, net: u64, claims: ClaimsId) -> bool {
+        let is_new = self.put_in(net, claims);
+        self.len += usize::from(is_new);
+        is_new
+    }
+
+    fn put_in(&mut self, net: u64, claims: ClaimsId) -> bool {
         let number = self.run_of(net);
         self.latest = number;
         let Some(run) = self.runs.get_mut(number) else {
@@ -62,7 +79,7 @@ impl Nets64 {
             Err(_) => {
                 let rest = run.split_off(LONGEST / 2);
                 self.put(number + 1, rest);
-                self.insert(net, claims)
+                self.put_in(net, claims)
             }
         }
     }
@@ -72,6 +89,7 @@ impl Nets64 {
         let number = self.run_of(net);
         let Some(run) = self.runs.get_mut(number) else { return false };
         let Ok(at) = run.find(net) else { return false };
+        self.len -= 1;
         run.nets.remove(at);
         run.claims.remove(at);
         let left = run.nets.len();
@@ -200,6 +218,7 @@ mod tests {
                     }
                 }
                 prop_assert!(nets.keys().eq(tree.keys().copied()));
+                prop_assert_eq!(nets.len(), tree.len());
             }
             prop_assert!(nets.runs.iter().all(|run| (1..=LONGEST).contains(&run.nets.len())));
             for from in [from, near] {

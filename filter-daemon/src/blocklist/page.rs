@@ -8,7 +8,7 @@ use filter_common::target::Target;
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, ListId, NamedClaim, Record, Targets, targets};
+use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, targets};
 
 /// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
 /// nobody else is served.
@@ -17,19 +17,27 @@ pub const PAGE: u64 = 8192;
 /// The most targets that one page looks at: a millisecond, too.
 const MOST_SEEN: usize = 1 << 16;
 
+/// How far one has come through both sides: in which, and behind which target there; from the beginning if none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bookmark {
+    polarity: Polarity,
+    after: Option<Target>,
+}
+
 impl Blocklist {
-    /// What `keep` lets by of the claims behind `after`, in the order of targets, until there are claims of `most` targets; no
-    /// target is cut in two by the end of a page. Tells where the next page begins.
+    /// What `keep` lets by of one side's claims behind `after`, in the order of targets, until there are claims of `most`
+    /// targets; no target is cut in two by the end of a page. Tells where the next page begins.
     pub fn page(
         &self,
+        polarity: Polarity,
         after: Option<Target>,
         most: usize,
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<Target>) {
-        let (mut page, mut targets) = (Vec::new(), 0);
-        let next = self.walk(after, |target, id| {
+        let (side, mut page, mut targets) = (self.side(polarity), Vec::new(), 0);
+        let next = side.walk(after, |target, id| {
             let before = page.len();
-            let kept = self.registry.claims(id).iter().filter(|claim| keep(target, claim.list));
+            let kept = side.registry.claims(id).iter().filter(|claim| keep(target, claim.list));
             page.extend(kept.map(|claim| self.named(target, claim)));
             targets += usize::from(page.len() > before);
             targets < most
@@ -37,17 +45,19 @@ impl Blocklist {
         (page, next)
     }
 
-    /// What the lists that `keep` lets by want of the next targets behind `after`, up to `most` of them, as records that say
+    /// What the lists that `keep` lets by want of the next targets from there on, up to `most` of them, as records that say
     /// so. Tells where the next page begins.
     pub fn as_records(
         &self,
-        after: Option<Target>,
+        from: Bookmark,
         most: usize,
         keep: impl Fn(ListId) -> bool,
-    ) -> (Vec<Record>, Option<Target>) {
-        let kept = |id| self.registry.claims(id).iter().filter(|claim| keep(claim.list));
+    ) -> (Vec<Record>, Option<Bookmark>) {
+        let Bookmark { polarity, after } = from;
+        let side = self.side(polarity);
+        let kept = |id| side.registry.claims(id).iter().filter(|claim| keep(claim.list));
         let (mut sets, mut targets) = (BTreeMap::<ClaimsId, Targets>::new(), 0);
-        let next = self.walk(after, |target, id| {
+        let after = side.walk(after, |target, id| {
             if kept(id).next().is_some() {
                 sets.entry(id).or_default().push(target);
                 targets += 1;
@@ -57,12 +67,20 @@ impl Blocklist {
         let records = sets.iter().flat_map(|(id, targets)| {
             kept(*id).map(|Claim { list, since, until, note }| Record::Want {
                 list: self.lists.get(*list).name.clone(),
+                polarity,
                 since: *since,
                 until: *until,
                 note: note.clone(),
                 targets: targets.clone(),
             })
         });
+        let next = match (after, polarity) {
+            (Some(_), _) => Some(Bookmark { polarity, after }),
+            (None, Polarity::Block) if !self.allow.is_empty() => {
+                Some(Bookmark { polarity: Polarity::Allow, after: None })
+            }
+            (None, _) => None,
+        };
         (records.collect(), next)
     }
 
@@ -74,9 +92,9 @@ impl Blocklist {
         after: Option<Target>,
         is_over: impl Fn(Target) -> bool,
     ) -> (Targets, Option<Target>) {
-        let (mut targets, mut weight) = (Targets::default(), 0);
-        let next = self.walk(after, |target, id| {
-            if self.registry.of(id, list).is_some() && is_over(target) {
+        let (side, mut targets, mut weight) = (self.side_of(list), Targets::default(), 0);
+        let next = side.walk(after, |target, id| {
+            if side.registry.of(id, list).is_some() && is_over(target) {
                 targets.push(target);
                 weight += targets::weight(target);
             }
@@ -85,6 +103,15 @@ impl Blocklist {
         (targets, next)
     }
 
+    /// Everything that `list` wants.
+    pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
+        let side = self.side_of(list);
+        let wants = move |(_, id): &(Target, ClaimsId)| side.registry.of(*id, list).is_some();
+        side.all_after(None).filter(wants).map(|(target, _)| target)
+    }
+}
+
+impl Side {
     /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
     /// target to go on; nothing if that was the last.
     fn walk(&self, after: Option<Target>, mut take: impl FnMut(Target, ClaimsId) -> bool) -> Option<Target> {
@@ -96,14 +123,8 @@ impl Blocklist {
         None
     }
 
-    /// Everything that `list` wants.
-    pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
-        let wants = move |(_, id): &(Target, ClaimsId)| self.registry.of(*id, list).is_some();
-        self.all_after(None).filter(wants).map(|(target, _)| target)
-    }
-
     /// What sorts behind `after`, in order.
-    fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
+    pub(super) fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
         let (from4, from6) = match after {
             None => (Some(Bound::Unbounded), Bound::Unbounded),
             Some(Target::V4(prefix)) => (Some(behind(prefix.first(), after, of_address)), Bound::Unbounded),

@@ -1,4 +1,4 @@
-//! Questions to the blocklist: who wants what, and what covers an address or a prefix.
+//! Questions to the blocklist and to its sides: who wants what, and what covers an address or a prefix.
 
 use std::iter;
 use std::ops::Bound;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
+use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, ListId, Timestamp};
+use super::{Blocklist, Claim, ListId, Polarity, Side, Timestamp};
 
 /// What one list says of one target, with the list's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,30 @@ pub struct NamedClaim {
 }
 
 impl Blocklist {
+    /// Every claim of one side that covers `target`, the longest prefix first.
+    pub fn covering(&self, polarity: Polarity, target: Target) -> Vec<NamedClaim> {
+        let side = self.side(polarity);
+        let covers = side.may_cover(target).into_iter();
+        covers
+            .flat_map(|target| side.claims(target).iter().map(move |claim| self.named(target, claim)))
+            .collect()
+    }
+
+    /// Every claim of what lies within `target`, but not of itself, kind after kind.
+    pub fn within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
+        let side = self.side(polarity);
+        side.all_within(target).filter(move |(other, _)| *other != target).flat_map(move |(other, id)| {
+            side.registry.claims(id).iter().map(move |claim| self.named(other, claim))
+        })
+    }
+
+    pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
+        let list = self.lists.get(claim.list).name.clone();
+        NamedClaim { target, list, since: claim.since, until: claim.until, note: claim.note.clone() }
+    }
+}
+
+impl Side {
     /// How many single IPv4 addresses are wanted.
     pub fn address_count(&self) -> u64 {
         self.addresses.len() as u64
@@ -55,9 +80,9 @@ impl Blocklist {
         self.claims(target).iter().map(|claim| claim.list).collect()
     }
 
-    /// Every claim that covers `target`, the longest prefix first.
-    pub fn covering(&self, target: Target) -> Vec<NamedClaim> {
-        let covers: Vec<Target> = match target {
+    /// The target itself, and every wider one of a length that is in use, the longest first.
+    fn may_cover(&self, target: Target) -> Vec<Target> {
+        match target {
             Target::V4(prefix) => {
                 let is_wider = |length: &u8| *length < prefix.length();
                 let wider = self.cover.v4().rev().map(|(length, _)| length).filter(is_wider);
@@ -69,19 +94,18 @@ impl Blocklist {
                 let lengths = self.cover.v6().rev().map(|(length, _)| length).filter(is_not_longer);
                 lengths.map(|length| Target::V6(Prefix::covering(prefix.address(), length))).collect()
             }
-        };
-        covers.into_iter().flat_map(|target| self.named_claims(target)).collect()
+        }
     }
 
-    /// Every claim of what lies within `target`, but not of itself, kind after kind.
-    pub fn within(&self, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
+    /// Everything that lies within `target`, itself too, kind after kind.
+    pub(super) fn all_within(&self, target: Target) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
         let (addresses, nets64, last) = match target {
             Target::V4(prefix) => {
                 (Some((prefix.first(), prefix.last())), None, Target::V4(Prefix::host(prefix.last())))
             }
             Target::V6(prefix) => {
                 let half = |address: u128| (address >> 64) as u64;
-                let nets64 = (prefix.length() < 64).then(|| half(prefix.first())..=half(prefix.last()));
+                let nets64 = (prefix.length() <= 64).then(|| half(prefix.first())..=half(prefix.last()));
                 (None, nets64, Target::V6(Prefix::host(prefix.last())))
             }
         };
@@ -89,33 +113,17 @@ impl Blocklist {
         let nets64 = nets64.into_iter().flat_map(|within| self.nets64.range(within));
         let others = self.others.range(target..=last).map(|(other, id)| (*other, *id));
         let all = addresses.map(|(address, id)| (of_address(address), id));
-        let all = all.chain(nets64.map(|(net, id)| (of_net64(net), id))).chain(others);
-        all.filter(move |(other, _)| *other != target).flat_map(move |(other, id)| {
-            self.registry.claims(id).iter().map(move |claim| self.named(other, claim))
-        })
+        all.chain(nets64.map(|(net, id)| (of_net64(net), id))).chain(others)
     }
 
-    fn named_claims(&self, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
-        self.claims(target).iter().map(move |claim| self.named(target, claim))
-    }
-
-    pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
-        let list = self.lists.get(claim.list).name.clone();
-        NamedClaim { target, list, since: claim.since, until: claim.until, note: claim.note.clone() }
-    }
-
-    fn claims(&self, target: Target) -> &[Claim] {
-        self.claims_of(target).map(|id| self.registry.claims(id)).unwrap_or_default()
-    }
-
-    /// Is this address blocked by itself or by a prefix longer than /24?
-    pub fn blocks_address(&self, address: u32) -> bool {
+    /// Is this address wanted by itself or by a prefix longer than /24?
+    pub fn has_address(&self, address: u32) -> bool {
         let mut long = self.cover.v4().filter(|(length, _)| *length > 24);
         self.addresses.get(address).is_some()
             || long.any(|(length, _)| self.contains(Target::V4(Prefix::covering(address, length))))
     }
 
-    /// Is any address blocked by a prefix longer than /24 that is not a single one?
+    /// Is any address wanted by a prefix longer than /24 that is not a single one?
     pub fn has_long_prefixes(&self) -> bool {
         self.cover.v4().any(|(length, _)| length > 24)
     }

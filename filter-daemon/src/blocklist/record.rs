@@ -1,16 +1,18 @@
-//! What a list says: it wants targets blocked, or no longer.
+//! What a list says: it wants targets blocked or allowed, or no longer.
 
 use std::sync::Arc;
 
-use super::{Targets, Timestamp};
+use super::{Polarity, Targets, Timestamp};
 
 /// One change of one live list, named rather than numbered: numbers last only as long as the daemon runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// The list wants these targets blocked.
+    /// The list wants these targets.
     Want {
         /// Its name.
         list: Arc<str>,
+        /// Blocked, or allowed?
+        polarity: Polarity,
         /// Since when.
         since: Timestamp,
         /// Until when; permanent if none.

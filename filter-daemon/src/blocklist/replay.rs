@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{Blocklist, Claim, List, ListId, Origin, Record, SetEffects, Timestamp, TooManyLists};
+use super::{
+    Blocklist, Bookmark, Claim, Effects, List, ListId, Origin, Polarity, Record, Timestamp, TooManyLists,
+};
 
 impl Blocklist {
     /// Makes a change that was made before, at its time. What was over by then is not extended; but a time that `now` says
     /// is still to come was told by a clock that ran ahead, and ends nothing.
     pub fn replay(&mut self, record: Record, now: Timestamp) -> Result<(), TooManyLists> {
         match record {
-            Record::Want { list, since, until, note, targets } => {
+            Record::Want { list, polarity, since, until, note, targets } => {
                 self.expire_all(since.min(now));
-                let list = self.live_list(&list)?;
+                let list = self.live_list(&list, polarity)?;
                 self.want_silently(&Claim { list, since, until, note }, &targets);
             }
             Record::Release { list, targets } => {
@@ -22,9 +24,7 @@ impl Blocklist {
             }
             Record::ReleaseAll { list } => {
                 if let Some(list) = self.lists.find(&list) {
-                    let targets: Vec<_> = self.entries_of(list).collect();
-                    self.release_silently(list, targets.into_iter());
-                    self.lists.forget_empty([list]);
+                    self.release_all(list);
                 }
             }
         }
@@ -33,45 +33,47 @@ impl Blocklist {
 
     /// What is over at `now` goes, all of it; nobody is told.
     pub fn expire_all(&mut self, now: Timestamp) {
-        while let Some((target, list)) = self.deadlines.first_over(now) {
-            self.exchange(target, list, None, &mut SetEffects::default());
-            self.lists.forget_empty([list]);
+        for polarity in Polarity::ALL {
+            while let Some((target, list)) = self.side(polarity).deadlines.first_over(now) {
+                self.exchange(target, list, None, &mut Effects::default());
+                self.lists.forget_empty([list]);
+            }
         }
     }
 
-    /// Live lists whose names `is_taken` go on in the list `into`. Tells it as the journal is to keep it.
+    /// Live lists whose names `is_taken` go on in the list that `into` names for their kind. Tells it as the journal is to
+    /// keep it.
     pub fn move_out_of_the_way(
         &mut self,
-        is_taken: impl Fn(&str) -> bool,
-        into: &str,
+        is_taken: impl Fn(&List) -> bool,
+        into: impl Fn(Polarity) -> &'static str,
     ) -> Result<Vec<Record>, TooManyLists> {
-        let is_in_the_way = |list: &List| list.origin == Origin::Live && is_taken(&list.name);
-        let taken: Vec<(ListId, Arc<str>)> = self
+        let is_in_the_way = |list: &List| list.origin == Origin::Live && is_taken(list);
+        let mut taken: Vec<(ListId, Arc<str>)> = self
             .lists
             .iter()
             .filter(|(_, list)| is_in_the_way(list))
             .map(|(id, list)| (id, list.name.clone()))
             .collect();
+        // First whoever has a name that others are to go on in.
+        taken.sort_by_key(|(_, name)| Polarity::ALL.iter().all(|polarity| into(*polarity) != &**name));
         let mut records = Vec::new();
         for (id, name) in taken {
-            let mut after = None;
-            loop {
-                let (claims, next) = self.as_records(after, usize::MAX, |list| list == id);
+            let into: Arc<str> = into(self.lists.get(id).polarity).into();
+            let mut from = Some(Bookmark::default());
+            while let Some(begin) = from {
+                let (claims, next) = self.as_records(begin, usize::MAX, |list| list == id);
                 for mut record in claims {
                     if let Record::Want { list, .. } = &mut record {
-                        *list = into.into();
+                        *list = into.clone();
                     }
                     self.replay(record.clone(), Timestamp::from_secs(0))?;
                     records.push(record);
                 }
-                after = next;
-                if after.is_none() {
-                    break;
-                }
+                from = next;
             }
-            let over = Record::ReleaseAll { list: name };
-            self.replay(over.clone(), Timestamp::from_secs(0))?;
-            records.push(over);
+            self.release_all(id);
+            records.push(Record::ReleaseAll { list: name });
         }
         Ok(records)
     }
@@ -82,15 +84,26 @@ impl Blocklist {
         self.lists.forget_empty(all);
     }
 
-    fn live_list(&mut self, name: &str) -> Result<ListId, TooManyLists> {
+    /// One of this name that is of the other kind was empty by then: only the clock says otherwise.
+    fn live_list(&mut self, name: &str, polarity: Polarity) -> Result<ListId, TooManyLists> {
+        let found = self.lists.find(name);
+        if let Some(other) = found.filter(|id| self.lists.get(*id).polarity != polarity) {
+            self.release_all(other);
+        }
         match self.lists.find(name) {
             Some(id) => Ok(id),
-            None => self.lists.make_anyway(name, Origin::Live),
+            None => self.lists.make_anyway(name, Origin::Live, polarity),
         }
     }
 
+    fn release_all(&mut self, list: ListId) {
+        let targets: Vec<_> = self.entries_of(list).collect();
+        self.release_silently(list, targets.into_iter());
+        self.lists.forget_empty([list]);
+    }
+
     fn want_silently(&mut self, claim: &Claim, targets: &super::Targets) {
-        let mut effects = SetEffects::default();
+        let mut effects = Effects::default();
         for target in targets.iter() {
             _ = self.extend(target, claim, &mut effects);
         }
@@ -101,7 +114,7 @@ impl Blocklist {
         list: ListId,
         targets: impl Iterator<Item = filter_common::target::Target>,
     ) {
-        let mut effects = SetEffects::default();
+        let mut effects = Effects::default();
         targets.for_each(|target| _ = self.exchange(target, list, None, &mut effects));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use filter_common::target::Prefix;
 use proptest::prelude::*;
 
 use super::*;
@@ -39,7 +40,15 @@ impl Story {
     fn want_all(&mut self, list: usize, targets: Targets, until: Option<u32>) -> Applied {
         let (list, until) = (self.lists[list].into(), until.map(at));
         self.apply(
-            &Change::Want { list, origin: Origin::Live, until, shorten: false, note: None, targets },
+            &Change::Want {
+                list,
+                origin: Origin::Live,
+                polarity: Polarity::Block,
+                until,
+                shorten: false,
+                note: None,
+                targets,
+            },
             1,
         )
     }
@@ -59,7 +68,7 @@ impl Story {
     }
 
     fn expire(&mut self, now: u32) -> Targets {
-        self.apply(&Change::Expire { most: usize::MAX }, now).effects.block.left
+        self.apply(&Change::Expire { polarity: Polarity::Block, most: usize::MAX }, now).effects.block.left
     }
 }
 
@@ -71,7 +80,7 @@ fn a_target_leaves_when_the_last_list_releases_it() {
     assert!(story.remove(0, "10.0.0.0/8").is_empty());
     assert!(story.remove(0, "10.0.0.0/8").is_empty(), "it has released it already");
     assert_eq!(story.remove(1, "10.0.0.0/8").block.left, targets(&["10.0.0.0/8"]));
-    assert!(!story.blocklist.contains(target("10.0.0.0/8")));
+    assert!(!story.blocklist.block().contains(target("10.0.0.0/8")));
 }
 
 #[test]
@@ -121,7 +130,7 @@ fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
 fn what_is_undone_is_as_if_it_had_never_been() {
     let mut story = Story::new();
     story.want(0, &["192.0.2.1", "10.0.0.0/8"], Some(100));
-    let before = story.blocklist.as_records(None, usize::MAX, |_| true);
+    let before = story.blocklist.as_records(Bookmark::default(), usize::MAX, |_| true);
     let (settings, wanted) = (story.blocklist.settings(), &["192.0.2.1", "192.0.2.2", "2001:db8::/64"]);
     for applied in [story.want(0, wanted, None), story.want(1, wanted, Some(50))].iter().rev() {
         story.blocklist.take_back(applied, settings);
@@ -130,7 +139,7 @@ fn what_is_undone_is_as_if_it_had_never_been() {
     let released = story.release(0, &["192.0.2.1", "10.0.0.0/8"]);
     assert_eq!(released.effects.block.left.len(), 2);
     story.blocklist.take_back(&released, settings);
-    assert_eq!(story.blocklist.as_records(None, usize::MAX, |_| true), before);
+    assert_eq!(story.blocklist.as_records(Bookmark::default(), usize::MAX, |_| true), before);
     assert_eq!(story.blocklist.next_deadline(), Some(at(100)));
     assert_eq!(story.blocklist.lists().count_all(), 1, "nothing is on the other list");
 }
@@ -153,7 +162,10 @@ fn the_journal_is_told_what_truly_changed() {
     let Record::Want { targets: told, .. } = &applied.records[0] else { panic!("{applied:?}") };
     assert_eq!(*told, targets(&["192.0.2.2"]));
     story.want(1, &["192.0.2.1"], None);
-    let both = Change::Release { from: From::EveryLiveList, targets: targets(&["192.0.2.1", "192.0.2.9"]) };
+    let both = Change::Release {
+        from: From::EveryLiveList(Polarity::Block),
+        targets: targets(&["192.0.2.1", "192.0.2.9"]),
+    };
     let applied = story.apply(&both, 1);
     assert_eq!((applied.changed, applied.records.len()), (1, 2));
 }
@@ -161,17 +173,18 @@ fn the_journal_is_told_what_truly_changed() {
 #[test]
 fn a_list_of_the_configuration_is_not_changed_by_a_command() {
     let mut story = Story::new();
-    story.blocklist.lists_mut().make("drop", Origin::File).unwrap();
+    story.blocklist.lists_mut().make("drop", Origin::File, Polarity::Block).unwrap();
     let change = Change::Want {
         list: "drop".into(),
         origin: Origin::Live,
+        polarity: Polarity::Block,
         until: None,
         shorten: false,
         note: None,
         targets: targets(&["192.0.2.1"]),
     };
     assert!(matches!(story.blocklist.apply(&change, at(1)), Err(Refusal::BelongsElsewhere { .. })));
-    assert!(!story.blocklist.contains(target("192.0.2.1")));
+    assert!(!story.blocklist.block().contains(target("192.0.2.1")));
 }
 
 #[test]
@@ -181,6 +194,7 @@ fn a_preview_says_what_a_change_then_does() {
     let want = Change::Want {
         list: "two".into(),
         origin: Origin::Live,
+        polarity: Polarity::Block,
         until: None,
         shorten: false,
         note: None,
@@ -202,6 +216,7 @@ fn a_clock_that_ran_ahead_ends_nothing() {
     let mut story = Story::new();
     let want = |since, until, word: &str| Record::Want {
         list: "one".into(),
+        polarity: Polarity::Block,
         since: at(since),
         until: Some(at(until)),
         note: None,
@@ -210,7 +225,7 @@ fn a_clock_that_ran_ahead_ends_nothing() {
     for record in [want(10, 100, "192.0.2.1"), want(1000, 1100, "192.0.2.2")] {
         story.blocklist.replay(record, at(50)).unwrap();
     }
-    assert!(story.blocklist.contains(target("192.0.2.1")));
+    assert!(story.blocklist.block().contains(target("192.0.2.1")));
 }
 
 #[test]
@@ -218,15 +233,15 @@ fn a_live_list_whose_name_is_taken_goes_on_in_another() {
     let mut story = Story::new();
     story.want(0, &["192.0.2.1"], Some(100));
     story.want(1, &["192.0.2.1", "192.0.2.2"], None);
-    let records = story.blocklist.move_out_of_the_way(|name| name == "one", "two").unwrap();
+    let records = story.blocklist.move_out_of_the_way(|list| &*list.name == "one", |_| "two").unwrap();
     assert_eq!(story.blocklist.lists().find("one"), None);
-    assert_eq!(story.blocklist.covering(target("192.0.2.1")).len(), 1);
+    assert_eq!(story.blocklist.covering(Polarity::Block, target("192.0.2.1")).len(), 1);
     // The journal, read again with what it was told of this, says the same.
     let mut again = Story::new();
     again.want(0, &["192.0.2.1"], Some(100));
     again.want(1, &["192.0.2.1", "192.0.2.2"], None);
     records.into_iter().for_each(|record| again.blocklist.replay(record, at(2)).unwrap());
-    let told = |story: &Story| story.blocklist.as_records(None, usize::MAX, |_| true).0;
+    let told = |story: &Story| story.blocklist.as_records(Bookmark::default(), usize::MAX, |_| true).0;
     assert_eq!(told(&again), told(&story));
 }
 
@@ -237,7 +252,8 @@ fn an_address_is_covered_by_itself_and_by_prefixes_the_longest_first() {
         story.add(0, word, None);
     }
     story.add(1, "198.51.100.7", None);
-    let told: Vec<_> = story.blocklist.covering(target("198.51.100.7")).into_iter().collect();
+    let told: Vec<_> =
+        story.blocklist.covering(Polarity::Block, target("198.51.100.7")).into_iter().collect();
     let told: Vec<_> = told.iter().map(|claim| (claim.target.to_string(), &*claim.list)).collect();
     let expected = [
         ("198.51.100.7", "one"),
@@ -274,7 +290,7 @@ fn pages_tell_everything_once_and_never_cut_a_target_in_two() {
     for most in 1..8 {
         let (mut told, mut after) = (Vec::new(), None);
         loop {
-            let (page, next) = story.blocklist.page(after, most, |_, _| true);
+            let (page, next) = story.blocklist.page(Polarity::Block, after, most, |_, _| true);
             after = next;
             assert_eq!(page.len() % 2, 0, "both claims for a target stand on one page");
             told.extend(page.into_iter().map(|claim| claim.target));
@@ -295,9 +311,9 @@ fn the_claims_of_a_million_addresses_are_kept_once() {
     let wanted = story.want_all(0, many.clone(), None);
     let list = story.blocklist.lists().find("one").unwrap();
     assert_eq!(story.blocklist.lists().get(list).entries, 100_000);
-    assert_eq!(story.blocklist.registry.len(), 1);
+    assert_eq!(story.blocklist.block().registry.len(), 1);
     story.apply(&Change::Undo(wanted.undo), 1);
-    assert_eq!(story.blocklist.registry.len(), 0);
+    assert_eq!(story.blocklist.block().registry.len(), 0);
     assert_eq!(story.blocklist.lists().get(list).entries, 0);
 }
 
@@ -307,8 +323,8 @@ fn all_of_a_large_list_whose_name_is_taken_goes_on_in_another() {
     let many = Targets { addresses: (0..200_000).collect(), ..Targets::default() };
     story.want_all(1, many, None);
     story.want(0, &["192.0.2.1", "2001:db8::/64"], None);
-    story.blocklist.move_out_of_the_way(|name| name == "one", "two").unwrap();
-    assert!(["192.0.2.1", "2001:db8::/64"].iter().all(|word| story.blocklist.contains(target(word))));
+    story.blocklist.move_out_of_the_way(|list| &*list.name == "one", |_| "two").unwrap();
+    assert!(["192.0.2.1", "2001:db8::/64"].iter().all(|word| story.blocklist.block().contains(target(word))));
     assert_eq!(story.blocklist.lists().count_all(), 1);
 }
 
@@ -390,3 +406,5 @@ proptest! {
         }
     }
 }
+
+mod sides;

@@ -45,9 +45,9 @@ impl Undo {
     }
 
     /// What some list wanted before and does not want since: it enters again, unless somebody else wants it.
-    pub fn entering(&self) -> impl Iterator<Item = Target> + '_ {
+    pub fn entering(&self) -> impl Iterator<Item = (ListId, &Targets)> {
         let released = self.steps.iter().filter(|step| step.before.is_some() && step.after.is_none());
-        released.flat_map(|step| step.targets.iter())
+        released.map(|step| (step.list, &step.targets))
     }
 
     /// How many targets it concerns; one that was changed twice counts twice.

@@ -119,8 +119,8 @@ struct DetachArguments {
 #[derive(Debug, Args)]
 struct HelpArguments {
     /// The command
-    #[arg(value_name = "COMMAND")]
-    command: Option<String>,
+    #[arg(value_name = "COMMAND", num_args = 0..=2)]
+    command: Vec<String>,
 }
 
 impl Command {
@@ -243,7 +243,7 @@ fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::
 }
 
 /// The help of a command, which clap tells as an error.
-fn help(command: Option<String>) -> clap::Error {
+fn help(command: Vec<String>) -> clap::Error {
     let words = ["filterd".to_owned()].into_iter().chain(command).chain(["--help".to_owned()]);
     parsed(words.map(OsString::from)).expect_err("whoever asks for help gets nothing else")
 }

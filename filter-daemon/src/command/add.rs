@@ -71,20 +71,24 @@ impl Add {
     }
 
     /// What is attached nowhere drops nothing, which is not what the configuration says; counting only is.
+    /// Whoever names a target that is allowed, and so passes, is told no; in what is read there may well be some.
     fn exit(&self, outcome: &Outcome) -> Exit {
-        match (outcome.exit(self.strict), outcome.changed.idle) {
+        let Changed { idle, allowed, .. } = outcome.changed;
+        match (outcome.exit(self.strict), idle) {
             (Exit::Done, Some(Idle::NothingAttached)) => Exit::Partly,
+            (Exit::Done, _) if allowed > 0 && self.targets != ["-"] => Exit::No,
             (exit, _) => exit,
         }
     }
 
     fn render(&self, outcome: &Outcome, clock: &Clock) -> String {
-        let Changed { named, changed, entered, idle, ref longer, .. } = outcome.changed;
-        let blocked = blocked(idle);
+        let Changed { named, changed, entered, ref longer, .. } = outcome.changed;
+        let blocked = blocked(&outcome.changed);
         match (&self.targets[..], named, changed, entered) {
             (_, 0, ..) => String::new(),
             ([word], 1, ..) if word != "-" => {
                 let mut lines = vec![self.one(word, outcome) + &but(&outcome.changed)];
+                lines.extend(allowed(&outcome.changed, clock));
                 lines.extend(longer.iter().map(|entry| longer_by(&outcome.first, entry, blocked, clock)));
                 lines.join("\n")
             }
@@ -103,6 +107,7 @@ impl Add {
                     _ => counted(named, "target"),
                 };
                 let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(&outcome.changed))];
+                lines.extend(allowed(&outcome.changed, clock));
                 // One entry may be around several targets.
                 let told: BTreeSet<_> =
                     longer.iter().map(|entry| longer_by(&[], entry, blocked, clock)).collect();
@@ -116,8 +121,8 @@ impl Add {
 
     /// What became of a single target. Wherever it stays blocked longer than asked, the entries are told behind this.
     fn one(&self, word: &str, outcome: &Outcome) -> String {
-        let Changed { changed, entered, idle, ref longer, .. } = outcome.changed;
-        let (list, blocked) = (self.list(), blocked(idle));
+        let Changed { changed, entered, ref longer, .. } = outcome.changed;
+        let (list, blocked) = (self.list(), blocked(&outcome.changed));
         let is_kept = self.kept(outcome).next().is_some();
         match (changed, entered) {
             (0, _) if is_kept => {
@@ -136,6 +141,7 @@ impl Add {
             (_, 0) => {
                 format!("{word} was {blocked} already; list `{list}` now holds it {}", self.term())
             }
+            _ if outcome.changed.allowed > 0 => format!("added {word} to list `{list}`{}", self.length()),
             _ if longer.is_empty() => format!("{blocked} {word}{}", self.length()),
             _ => format!("added {word} to list `{list}`{}, but it is {blocked} for longer", self.length()),
         }
@@ -189,9 +195,28 @@ impl Add {
     }
 }
 
-/// Nothing is blocked where nothing is dropped.
-fn blocked(idle: Option<Idle>) -> &'static str {
-    if idle.is_none() { "blocked" } else { "listed" }
+/// Nothing is blocked where nothing is dropped, and what is allowed is not.
+fn blocked(changed: &Changed) -> &'static str {
+    if changed.idle.is_none() && changed.allowed == 0 { "blocked" } else { "listed" }
+}
+
+/// What passes, whatever was added.
+fn allowed(changed: &Changed, clock: &Clock) -> Vec<String> {
+    let Changed { named, allowed, ref allowed_by, .. } = *changed;
+    let all = match (allowed, named) {
+        (0, _) => None,
+        (1, 1) => Some("it is allowed, and NOT dropped".to_owned()),
+        _ => Some(format!("{} of them allowed, and NOT dropped", count(allowed))),
+    };
+    let part = allowed == 0 && !allowed_by.is_empty();
+    let part = part.then(|| "a part is allowed, and not dropped".to_owned());
+    let by = |entry: &Entry| {
+        format!("allowed by {} of list `{}`, {}", entry.target, entry.list, clock.until(entry.until))
+    };
+    // One entry may be around several targets.
+    let told: BTreeSet<_> = allowed_by.iter().map(by).collect();
+    let more = (told.len() > MOST_TOLD).then(|| "and by more of them".to_owned());
+    all.into_iter().chain(part).chain(told.into_iter().take(MOST_TOLD)).chain(more).collect()
 }
 
 /// What becomes of packets all the same.

@@ -80,7 +80,8 @@ fn interfaces(verb: &str, names: &[String]) -> Option<String> {
 }
 
 fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
-    let ListDifference { name, was, new, gone, come, go } = list;
+    let ListDifference { name, was, allows, new, gone, come, go } = list;
+    let kind = if *allows { "allow list" } else { "list" };
     let about = match (was, new, gone) {
         (_, true, _) => " (new)".to_owned(),
         (_, _, true) => " (no longer in the configuration)".to_owned(),
@@ -105,7 +106,7 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
         }
         told
     };
-    let mut lines = vec![format!("list `{name}`{about}: {moves}")];
+    let mut lines = vec![format!("{kind} `{name}`{about}: {moves}")];
     lines.extend(of(true, *come, '+'));
     lines.extend(of(false, *go, '-'));
     lines

@@ -52,6 +52,7 @@ fn render(changed: &Changed, only: Option<&ListName>) -> String {
     };
     let freed = counted(changed.left, "target");
     let (unblocked, blocked) = match changed.idle {
+        _ if changed.allows => ("allowed no longer", "allowed"),
         None => ("unblocked", "blocked"),
         Some(_) => ("no longer listed", "listed"),
     };

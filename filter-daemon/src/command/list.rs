@@ -38,20 +38,7 @@ pub struct List {
 
 impl List {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let mut client = Client::connect(socket)?;
-        client.send(&self.request())?;
-        let clock = Clock::system();
-        let (pages, arriving) = mpsc::channel();
-        // A pager that nobody scrolls must not keep the daemon waiting, which would hang up: so the answer is
-        // fetched as fast as it comes, whatever becomes of the output.
-        let fetching = thread::spawn(move || fetch(client, &pages));
-        let mut shown = 0;
-        for page in arriving {
-            shown += page.len();
-            page.iter().try_for_each(|one| console.answer(one, |one| entry::line(one, &clock)))?;
-        }
-        fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        if shown == 0 {
+        if show(&self.request(), socket, console)? == 0 {
             console.note(&self.nothing());
         }
         Ok(Exit::Done)
@@ -69,8 +56,26 @@ impl List {
     fn request(&self) -> wire::List {
         let family = self.family.as_ref().and_then(|family| family.parse().ok());
         let within = self.within.map(|wide| wide.to_string());
-        wire::List { list: self.list.as_ref().map(ToString::to_string), family, within }
+        wire::List { list: self.list.as_ref().map(ToString::to_string), family, within, allow: false }
     }
+}
+
+/// Shows what is asked for as it comes. Tells how many entries that were.
+pub fn show(request: &wire::List, socket: &Endpoint, console: &mut Console) -> Result<usize, Trouble> {
+    let mut client = Client::connect(socket)?;
+    client.send(request)?;
+    let clock = Clock::system();
+    let (pages, arriving) = mpsc::channel();
+    // A pager that nobody scrolls must not keep the daemon waiting, which would hang up: so the answer is
+    // fetched as fast as it comes, whatever becomes of the output.
+    let fetching = thread::spawn(move || fetch(client, &pages));
+    let mut shown = 0;
+    for page in arriving {
+        shown += page.len();
+        page.iter().try_for_each(|one| console.answer(one, |one| entry::line(one, &clock)))?;
+    }
+    fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    Ok(shown)
 }
 
 fn fetch(mut client: Client, pages: &mpsc::Sender<Vec<Entry>>) -> Result<(), ClientError> {

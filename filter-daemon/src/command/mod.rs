@@ -2,6 +2,7 @@
 //! and `whichever!` beside it. `ask` is what goes to the daemon, `render` how answers look.
 
 mod add;
+mod allow;
 mod ask;
 mod check;
 mod confirm;
@@ -26,6 +27,7 @@ use clap::Subcommand;
 use crate::cli::{Client, Everywhere, With};
 use crate::control::client::Endpoint;
 use crate::exit::Exit;
+use allow::AllowVerb;
 use render::console::{self, Console};
 
 /// What can be asked of filterd. The arguments of the one that was typed are in its file; those of the others are never
@@ -45,6 +47,11 @@ pub enum Verb {
     /// (with --list: by that very list): the answer names it and the command that helps.
     #[command(visible_alias = "del")]
     Remove(With<remove::Remove>),
+    /// Let packets pass, whatever is blocked, and show what is allowed
+    ///
+    /// Allow always wins, wherever the block comes from, inside a blocked /8, too. When an allow ends, what it covered is
+    /// blocked again.
+    Allow(allow::Allow),
     /// Tell whether addresses are dropped, and why
     ///
     /// Exits with 0 if every one of them is dropped, with 1 if one is not.
@@ -57,7 +64,7 @@ pub enum Verb {
     List(With<list::List>),
     /// Remove everything that was added
     ///
-    /// Empties the live lists, those that `filterd add` fills. What the configuration or a list file blocks stays
+    /// Empties the live lists, those that `filterd add` fills; one that allows only where it is named. What the configuration or a list file blocks stays
     /// blocked. A list that has no entry, or does not exist, is no error.
     Flush(With<flush::Flush>),
     /// Show what filterd does at the moment
@@ -102,6 +109,11 @@ macro_rules! whichever {
         match $verb {
             Verb::Add($with) => $what,
             Verb::Remove($with) => $what,
+            Verb::Allow(allow) => match &allow.verb {
+                AllowVerb::Add($with) => $what,
+                AllowVerb::Remove($with) => $what,
+                AllowVerb::List($with) => $what,
+            },
             Verb::Test($with) => $what,
             Verb::List($with) => $what,
             Verb::Flush($with) => $what,

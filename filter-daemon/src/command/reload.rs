@@ -92,6 +92,14 @@ fn render(reloaded: &Reply, clock: &Clock) -> String {
             format!("{} entered the filter, {} left it", counted(entered, "target"), count(left))
         }
     };
+    let allowed = match (reloaded.allowed, reloaded.disallowed) {
+        (0, 0) => String::new(),
+        (allowed, 0) => format!("; {} newly allowed", counted(allowed, "target")),
+        (0, gone) => format!("; {} allowed no longer", counted(gone, "target")),
+        (allowed, gone) => {
+            format!("; {} newly allowed, {} allowed no longer", counted(allowed, "target"), count(gone))
+        }
+    };
     let unchanged = match reloaded.unchanged {
         0 => String::new(),
         lists => format!("; {} unchanged", counted(lists, "list")),
@@ -107,7 +115,9 @@ fn render(reloaded: &Reply, clock: &Clock) -> String {
         format!("\non trial until {}, then rolled back: `filterd confirm` keeps it", clock.at(until))
     });
     let trial = trial.unwrap_or_default();
-    format!("reloaded in {milliseconds} ms: {moved}{unchanged}{held_back}{not_kept}{switched}{trial}")
+    format!(
+        "reloaded in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}{trial}"
+    )
 }
 
 /// Where packets are filtered from now on, and where no longer, and whether they are dropped.
@@ -154,6 +164,17 @@ mod tests {
             render(&reloaded),
             "reloaded in 12 ms: 1 target entered the filter, 20 left it; 3 lists unchanged"
         );
+    }
+
+    #[test]
+    fn what_is_allowed_is_counted_apart() {
+        let reloaded = Reply { allowed: 1, ..Reply::default() };
+        assert_eq!(
+            render(&reloaded),
+            "reloaded in 0 ms: nothing entered or left the filter; 1 target newly allowed"
+        );
+        let reloaded = Reply { allowed: 2, disallowed: 1, ..Reply::default() };
+        assert!(render(&reloaded).ends_with("; 2 targets newly allowed, 1 allowed no longer"));
     }
 
     #[test]

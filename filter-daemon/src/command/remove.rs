@@ -6,7 +6,7 @@ use super::ask::change::{self, Outcome};
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
-use super::render::held;
+use super::render::held::{self, Words};
 use crate::config::ListName;
 use crate::control::client::Endpoint;
 use crate::control::wire::strings::Strings;
@@ -39,7 +39,7 @@ impl Remove {
         if *changed == 0 && !holders.is_empty() {
             console.answer(&outcome, |_| String::new())?;
             let of = self.list.as_ref().map(|list| format!(" from list `{list}`")).unwrap_or_default();
-            console.note(&format!("nothing removed{of}: {}", held::told(holders, *idle)));
+            console.note(&format!("nothing removed{of}: {}", held::told(holders, &Words::blocked(*idle))));
         } else {
             console.answer(&outcome, |outcome| self.render(outcome))?;
         }
@@ -62,7 +62,7 @@ impl Remove {
 
     fn render(&self, outcome: &Outcome) -> String {
         let Changed { named, changed, idle, held: ref holders, .. } = outcome.changed;
-        let held = held::told(holders, idle);
+        let held = held::told(holders, &Words::blocked(idle));
         // Nothing was blocked where nothing is dropped, and of what is held only a part may be unblocked.
         let done = if holders.is_empty() && idle.is_none() { "unblocked" } else { "removed" };
         match (&self.targets[..], named, changed) {

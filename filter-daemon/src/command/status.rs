@@ -45,7 +45,8 @@ fn render(status: &Reply, clock: &Clock) -> String {
     }
     section(&mut text, "Interfaces", &interfaces(status));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
-    section(&mut text, "Lists", &lists(status));
+    section(&mut text, "Lists", &lists(status, false));
+    section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true));
     section(&mut text, "Process", &process(status));
     text
 }
@@ -98,7 +99,7 @@ fn tables(status: &Reply) -> Vec<[String; 5]> {
     status.tables.iter().map(row).collect()
 }
 
-fn lists(status: &Reply) -> Vec<[String; 5]> {
+fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
         let trouble = match (&list.error, list.rejected) {
@@ -110,7 +111,7 @@ fn lists(status: &Reply) -> Vec<[String; 5]> {
         };
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), trouble]
     };
-    status.lists.iter().map(row).collect()
+    status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
 }
 
 /// Who the daemon is, and what it can do. A daemon of before does not say.
@@ -135,6 +136,7 @@ mod tests {
         let list = |name: &str, kind: &str, targets, rejected, error: Option<&str>| ListStatus {
             name: name.into(),
             kind: kind.into(),
+            allows: false,
             targets,
             rejected,
             error: error.map(str::to_owned),

@@ -72,6 +72,8 @@ fn render_one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -
     );
     let verdict = match (one.dropped, one.because.is_empty(), one.idle) {
         (true, ..) => "DROPPED  ",
+        (false, true, _) if !one.allowed_by.is_empty() => "passes   no list names it but those that allow it",
+        (false, false, _) if !one.allowed_by.is_empty() => "passes   listed, but allowed",
         (false, true, _) => "passes   no list names it",
         (_, _, Some(Idle::NothingAttached)) => {
             "passes   listed, but nothing is attached (`filterd status` tells why)"
@@ -89,7 +91,8 @@ fn render_one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -
     let except = (one.dropped && !names.is_empty()).then(|| {
         format!("but not on {}: nothing is filtered there (`filterd status` tells why)", names.join(", "))
     });
-    for line in lines.chain(except) {
+    let allowed = one.allowed_by.iter().map(|entry| format!("allowed {}", render_entry(entry, clock)));
+    for line in allowed.chain(lines).chain(except) {
         text.push_str(&format!("{:<width$}           {line}\n", ""));
     }
     text
@@ -123,13 +126,21 @@ mod tests {
             entry("203.0.113.0/24", "drop", NOW - 3 * 86_400, None, None),
         ];
         let tested = vec![
-            Tested { address: "203.0.113.7".into(), dropped: true, idle: None, except: vec![], because },
+            Tested {
+                address: "203.0.113.7".into(),
+                dropped: true,
+                idle: None,
+                except: vec![],
+                because,
+                allowed_by: vec![],
+            },
             Tested {
                 address: "192.0.2.1".into(),
                 dropped: false,
                 idle: None,
                 except: vec![],
                 because: vec![],
+                allowed_by: vec![],
             },
         ];
         let expected = "\
@@ -138,6 +149,36 @@ mod tests {
 192.0.2.1    passes   no list names it
 ";
         assert_eq!(render(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn what_is_listed_and_allowed_names_both() {
+        let entry = |target: &str, list: &str, until| Entry {
+            target: target.into(),
+            list: list.into(),
+            since: NOW - 7200,
+            until,
+            note: None,
+            origin: None,
+        };
+        let tested = |because| Tested {
+            address: "203.0.113.7".into(),
+            dropped: false,
+            idle: None,
+            except: vec![],
+            because,
+            allowed_by: vec![entry("203.0.113.0/28", "manual-allow", Some(NOW + 720))],
+        };
+        let listed = tested(vec![entry("203.0.113.0/24", "drop", None)]);
+        let expected = "\
+203.0.113.7  passes   listed, but allowed
+                      allowed by 203.0.113.0/28 of list `manual-allow`, since 2 h ago, expires 21:40 (in 12 min)
+                      by 203.0.113.0/24 of list `drop`, since 2 h ago, permanent
+203.0.113.7  passes   no list names it but those that allow it
+                      allowed by 203.0.113.0/28 of list `manual-allow`, since 2 h ago, expires 21:40 (in 12 min)
+";
+        let both = Reply { tested: vec![listed, tested(vec![])], ..Reply::default() };
+        assert_eq!(render(&both, &Clock::standing(NOW)), expected);
     }
 
     #[test]
@@ -157,6 +198,7 @@ mod tests {
                 idle,
                 except: vec![],
                 because: because.clone(),
+                allowed_by: vec![],
             }];
             render(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW))
         };

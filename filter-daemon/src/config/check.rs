@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use filter_common::target::Span;
+use filter_common::target::{Span, Target};
 
 use super::limits::{entries, share};
 use super::nearest::nearest;
@@ -13,19 +13,21 @@ use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
 use crate::source::Limits;
 use crate::text::printable::excerpt;
 
-const KEYS: [Key<Config>; 7] = [
+const KEYS: [Key<Config>; 8] = [
     Key { name: "interfaces", take: interfaces },
     Key { name: "mode", take: mode },
     Key { name: "enforce", take: enforce },
-    Key { name: "block", take: block },
+    Key { name: "block", take: |faults, node, config| targets(faults, node, "`block`", &mut config.block) },
+    Key { name: "allow", take: |faults, node, config| targets(faults, node, "`allow`", &mut config.allow) },
     Key { name: "lists", take: lists },
     Key { name: "durable", take: durable },
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 5] = [
+const LIST_KEYS: [Key<Draft>; 6] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
+    Key { name: "allow", take: allows },
     Key {
         name: "max_shrink",
         take: |faults, node, draft| share(faults, node, "`max_shrink`", &mut draft.limits.max_shrink),
@@ -143,8 +145,8 @@ fn on_exit(faults: &mut Faults, node: Node, config: &mut Config) {
     faults.tell(word.node, format!("`on_exit` cannot be `{}`", excerpt(&word.text)), help);
 }
 
-fn block(faults: &mut Faults, node: Node, config: &mut Config) {
-    for item in faults.items(node, "`block`") {
+fn targets(faults: &mut Faults, node: Node, subject: &str, targets: &mut Vec<Target>) {
+    for item in faults.items(node, subject) {
         if let Some(address) = address_taken_for_a_key(&item.value) {
             let message = format!("YAML takes {address} for a key, because it ends in a colon");
             faults.tell(item.number, message, format!("put it in quotes: \"{address}\""));
@@ -152,7 +154,7 @@ fn block(faults: &mut Faults, node: Node, config: &mut Config) {
         }
         let Some(word) = faults.text(item, "an address, prefix or range") else { continue };
         match word.text.parse::<Span>() {
-            Ok(span) => config.block.extend(span),
+            Ok(span) => targets.extend(span),
             Err(error) => {
                 let subject = if word.text.is_empty() { "this".into() } else { excerpt(&word.text) };
                 faults.tell(word.node, format!("{subject} {}", error.fault()), error.hint().to_string());
@@ -176,6 +178,7 @@ fn address_taken_for_a_key(value: &Value) -> Option<String> {
 struct Draft {
     name: Option<(ListName, usize)>,
     path: Option<PathBuf>,
+    allows: bool,
     limits: Limits,
 }
 
@@ -202,7 +205,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         if faults.first(&mut names, name.as_str(), node)
             && let Some(path) = draft.path
         {
-            config.lists.push(List { name, path, limits: draft.limits });
+            config.lists.push(List { name, path, allows: draft.allows, limits: draft.limits });
         }
     }
 }
@@ -217,6 +220,11 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
         Ok(name) => draft.name = Some((name, word.node)),
         Err(error) => faults.tell(word.node, error.to_string(), error.hint()),
     }
+}
+
+fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    let meaning = "write true where a list names what is to pass, false where it names what is to be dropped";
+    draft.allows = truth(faults, node, "`allow` of a list", meaning).unwrap_or(draft.allows);
 }
 
 fn path(faults: &mut Faults, node: Node, draft: &mut Draft) {

@@ -37,6 +37,8 @@ pub struct Config {
     pub enforce: bool,
     /// What is blocked.
     pub block: Vec<Target>,
+    /// What is allowed, whatever is blocked.
+    pub allow: Vec<Target>,
     /// Files that name more.
     pub lists: Vec<List>,
     /// Is what is added live on disk before the answer goes out?
@@ -85,6 +87,8 @@ pub struct List {
     pub name: ListName,
     /// Where it is.
     pub path: PathBuf,
+    /// Is what it names allowed, rather than blocked?
+    pub allows: bool,
     /// How much it may change without being asked about.
     pub limits: Limits,
 }
@@ -105,6 +109,7 @@ impl Default for Config {
             mode: Mode::Auto,
             enforce: true,
             block: Vec::new(),
+            allow: Vec::new(),
             lists: Vec::new(),
             durable: true,
             on_exit: OnExit::Detach,

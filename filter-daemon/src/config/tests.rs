@@ -33,6 +33,8 @@ fn what_the_reference_shows_in_comments_is_valid_too() {
     let config = config(&REFERENCE.lines().filter_map(shown).collect::<Vec<_>>().join("\n"));
     assert_eq!(config.interfaces, ["eth0", "eth1"]);
     assert_eq!(config.block.len(), 9);
+    assert_eq!(config.allow, targets(&["192.0.2.10", "2001:db8:1::/48"]));
+    assert_eq!([0, 2].map(|list| config.lists[list].allows), [false, true]);
     assert_eq!(config.lists[0].path, Path::new("/etc/filterd/lists/drop.txt"));
     // What it shows are the defaults.
     assert_eq!(config.lists[1].limits, config.lists[0].limits);
@@ -135,6 +137,14 @@ help: choose another name";
 #[test]
 fn every_slip_is_told_where_it_is_and_with_advice() {
     let table = [
+        ("allow: [fe80::, 10.0.0.1/8]", "1:9: error: YAML needs quotes around fe80::", "write \"fe80::\""),
+        ("allow: [10.0.0.1/8]", "1:9: error: 10.0.0.1/8 has host bits set", ""),
+        ("allow: 10.0.0.1", "1:8: error: `allow` must be a list, not text", "begin each line"),
+        (
+            "lists:\n- {name: office, path: office.txt, allow: yes please}",
+            "2:42: error: `allow` of a list must be true or false",
+            "write true where a list names what is to pass",
+        ),
         ("block: [fe80::, 10.0.0.1/8]", "1:9: error: YAML needs quotes around fe80::", "write \"fe80::\""),
         ("block: [fe80::, 10.0.0.1/8]", "1:17: error: 10.0.0.1/8 has host bits set", ""),
         ("block: [::1]", "1:9: error: YAML needs quotes around ::1", "write \"::1\""),

@@ -75,6 +75,7 @@ mod tests {
             idle: None,
             except: vec![],
             because: vec![worst_entry(); 600],
+            allowed_by: vec![],
         };
         let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5], paused_until: None });
         assert_eq!(lengths.len(), 5);

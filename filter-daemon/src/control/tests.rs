@@ -57,6 +57,8 @@ async fn answer(call: Call, addresses: u32) {
     match call {
         Call::Add(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Remove(asked) => changed(asked.request.targets.len(), asked.reply),
+        Call::Allow(asked) => changed(asked.request.targets.len(), asked.reply),
+        Call::Disallow(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Test(Asked { request, reply }) => {
             let tested = |address: &std::net::IpAddr| Tested {
                 idle: None,
@@ -64,6 +66,7 @@ async fn answer(call: Call, addresses: u32) {
                 address: address.to_string(),
                 dropped: false,
                 because: vec![],
+                allowed_by: vec![],
             };
             give(
                 reply,

@@ -9,7 +9,7 @@ use tracing::{error, warn};
 
 use super::commit::Protection;
 use super::needs;
-use crate::blocklist::Targets;
+use crate::blocklist::{Change, Polarity, Targets};
 use crate::clock;
 use crate::kernel::grace;
 use crate::text::Explain;
@@ -19,6 +19,9 @@ const GROWTH_POLL: Duration = Duration::from_millis(2);
 
 /// A wave of attackers may come back within this time, and a table that was made for them is better kept.
 const LONG: Duration = Duration::from_secs(10 * 60);
+
+/// A look takes some milliseconds where there is much of both.
+const LOOKS_APART: Duration = Duration::from_secs(10);
 
 /// So few targets never wait: their additions go into the margin above the limit, and into the stash.
 const SMALL: usize = 64;
@@ -36,6 +39,9 @@ pub struct Capacity {
     /// The kernel has no grace periods for us: entries on the move get a table of their own instead.
     graceless: bool,
     roominess: Roominess,
+    /// Until which commit it is known whether anything allowed overlaps anything blocked.
+    looked: u64,
+    looked_at: Option<Instant>,
 }
 
 impl Capacity {
@@ -45,14 +51,14 @@ impl Capacity {
     }
 
     /// May these enter now? Not while many entries are on the move, or until a larger table is made. Few always may.
-    pub fn has_room(&self, protection: &mut Protection, targets: &Targets) -> bool {
+    pub fn has_room(&self, protection: &mut Protection, polarity: Polarity, targets: &Targets) -> bool {
         if targets.len() <= SMALL {
             return true;
         }
         if self.grace.is_some() && protection.filter().is_crowded() {
             return false;
         }
-        let needs = protection.needs_with(targets);
+        let needs = protection.needs_with(polarity, targets);
         let (filter, blocklist) = protection.parts();
         // Where there is no memory for it, the addition itself will be told so.
         filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any())
@@ -63,6 +69,11 @@ impl Capacity {
         let is_seen = self.graceless || self.seen >= commit;
         self.is_wanted |= !is_seen && (self.grace.is_none() || self.covers < commit);
         is_seen
+    }
+
+    /// Has somebody to wait for a grace period that is under way, before every packet has seen this commit?
+    pub fn is_waiting_for(&self, commit: u64) -> bool {
+        !self.graceless && self.seen < commit && self.grace.is_some()
     }
 
     /// Has the kernel no grace periods?
@@ -110,6 +121,22 @@ impl Capacity {
                 );
                 self.graceless = true;
             }
+        }
+    }
+
+    /// Packets from blocked sources ask what is allowed as long as something allowed overlaps something blocked. Who has left
+    /// may have been the last that did, and is known to be gone to every packet in flight before they cease to ask.
+    pub fn look_for_overlap(&mut self, protection: &mut Protection) {
+        let latest = protection.latest();
+        let last_left = latest.left.max(latest.disallowed);
+        let is_due = self.looked_at.is_none_or(|at| clock::instant().duration_since(at) >= LOOKS_APART);
+        let is_new = self.looked < last_left && protection.filter().asks_allow();
+        if self.graceless || !is_due || !is_new || !self.has_been_seen(latest.left) {
+            return;
+        }
+        (self.looked, self.looked_at) = (last_left, Some(clock::instant()));
+        if let Err(error) = protection.commit(&Change::LookForOverlap, clock::now()) {
+            error!("{}", error.explain());
         }
     }
 

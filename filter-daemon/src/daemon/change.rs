@@ -16,10 +16,14 @@ use crate::text::Explain;
 pub struct Done {
     /// Targets that changed anything.
     pub changed: u64,
-    /// Targets that entered the filter.
+    /// Targets that came to be blocked.
     pub entered: u64,
-    /// Targets that left it.
+    /// Targets that are blocked no longer.
     pub left: u64,
+    /// Targets that came to be allowed.
+    pub allowed: u64,
+    /// Targets that are allowed no longer.
+    pub disallowed: u64,
 }
 
 /// Told at the end, with the outcome of all that the journal was told.
@@ -43,6 +47,8 @@ impl Done {
         self.changed += applied.changed;
         self.entered += applied.effects.block.entered.len() as u64;
         self.left += applied.effects.block.left.len() as u64;
+        self.allowed += applied.effects.allow.entered.len() as u64;
+        self.disallowed += applied.effects.allow.left.len() as u64;
     }
 }
 
@@ -70,9 +76,9 @@ impl Request {
     }
 
     fn has_room(&mut self, page: &Change, parts: &mut Parts<'_>) -> bool {
-        let Change::Want { targets, .. } = page else { return true };
+        let Change::Want { polarity, targets, .. } = page else { return true };
         let all = self.entering.as_ref().unwrap_or(targets);
-        let has_room = parts.capacity.has_room(parts.protection, all);
+        let has_room = parts.capacity.has_room(parts.protection, *polarity, all);
         if has_room {
             self.entering = None;
         }

@@ -2,11 +2,12 @@
 //!
 //! A commit happens or it does not: what the kernel refuses leaves truth, kernel, settings and journal as they were.
 
-use filter_common::target::Target;
 use thiserror::Error;
 
 use super::needs;
-use crate::blocklist::{Applied, Blocklist, Change, Effects, Record, Refusal, Settings, Targets, Timestamp};
+use crate::blocklist::{
+    Applied, Blocklist, Bookmark, Change, Effects, Polarity, Record, Refusal, Settings, Targets, Timestamp,
+};
 use crate::kernel::{Filter, KernelError, Needs};
 use crate::text::Explain;
 
@@ -26,11 +27,13 @@ pub struct Protection {
 pub struct Latest {
     /// Of all.
     pub commit: u64,
-    /// By which something entered.
+    /// By which something came to be blocked.
     pub entered: u64,
-    /// By which something left.
+    /// By which something was blocked no longer.
     pub left: u64,
-    /// By which packets came to be judged more mildly.
+    /// By which something was allowed no longer.
+    pub disallowed: u64,
+    /// By which packets came to be judged more mildly: by settings that drop less, or because something was allowed.
     pub loosened: u64,
 }
 
@@ -52,7 +55,8 @@ impl Latest {
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
             (!effects.block.left.is_empty(), &mut self.left),
-            (loosens, &mut self.loosened),
+            (!effects.allow.left.is_empty(), &mut self.disallowed),
+            (loosens || !effects.allow.entered.is_empty(), &mut self.loosened),
         ];
         kinds.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, latest)| *latest = self.commit);
     }
@@ -78,22 +82,24 @@ impl Protection {
 
     /// Blocks what `live` lists want, too, before anybody asks for anything: as if it had been so before.
     pub fn join(&mut self, live: &Blocklist, now: Timestamp) -> Result<(), NotDone> {
-        let wanted = live.everything().block.entered;
-        let entered: Targets = wanted.iter().filter(|target| !self.blocklist.contains(*target)).collect();
-        let needs = needs::with(&self.blocklist, entered.iter());
+        let (mut effects, mut needs) = (Effects::default(), needs::of(&self.blocklist));
+        for (polarity, set) in [(Polarity::Block, &mut effects.block), (Polarity::Allow, &mut effects.allow)]
+        {
+            let (wanted, side) = (live.side(polarity).targets(), self.blocklist.side(polarity));
+            set.entered = wanted.iter().filter(|target| !side.contains(*target)).collect();
+            needs::add(&mut needs, polarity, &set.entered);
+        }
         self.filter.reserve(&needs, &self.blocklist)?;
-        let mut after = None;
-        loop {
-            let (records, next) = live.as_records(after, JOINED, |_| true);
+        let mut from = Some(Bookmark::default());
+        while let Some(begin) = from {
+            let (records, next) = live.as_records(begin, JOINED, |_| true);
             for record in records {
                 self.blocklist.replay(record, now).map_err(Refusal::from)?;
             }
-            if next.is_none() {
-                break;
-            }
-            after = next;
+            from = next;
         }
-        Ok(self.filter.apply(&Effects::blocking(entered), &self.blocklist)?)
+        effects.overlaps = Some(self.blocklist.overlaps());
+        Ok(self.filter.apply(&effects, &self.blocklist)?)
     }
 
     /// Makes a change, whole or not at all: room first, then the truth, then the kernel, and what truly changed is for the
@@ -179,24 +185,33 @@ impl Protection {
     }
 
     /// What there must be room for once these have entered: counted exactly only where that matters.
-    pub fn needs_with(&self, targets: &Targets) -> Needs {
-        let most = needs::at_most(&self.blocklist, targets);
-        if self.filter.has_room(&most) { most } else { needs::with(&self.blocklist, targets.iter()) }
+    pub fn needs_with(&self, polarity: Polarity, targets: &Targets) -> Needs {
+        let most = needs::at_most(&self.blocklist, polarity, targets);
+        if self.filter.has_room(&most) {
+            most
+        } else {
+            needs::with(&self.blocklist, polarity, targets.iter())
+        }
     }
 
     fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
         let needs = match change {
-            Change::Want { targets, .. } => self.needs_with(targets),
+            Change::Want { polarity, targets, .. } => self.needs_with(*polarity, targets),
             Change::Undo(undo) => {
-                let entering: Vec<Target> = undo.entering().collect();
+                let mut needs = needs::of(&self.blocklist);
+                let lists = self.blocklist.lists();
+                let entering: Vec<_> = undo.entering().filter(|(list, _)| lists.has(*list)).collect();
                 if entering.is_empty() {
                     return Ok(());
                 }
-                needs::with(&self.blocklist, entering.into_iter())
+                for (list, targets) in entering {
+                    let polarity = lists.get(list).polarity;
+                    needs::add_exactly(&mut needs, &self.blocklist, polarity, targets.iter());
+                }
+                needs
             }
-            Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) | Change::Pause(_) => {
-                return Ok(());
-            }
+            Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) => return Ok(()),
+            Change::Pause(_) | Change::LookForOverlap => return Ok(()),
         };
         self.filter.reserve(&needs, &self.blocklist)
     }

@@ -10,6 +10,7 @@ mod configuration;
 mod confine;
 mod diff;
 mod error;
+mod expiry;
 mod flush;
 mod interfaces;
 mod last_good;

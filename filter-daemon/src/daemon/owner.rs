@@ -13,6 +13,7 @@ use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
 use super::diff::Diff;
+use super::expiry::Untold;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
@@ -61,8 +62,7 @@ pub struct Owner {
     successor: Option<UnixStream>,
     turns: Turns,
     minded: Minded,
-    /// Entries that have expired since the log was told.
-    expired: u64,
+    expired: Untold,
 }
 
 impl Owner {
@@ -92,7 +92,7 @@ impl Owner {
             successor: None,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
-            expired: 0,
+            expired: Untold::default(),
         }
     }
 

@@ -7,11 +7,10 @@ mod restore;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use filter_common::target::Target;
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use crate::blocklist::{Blocklist, Record, Timestamp};
+use crate::blocklist::{Blocklist, Bookmark, Record, Timestamp};
 use crate::clock;
 use crate::control::wire::{About, Fault};
 use crate::journal::{Done, Journal, Lost, NotWritten};
@@ -52,8 +51,8 @@ struct Compaction {
 }
 
 enum Stage {
-    /// Pages follow, behind this target.
-    Pages(Option<Target>),
+    /// Pages follow from there on, if any.
+    Pages(Option<Bookmark>),
     /// The rows before are being removed.
     Trimming,
 }
@@ -104,7 +103,7 @@ impl Persistence {
             || self.journal.is_behind() && self.retry <= clock::instant();
         if is_due && self.compaction.is_none() {
             self.journal.mark();
-            self.write_page(blocklist, None);
+            self.write_page(blocklist, Bookmark::default());
         }
     }
 
@@ -125,7 +124,7 @@ impl Persistence {
     ) {
         let Some(Compaction { stage, .. }) = self.compaction.take() else { return };
         match (written, stage) {
-            (Ok(Ok(())), Stage::Pages(after @ Some(_))) => self.write_page(blocklist, after),
+            (Ok(Ok(())), Stage::Pages(Some(from))) => self.write_page(blocklist, from),
             (Ok(Ok(())), Stage::Pages(None)) => {
                 self.order(Stage::Trimming, |journal, done| journal.trim(now, done))
             }
@@ -212,23 +211,20 @@ impl Persistence {
     fn write_all(&mut self, blocklist: &Blocklist) -> bool {
         let is_live = |list| blocklist.lists().get(list).origin.is_live();
         let (tell, told) = std::sync::mpsc::channel();
-        let mut after = None;
-        loop {
-            let (records, next) = blocklist.as_records(after, PAGE, is_live);
+        let mut from = Some(Bookmark::default());
+        while let Some(begin) = from {
+            let (records, next) = blocklist.as_records(begin, PAGE, is_live);
             let tell = tell.clone();
             self.journal.write(records, Box::new(move |written| _ = tell.send(written.is_ok())));
-            if next.is_none() {
-                break;
-            }
-            after = next;
+            from = next;
         }
         drop(tell);
         told.iter().all(|is_written| is_written)
     }
 
-    fn write_page(&mut self, blocklist: &Blocklist, after: Option<Target>) {
+    fn write_page(&mut self, blocklist: &Blocklist, from: Bookmark) {
         let is_live = |list| blocklist.lists().get(list).origin.is_live();
-        let (records, next) = blocklist.as_records(after, PAGE, is_live);
+        let (records, next) = blocklist.as_records(from, PAGE, is_live);
         self.order(Stage::Pages(next), |journal, done| journal.write(records, done));
     }
 

@@ -4,7 +4,7 @@ use tracing::info;
 
 use super::interfaces::Watched;
 use super::owner::Owner;
-use crate::blocklist::List;
+use crate::blocklist::{List, Polarity};
 use crate::control::wire::{self, Fault, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
@@ -75,7 +75,9 @@ impl Owner {
         if links.is_empty() {
             links.push("no interface yet".to_owned());
         }
-        let targets: u64 = self.protection.blocklist().lists().iter().map(|(_, list)| list.entries).sum();
+        let lists = self.protection.blocklist().lists().iter();
+        let blocking = lists.filter(|(_, list)| list.polarity == Polarity::Block);
+        let targets: u64 = blocking.map(|(_, list)| list.entries).sum();
         let verb =
             if self.protection.filter().settings().enforce { "dropping" } else { "counting, not dropping," };
         format!("{verb} packets from {targets} targets on {}", links.join(", "))
@@ -83,9 +85,9 @@ impl Owner {
 
     pub(super) fn tables(&self) -> Vec<status::Table> {
         let (filter, blocklist) = (self.protection.filter(), self.protection.blocklist());
-        let networks = up_to(24, blocklist.lengths4());
+        let networks = up_to(24, blocklist.block().lengths4());
         let networks = Occupancy { entries: networks, capacity: 1 << 24, bytes: filter.networks_bytes() };
-        let levels = up_to(32, blocklist.lengths6());
+        let levels = up_to(32, blocklist.block().lengths6());
         let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes() };
         vec![
             table("ipv4 addresses", filter.addresses(), "exact"),
@@ -100,6 +102,7 @@ impl Owner {
         status::ListStatus {
             name: list.name.to_string(),
             kind: list.origin.name().to_owned(),
+            allows: list.polarity == Polarity::Allow,
             targets: list.entries,
             rejected: reading.map_or(0, |reading| reading.rejected),
             error: reading.and_then(|reading| Some(reading.trouble.as_ref()?.message.clone())),
@@ -111,9 +114,9 @@ impl Owner {
 /// Tells the log what a reload changed. Where somebody waits for it, that is told with who it is.
 pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
     super::reload::tell_log(reloaded);
-    let reload::Reply { entered, left, unchanged, milliseconds, .. } = reloaded;
+    let reload::Reply { entered, left, allowed, disallowed, unchanged, milliseconds, .. } = reloaded;
     if !is_waited_for {
-        info!(entered, left, unchanged, milliseconds, "reload");
+        info!(entered, left, allowed, disallowed, unchanged, milliseconds, "reload");
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Target};
 
-use crate::blocklist::{Record, Targets, Timestamp};
+use crate::blocklist::{Polarity, Record, Targets, Timestamp};
 
 /// Kinds without a length, as format 1 has them.
 mod bare {
@@ -26,6 +26,8 @@ const FIRST_WITH_LENGTH: u8 = 16;
 const WANT: u8 = 16;
 const RELEASE: u8 = 17;
 const RELEASE_ALL: u8 = 18;
+/// What a list wants allowed. One that does not know of it must not take it for blocked.
+const WANT_ALLOWED: u8 = 19;
 
 /// A row is not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +73,8 @@ fn seal(row: &mut [u8]) {
 
 fn put_record(row: &mut Vec<u8>, change: &Record) {
     row.push(match change {
-        Record::Want { .. } => WANT,
+        Record::Want { polarity: Polarity::Block, .. } => WANT,
+        Record::Want { polarity: Polarity::Allow, .. } => WANT_ALLOWED,
         Record::Release { .. } => RELEASE,
         Record::ReleaseAll { .. } => RELEASE_ALL,
     });
@@ -84,7 +87,7 @@ fn put_record(row: &mut Vec<u8>, change: &Record) {
 
 fn put_fields(row: &mut Vec<u8>, change: &Record) {
     match change {
-        Record::Want { list, since, until, note, targets } => {
+        Record::Want { list, since, until, note, targets, .. } => {
             put_text(row, list);
             put_number(row, since.secs() as u32);
             put_number(row, until.map_or(0, |until| until.secs() as u32));
@@ -137,7 +140,8 @@ fn record(rest: &mut &[u8]) -> Option<Option<Record>> {
     let (mut fields, behind) = rest.split_at_checked(length)?;
     *rest = behind;
     match kind {
-        WANT => want(&mut fields).map(Some),
+        WANT => want(Polarity::Block, &mut fields).map(Some),
+        WANT_ALLOWED => want(Polarity::Allow, &mut fields).map(Some),
         RELEASE => release(&mut fields).map(Some),
         RELEASE_ALL => release_all(&mut fields).map(Some),
         _ => Some(None),
@@ -146,19 +150,19 @@ fn record(rest: &mut &[u8]) -> Option<Option<Record>> {
 
 fn bare_record(kind: u8, rest: &mut &[u8]) -> Option<Record> {
     match kind {
-        bare::WANT => want(rest),
+        bare::WANT => want(Polarity::Block, rest),
         bare::RELEASE => release(rest),
         bare::RELEASE_ALL => release_all(rest),
         _ => None,
     }
 }
 
-fn want(rest: &mut &[u8]) -> Option<Record> {
+fn want(polarity: Polarity, rest: &mut &[u8]) -> Option<Record> {
     let list = text(rest)?.into();
     let since = Timestamp::from_secs(number(rest)?);
     let until = Some(number(rest)?).filter(|until| *until != 0).map(Timestamp::from_secs);
     let note = Some(text(rest)?).filter(|note| !note.is_empty()).map(Arc::from);
-    Some(Record::Want { list, since, until, note, targets: targets(rest)? })
+    Some(Record::Want { list, polarity, since, until, note, targets: targets(rest)? })
 }
 
 fn release(rest: &mut &[u8]) -> Option<Record> {

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use tempfile::TempDir;
 
 use super::*;
-use crate::blocklist::Targets;
+use crate::blocklist::{Polarity, Targets};
 
 mod damage;
 mod format;
@@ -15,7 +15,15 @@ const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 
 fn want(list: &str, words: &[&str]) -> Record {
     let targets: Targets = words.iter().map(|word| word.parse().unwrap()).collect();
-    Record::Want { list: list.into(), since: Timestamp::from_secs(7), until: None, note: None, targets }
+    let polarity = Polarity::Block;
+    Record::Want {
+        list: list.into(),
+        polarity,
+        since: Timestamp::from_secs(7),
+        until: None,
+        note: None,
+        targets,
+    }
 }
 
 fn release(list: &str) -> Record {

@@ -16,7 +16,8 @@ use super::KernelError;
 use super::broker::Broker;
 use super::broker::request::{Request, SetName};
 use super::maps::Maps;
-use super::needs::{Needs, Wanted};
+use super::needs::{Needs, Truth};
+use super::overlap::Overlap;
 use super::set::Set;
 use super::spec::JudgeSpec;
 use crate::blocklist::{Effects, Settings};
@@ -25,6 +26,8 @@ use crate::blocklist::{Effects, Settings};
 pub struct Filter {
     maps: Maps,
     block: Set,
+    allow: Set,
+    overlap: Overlap,
     /// How packets are to be judged from the next publication on.
     settings: Settings,
     published: Option<JudgeSpec>,
@@ -46,6 +49,8 @@ impl Filter {
         Self {
             maps: Maps::new(broker),
             block: Set::new(SetName::Block),
+            allow: Set::new(SetName::Allow),
+            overlap: Overlap::new(),
             settings: Settings::default(),
             published: None,
             ready: None,
@@ -53,52 +58,62 @@ impl Filter {
         }
     }
 
-    /// Plans room for `needs`, and loads the judge for it; `wanted` is what is blocked now. Nothing is visible before the
+    /// Plans room for `needs`, and loads the judge for it; `truth` is what is wanted now. Nothing is visible before the
     /// next `apply`; if it fails, everything is as before.
-    pub fn reserve(&mut self, needs: &Needs, wanted: &impl Wanted) -> Result<(), KernelError> {
-        let planned = self.block.make_room(needs, &mut self.maps, wanted);
+    pub fn reserve(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
+        let planned = self.make_room(needs, truth);
         // The first judge is loaded when everything is in the tables, which may grow until then.
         let is_first = self.published.is_none();
         let planned = planned.and_then(|()| if is_first { Ok(()) } else { self.prepare() });
         self.or_discard(planned)
     }
 
-    /// Carries effects out; packets are judged by them when this returns. `wanted` is what is blocked from then on. Whoever
-    /// enters is in before anybody leaves: an address may be covered by one target first and by another then.
+    /// Carries effects out; packets are judged by them when this returns. `truth` is what is wanted from then on. Whoever
+    /// enters is in before anybody leaves: an address may be covered by one target first and by another then. And whoever
+    /// is allowed is so before he is blocked, and as long as he is: nothing is dropped that passed before and passes then.
+    ///
+    /// Who says that nothing overlaps any more knows that every packet in flight has seen what left.
     ///
     /// If it fails, nobody has left, and [`withdraw`](Self::withdraw) undoes the rest. Leaving alone never fails.
-    pub fn apply(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn apply(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        let (block, allow) = (&effects.block, &effects.allow);
         let switches = self.published.is_some() && effects.settings.is_some_and(|new| new != self.settings);
-        if switches && !effects.block.is_empty() {
-            return self.replace_all(effects, wanted);
+        if switches && !(block.is_empty() && allow.is_empty()) {
+            return self.replace_all(effects, truth);
         }
         self.settings = effects.settings.unwrap_or(self.settings);
-        let entered = self.block.enter(&effects.block, &mut self.maps, wanted);
-        let published = entered.and_then(|()| self.publish());
-        if let Err(error) = self.or_discard(published) {
-            let only_leaves = effects.block.entered.is_empty() && !effects.block.left.is_empty();
-            if switches || !only_leaves || self.published.is_none() {
+        let entered = self.enter(effects, truth).and_then(|()| self.publish());
+        if let Err(error) = self.or_discard(entered) {
+            let enters =
+                !block.entered.is_empty() || !allow.entered.is_empty() || effects.overlaps == Some(true);
+            let leaves = !block.left.is_empty() || !allow.left.is_empty();
+            if switches || enters || !leaves || self.published.is_none() {
                 return Err(error);
             }
             tracing::warn!("what was planned beside is put off: {error}");
         }
-        self.block.leave(&effects.block, wanted);
+        self.block.leave(block, truth.block());
+        self.allow.leave(allow, truth.allow());
+        if effects.overlaps == Some(false) {
+            self.overlap.switch(false);
+        }
         Ok(())
     }
 
     /// The same by tables made anew and one store: no packet meets what enters without what leaves, or either under other
     /// settings than its own. For kernels without grace periods, and where settings change with the targets.
-    pub fn replace_all(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn replace_all(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         self.settings = effects.settings.unwrap_or(self.settings);
-        let replaced = self.replace_tables(effects, wanted);
+        let replaced = self.replace_tables(effects, truth);
         self.or_discard(replaced)
     }
 
-    /// Undoes what an `apply` that failed has done already, after its caller has undone the truth; `wanted` is what was
-    /// blocked before and is again. Needs nothing of anybody, and cannot fail.
-    pub fn withdraw(&mut self, effects: &Effects, wanted: &impl Wanted) {
+    /// Undoes what an `apply` that failed has done already, after its caller has undone the truth; `truth` is what was
+    /// wanted before and is again. Needs nothing of anybody, and cannot fail.
+    pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
-        self.block.withdraw(&effects.block, wanted);
+        self.block.withdraw(&effects.block, truth.block());
+        self.allow.withdraw(&effects.allow, truth.allow());
     }
 
     /// How packets are judged right now, whatever is listed.
@@ -106,10 +121,46 @@ impl Filter {
         self.published.as_ref().map_or_else(Settings::default, |published| published.settings)
     }
 
-    fn replace_tables(&mut self, effects: &Effects, wanted: &impl Wanted) -> Result<(), KernelError> {
-        self.block.refresh(&effects.block, &mut self.maps, wanted)?;
-        self.block.enter(&effects.block, &mut self.maps, wanted)?;
-        self.block.leave_fresh(&effects.block, wanted);
+    fn make_room(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
+        self.block.make_room(&needs.block, &mut self.maps, truth.block())?;
+        if !needs.allow.is_empty() {
+            self.overlap.make_any(&mut self.maps)?;
+        }
+        self.allow.make_room(&needs.allow, &mut self.maps, truth.allow())
+    }
+
+    /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him.
+    fn enter(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.enter_allowed(effects, truth)?;
+        // What is fresh must be seen before what enters the tables that packets read; the first judge shows all at once.
+        let is_seen = |published: &JudgeSpec| {
+            published.allow == self.allow.spec() && published.overlap == self.overlap.generation()
+        };
+        if !effects.block.entered.is_empty() && !self.published.as_ref().is_none_or(is_seen) {
+            self.publish()?;
+        }
+        self.block.enter(&effects.block, &mut self.maps, truth.block())
+    }
+
+    fn enter_allowed(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        let overlaps = effects.overlaps == Some(true);
+        if overlaps || !effects.allow.entered.is_empty() {
+            self.overlap.make_any(&mut self.maps)?;
+        }
+        self.allow.enter(&effects.allow, &mut self.maps, truth.allow())?;
+        if overlaps {
+            self.overlap.switch(true);
+        }
+        Ok(())
+    }
+
+    fn replace_tables(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.block.refresh(&effects.block, &mut self.maps, truth.block())?;
+        self.allow.refresh(&effects.allow, &mut self.maps, truth.allow())?;
+        self.enter_allowed(effects, truth)?;
+        self.block.enter(&effects.block, &mut self.maps, truth.block())?;
+        self.block.leave_fresh(&effects.block, truth.block());
+        self.allow.leave_fresh(&effects.allow, truth.allow());
         self.publish()
     }
 
@@ -131,6 +182,8 @@ impl Filter {
         };
         self.maps.broker().order(Request::Publish)?;
         self.block.publish();
+        self.allow.publish();
+        self.overlap.publish();
         self.published = Some(spec);
         Ok(())
     }
@@ -144,13 +197,22 @@ impl Filter {
 
     /// Forgets every plan: what packets see is all there is.
     fn discard(&mut self) {
-        let published = self.published.as_ref();
         self.settings = self.settings();
-        self.block.discard(published.map(|spec| spec.block.clone()).unwrap_or_default(), &mut self.maps);
+        let published = self.published.as_ref();
+        let block = published.map(|spec| spec.block.clone()).unwrap_or_default();
+        let allow = published.map(|spec| spec.allow.clone()).unwrap_or_default();
+        self.block.discard(block, &mut self.maps);
+        self.allow.discard(allow, &mut self.maps);
+        self.overlap.discard(&mut self.maps);
         self.ready = None;
     }
 
     fn spec(&self) -> JudgeSpec {
-        JudgeSpec { settings: self.settings, block: self.block.spec() }
+        JudgeSpec {
+            settings: self.settings,
+            block: self.block.spec(),
+            allow: self.allow.spec(),
+            overlap: self.overlap.generation(),
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! larger table. What enters and leaves meanwhile is noted, and done to the larger table before it takes its place: each
 //! of these twice does no harm, so it does not matter whether the copy or the page had seen it already.
 
+use std::ops::BitOr;
 use std::thread::{self, JoinHandle};
 
 use filter_common::cuckoo::Full;
@@ -127,5 +128,18 @@ impl Growing {
     /// For any?
     pub const fn any(self) -> bool {
         self.addresses || self.six
+    }
+
+    /// Is it over for a family of these in `after`?
+    pub const fn is_over_in(self, after: Self) -> bool {
+        self.addresses && !after.addresses || self.six && !after.six
+    }
+}
+
+impl BitOr for Growing {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self { addresses: self.addresses || other.addresses, six: self.six || other.six }
     }
 }

@@ -18,9 +18,9 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use super::broker::Broker;
 use super::broker::client::{Answered, Place};
 use super::broker::kept::Kept;
-use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request};
+use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request, SetName};
 use super::broker::size;
-use super::seen::Seen;
+use super::seen::{Seen, SetWindows};
 use super::window::Window;
 use super::{Attached, AttachedMode, KernelError};
 
@@ -119,17 +119,22 @@ impl State {
         let Some(published) = &self.published else {
             return sources.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
         };
-        let words = |part| {
+        let words = |set, part| {
             let mut maps = published.maps.iter();
-            maps.find(|(map, _)| map.map.part == part).map(|(_, window)| window)
+            maps.find(|(map, _)| map.map == MapName { set, part }).map(|(_, window)| window)
         };
-        let seen = Seen::new(
-            *published.settings,
-            words(MapPart::Addresses),
-            words(MapPart::Networks),
-            words(MapPart::Levels),
-            words(MapPart::Six),
-        );
+        let windows = |set| SetWindows {
+            addresses: words(set, MapPart::Addresses),
+            networks: words(set, MapPart::Networks),
+            levels: words(set, MapPart::Levels),
+            six: words(set, MapPart::Six),
+        };
+        let seen = Seen {
+            settings: *published.settings,
+            block: windows(SetName::Block),
+            allow: windows(SetName::Allow),
+            overlap: words(SetName::Allow, MapPart::Overlap),
+        };
         sources.into_iter().map(|source| judge_source(source, &seen)).collect()
     }
 
@@ -226,12 +231,17 @@ impl State {
 }
 
 fn words_of(map: MapName, words: &[u64]) -> u32 {
-    let block = settings_of(words).block;
+    let settings = settings_of(words);
+    let set = match map.set {
+        SetName::Block => settings.block,
+        SetName::Allow => settings.allow,
+    };
     match map.part {
-        MapPart::Addresses => size::addresses(block.addresses4.index_bits as u32),
+        MapPart::Addresses => size::addresses(set.addresses4.index_bits as u32),
         MapPart::Networks => networks::WORDS,
-        MapPart::Levels => block.six.last_level_word as u32 + 1,
-        MapPart::Six => size::prefixes(Geometry::six(block.six.buckets as u32)),
+        MapPart::Levels => set.six.last_level_word as u32 + 1,
+        MapPart::Six => size::prefixes(Geometry::six(set.six.buckets as u32)),
+        MapPart::Overlap => 1,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Everything that touches the kernel: programs, maps, links. The only importer of aya.
 //!
 //! `filter` applies effects and is all that the daemon talks to. It plans, publishes and releases `set`s: of each `family` a
-//! table (`kind`, `store`) that may be made larger aside (`growth`), the bits of `networks`, and the `levels` of IPv6; whatever is `staged` is
-//! seen by no packet yet. Below, `moving` changes a cuckoo table under running readers, through a `window` and with `grace`
+//! table (`kind`, `store`) that may be made larger aside (`growth`), the bits of `networks`, and the `levels` of IPv6; one set
+//! blocks, one allows, and a word tells whether they may `overlap`. Whatever is `staged` is seen by no packet yet. Below, `moving` changes a cuckoo table under running readers, through a `window` and with `grace`
 //! periods; a `spec` says what the judge must be. What needs a capability is done by the `broker`, a process of its own.
 
 mod attached;
@@ -20,6 +20,7 @@ pub mod memory;
 mod moving;
 mod needs;
 mod networks;
+mod overlap;
 mod overlay;
 mod seen;
 mod set;
@@ -35,7 +36,7 @@ pub use error::KernelError;
 pub use filter::Filter;
 pub use growth::Growing;
 pub use interface::Interface;
-pub use needs::{Needs, SixTargets, Wanted};
+pub use needs::{Needs, SetNeeds, SixTargets, Truth, Wanted};
 
 /// How full a table is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

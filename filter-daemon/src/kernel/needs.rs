@@ -7,6 +7,15 @@ use filter_common::target::{Prefix4, Prefix6};
 /// What there must be room for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
+    /// In the set of what is blocked.
+    pub block: SetNeeds,
+    /// In the set of what is allowed.
+    pub allow: SetNeeds,
+}
+
+/// What there must be room for in one set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetNeeds {
     /// Single IPv4 addresses, those of prefixes longer than /24 among them.
     pub addresses: u64,
     /// Is there an IPv4 prefix up to /24?
@@ -19,6 +28,28 @@ pub struct Needs {
     pub lengths: BTreeSet<u8>,
 }
 
+impl From<SetNeeds> for Needs {
+    fn from(block: SetNeeds) -> Self {
+        Self { block, allow: SetNeeds::default() }
+    }
+}
+
+impl SetNeeds {
+    /// Is there nothing at all?
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Everything that is wanted: what is dropped is blocked, and not allowed.
+pub trait Truth {
+    /// What is blocked, whatever is allowed.
+    fn block(&self) -> &impl Wanted;
+
+    /// What is allowed, whatever is blocked.
+    fn allow(&self) -> &impl Wanted;
+}
+
 /// The IPv6 targets that belong into a table.
 pub trait SixTargets {
     /// Every one behind `after`, or all of them, in an order that stays the same while targets come and go: what is asked for
@@ -26,7 +57,7 @@ pub trait SixTargets {
     fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;
 }
 
-/// What is wanted blocked.
+/// What is wanted in one set.
 pub trait Wanted: SixTargets {
     /// Is this address blocked by itself or by a prefix longer than /24?
     fn blocks_address(&self, address: u32) -> bool;

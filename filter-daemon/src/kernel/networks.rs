@@ -60,12 +60,12 @@ impl Networks {
         Ok(())
     }
 
-    /// Blocks a prefix. There is a map for it.
+    /// Lets a prefix in. There is a map for it.
     pub fn enter(&self, prefix: Prefix4) {
         self.bits.newest().into_iter().for_each(|bits| bits.set(prefix, |_| u64::MAX));
     }
 
-    /// Lets a prefix pass, as far as no other covers it.
+    /// Releases a prefix, as far as no other covers it.
     pub fn leave(&self, prefix: Prefix4, wanted: &impl Wanted) {
         clear(self.bits.fresh().into_iter().chain(self.bits.current()), prefix, wanted);
     }

@@ -1,31 +1,42 @@
 //! The tables as the judge sees them, for asking its own question in the daemon.
 
+use filter_common::Words;
 use filter_common::judge::Tables;
 use filter_common::reason::Enforcement;
 use filter_common::set::{Set, View};
-use filter_common::settings::Settings;
+use filter_common::settings::{SetSettings, Settings};
 
 use super::window::Window;
 
 /// A judge's settings, and the maps it looks things up in.
 pub struct Seen<'a> {
-    settings: Settings,
-    addresses: Option<&'a Window>,
-    networks: Option<&'a Window>,
-    levels: Option<&'a Window>,
-    six: Option<&'a Window>,
+    /// The settings.
+    pub settings: Settings,
+    /// The maps of what is blocked.
+    pub block: SetWindows<'a>,
+    /// The maps of what is allowed.
+    pub allow: SetWindows<'a>,
+    /// The word that tells whether they may overlap.
+    pub overlap: Option<&'a Window>,
 }
 
-impl<'a> Seen<'a> {
-    /// The view of a judge of these settings.
-    pub const fn new(
-        settings: Settings,
-        addresses: Option<&'a Window>,
-        networks: Option<&'a Window>,
-        levels: Option<&'a Window>,
-        six: Option<&'a Window>,
-    ) -> Self {
-        Self { settings, addresses, networks, levels, six }
+/// The maps of one set.
+#[derive(Clone, Copy)]
+pub struct SetWindows<'a> {
+    /// IPv4 addresses.
+    pub addresses: Option<&'a Window>,
+    /// IPv4 prefixes.
+    pub networks: Option<&'a Window>,
+    /// IPv6 from the top.
+    pub levels: Option<&'a Window>,
+    /// IPv6 prefixes that the levels do not tell.
+    pub six: Option<&'a Window>,
+}
+
+impl<'a> SetWindows<'a> {
+    const fn under(self, settings: &'a SetSettings) -> View<'a, &'a Window> {
+        let Self { addresses, networks, levels, six } = self;
+        View { settings, addresses, networks, levels, six }
     }
 }
 
@@ -35,7 +46,14 @@ impl Tables for Seen<'_> {
     }
 
     fn block(&self) -> impl Set {
-        let Self { addresses, networks, levels, six, .. } = *self;
-        View { settings: &self.settings.block, addresses, networks, levels, six }
+        self.block.under(&self.settings.block)
+    }
+
+    fn allow(&self) -> impl Set {
+        self.allow.under(&self.settings.allow)
+    }
+
+    fn may_overlap(&self) -> bool {
+        self.settings.overlap != 0 && self.overlap.is_some_and(|word| word.load(0) != 0)
     }
 }

@@ -16,8 +16,9 @@ use super::growth::Growing;
 use super::kind::{Addresses, Kind, SixTable};
 use super::levels::{Beyond, LevelMaps};
 use super::maps::Maps;
-use super::needs::{Needs, Wanted};
+use super::needs::{SetNeeds, Wanted};
 use super::networks::Networks;
+use super::seen::SetWindows;
 use super::spec::SetSpec;
 use super::store::Store;
 
@@ -51,12 +52,12 @@ impl Set {
     }
 
     /// Is there room for `needs` in the tables as they are?
-    pub fn has_room(&self, needs: &Needs) -> bool {
+    pub fn has_room(&self, needs: &SetNeeds) -> bool {
         self.addresses.has_room(needs.addresses) && self.six.has_room(needs.six)
     }
 
     /// Is everything of `needs` looked up already?
-    pub fn looks_up(&self, needs: &Needs) -> bool {
+    pub fn looks_up(&self, needs: &SetNeeds) -> bool {
         (!needs.networks || self.networks.generation().is_some())
             && (!needs.levels || self.levels.spec().is_some())
             && needs.lengths.is_subset(&self.lengths)
@@ -65,7 +66,7 @@ impl Set {
     /// Plans room for `needs`.
     pub fn make_room(
         &mut self,
-        needs: &Needs,
+        needs: &SetNeeds,
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
@@ -88,10 +89,15 @@ impl Set {
     }
 
     /// Which of the larger tables that `needs` waits for are being made aside; begins with those that can be.
-    pub fn grow_aside(&mut self, needs: &Needs, maps: &mut Maps) -> Result<Growing, KernelError> {
+    pub fn grow_aside(&mut self, needs: &SetNeeds, maps: &mut Maps) -> Result<Growing, KernelError> {
         let addresses = self.addresses.grow_aside(needs.addresses, maps)?;
         let six = self.six.grow_aside(needs.six, maps)?;
         Ok(Growing { addresses, six })
+    }
+
+    /// Should those who add many entries wait for a grace period first?
+    pub fn is_crowded(&self) -> bool {
+        self.addresses.is_crowded() || self.six.is_crowded()
     }
 
     /// Which larger tables are being made aside.
@@ -128,14 +134,14 @@ impl Set {
     }
 
     /// Are tables much larger than `needs`?
-    pub fn is_roomy_for(&self, needs: &Needs) -> bool {
+    pub fn is_roomy_for(&self, needs: &SetNeeds) -> bool {
         self.addresses.is_roomy_for(needs.addresses) || self.six.is_roomy_for(self.six_entries(needs))
     }
 
     /// Plans to make those tables anew that are much larger than `needs`.
     pub fn shrink_to(
         &mut self,
-        needs: &Needs,
+        needs: &SetNeeds,
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
@@ -151,7 +157,7 @@ impl Set {
     }
 
     /// Plans to look up no more than `needs`.
-    pub fn tidy(&mut self, needs: &Needs, maps: &mut Maps) {
+    pub fn tidy(&mut self, needs: &SetNeeds, maps: &mut Maps) {
         // Short ones stand there for want of room in the levels, and nobody knows how many still do.
         self.lengths.retain(|length| *length <= LONGEST_TOLD || needs.lengths.contains(length));
         if self.six_entries(needs) == 0 {
@@ -165,8 +171,15 @@ impl Set {
         }
     }
 
+    /// Plans that there is nothing in it, and nothing is looked up.
+    pub fn drop_next(&mut self, maps: &mut Maps) {
+        self.tidy(&SetNeeds::default(), maps);
+        self.six.drop_next(maps);
+        self.addresses.drop_next(maps);
+    }
+
     /// Entries for which the table of IPv6 is needed: short prefixes, too, where the levels had no room for them.
-    fn six_entries(&self, needs: &Needs) -> u64 {
+    fn six_entries(&self, needs: &SetNeeds) -> u64 {
         needs.six.max(self.six.store.entries())
     }
 
@@ -179,6 +192,16 @@ impl Set {
             levels: self.levels.spec(),
             lengths: six.map_or_else(BTreeSet::new, |_| self.lengths.clone()),
             six,
+        }
+    }
+
+    /// The maps that packets read.
+    pub fn windows(&self) -> SetWindows<'_> {
+        SetWindows {
+            addresses: self.addresses.store.words(),
+            networks: self.networks.words(),
+            levels: self.levels.words(),
+            six: self.six.store.words(),
         }
     }
 

@@ -16,6 +16,10 @@ pub struct JudgeSpec {
     pub settings: Settings,
     /// What is blocked.
     pub block: SetSpec,
+    /// What is allowed.
+    pub allow: SetSpec,
+    /// The generation of the word that tells whether they may overlap, if anything is allowed.
+    pub overlap: Option<u64>,
 }
 
 /// What a judge must know of one set.
@@ -36,12 +40,21 @@ pub struct SetSpec {
 impl JudgeSpec {
     /// What the judge is built from.
     pub fn blueprint(&self) -> Blueprint {
-        Blueprint { settings: self.words().as_words().to_vec(), maps: self.block.maps(SetName::Block) }
+        let overlap = MapName { set: SetName::Allow, part: MapPart::Overlap };
+        let mut maps = self.block.maps(SetName::Block);
+        maps.extend(self.allow.maps(SetName::Allow));
+        maps.extend(self.overlap.map(|generation| MapUse { map: overlap, generation }));
+        Blueprint { settings: self.words().as_words().to_vec(), maps }
     }
 
     /// The words that go into the program.
     pub fn words(&self) -> words::Settings {
-        words::Settings { enforce: self.settings.enforcement() as u64, block: self.block.words() }
+        words::Settings {
+            enforce: self.settings.enforcement() as u64,
+            overlap: self.overlap.is_some().into(),
+            block: self.block.words(),
+            allow: self.allow.words(),
+        }
     }
 }
 

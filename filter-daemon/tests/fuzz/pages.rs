@@ -6,7 +6,7 @@ use std::panic;
 use std::path::Path;
 use std::sync::Once;
 
-use filterd::blocklist::{Record, Timestamp};
+use filterd::blocklist::{Polarity, Record, Timestamp};
 use filterd::journal::store::{Rows, Store};
 use tempfile::TempDir;
 
@@ -84,7 +84,15 @@ fn written_now(path: &Path) -> Vec<u8> {
         let targets =
             (0..=number).map(|host| format!("192.0.2.{host}").parse().expect("it is one")).collect();
         let since = Timestamp::from_secs(1_800_000_000 + number);
-        let want = Record::Want { list: "ssh".into(), since, until: None, note: Some("why".into()), targets };
+        let polarity = if number % 4 == 0 { Polarity::Allow } else { Polarity::Block };
+        let want = Record::Want {
+            list: "ssh".into(),
+            polarity,
+            since,
+            until: None,
+            note: Some("why".into()),
+            targets,
+        };
         store
             .append(&[want, Record::ReleaseAll { list: format!("l{number}").into() }])
             .expect("it can be written");

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use filter_common::reason::Verdict;
 use filter_common::target::Target;
-use filterd::blocklist::{Applied, Blocklist, Change, From, Origin, Settings, Targets, Timestamp};
+use filterd::blocklist::{Applied, Blocklist, Change, From, Origin, Polarity, Settings, Targets, Timestamp};
 use filterd::daemon::commit::{NotDone, Protection};
 use filterd::daemon::needs;
 use filterd::kernel::memory::Memory;
-use filterd::kernel::{Filter, KernelError, Needs};
+use filterd::kernel::{Filter, KernelError, Needs, SetNeeds};
 
 use crate::reference::Reference;
 use crate::step::{How, Step};
@@ -79,7 +79,7 @@ impl World {
                 let (filter, blocklist) = self.protection.parts();
                 let (addresses, six) =
                     if *six { (0, filter.six().capacity + 1) } else { (filter.addresses().capacity + 1, 0) };
-                let needs = Needs { addresses, six, ..Needs::default() };
+                let needs = Needs::from(SetNeeds { addresses, six, ..SetNeeds::default() });
                 filter.grow_aside(&needs, blocklist).map(drop).map_err(NotDone::from)
             }
             Step::GraceIsOver => {
@@ -87,7 +87,7 @@ impl World {
                 Ok(())
             }
             Step::Inflate => {
-                let needs = Needs { addresses: 20_000, six: 20_000, ..self.needs() };
+                let needs = Needs::from(SetNeeds { addresses: 20_000, six: 20_000, ..self.needs().block });
                 let (filter, blocklist) = self.protection.parts();
                 filter.reserve(&needs, blocklist).map_err(NotDone::from)
             }
@@ -156,7 +156,7 @@ impl World {
 
     fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), NotDone> {
         let targets: Targets = targets.iter().copied().collect();
-        let needs = self.protection.needs_with(&targets);
+        let needs = self.protection.needs_with(Polarity::Block, &targets);
         let is_small = targets.len() < 4;
         if waits && !is_small && !self.filter().has_room(&needs) {
             // As somebody who waits for his turn; where nothing can be made aside, the addition itself is told.
@@ -250,6 +250,7 @@ pub fn want(targets: Targets) -> Change {
     Change::Want {
         list: "manual".into(),
         origin: Origin::Live,
+        polarity: Polarity::Block,
         until: None,
         shorten: false,
         note: None,
@@ -258,7 +259,7 @@ pub fn want(targets: Targets) -> Change {
 }
 
 pub fn release(targets: Targets) -> Change {
-    Change::Release { from: From::EveryLiveList, targets }
+    Change::Release { from: From::EveryLiveList(Polarity::Block), targets }
 }
 
 pub fn at(seconds: u32) -> Timestamp {

@@ -19,6 +19,16 @@ impl<T: Tables> Tables for Unstashed<T> {
     fn block(&self) -> impl Set {
         Unstashed(self.0.block())
     }
+
+    #[inline(always)]
+    fn allow(&self) -> impl Set {
+        self.0.allow()
+    }
+
+    #[inline(always)]
+    fn may_overlap(&self) -> bool {
+        self.0.may_overlap()
+    }
 }
 
 impl<S: Set> Set for Unstashed<S> {

@@ -12,7 +12,7 @@ use aya_obj::programs::XdpAttachType;
 use filter_common::cuckoo::scheme::{ONE_KIND, Token};
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filterd::blocklist::{Blocklist, Effects, Settings, Targets};
+use filterd::blocklist::{Blocklist, Effects, Polarity, Settings, Targets};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use filterd::kernel::window::Window;
@@ -45,7 +45,7 @@ impl Filterd {
         let mut filter = Filter::open(home.pins())?;
         let effects = Effects::blocking(targets(feature, entries));
         let nobody = Blocklist::default();
-        filter.reserve(&needs::with(&nobody, effects.block.entered.iter()), &nobody)?;
+        filter.reserve(&needs::with(&nobody, Polarity::Block, effects.block.entered.iter()), &nobody)?;
         let settings = Some(Settings { enforce: feature != Feature::Counting, paused: false });
         filter.apply(&Effects { settings, ..effects }, &nobody)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;

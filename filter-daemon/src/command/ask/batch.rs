@@ -137,5 +137,10 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.sum.held.truncate(MOST_TOLD);
         self.sum.longer.extend(changed.longer);
         self.sum.longer.truncate(MOST_TOLD);
+        self.sum.allowed += changed.allowed;
+        self.sum.allowed_by.extend(changed.allowed_by);
+        self.sum.allowed_by.truncate(MOST_TOLD);
+        self.sum.blocked_by.extend(changed.blocked_by);
+        self.sum.blocked_by.truncate(MOST_TOLD);
     }
 }

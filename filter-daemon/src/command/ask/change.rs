@@ -101,7 +101,12 @@ fn span(word: &str, verb: &str) -> Result<Span, String> {
 
 /// The command that asks by this method.
 fn verb<M: Method>() -> &'static str {
-    if M::NAME.ends_with("Remove") { "remove" } else { "add" }
+    match M::NAME.rsplit('.').next() {
+        Some("Remove") => "remove",
+        Some("Allow") => "allow add",
+        Some("Disallow") => "allow remove",
+        _ => "add",
+    }
 }
 
 fn from_input<M: Method<Reply = Changed>>(
@@ -161,7 +166,7 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
         while let Some(line) = input.next().map_err(Trouble::Input)? {
             match line {
                 Line::Json => return Err(json_lines(verb::<M>())),
-                Line::Listed(_) if verb::<M>() == "add" => return Err(of_list()),
+                Line::Listed(_) if verb::<M>().ends_with("add") => return Err(of_list()),
                 Line::Span(span) | Line::Listed(span) => {
                     self.read += 1;
                     self.batches.push(span)?;

@@ -85,14 +85,14 @@ impl Console<'_> {
 
 /// What programs read: one object on one line, which says first of which version it is.
 fn json_line(reply: &impl Serialize) -> io::Result<Vec<u8>> {
-    let object = serde_json::to_vec(reply)?;
-    let mut line = Vec::with_capacity(object.len() + 16);
-    match object.strip_prefix(b"{") {
+    let written = serde_json::to_vec(reply)?;
+    let mut line = Vec::with_capacity(written.len() + 16);
+    match written.strip_prefix(b"{") {
         Some(fields) if !fields.starts_with(b"\"version\":") => {
             write!(line, "{{\"version\":{VERSION}{}", if fields == b"}" { "" } else { "," })?;
             line.extend_from_slice(fields);
         }
-        _ => line = object,
+        _ => line = written,
     }
     line.push(b'\n');
     Ok(line)

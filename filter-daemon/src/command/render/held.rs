@@ -14,14 +14,35 @@ const MOST_TOLD: usize = 10;
 /// More targets than this make a command that nobody reads.
 const MOST_IN_A_COMMAND: usize = 5;
 
+/// What is said of what is held, and which commands help.
+pub struct Words {
+    /// What it still is.
+    state: &'static str,
+    remove: &'static str,
+    list: &'static str,
+    /// What the command does that lets go of everything.
+    frees: &'static str,
+}
+
+impl Words {
+    /// Of what allows.
+    pub const ALLOWED: Self =
+        Self { state: "allowed", remove: "allow remove", list: "allow list", frees: "removes all of it" };
+
+    /// Of what blocks; nothing is blocked where nothing is dropped.
+    pub const fn blocked(idle: Option<Idle>) -> Self {
+        let state = if idle.is_none() { "blocked" } else { "listed" };
+        Self { state, remove: "remove", list: "list", frees: "unblocks all of it" }
+    }
+}
+
 /// Each target with the entries that hold it, one a line, and below them how to unblock it.
-pub fn told(all: &[Held], idle: Option<Idle>) -> String {
-    let blocked = if idle.is_none() { "blocked" } else { "listed" };
-    let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, blocked)).collect();
+pub fn told(all: &[Held], words: &Words) -> String {
+    let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, words.state)).collect();
     if all.len() > MOST_TOLD {
         lines.push("and more of them: ask `filterd test`".to_owned());
     }
-    lines.extend(remedies(all));
+    lines.extend(remedies(all, words));
     lines.join("\n")
 }
 
@@ -64,7 +85,8 @@ fn is_all_named(held: &Held) -> bool {
 }
 
 /// How to unblock what is held, one way a line.
-fn remedies(all: &[Held]) -> Vec<String> {
+fn remedies(all: &[Held], words: &Words) -> Vec<String> {
+    let Words { remove, list, frees, .. } = words;
     let live = |is_part: bool| -> BTreeSet<&str> {
         let of = move |held| parts(held).filter(move |(by, part)| by.origin == LIVE && *part == is_part);
         all.iter().flat_map(of).map(|(by, _)| by.target.as_str()).collect()
@@ -75,23 +97,23 @@ fn remedies(all: &[Held]) -> Vec<String> {
     if !around.is_empty() {
         let rest = if around.len() <= MOST_IN_A_COMMAND { "" } else { ", and so on" };
         let is_all = within.is_empty() && untold.is_none() && in_the_configuration(all).is_none();
-        let does = if is_all { "unblocks all of it" } else { "removes what was added around it" };
+        let does = if is_all { frees } else { "removes what was added around it" };
         let targets: Vec<_> = around.into_iter().take(MOST_IN_A_COMMAND).collect();
-        lines.push(format!("`filterd remove {}` {does}{rest}", targets.join(" ")));
+        lines.push(format!("`filterd {remove} {}` {does}{rest}", targets.join(" ")));
     }
     match untold {
         Some(held) if !within.is_empty() && (within.len() > MOST_IN_A_COMMAND || !is_all_named(held)) => {
             let target = &held.target;
             lines.push(format!(
-                "`filterd list --within {target} | filterd remove -` removes what was added there"
+                "`filterd {list} --within {target} | filterd {remove} -` removes what was added there"
             ));
         }
         Some(held) if !is_all_named(held) => {
-            lines.push(format!("`filterd list --within {}` shows them", held.target));
+            lines.push(format!("`filterd {list} --within {}` shows them", held.target));
         }
         _ if !within.is_empty() => {
             let targets: Vec<_> = within.into_iter().collect();
-            lines.push(format!("`filterd remove {}` removes what was added there", targets.join(" ")));
+            lines.push(format!("`filterd {remove} {}` removes what was added there", targets.join(" ")));
         }
         _ => {}
     }
@@ -135,13 +157,13 @@ mod tests {
         let all = holding(vec![by("198.51.100.0/24", "manual", "live")]);
         let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `manual`\n\
                      `filterd remove 198.51.100.0/24` unblocks all of it";
-        assert_eq!(told(&all, None), words);
+        assert_eq!(told(&all, &Words::blocked(None)), words);
     }
 
     #[test]
     fn a_command_is_not_said_to_unblock_what_a_file_holds_too() {
         let all = holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/24", "ssh", "live")]);
-        let words = told(&all, None);
+        let words = told(&all, &Words::blocked(None));
         assert!(
             words.contains("`filterd remove 198.51.100.0/24` removes what was added around it"),
             "{words}"
@@ -154,8 +176,11 @@ mod tests {
             holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/25", "config", "config")]);
         let words = "198.51.100.77 is still blocked: held by list `drop`, 198.51.100.0/25 of list `config`\n\
                      lists `config`, `drop` come from the configuration: change it there, then `filterd reload`";
-        assert_eq!(told(&all, None), words);
-        assert!(told(&all, Some(Idle::NotEnforced)).starts_with("198.51.100.77 is still listed: held by"));
+        assert_eq!(told(&all, &Words::blocked(None)), words);
+        assert!(
+            told(&all, &Words::blocked(Some(Idle::NotEnforced)))
+                .starts_with("198.51.100.77 is still listed: held by")
+        );
     }
 
     fn within(entries: &[(&str, &str)], within: u64) -> [Held; 1] {
@@ -168,20 +193,20 @@ mod tests {
     fn what_is_within_is_told_with_the_command_that_removes_it() {
         let words = "1 entry within 198.51.100.0/24 is still blocked: 198.51.100.7 of list `manual`\n\
                      `filterd remove 198.51.100.7` removes what was added there";
-        assert_eq!(told(&within(&[("198.51.100.7", "manual")], 1), None), words);
+        assert_eq!(told(&within(&[("198.51.100.7", "manual")], 1), &Words::blocked(None)), words);
         let words = "198.51.100.0/24 is still blocked: held by 198.51.0.0/16 of list `drop`\n\
                      2 entries within 198.51.100.0/24 are still blocked: \
                      198.51.100.7 of list `manual`, 198.51.100.8/29 of list `drop`\n\
                      `filterd remove 198.51.100.7` removes what was added there\n\
                      list `drop` comes from the configuration: change it there, then `filterd reload`";
         let both = [("198.51.0.0/16", "drop"), ("198.51.100.7", "manual"), ("198.51.100.8/29", "drop")];
-        assert_eq!(told(&within(&both, 2), None), words);
-        let of_many = told(&within(&[("198.51.100.7", "manual")], MOST_WITHIN), None);
+        assert_eq!(told(&within(&both, 2), &Words::blocked(None)), words);
+        let of_many = told(&within(&[("198.51.100.7", "manual")], MOST_WITHIN), &Words::blocked(None));
         let words = "1,000 entries or more within 198.51.100.0/24 are still blocked: \
                      198.51.100.7 of list `manual`, and so on\n\
                      `filterd list --within 198.51.100.0/24 | filterd remove -` removes what was added there";
         assert_eq!(of_many, words);
-        let of_files = told(&within(&[("198.51.100.7", "drop")], 7), None);
+        let of_files = told(&within(&[("198.51.100.7", "drop")], 7), &Words::blocked(None));
         assert!(of_files.contains("\n`filterd list --within 198.51.100.0/24` shows them\n"), "{of_files}");
     }
 
@@ -190,12 +215,12 @@ mod tests {
         let all = [Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], ..Held::default() }];
         let words =
             "192.0.2.1 is still blocked: held by list `drop`\n`filterd test 192.0.2.1` names the entries";
-        assert_eq!(told(&all, None), words);
+        assert_eq!(told(&all, &Words::blocked(None)), words);
     }
 
     #[test]
     fn of_very_many_ten_are_told() {
         let many = vec![holding(vec![by("198.51.100.0/24", "manual", "live")])[0].clone(); 50];
-        assert_eq!(told(&many, None).lines().count(), 12);
+        assert_eq!(told(&many, &Words::blocked(None)).lines().count(), 12);
     }
 }

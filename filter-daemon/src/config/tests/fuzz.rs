@@ -17,8 +17,10 @@ block:
   - ::1
   - 10.0.0.1 - 10.0.0.9
   - !t {a: [b, c]}
+allow: [10.1.0.0/16]
 lists:
 - {name: drop, path: *x}
+- {name: office, path: y, allow: true}
 - name: é
   path: |
     a

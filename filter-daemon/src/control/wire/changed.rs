@@ -14,9 +14,9 @@ pub struct Changed {
     pub named: u64,
     /// How many of them changed anything for the list they were named for.
     pub changed: u64,
-    /// How many targets entered the filter.
+    /// How many targets came to be blocked; of an allow: to be allowed.
     pub entered: u64,
-    /// How many left it.
+    /// How many are so no longer.
     pub left: u64,
     /// Why what is listed is dropped nowhere at the moment, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,9 +34,26 @@ pub struct Changed {
     /// hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longer: Vec<Entry>,
+    /// Of an add: how many of its targets are allowed as a whole, and so are not dropped.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub allowed: u64,
+    /// Of an add of few targets: entries that allow one of them, or a part of it (the first hundred).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_by: Vec<Entry>,
+    /// Of an allow, and of the end of one, of few targets: entries that block one of them, or a part of it (the first
+    /// hundred).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<Entry>,
+    /// Of a flush: it was a list that allows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allows: bool,
     /// Of a flush: the lists that were emptied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<Emptied>,
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A list that was emptied.

@@ -1,4 +1,4 @@
-//! What keeps a target blocked that was to be removed.
+//! What keeps a target blocked, or allowed, that was to be removed.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! `io.filterd.List`: what is blocked, page by page.
+//! `io.filterd.List`: what is blocked, or what is allowed, page by page.
 
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub struct List {
     /// Only entries of this target and of those within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
+    /// What is allowed, rather than what is blocked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow: bool,
 }
 
 /// One page: the entries of the next targets, in ascending order of target, all entries of a target together. It may have
@@ -34,6 +37,8 @@ pub struct Request {
     pub family: Option<Family>,
     /// Only this target and those within it.
     pub within: Option<Target>,
+    /// What is allowed, rather than what is blocked.
+    pub allow: bool,
     /// Only targets that sort after this one; from the first if none.
     pub after: Option<Target>,
     /// How many targets make a page.
@@ -69,6 +74,7 @@ impl Method for List {
             list: words::optional(self.list, words::list_name)?,
             family: self.family.map(family).transpose()?,
             within: words::optional(self.within, words::target)?,
+            allow: self.allow,
             after: None,
             most: PAGE,
         })

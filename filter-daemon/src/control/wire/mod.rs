@@ -9,6 +9,7 @@
 
 pub mod accept;
 pub mod add;
+pub mod allow;
 mod changed;
 pub mod confirm;
 mod deed;
@@ -43,6 +44,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use add::Add;
+pub use allow::{Allow, Disallow};
 pub use changed::{Changed, Emptied};
 pub use confirm::Confirm;
 pub use deed::{Counts, Deed};
@@ -68,7 +70,7 @@ pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Test, List, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Test, List, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

@@ -39,6 +39,12 @@ pub struct Reply {
     pub entered: u64,
     /// Targets that left it.
     pub left: u64,
+    /// Targets that came to be allowed.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub allowed: u64,
+    /// Targets that are allowed no longer.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub disallowed: u64,
     /// Lists that are as they were.
     pub unchanged: u64,
     /// How long it took, in milliseconds.
@@ -78,6 +84,10 @@ pub struct HeldBack {
     /// Why, what is in force instead, and what to do.
     #[serde(flatten)]
     pub told: Explanation,
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Method for Reload {

@@ -119,6 +119,9 @@ pub struct ListStatus {
     pub name: String,
     /// `config`, `file` or `live`.
     pub kind: String,
+    /// Does it allow, rather than block?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allows: bool,
     /// How many targets it has.
     pub targets: u64,
     /// Lines that were not understood when it was last read.

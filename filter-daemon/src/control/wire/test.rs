@@ -45,8 +45,11 @@ pub struct Tested {
     /// Of what is dropped: interfaces that are there and not filtered, while others are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// Every entry that covers the address, the longest prefix first.
+    /// Every entry that blocks the address, the longest prefix first.
     pub because: Vec<Entry>,
+    /// Every entry that allows it, whatever blocks it, the longest prefix first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_by: Vec<Entry>,
 }
 
 impl Method for Test {
@@ -59,7 +62,7 @@ impl Method for Test {
     }
 
     fn parts(reply: Reply) -> Vec<Reply> {
-        let weight = |one: &Tested| 1 + one.because.len();
+        let weight = |one: &Tested| 1 + one.because.len() + one.allowed_by.len();
         let paused_until = reply.paused_until;
         parts::split(reply.tested, weight).map(|tested| Reply { tested, paused_until }).collect()
     }

@@ -116,7 +116,8 @@ fn requests_are_those_of_the_version_that_landed() {
         Add { list: Some("ssh".into()), ttl: Some(7200), note: Some("x".into()), ..add(&["192.0.2.1"]) };
     let remove = Remove { targets: ["10.0.0.0/8"].iter().collect(), list: Some("ssh".into()) };
     let test = Test { addresses: ["192.0.2.1", "2001:db8::1"].iter().collect() };
-    let list = List { list: Some("ssh".into()), family: Some(6), within: Some("2001:db8::/32".into()) };
+    let within = Some("2001:db8::/32".into());
+    let list = List { list: Some("ssh".into()), family: Some(6), within, allow: false };
     let table: [(String, Message, &str); 14] = [
         (
             written(&add(&["192.0.2.1"])),
@@ -226,6 +227,7 @@ fn replies_are_those_of_the_version_that_landed() {
         idle: None,
         except: vec![],
         because: vec![entry(None, None)],
+        allowed_by: vec![],
     };
     is_written_and_read::<Test>(
         test::Reply { tested: vec![tested], paused_until: None },
@@ -268,6 +270,7 @@ fn replies_are_those_of_the_version_that_landed() {
         lists: vec![status::ListStatus {
             name: "drop".into(),
             kind: "file".into(),
+            allows: false,
             targets: 8,
             rejected: 9,
             error: Some("gone".into()),
@@ -352,4 +355,18 @@ fn every_field_is_documented() {
     for name in fields.into_iter().filter(|name| !name.contains(' ') && !others.contains(name)) {
         assert!(docs.contains(&format!("`{name}`")), "docs/json.md does not tell what `{name}` is");
     }
+}
+
+/// A daemon of before refuses the method, rather than blocks what was to be allowed.
+#[test]
+fn to_allow_is_a_method_of_its_own() {
+    let allow = Allow(add(&["192.0.2.1"]));
+    let written = serde_json::to_string(&Envelope { method: Allow::NAME, parameters: &allow }).unwrap();
+    assert_eq!(written, r#"{"method":"io.filterd.Allow","parameters":{"targets":["192.0.2.1"]}}"#);
+    assert_eq!(serde_json::from_str::<Message>(&written).unwrap(), Message::Allow(allow));
+    let disallow = Disallow(Remove { targets: ["192.0.2.1"].iter().collect(), list: None });
+    let written = serde_json::to_string(&Envelope { method: Disallow::NAME, parameters: &disallow }).unwrap();
+    assert_eq!(written, r#"{"method":"io.filterd.Disallow","parameters":{"targets":["192.0.2.1"]}}"#);
+    assert!(serde_json::from_str::<Message>(&written.replace("targets", "target")).is_err());
+    assert!(refusal(Allow(add(&["10.0.0.1/8"]))).contains("host bits"));
 }

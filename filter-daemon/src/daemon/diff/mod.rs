@@ -14,7 +14,9 @@ use filter_common::target::Target;
 
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded};
-use crate::blocklist::{Blocklist, CONFIG_LIST, ListId, Origin, PAGE, Targets};
+use crate::blocklist::{
+    Blocklist, CONFIG_ALLOW_LIST, CONFIG_LIST, ListId, NamedClaim, Origin, PAGE, Polarity, Targets,
+};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT, MOST_ENTRIES, Reply, Role};
@@ -38,8 +40,10 @@ pub struct Read {
 struct Peer {
     address: IpAddr,
     is: Vec<Role>,
-    /// The first of what was read that covers it.
+    /// The first of what was read to be blocked that covers it.
     covered: Option<(Arc<str>, Target)>,
+    /// Does anything that was read to be allowed?
+    allowed: bool,
 }
 
 /// How things are, as far as the blocklist does not know it.
@@ -83,18 +87,24 @@ enum Stage {
 pub fn gather(loaded: Loaded) -> Read {
     let Peers { known, unseen } = Peers::look();
     let config: Arc<str> = CONFIG_LIST.into();
-    let lists = loaded.lists.iter().filter_map(|list| Some((&list.name, list.found.targets()?)));
-    let contents = std::iter::once((&config, &loaded.block)).chain(lists);
-    let covers: Vec<_> = contents.map(|(name, targets)| (name, Cover::of(targets))).collect();
-    let covered =
-        |address| covers.iter().find_map(|(name, cover)| Some(((*name).clone(), cover.covering(address)?)));
+    let of = |polarity, inline| {
+        let lists = loaded.lists.iter().filter(move |list| list.polarity == polarity);
+        let lists = lists.filter_map(|list| Some((&list.name, list.found.targets()?)));
+        let contents = std::iter::once((&config, inline)).chain(lists);
+        contents.map(|(name, targets)| (name, Cover::of(targets))).collect::<Vec<_>>()
+    };
+    let (blocks, allows) = (of(Polarity::Block, &loaded.block), of(Polarity::Allow, &loaded.allow));
+    let covered = |covers: &[(&Arc<str>, Cover<'_>)], address| {
+        covers.iter().find_map(|(name, cover)| Some(((*name).clone(), cover.covering(address)?)))
+    };
     let peers = known.into_iter().map(|(address, roles)| Peer {
         address,
         is: roles.into_iter().map(|(role, count)| role.told(count)).collect(),
-        covered: covered(address),
+        covered: covered(&blocks, address),
+        allowed: covered(&allows, address).is_some(),
     });
     let peers = peers.collect();
-    drop(covers);
+    drop((blocks, allows));
     Read { loaded, peers, unseen }
 }
 
@@ -139,7 +149,11 @@ impl Diff {
     fn take(&mut self, loaded: Loaded, blocklist: &Blocklist) {
         let rows = blocklist.lists();
         let continued: HashSet<ListId> = loaded.lists.iter().filter_map(|list| list.before).collect();
-        self.compare(rows.find(CONFIG_LIST), CONFIG_LIST, loaded.block, blocklist);
+        self.compare(rows.find(CONFIG_LIST), CONFIG_LIST, Polarity::Block, loaded.block, blocklist);
+        let allow = rows.find(CONFIG_ALLOW_LIST);
+        if allow.is_some() || !loaded.allow.is_empty() {
+            self.compare(allow, CONFIG_ALLOW_LIST, Polarity::Allow, loaded.allow, blocklist);
+        }
         for list in loaded.lists {
             let targets = match list.found {
                 Found::Unchanged => None,
@@ -152,7 +166,9 @@ impl Diff {
             };
             let was = list.before.map(|id| rows.get(id).name.clone());
             match targets {
-                Some(targets) => self.compare(list.before, &list.name, targets, blocklist),
+                Some(targets) => {
+                    self.compare(list.before, &list.name, list.polarity, targets, blocklist);
+                }
                 None if was.as_deref() == Some(&*list.name) => self.reply.unchanged += 1,
                 None => {
                     let (name, was) = (list.name.to_string(), was.map(|was| was.to_string()));
@@ -162,19 +178,27 @@ impl Diff {
         }
         let gone = rows.iter().filter(|(id, list)| list.origin == Origin::File && !continued.contains(id));
         for (id, list) in gone {
-            self.compare(Some(id), &list.name, Targets::default(), blocklist);
+            self.compare(Some(id), &list.name, list.polarity, Targets::default(), blocklist);
             if let Some(compared) = self.lists.last_mut() {
                 compared.told.gone = true;
             }
         }
     }
 
-    fn compare(&mut self, id: Option<ListId>, name: &str, targets: Targets, blocklist: &Blocklist) {
+    fn compare(
+        &mut self,
+        id: Option<ListId>,
+        name: &str,
+        polarity: Polarity,
+        targets: Targets,
+        blocklist: &Blocklist,
+    ) {
         let was = id.map(|id| blocklist.lists().get(id).name.clone());
         self.replaced.extend(was.clone());
         let told = ListDifference {
             name: name.to_owned(),
-            new: id.is_none() && name != CONFIG_LIST,
+            allows: polarity == Polarity::Allow,
+            new: id.is_none() && ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&name),
             was: was.filter(|was| **was != *name).map(|was| was.to_string()),
             ..ListDifference::default()
         };
@@ -209,7 +233,7 @@ impl Diff {
         let ListDifference { was, new, gone, come, go, .. } = &compared.told;
         if was.is_some() || *new || *gone || *come > 0 || *go > 0 {
             self.reply.lists.push(compared.told.clone());
-        } else if compared.told.name != CONFIG_LIST {
+        } else if ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&compared.told.name.as_str()) {
             self.reply.unchanged += 1;
         }
         Stage::Come { list: list + 1, from: 0 }
@@ -229,13 +253,15 @@ impl Diff {
 
     /// Whether it would be cut, and is not now.
     fn cut(&self, peer: &Peer, blocklist: &Blocklist) -> Option<Cut> {
-        let [drops, would_drop] = self.drops;
-        let by = blocklist.covering(Target::from(peer.address));
-        if drops && !by.is_empty() || !would_drop {
+        let ([drops, would_drop], target) = (self.drops, Target::from(peer.address));
+        let [by, allowed_by] =
+            [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
+        let is_cut = drops && !by.is_empty() && allowed_by.is_empty();
+        let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list);
+        if is_cut || !would_drop || peer.allowed || allowed_by.iter().any(stays) {
             return None;
         }
-        let stays = by.into_iter().find(|claim| !self.replaced.contains(&claim.list));
-        let comes = peer.covered.clone();
+        let (stays, comes) = (by.into_iter().find(stays), peer.covered.clone());
         let (list, target) = comes.or_else(|| stays.map(|claim| (claim.list, claim.target)))?;
         let (target, list) = (target.to_string(), list.to_string());
         Some(Cut { address: peer.address.to_string(), is: peer.is.clone(), target, list })

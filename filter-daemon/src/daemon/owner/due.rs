@@ -2,18 +2,12 @@
 
 use std::time::Duration;
 
-use tracing::{error, info};
-
 use super::Owner;
-use crate::blocklist::Change;
 use crate::clock;
 use crate::daemon::capacity::Capacity;
+use crate::daemon::expiry;
 use crate::daemon::pages::Parts;
 use crate::daemon::turns::Minded;
-use crate::text::Explain;
-
-/// Entries that expire in one turn: a millisecond or two.
-const EXPIRING: usize = 4096;
 
 /// A clock that is set while we wait is noticed within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
@@ -23,7 +17,7 @@ impl Owner {
     pub(super) fn until_deadline(&self) -> Duration {
         let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
-        let expiry = self.protection.blocklist().next_deadline().map(clock::until);
+        let expiry = expiry::until_due(&self.protection, &self.capacity);
         let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
         let deadlines =
             [expiry, persistence, interfaces, self.pause.until_due(), self.configuration.trial.until_due()];
@@ -46,28 +40,13 @@ impl Owner {
         self.reload.wake();
     }
 
-    /// A turn's worth; what expires in one turn after the other is told in one line, when the last of it has.
-    fn let_expire(&mut self) {
-        let expiring = Change::Expire { most: EXPIRING };
-        let changed = match self.protection.commit(&expiring, clock::now()) {
-            Ok(applied) => applied.changed,
-            Err(error) => {
-                error!("{}", error.explain());
-                0
-            }
-        };
-        self.expired += changed;
-        if changed < EXPIRING as u64 && self.expired > 0 {
-            info!("{} expired", std::mem::take(&mut self.expired));
-        }
-    }
-
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
         self.time.look();
         self.mind_pause();
         self.mind_trial();
-        self.let_expire();
+        expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
+        self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
             self.look_again().await;
         } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {

@@ -42,7 +42,7 @@ impl Owner {
     /// Those who are told what packets meet are told what is so at this moment.
     pub(super) async fn look_before(&mut self, call: &Call) {
         let is_asked = matches!(call, Call::Status(_) | Call::Test(_));
-        if is_asked || matches!(call, Call::Add(_)) && self.interfaces.age() > FRESH {
+        if is_asked || matches!(call, Call::Add(_) | Call::Allow(_)) && self.interfaces.age() > FRESH {
             self.look_at_links().await;
         }
     }

@@ -6,7 +6,7 @@ use tracing::{error, info, warn};
 
 use super::losses::{Losses, told_behind};
 use super::{Persistence, live_entries};
-use crate::blocklist::{Blocklist, DEFAULT_LIST, Timestamp};
+use crate::blocklist::{Blocklist, List, Timestamp, default_list};
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::{Config, ListName};
@@ -41,14 +41,16 @@ pub fn restore(
     blocklist.forget_all_empty_lists();
     let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
     let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
-    let is_taken = |name: &str| name != DEFAULT_LIST && (is_reserved(name) || is_listed(name));
-    let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(&list.name));
+    let is_taken = |list: &List| {
+        &*list.name != default_list(list.polarity) && (is_reserved(&list.name) || is_listed(&list.name))
+    };
+    let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(list));
     for (_, list) in in_the_way {
-        let (name, entries) = (&list.name, list.entries);
-        let go_on = counted_as(entries, ["live entry goes", "live entries go"]);
-        warn!("list {name} belongs to the configuration now: its {go_on} on in {DEFAULT_LIST}");
+        let (name, into) = (&list.name, default_list(list.polarity));
+        let go_on = counted_as(list.entries, ["live entry goes", "live entries go"]);
+        warn!("list {name} belongs to the configuration now: its {go_on} on in {into}");
     }
-    let moved = blocklist.move_out_of_the_way(is_taken, DEFAULT_LIST)?;
+    let moved = blocklist.move_out_of_the_way(is_taken, default_list)?;
     persistence.write_soon(moved);
     if let Some(refused) = refused {
         error!("{}", refused.explain());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::find::{self, Found, find};
 use super::matching::{self, Known};
 use super::sources::Sources;
-use crate::blocklist::{Blocklist, ListId, Origin, Targets};
+use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
 use crate::config::Config;
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
@@ -19,6 +19,8 @@ pub struct Loaded {
     pub config: Config,
     /// `block:`.
     pub block: Targets,
+    /// `allow:`.
+    pub allow: Targets,
     /// Its lists, in its order.
     pub lists: Vec<LoadedList>,
     /// The copy of its text, for when it is in force.
@@ -34,6 +36,8 @@ pub struct LoadedList {
     pub name: Arc<str>,
     /// Where it is.
     pub path: PathBuf,
+    /// Does it block, or allow?
+    pub polarity: Polarity,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
     /// What was found.
@@ -46,6 +50,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
     let known = files.map(|(id, list)| Known {
         id: Some(id),
         name: list.name.clone(),
+        polarity: Some(list.polarity),
         entries: list.entries,
         reading: list.reading.clone().unwrap_or_default(),
     });
@@ -61,16 +66,23 @@ impl Loaded {
         sources: &mut Sources,
     ) -> Result<Self, DaemonError> {
         sources.denied.clear();
-        let block = config.block.iter().copied().collect();
+        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         let before = matching::match_up(known, &config.lists);
-        let lists = config.lists.iter().zip(before).map(|(list, before)| LoadedList {
-            name: list.name.as_str().into(),
-            path: list.path.clone(),
-            before: before.and_then(|known| known.id),
-            found: find(list, before, accept.has_list(list.name.as_str()), sources),
+        let lists = config.lists.iter().zip(before).map(|(list, before)| {
+            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
+            let is_turned = before.is_some_and(|before| before.polarity.is_some_and(|was| was != polarity));
+            let turned = before.filter(|_| is_turned).map(Known::turned);
+            let before = turned.as_ref().or(before);
+            LoadedList {
+                name: list.name.as_str().into(),
+                path: list.path.clone(),
+                polarity,
+                before: before.and_then(|known| known.id),
+                found: find(list, before, accept.has_list(list.name.as_str()), sources),
+            }
         });
         let lists = lists.collect();
-        Ok(Self { block, lists, config, copy: Copy::Nothing, checksum: 0 })
+        Ok(Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 })
     }
 
     /// This configuration with its lists as their copies say, whatever is in their files.
@@ -79,14 +91,18 @@ impl Loaded {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
+            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
+            let is_same = |known: &&Known| known.polarity.is_none_or(|was| was == polarity);
             LoadedList {
                 name: list.name.as_str().into(),
                 path: list.path.clone(),
-                before: before.and_then(|known| known.id),
+                polarity,
+                before: before.filter(is_same).and_then(|known| known.id),
                 found: find::restored(list, copies.iter().find(is_of), sources),
             }
         });
-        let (lists, block) = (lists.collect(), config.block.iter().copied().collect());
-        Self { block, lists, config, copy: Copy::Nothing, checksum: 0 }
+        let lists = lists.collect();
+        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
+        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::blocklist::{ListId, Reading};
+use crate::blocklist::{ListId, Polarity, Reading};
 use crate::config::List;
 
 /// A list that was there before: of the configuration in force, or, at a start, one of which there is a copy.
@@ -13,6 +13,8 @@ pub struct Known {
     pub id: Option<ListId>,
     /// Its name.
     pub name: Arc<str>,
+    /// Does it block, or allow? A copy says neither.
+    pub polarity: Option<Polarity>,
     /// How many targets of it are in force.
     pub entries: u64,
     /// How its file was found.
@@ -37,6 +39,15 @@ pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>
     found
 }
 
+impl Known {
+    /// The same for one that allows from now on what it blocked, or the reverse: a new list, of which there may be a copy.
+    pub fn turned(&self) -> Self {
+        let reading = Reading { stamp: None, ..self.reading.clone() };
+        let entries = reading.accepted.as_ref().map_or(0, |accepted| accepted.entries);
+        Self { id: None, entries, reading, ..self.clone() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,8 +57,9 @@ mod tests {
     fn known(lists: &[(&str, &str)]) -> Vec<Known> {
         let mut rows = Lists::default();
         let known = lists.iter().map(|(name, path)| Known {
-            id: rows.make(name, Origin::File).ok(),
+            id: rows.make(name, Origin::File, Polarity::Block).ok(),
             name: (*name).into(),
+            polarity: Some(Polarity::Block),
             entries: 0,
             reading: Reading { path: path.into(), ..Reading::default() },
         });
@@ -58,6 +70,7 @@ mod tests {
         let list = |(name, path): &(&str, &str)| List {
             name: name.parse().unwrap(),
             path: path.into(),
+            allows: false,
             limits: Limits::default(),
         };
         let lists: Vec<List> = now.iter().map(list).collect();

@@ -2,8 +2,9 @@
 //! then made true page by page, in an order in which at no moment anything passes that the old and the new configuration
 //! both block, and nothing is dropped that both let pass:
 //!
-//! room for old and new together, and the judge for it → settings that drop less → (grace period) → what enters → (grace
-//! period) → what leaves → (grace period) → settings that drop more.
+//! room for old and new together, and the judge for it → settings that drop less, and what is allowed → (grace period) →
+//! what is blocked → (grace period) → what is blocked no longer → (grace period) → what is allowed no longer, and settings
+//! that drop more.
 //!
 //! A page that is refused all the same ends it: then everything is undone in pages, in the opposite order.
 
@@ -27,7 +28,9 @@ use super::error::DaemonError;
 use super::lists::ToKeep;
 use super::needs;
 use super::pages::{Parts, Turn, Work};
-use crate::blocklist::{Blocklist, Change, From, ListId, Origin, PAGE, Record, Settings, Targets, Undo};
+use crate::blocklist::{
+    Blocklist, Change, Effects, From, ListId, Origin, PAGE, Polarity, Record, Settings, Targets, Undo,
+};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
@@ -55,8 +58,8 @@ pub struct Reload {
 enum Step {
     /// The settings were loosened.
     Settings,
-    /// Something entered with it, or it only released.
-    Page { undo: Undo, entered: bool },
+    /// Something entered with it on this side, or it only released.
+    Page { undo: Undo, polarity: Polarity, entered: bool },
 }
 
 /// What is done next.
@@ -65,14 +68,14 @@ enum Stage {
     Measure { list: usize, from: usize, needs: Needs },
     /// Make room for it.
     Room(Needs),
-    /// Let packets in flight see the settings that drop less, of this commit.
+    /// Let in what is new on this side: from this target of this list's on.
+    Enter { polarity: Polarity, list: usize, from: usize },
+    /// Let packets in flight see what is allowed and the settings that drop less, until this commit.
     Loosened(u64),
-    /// Let in what is new: from this target of this list's on.
-    Enter { list: usize, from: usize },
-    /// Let packets in flight see what has entered until this commit.
+    /// Let packets in flight see what is blocked since this commit.
     Entered(u64),
-    /// Release what is over: of this list, behind this target.
-    Leave { list: usize, after: Option<Target> },
+    /// Release what is over on this side: of this list, behind this target.
+    Leave { polarity: Polarity, list: usize, after: Option<Target> },
     /// Let packets in flight see what has left until this commit, and what drops less.
     Left(u64),
     /// The settings, if they drop more.
@@ -112,8 +115,8 @@ impl Reload {
             self.rows.give_back(blocklist);
             return Err(error);
         }
-        let Done { entered, left, .. } = self.done;
-        let mut reloaded = Reloaded { entered, left, ..Reloaded::default() };
+        let Done { entered, left, allowed, disallowed, .. } = self.done;
+        let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(blocklist, &mut reloaded);
         reloaded.milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok((self.config, reloaded, to_keep))
@@ -123,7 +126,9 @@ impl Reload {
     fn measure(&mut self, list: usize, from: usize, mut needs: Needs, protection: &Protection) -> Stage {
         if list == 0 && from == 0 {
             let mut most = needs.clone();
-            self.rows.contents.iter().for_each(|(_, targets)| needs::add(&mut most, targets));
+            let lists = protection.blocklist().lists();
+            let contents = self.rows.contents.iter();
+            contents.for_each(|(id, targets)| needs::add(&mut most, lists.get(*id).polarity, targets));
             if protection.filter().has_room(&most) {
                 return Stage::Room(most);
             }
@@ -135,7 +140,7 @@ impl Reload {
         }
         let from = from + page.len();
         let difference = protection.blocklist().preview(&self.want(*id, page, protection.blocklist()));
-        needs::add(&mut needs, &difference.enters);
+        needs::add(&mut needs, protection.blocklist().lists().get(*id).polarity, &difference.enters);
         Stage::Measure { list, from, needs }
     }
 
@@ -160,55 +165,84 @@ impl Reload {
             Err(error) => (Stage::Ended(Err(error)), Turn::Done),
             Ok(_) => {
                 self.applied.extend(loosens.then_some(Step::Settings));
-                (Stage::Loosened(parts.protection.latest().loosened), Turn::More)
+                (Stage::enter(Polarity::Allow), Turn::More)
             }
         }
     }
 
-    fn enter(&mut self, list: usize, from: usize, parts: &mut Parts<'_>) -> (Stage, Turn) {
+    fn enter(
+        &mut self,
+        polarity: Polarity,
+        list: usize,
+        from: usize,
+        parts: &mut Parts<'_>,
+    ) -> (Stage, Turn) {
         let Some((id, targets)) = self.rows.contents.get(list) else {
-            return (self.after_entering(parts.protection), Turn::More);
+            let next = match polarity {
+                Polarity::Allow => Stage::Loosened(parts.protection.latest().loosened),
+                Polarity::Block => self.after_entering(parts.protection),
+            };
+            return (next, Turn::More);
         };
-        let page = targets.page(from, PAGE);
+        let is_meant = parts.protection.blocklist().lists().get(*id).polarity == polarity;
+        let page = if is_meant { targets.page(from, PAGE) } else { Targets::default() };
         if page.is_empty() {
-            return (Stage::Enter { list: list + 1, from: 0 }, Turn::More);
+            return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
         }
-        if !parts.capacity.has_room(parts.protection, &page) {
-            return (Stage::Enter { list, from }, Turn::Wait);
+        if !parts.capacity.has_room(parts.protection, polarity, &page) {
+            return (Stage::Enter { polarity, list, from }, Turn::Wait);
         }
-        let next = Stage::Enter { list, from: from + page.len() };
+        let next = Stage::Enter { polarity, list, from: from + page.len() };
         let change = self.want(*id, page, parts.protection.blocklist());
         (self.commit(change, next, parts.protection), Turn::More)
     }
 
     /// Where nothing leaves, nobody needs to have seen what entered.
     fn after_entering(&self, protection: &Protection) -> Stage {
-        let blocklist = protection.blocklist();
-        let shrinks =
-            |(id, targets): &(ListId, Targets)| blocklist.lists().get(*id).entries > targets.len() as u64;
-        let is_there = |id: &ListId| blocklist.lists().get(*id).entries > 0;
-        let leaves = self.rows.contents.iter().any(shrinks) || self.rows.gone.iter().any(is_there);
-        if leaves {
+        if self.leaves(Polarity::Block, protection) {
             Stage::Entered(protection.latest().entered)
         } else {
-            Stage::Leave { list: 0, after: None }
+            self.after_leaving(protection)
         }
     }
 
-    fn leave(&mut self, list: usize, after: Option<Target>, protection: &mut Protection) -> Stage {
+    /// Does anything leave this side?
+    fn leaves(&self, polarity: Polarity, protection: &Protection) -> bool {
+        let lists = protection.blocklist().lists();
+        let is_longer = |id: &ListId, than: usize| {
+            let list = lists.get(*id);
+            list.polarity == polarity && list.entries > than as u64
+        };
+        let Rows { contents, gone, .. } = &self.rows;
+        contents.iter().any(|(id, targets)| is_longer(id, targets.len()))
+            || gone.iter().any(|id| is_longer(id, 0))
+    }
+
+    fn leave(
+        &mut self,
+        polarity: Polarity,
+        list: usize,
+        after: Option<Target>,
+        protection: &mut Protection,
+    ) -> Stage {
         let (contents, nothing) = (&self.rows.contents, Targets::default());
         let gone = |list: usize| Some((*self.rows.gone.get(list - contents.len())?, &nothing));
         let kept = contents.get(list).map(|(id, targets)| (*id, targets)).or_else(|| gone(list));
-        let Some((id, targets)) = kept else { return self.after_leaving(protection) };
+        let Some((id, targets)) = kept else {
+            return match polarity {
+                Polarity::Block => self.after_leaving(protection),
+                Polarity::Allow => Stage::Tighten,
+            };
+        };
         let row = protection.blocklist().lists().get(id);
-        if row.entries <= targets.len() as u64 {
-            return Stage::Leave { list: list + 1, after: None };
+        if row.polarity != polarity || row.entries <= targets.len() as u64 {
+            return Stage::Leave { polarity, list: list + 1, after: None };
         }
         let name = row.name.clone();
         let (over, next) = protection.blocklist().to_release(id, after, |target| !targets.contains(target));
         let next = match next {
-            Some(_) => Stage::Leave { list, after: next },
-            None => Stage::Leave { list: list + 1, after: None },
+            Some(_) => Stage::Leave { polarity, list, after: next },
+            None => Stage::Leave { polarity, list: list + 1, after: None },
         };
         if over.is_empty() {
             return next;
@@ -220,7 +254,11 @@ impl Reload {
         let [before, after] = self.settings;
         let tightens = !before.enforce && after.enforce;
         let latest = protection.latest();
-        if tightens { Stage::Left(latest.left.max(latest.loosened)) } else { Stage::Tighten }
+        if tightens || self.leaves(Polarity::Allow, protection) {
+            Stage::Left(latest.left.max(latest.loosened))
+        } else {
+            Stage::Tighten
+        }
     }
 
     fn tighten(&mut self, protection: &mut Protection) -> (Stage, Turn) {
@@ -235,8 +273,10 @@ impl Reload {
         match protection.commit(&change, clock::now()) {
             Ok(applied) => {
                 self.done.add(&applied);
-                let entered = !applied.effects.block.entered.is_empty();
-                self.applied.push(Step::Page { undo: applied.undo, entered });
+                let Effects { block, allow, .. } = &applied.effects;
+                let polarity = if allow.is_empty() { Polarity::Block } else { Polarity::Allow };
+                let entered = !block.entered.is_empty() || !allow.entered.is_empty();
+                self.applied.push(Step::Page { undo: applied.undo, polarity, entered });
                 next
             }
             Err(error) => self.undo(error),
@@ -269,7 +309,8 @@ impl Reload {
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
         let origin: Origin = list.origin;
-        Change::Want { list: list.name.clone(), origin, until: None, shorten: false, note: None, targets }
+        let (list, polarity) = (list.name.clone(), list.polarity);
+        Change::Want { list, origin, polarity, until: None, shorten: false, note: None, targets }
     }
 }
 
@@ -282,14 +323,18 @@ impl Work for Reload {
             }
             Stage::Room(needs) => self.make_room(needs, parts),
             Stage::Loosened(commit) => {
-                wait(commit, parts.capacity, Stage::Loosened, || Stage::Enter { list: 0, from: 0 })
+                wait(commit, parts.capacity, Stage::Loosened, || Stage::enter(Polarity::Block))
             }
-            Stage::Enter { list, from } => self.enter(list, from, parts),
+            Stage::Enter { polarity, list, from } => self.enter(polarity, list, from, parts),
             Stage::Entered(commit) => {
-                wait(commit, parts.capacity, Stage::Entered, || Stage::Leave { list: 0, after: None })
+                wait(commit, parts.capacity, Stage::Entered, || Stage::leave(Polarity::Block))
             }
-            Stage::Leave { list, after } => (self.leave(list, after, parts.protection), Turn::More),
-            Stage::Left(commit) => wait(commit, parts.capacity, Stage::Left, || Stage::Tighten),
+            Stage::Leave { polarity, list, after } => {
+                (self.leave(polarity, list, after, parts.protection), Turn::More)
+            }
+            Stage::Left(commit) => {
+                wait(commit, parts.capacity, Stage::Left, || Stage::leave(Polarity::Allow))
+            }
             Stage::Tighten => self.tighten(parts.protection),
             Stage::Undo(mut undoing) => match undoing.turn(parts) {
                 Turn::Done => (Stage::Ended(Err(undoing.into_cause())), Turn::Done),
@@ -299,6 +344,16 @@ impl Work for Reload {
         };
         self.stage = stage;
         turn
+    }
+}
+
+impl Stage {
+    const fn enter(polarity: Polarity) -> Self {
+        Self::Enter { polarity, list: 0, from: 0 }
+    }
+
+    const fn leave(polarity: Polarity) -> Self {
+        Self::Leave { polarity, list: 0, after: None }
     }
 }
 
@@ -322,10 +377,10 @@ pub fn begin_with(
     let enforce = Settings { enforce: loaded.config.enforce, ..Settings::default() };
     blocklist.apply(&Change::Settings(enforce), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
-        let list = blocklist.lists().get(id).name.clone();
+        let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
         let since = rows.copied_at(id).unwrap_or(now);
         // As if it had been so before: nobody will want it undone.
-        blocklist.replay(Record::Want { list, since, until: None, note: None, targets }, now)?;
+        blocklist.replay(Record::Want { list, polarity, since, until: None, note: None, targets }, now)?;
     }
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
 use crate::blocklist::{
-    Accepted, Blocklist, CONFIG_LIST, ListId, Origin, Reading, Targets, Timestamp, Trouble,
+    Accepted, Blocklist, CONFIG_ALLOW_LIST, CONFIG_LIST, ListId, Origin, Polarity, Reading, Targets,
+    Timestamp, Trouble,
 };
 use crate::clock;
 use crate::command::render::figure::counted_as;
@@ -49,7 +50,18 @@ impl Rows {
         let lists = blocklist.lists_mut();
         let config = match lists.find(CONFIG_LIST) {
             Some(config) => config,
-            None => lists.make_anyway(CONFIG_LIST, Origin::Config)?,
+            None => lists.make_anyway(CONFIG_LIST, Origin::Config, Polarity::Block)?,
+        };
+        let (allow, mut made) = (lists.find(CONFIG_ALLOW_LIST), Vec::new());
+        // There is nothing to tell of it where nobody has allowed anything.
+        let allow = match allow {
+            None if loaded.allow.is_empty() => None,
+            None => {
+                let id = lists.make_anyway(CONFIG_ALLOW_LIST, Origin::Config, Polarity::Allow)?;
+                made.push(id);
+                Some(id)
+            }
+            allow => allow,
         };
         let name_of = |id: &ListId| (*id, lists.get(*id).name.clone());
         let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
@@ -58,13 +70,9 @@ impl Rows {
         // What is gone must not stand in the way of a new list of its name.
         let parted = gone.iter().map(|id| (*id, format!("{} (removed)", lists.get(*id).name).into()));
         lists.rename(renamed.into_iter().chain(parted).collect::<Vec<_>>());
-        let mut this = Self {
-            contents: vec![(config, std::mem::take(&mut loaded.block))],
-            gone,
-            found: Vec::new(),
-            made: Vec::new(),
-            names_before,
-        };
+        let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
+        contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
+        let mut this = Self { contents, gone, found: Vec::new(), made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -72,11 +80,11 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, before, mut found } = list;
+        let LoadedList { name, path, polarity, before, mut found } = list;
         let id = match before {
             Some(id) => id,
             None => {
-                let id = blocklist.lists_mut().make_anyway(&name, Origin::File)?;
+                let id = blocklist.lists_mut().make_anyway(&name, Origin::File, polarity)?;
                 self.made.push(id);
                 id
             }

@@ -57,6 +57,7 @@ impl Sources {
             );
         }
         let known = copies.into_iter().map(|accepted| Known {
+            polarity: None,
             id: None,
             name: accepted.name.clone(),
             entries: accepted.entries,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tracing::error;
 
 use super::Step;
-use crate::blocklist::{Change, Settings};
+use crate::blocklist::{Change, Polarity, Settings};
 use crate::clock;
 use crate::daemon::commit::NotDone;
 use crate::daemon::pages::{Parts, Turn};
@@ -19,8 +19,9 @@ pub struct Undoing {
     steps: Vec<Step>,
     settings: Settings,
     cause: NotDone,
-    /// What has entered again, and what has left, until which commits: packets in flight must see it before anything leaves,
-    /// and before the settings are put back.
+    /// What is allowed again, what is blocked again, and what has left, until which commits: packets in flight must see it
+    /// before anything is blocked, before anything leaves, and before less is allowed and the settings are put back.
+    loosened: u64,
     entered: u64,
     left: u64,
     retry: Option<Instant>,
@@ -30,7 +31,7 @@ impl Undoing {
     /// Undoes these, and puts the settings back.
     pub fn new(steps: Vec<Step>, settings: Settings, cause: NotDone) -> Self {
         error!("the reload was refused, and is rolled back: {}", cause.explain());
-        Self { steps, settings, cause, entered: 0, left: 0, retry: None }
+        Self { steps, settings, cause, loosened: 0, entered: 0, left: 0, retry: None }
     }
 
     /// Why the reload was refused.
@@ -45,8 +46,14 @@ impl Undoing {
         }
         let Some(step) = self.steps.last() else { return Turn::Done };
         let (change, seen) = match step {
-            Step::Page { undo, entered } => {
-                (Change::Undo(undo.clone()), if *entered { self.entered } else { 0 })
+            Step::Page { undo, polarity, entered } => {
+                let seen = match (polarity, entered) {
+                    (Polarity::Block, true) => self.entered,
+                    (Polarity::Block, false) => self.loosened,
+                    (Polarity::Allow, true) => self.left,
+                    (Polarity::Allow, false) => 0,
+                };
+                (Change::Undo(undo.clone()), seen)
             }
             Step::Settings => (Change::Settings(self.settings), self.left),
         };
@@ -58,6 +65,9 @@ impl Undoing {
                 self.steps.pop();
                 self.retry = None;
                 let latest = parts.protection.latest();
+                if !applied.effects.allow.entered.is_empty() {
+                    self.loosened = latest.commit;
+                }
                 if !applied.effects.block.entered.is_empty() {
                     self.entered = latest.commit;
                 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::answer;
-use super::failure::{belongs_elsewhere, not_done, not_durable, partly_flushed, reserved};
-use super::question::{held, longer};
-use crate::blocklist::{Blocklist, Change, DEFAULT_LIST, From, ListId, Origin, Targets};
+use super::failure::{belongs_elsewhere, not_done, not_durable, other_polarity, partly_flushed, reserved};
+use super::question::{all_allowed, held, longer, overlapping};
+use crate::blocklist::{Blocklist, Change, From, ListId, Origin, Polarity, Targets, default_list};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
@@ -22,61 +22,77 @@ use crate::journal::NotWritten;
 const MOST_LOOKED_AT: usize = 100;
 
 impl Owner {
-    pub(super) fn add(&mut self, request: add::Request, reply: ReplyTo<Changed>) {
+    pub(super) fn add(&mut self, polarity: Polarity, request: add::Request, reply: ReplyTo<Changed>) {
         let add::Request { targets, list, ttl, note, shorten } = request;
-        let list: Arc<str> = list.as_ref().map_or(DEFAULT_LIST, ListName::as_str).into();
-        if let Err(failure) = self.must_be_live(&list) {
+        let list: Arc<str> = list.as_ref().map_or(default_list(polarity), ListName::as_str).into();
+        if let Err(failure) = self.must_be_live(&list, polarity) {
             return answer(reply, Err(failure));
         }
         let (until, note) = (ttl.map(clock::after), note.map(Arc::from));
         let page = |targets| {
             let (list, note) = (list.clone(), note.clone());
-            Change::Want { list, origin: Origin::Live, until, shorten, note, targets }
+            Change::Want { list, origin: Origin::Live, polarity, until, shorten, note, targets }
         };
         let targets: Targets = targets.into_iter().collect();
-        let named = targets.len() as u64;
         let (idle, except) = (self.idle(), self.except());
-        let few = (targets.len() <= MOST_LOOKED_AT).then(|| targets.clone());
+        let all = targets.clone();
         self.carry_out(&targets, page, reply, move |done, blocklist| {
-            let longer = few.map(|targets| longer(blocklist, &targets, until)).unwrap_or_default();
-            Changed { idle, except, longer, ..changed(named, done) }
+            let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
+            if polarity == Polarity::Block {
+                changed.allowed = all_allowed(blocklist, &all);
+            }
+            if all.len() <= MOST_LOOKED_AT {
+                changed.longer = longer(blocklist, polarity, &all, until);
+                match polarity {
+                    Polarity::Block => changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all),
+                    Polarity::Allow => changed.blocked_by = overlapping(blocklist, Polarity::Block, &all),
+                }
+            }
+            changed
         });
     }
 
-    pub(super) fn remove(&mut self, request: remove::Request, reply: ReplyTo<Changed>) {
+    pub(super) fn remove(&mut self, polarity: Polarity, request: remove::Request, reply: ReplyTo<Changed>) {
         let remove::Request { targets, list } = request;
         let targets: Targets = targets.into_iter().collect();
         let idle = self.idle();
-        let from = match list.as_ref().map(|name| self.live_list(name.as_str())) {
+        let from = match list.as_ref().map(|name| self.live_list(name.as_str(), polarity)) {
             Some(Err(failure)) => return answer(reply, Err(failure)),
             Some(Ok(None)) => {
-                let held = held(self.protection.blocklist(), &targets, 0);
-                let nothing = changed(targets.len() as u64, Done::default());
+                let held = held(self.protection.blocklist(), polarity, &targets, 0);
+                let nothing = changed(polarity, targets.len() as u64, Done::default());
                 let (nothing, durable) = (Ok(Changed { idle, held, ..nothing }), self.config.durable);
                 return answer_when_written(nothing, reply, durable, &mut self.parts(), Outcome::default());
             }
             Some(Ok(Some(_))) | None => {
-                list.map_or(From::EveryLiveList, |name| From::List(name.as_str().into()))
+                list.map_or(From::EveryLiveList(polarity), |name| From::List(name.as_str().into()))
             }
         };
         let (page, all) = (|targets| Change::Release { from: from.clone(), targets }, targets.clone());
         self.carry_out(&targets, page, reply, move |done, blocklist| {
-            let held = held(blocklist, &all, done.left);
-            Changed { idle, held, ..changed(all.len() as u64, done) }
+            let mut changed = Changed { idle, ..changed(polarity, all.len() as u64, done) };
+            changed.held = held(blocklist, polarity, &all, changed.left);
+            if polarity == Polarity::Allow && all.len() <= MOST_LOOKED_AT {
+                changed.blocked_by = overlapping(blocklist, Polarity::Block, &all);
+            }
+            changed
         });
     }
 
     pub(super) fn flush(&mut self, request: flush::Request, reply: ReplyTo<Changed>) {
-        let lists = match request.list.map(|name| self.live_list(name.as_str())) {
+        let blocklist = self.protection.blocklist();
+        let polarity =
+            request.list.as_ref().map_or(Polarity::Block, |name| kind_of(blocklist, name.as_str()));
+        let lists = match request.list.map(|name| self.live_list(name.as_str(), polarity)) {
             Some(Ok(list)) => list.into_iter().collect(),
             Some(Err(failure)) => return answer(reply, Err(failure)),
-            None => self.protection.blocklist().lists().live().collect(),
+            None => blocklist.lists().live(Polarity::Block).collect(),
         };
         let (idle, durable) = (self.idle(), self.config.durable);
         let answer =
             move |flushed: Flushed, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
                 let answered = match failed {
-                    None => Ok(Changed { idle, ..emptied(flushed) }),
+                    None => Ok(Changed { idle, ..emptied(polarity, flushed) }),
                     Some(error) => Err(partly_flushed(flushed.done, error)),
                 };
                 answer_when_written(answered, reply, durable, parts, outcome);
@@ -104,21 +120,36 @@ impl Owner {
     }
 
     /// A live list on which nothing is has no row: whoever empties it twice has done nothing wrong.
-    fn live_list(&self, name: &str) -> Result<Option<ListId>, Failure> {
-        self.must_be_live(name)?;
+    fn live_list(&self, name: &str, polarity: Polarity) -> Result<Option<ListId>, Failure> {
+        self.must_be_live(name, polarity)?;
         Ok(self.protection.blocklist().lists().find(name))
     }
 
-    /// Some names belong to the configuration, or to filterd itself, even while their lists are empty.
-    fn must_be_live(&self, name: &str) -> Result<(), Failure> {
+    /// Some names belong to the configuration, or to filterd itself, even while their lists are empty; and one that blocks
+    /// does not allow.
+    fn must_be_live(&self, name: &str, polarity: Polarity) -> Result<(), Failure> {
         let lists = self.protection.blocklist().lists();
-        let is_elsewhere = lists.find(name).is_some_and(|id| !lists.get(id).origin.is_live());
-        let is_reserved = || name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
-        if is_elsewhere || self.configuration.trial.reserves(name) {
+        let found = lists.find(name).map(|id| lists.get(id));
+        let is_default = Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity));
+        if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
             return Err(belongs_elsewhere(name));
         }
-        if name != DEFAULT_LIST && is_reserved() { Err(reserved(name)) } else { Ok(()) }
+        if let Some(is) = found.map(|list| list.polarity).or(is_default).filter(|is| *is != polarity) {
+            return Err(other_polarity(name, is));
+        }
+        let is_reserved =
+            is_default.is_none() && name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
+        if is_reserved { Err(reserved(name)) } else { Ok(()) }
     }
+}
+
+/// Does the list of this name block, or allow? One that is not there would block, but for the usual one of those that allow.
+fn kind_of(blocklist: &Blocklist, name: &str) -> Polarity {
+    let found = blocklist.lists().find(name).map(|id| blocklist.lists().get(id).polarity);
+    found.unwrap_or(match name == default_list(Polarity::Allow) {
+        true => Polarity::Allow,
+        false => Polarity::Block,
+    })
 }
 
 /// Once what was changed is on disk, if that is what the configuration wants.
@@ -147,13 +178,21 @@ fn answer_when_written(
     parts.persistence.write(records, Box::new(told));
 }
 
-fn changed(named: u64, done: Done) -> Changed {
-    let Done { changed, entered, left } = done;
+fn changed(polarity: Polarity, named: u64, done: Done) -> Changed {
+    let Done { changed, entered, left, allowed, disallowed } = done;
+    let (entered, left) = match polarity {
+        Polarity::Block => (entered, left),
+        Polarity::Allow => (allowed, disallowed),
+    };
     Changed { named, changed, entered, left, ..Changed::default() }
 }
 
-fn emptied(flushed: Flushed) -> Changed {
+fn emptied(polarity: Polarity, flushed: Flushed) -> Changed {
     let list = |(name, entries): (Arc<str>, u64)| Emptied { name: name.to_string(), entries };
     let lists = flushed.lists.into_iter().map(list).collect();
-    Changed { lists, ..changed(flushed.done.changed, flushed.done) }
+    Changed {
+        lists,
+        allows: polarity == Polarity::Allow,
+        ..changed(polarity, flushed.done.changed, flushed.done)
+    }
 }

@@ -1,6 +1,6 @@
 //! Why a request was not carried out, in the words of the wire.
 
-use crate::blocklist::Refusal;
+use crate::blocklist::{Polarity, Refusal};
 use crate::command::render::figure::counted_as;
 use crate::control::wire::Failure;
 use crate::daemon::change::Done;
@@ -33,12 +33,35 @@ pub fn belongs_elsewhere(name: &str) -> Failure {
     Failure::Refused(Explanation::new(message, "change it there, then `filterd reload`"))
 }
 
+/// The list is of the other kind.
+pub fn other_polarity(name: &str, is: Polarity) -> Failure {
+    let (message, remedy) = match is {
+        Polarity::Allow => {
+            (format!("list {name} allows, and blocks nothing"), "choose another list, or `filterd allow add`")
+        }
+        Polarity::Block => {
+            (format!("list {name} blocks, and allows nothing"), "choose another list, or `filterd add`")
+        }
+    };
+    Failure::Refused(Explanation::new(message, remedy))
+}
+
+/// What is on the list is shown by the other command.
+pub fn listed_elsewhere(name: &str, is: Polarity) -> Failure {
+    let (message, command) = match is {
+        Polarity::Allow => (format!("list {name} allows, and blocks nothing"), "allow list"),
+        Polarity::Block => (format!("list {name} blocks, and allows nothing"), "list"),
+    };
+    Failure::Unparsable(Explanation::new(message, format!("`filterd {command} --list {name}` shows it")))
+}
+
 /// A change was not made.
 pub fn not_done(error: NotDone) -> Failure {
     match error {
         NotDone::Kernel(error) => kernel_failed(error),
         NotDone::Refused(Refusal::NoSuchList(name)) => no_list(&name),
         NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name),
+        NotDone::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
         NotDone::Refused(refusal @ Refusal::TooManyLists) => {
             let remedy = "use one of those there are, or empty some: `filterd flush --list NAME`";
             Failure::Refused(Explanation::new(refusal.to_string(), remedy))

@@ -7,7 +7,7 @@ mod pause;
 mod question;
 
 use super::owner::Owner;
-use crate::blocklist::Timestamp;
+use crate::blocklist::{Polarity, Timestamp};
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Asked, Call, Failure, ping, test};
 use failure::kernel_failed;
@@ -16,15 +16,17 @@ impl Owner {
     /// Carries a request out, or begins to, and sees to it that it is answered.
     pub fn serve(&mut self, call: Call) {
         match call {
-            Call::Add(Asked { request, reply }) => self.add(request, reply),
-            Call::Remove(Asked { request, reply }) => self.remove(request, reply),
+            Call::Add(Asked { request, reply }) => self.add(Polarity::Block, request, reply),
+            Call::Remove(Asked { request, reply }) => self.remove(Polarity::Block, request, reply),
+            Call::Allow(Asked { request, reply }) => self.add(Polarity::Allow, request, reply),
+            Call::Disallow(Asked { request, reply }) => self.remove(Polarity::Allow, request, reply),
             Call::Flush(Asked { request, reply }) => self.flush(request, reply),
             Call::Test(Asked { request, reply }) => {
                 let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
                 let paused_until = self.pause.until().map(Timestamp::secs);
                 answer(reply, Ok(test::Reply { tested, paused_until }));
             }
-            Call::List(Asked { request, reply }) => answer(reply, Ok(self.list_page(request))),
+            Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),

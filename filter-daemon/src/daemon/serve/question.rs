@@ -7,9 +7,10 @@ use filter_common::packet::Source;
 use filter_common::reason::{Enforcement, Verdict};
 use filter_common::target::Target;
 
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Targets, Timestamp};
+use super::failure::listed_elsewhere;
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
 use crate::control::wire::list::{self, Family};
-use crate::control::wire::{Entry, Held, HeldBy, Idle, MOST_WITHIN, test};
+use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN, test};
 use crate::daemon::owner::Owner;
 
 /// How many targets that stay blocked are told by name.
@@ -26,19 +27,22 @@ impl Owner {
             IpAddr::V6(address) => Source::V6(address.to_bits().into()),
         };
         let filter = self.protection.filter();
-        let is_listed = matches!(filter.judge(source), Verdict::Drop(_));
+        let is_dropped = matches!(filter.judge(source), Verdict::Drop(_));
         let blocklist = self.protection.blocklist();
-        let because = blocklist.covering(Target::from(address));
-        if is_listed == because.is_empty() {
+        let because = blocklist.covering(Polarity::Block, Target::from(address));
+        let allowed_by = blocklist.covering(Polarity::Allow, Target::from(address));
+        let is_listed = !because.is_empty() && allowed_by.is_empty();
+        if is_dropped != is_listed {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
         let idle = self.idle();
         test::Tested {
             address: address.to_string(),
-            dropped: is_listed && idle.is_none(),
-            idle: idle.filter(|_| is_listed),
-            except: if is_listed { self.except() } else { Vec::new() },
+            dropped: is_dropped && idle.is_none(),
+            idle: idle.filter(|_| is_dropped),
+            except: if is_dropped { self.except() } else { Vec::new() },
             because: because.into_iter().map(|claim| entry(blocklist, claim)).collect(),
+            allowed_by: allowed_by.into_iter().map(|claim| entry(blocklist, claim)).collect(),
         }
     }
 
@@ -60,36 +64,43 @@ impl Owner {
         missed.map(|one| one.name().to_owned()).collect()
     }
 
-    pub(super) fn list_page(&self, request: list::Request) -> list::Reply {
-        let list::Request { list, family, within, after, most } = request;
+    pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
+        let list::Request { list, family, within, allow, after, most } = request;
         let blocklist = self.protection.blocklist();
-        let only = list.map(|name| blocklist.lists().find(name.as_str()));
+        let polarity = if allow { Polarity::Allow } else { Polarity::Block };
+        let only = list.as_ref().map(|name| blocklist.lists().find(name.as_str()));
+        if let Some(other) =
+            only.flatten().map(|id| blocklist.lists().get(id)).filter(|list| list.polarity != polarity)
+        {
+            return Err(listed_elsewhere(&other.name, other.polarity));
+        }
         // A live list comes with its first entry and goes with its last: one that is not there has none.
         if only == Some(None) {
-            return list::Reply::default();
+            return Ok(list::Reply::default());
         }
         let is_on = |list: ListId| only.is_none_or(|only| only == Some(list));
         let is_within = |target: &Target| within.is_none_or(|wide| wide.covers(target));
         let keep = |target: Target, list: ListId| is_on(list) && is_of(target, family) && is_within(&target);
-        let (page, next) = blocklist.page(after, most, keep);
-        list::Reply { entries: page.into_iter().map(|claim| entry(blocklist, claim)).collect(), next }
+        let (page, next) = blocklist.page(polarity, after, most, keep);
+        let entries = page.into_iter().map(|claim| entry(blocklist, claim)).collect();
+        Ok(list::Reply { entries, next })
     }
 }
 
-/// Which of these are still blocked, and by what: by their own entries on other lists, by wider ones, or in part by
+/// Which of these are still blocked, or allowed, and by what: by their own entries on other lists, by wider ones, or in part by
 /// narrower ones.
-pub(super) fn held(blocklist: &Blocklist, targets: &Targets, left: u64) -> Vec<Held> {
-    let may_be_held = left < targets.len() as u64 || blocklist.has_prefixes();
+pub(super) fn held(blocklist: &Blocklist, polarity: Polarity, targets: &Targets, left: u64) -> Vec<Held> {
+    let may_be_held = left < targets.len() as u64 || blocklist.side(polarity).has_prefixes();
     let may_be_held = |target: &Target| may_be_held || !target.is_host();
-    let held = targets.iter().filter(may_be_held).filter_map(|target| held_by(blocklist, target));
+    let held = targets.iter().filter(may_be_held).filter_map(|target| held_by(blocklist, polarity, target));
     held.take(MOST_HELD).collect()
 }
 
-fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
-    let covering = blocklist.covering(target);
+fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<Held> {
+    let covering = blocklist.covering(polarity, target);
     let within: Vec<_> = match target.is_host() {
         true => Vec::new(),
-        false => blocklist.within(target).take(MOST_WITHIN as usize).collect(),
+        false => blocklist.within(polarity, target).take(MOST_WITHIN as usize).collect(),
     };
     let all = || covering.iter().chain(&within);
     let by = all().take(covering.len() + MOST_NAMED_WITHIN).map(|claim| HeldBy {
@@ -106,11 +117,33 @@ fn held_by(blocklist: &Blocklist, target: Target) -> Option<Held> {
     })
 }
 
-/// Which entries block these targets, or a part of them, for longer than that.
-pub(super) fn longer(blocklist: &Blocklist, targets: &Targets, until: Option<Timestamp>) -> Vec<Entry> {
+/// Which entries of one side are these targets, or around them, or within them?
+pub(super) fn overlapping(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> Vec<Entry> {
+    let around = |target| blocklist.covering(polarity, target);
+    let within = |target| blocklist.within(polarity, target).take(MOST_HELD);
+    let all = targets.iter().flat_map(|target| around(target).into_iter().chain(within(target)));
+    all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
+}
+
+/// How many of these are allowed as a whole, and so are not dropped?
+pub(super) fn all_allowed(blocklist: &Blocklist, targets: &Targets) -> u64 {
+    let allow = blocklist.allow();
+    if allow.is_empty() {
+        return 0;
+    }
+    targets.iter().filter(|target| allow.covers(*target)).count() as u64
+}
+
+/// Which entries block (or allow) these targets, or a part of them, for longer than that.
+pub(super) fn longer(
+    blocklist: &Blocklist,
+    polarity: Polarity,
+    targets: &Targets,
+    until: Option<Timestamp>,
+) -> Vec<Entry> {
     let Some(asked) = until else { return Vec::new() };
     let lasts = |claim: &NamedClaim| claim.until.is_none_or(|until| until > asked);
-    let all = targets.iter().flat_map(|target| blocklist.covering(target)).filter(lasts);
+    let all = targets.iter().flat_map(|target| blocklist.covering(polarity, target)).filter(lasts);
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
 

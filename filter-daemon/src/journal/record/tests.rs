@@ -52,8 +52,12 @@ fn any_change() -> impl Strategy<Value = Record> {
     let list = || "[a-z]{1,32}".prop_map(Arc::from);
     let moment = || (1..=u32::MAX).prop_map(Timestamp::from_secs);
     let note = prop::option::of("\\PC{1,80}".prop_map(Arc::from));
-    let want = (list(), moment(), prop::option::of(moment()), note, any_targets())
-        .prop_map(|(list, since, until, note, targets)| Record::Want { list, since, until, note, targets });
+    let want = (list(), moment(), prop::option::of(moment()), note, any_targets()).prop_map(
+        |(list, since, until, note, targets)| {
+            let polarity = Polarity::Block;
+            Record::Want { list, polarity, since, until, note, targets }
+        },
+    );
     prop_oneof![
         want,
         (list(), any_targets()).prop_map(|(list, targets)| Record::Release { list, targets }),
@@ -79,7 +83,7 @@ proptest! {
     #[test]
     fn a_kind_that_is_not_known_is_skipped(
         changes in any_changes(),
-        kind in RELEASE_ALL + 1..,
+        kind in WANT_ALLOWED + 1..,
         fields in prop::collection::vec(any::<u8>(), 0..50),
         at in any::<prop::sample::Index>(),
     ) {
@@ -139,4 +143,22 @@ fn a_kind_without_length_that_nobody_wrote_is_damage() {
     for kind in [0, 4, FIRST_WITH_LENGTH - 1] {
         assert_eq!(decode(&row_of(&[(kind, Vec::new())])), Err(Damaged), "kind {kind}");
     }
+}
+
+/// A filterd from before anything could be allowed skips the record, rather than block what it names.
+#[test]
+fn what_is_allowed_is_of_a_kind_of_its_own() {
+    let targets: Targets = ["192.0.2.1".parse().unwrap()].into_iter().collect();
+    let (since, until) = (Timestamp::from_secs(7), Some(Timestamp::from_secs(9)));
+    let allowed = Record::Want {
+        list: "office".into(),
+        polarity: Polarity::Allow,
+        since,
+        until,
+        note: Some("why".into()),
+        targets,
+    };
+    let (kind, _) = fields_of(&allowed);
+    assert!(![WANT, RELEASE, RELEASE_ALL].contains(&kind));
+    assert_eq!(decode(&encode(std::slice::from_ref(&allowed))), all(vec![allowed]));
 }

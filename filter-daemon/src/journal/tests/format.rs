@@ -20,7 +20,8 @@ fn entries(changes: &[Record]) -> Vec<(String, String, Option<u64>, String)> {
     let mut entries = std::collections::BTreeMap::new();
     for change in changes {
         match change {
-            Record::Want { list, since, until, note, targets } => {
+            Record::Want { list, polarity, since, until, note, targets } => {
+                assert_eq!(*polarity, Polarity::Block);
                 assert!((SINCE..SINCE + 10).contains(&since.secs()), "{since:?}");
                 let until = until.map(|until| until.secs() - SINCE);
                 let note = note.as_deref().unwrap_or_default().to_owned();

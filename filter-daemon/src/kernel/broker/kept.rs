@@ -35,7 +35,7 @@ impl Kept {
     /// May this map be made, of so many words?
     pub fn may_make(&self, map: MapUse, words: u32) -> Result<(), KernelError> {
         let refused = |why: &str| Err(KernelError::refused(&format!("make {}", map.map.name()), why));
-        let Some(bytes) = size::bytes(map.map.part, words) else {
+        let Some(bytes) = size::bytes(map.map, words) else {
             return refused(&format!("no table has {words} words"));
         };
         if self.contains(map) {

@@ -11,6 +11,8 @@ use crate::config::Mode;
 pub enum SetName {
     /// What is blocked.
     Block,
+    /// What is allowed, whatever blocks it.
+    Allow,
 }
 
 /// What of its set lives in a map.
@@ -24,6 +26,8 @@ pub enum MapPart {
     Levels,
     /// IPv6 prefixes that the levels do not tell.
     Six,
+    /// Of what is allowed: may any of it be blocked?
+    Overlap,
 }
 
 /// The maps that tables live in.
@@ -43,6 +47,11 @@ impl MapName {
             (SetName::Block, MapPart::Networks) => "networks",
             (SetName::Block, MapPart::Levels) => "levels",
             (SetName::Block, MapPart::Six) => "six",
+            (SetName::Allow, MapPart::Addresses) => "allow_addresses",
+            (SetName::Allow, MapPart::Networks) => "allow_networks",
+            (SetName::Allow, MapPart::Levels) => "allow_levels",
+            (SetName::Allow, MapPart::Six) => "allow_six",
+            (_, MapPart::Overlap) => "overlap",
         }
     }
 
@@ -53,6 +62,11 @@ impl MapName {
             (SetName::Block, MapPart::Networks) => "NETWORKS",
             (SetName::Block, MapPart::Levels) => "LEVELS",
             (SetName::Block, MapPart::Six) => "SIX",
+            (SetName::Allow, MapPart::Addresses) => "ALLOW_ADDRESSES",
+            (SetName::Allow, MapPart::Networks) => "ALLOW_NETWORKS",
+            (SetName::Allow, MapPart::Levels) => "ALLOW_LEVELS",
+            (SetName::Allow, MapPart::Six) => "ALLOW_SIX",
+            (_, MapPart::Overlap) => "OVERLAP",
         }
     }
 }

@@ -3,12 +3,13 @@
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
 use filter_common::{levels, networks, stash};
 
-use super::request::MapPart;
+use super::request::{MapName, MapPart, SetName};
 
 /// A part has at most a map in use, one that is ready, one that is being filled, and one whose pin would not go.
 pub const MOST_OF_A_PART: usize = 4;
 
-/// Bytes of all maps together: as many as when the largest of each part are in use, ready and being filled.
+/// Bytes of all maps together: as many as when the largest of each part are in use, ready and being filled. Both sets share
+/// them: who blocks the most there can be allows little.
 pub const MOST_BYTES: u64 = 3
     * (largest(MapPart::Addresses)
         + largest(MapPart::Networks)
@@ -16,12 +17,13 @@ pub const MOST_BYTES: u64 = 3
         + largest(MapPart::Six));
 
 /// The bytes of a map of so many words; none if no map of this part has that size.
-pub fn bytes(part: MapPart, words: u32) -> Option<u64> {
-    let is_a_size = match part {
+pub fn bytes(map: MapName, words: u32) -> Option<u64> {
+    let is_a_size = match map.part {
         MapPart::Addresses => EXACT4_BITS.map(addresses).any(|size| size == words),
         MapPart::Networks => words == networks::WORDS,
         MapPart::Levels => levels::SIZES.map(|bits| 1 << bits).any(|size: u32| size == words),
         MapPart::Six => Geometry::all_six().map(prefixes).any(|size| size == words),
+        MapPart::Overlap => words == 1 && map.set == SetName::Allow,
     };
     u64::from(words).checked_mul(8).filter(|_| is_a_size)
 }
@@ -42,6 +44,7 @@ const fn largest(part: MapPart) -> u64 {
         MapPart::Networks => networks::WORDS,
         MapPart::Levels => 1 << *levels::SIZES.end(),
         MapPart::Six => prefixes(Geometry::LARGEST_SIX),
+        MapPart::Overlap => 1,
     };
     words as u64 * 8
 }
@@ -52,6 +55,12 @@ mod tests {
 
     #[test]
     fn only_the_sizes_of_tables_are_sizes() {
+        let bytes = |part, words| {
+            let [block, allow] =
+                [SetName::Block, SetName::Allow].map(|set| bytes(MapName { set, part }, words));
+            assert_eq!(block, allow, "{part:?} of {words} words");
+            block
+        };
         assert_eq!(bytes(MapPart::Addresses, addresses(8)), Some(u64::from(addresses(8)) * 8));
         let six = prefixes(Geometry::six(65 << 10));
         assert_eq!(bytes(MapPart::Six, six), Some(u64::from(six) * 8));
@@ -62,5 +71,12 @@ mod tests {
                 assert_eq!(bytes(part, words), None, "{part:?} of {words} words");
             }
         }
+    }
+
+    #[test]
+    fn one_word_of_what_is_allowed_tells_whether_any_of_it_may_be_blocked() {
+        let overlap = |set, words| bytes(MapName { set, part: MapPart::Overlap }, words);
+        assert_eq!([overlap(SetName::Allow, 1), overlap(SetName::Allow, 2)], [Some(8), None]);
+        assert_eq!(overlap(SetName::Block, 1), None);
     }
 }

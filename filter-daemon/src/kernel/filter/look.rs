@@ -21,15 +21,9 @@ impl Filter {
     }
 
     fn seen(&self) -> Option<Seen<'_>> {
-        let block = &self.block;
-        let words = self.published.as_ref()?.words();
-        Some(Seen::new(
-            words,
-            block.addresses.store.words(),
-            block.networks.words(),
-            block.levels.words(),
-            block.six.store.words(),
-        ))
+        let settings = self.published.as_ref()?.words();
+        let (block, allow) = (self.block.windows(), self.allow.windows());
+        Some(Seen { settings, block, allow, overlap: self.overlap.words() })
     }
 
     /// Of how many packets became what, since the filter was first attached.

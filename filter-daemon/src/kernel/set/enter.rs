@@ -36,7 +36,7 @@ impl Set {
         Ok(())
     }
 
-    /// Lets everyone in that enters. `wanted` is what is blocked from then on.
+    /// Lets everyone in that enters. `wanted` is what is wanted of the set from then on.
     pub fn enter(
         &mut self,
         effects: &SetEffects,

@@ -9,7 +9,7 @@ use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
 
 impl Set {
-    /// Releases everyone that leaves. `wanted` is what is blocked from then on.
+    /// Releases everyone that leaves. `wanted` is what is wanted of the set from then on.
     pub fn leave(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         // Asking for each takes longer than all the rest.
         let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
@@ -28,7 +28,7 @@ impl Set {
         left.others.iter().for_each(|target| self.leave_one(*target, wanted));
     }
 
-    /// Releases everyone that has entered in vain, as far as `wanted`, which is what was blocked before, does not want it.
+    /// Releases everyone that has entered in vain, as far as `wanted`, which is what was wanted before, does not want it.
     pub fn withdraw(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         let entered = effects.entered.iter();
         let unwanted = entered.filter(|target| match target {

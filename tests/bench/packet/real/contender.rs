@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Context, Result};
 use aya::programs::{ProgramFd, Xdp};
 use aya::{Ebpf, EbpfLoader};
-use filterd::blocklist::{Blocklist, Change, Origin, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Timestamp};
 
 use super::lengths;
 use super::lists::List;
@@ -77,6 +77,7 @@ pub fn truth(list: &List) -> Result<Blocklist> {
     let want = Change::Want {
         list: "real".into(),
         origin: Origin::Live,
+        polarity: Polarity::Block,
         until: None,
         shorten: false,
         note: None,

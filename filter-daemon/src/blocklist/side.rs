@@ -1,0 +1,171 @@
+//! One of the two sides of the truth, of what is blocked or of what is allowed: which targets are wanted, by which lists,
+//! since when and until when.
+
+use std::collections::BTreeMap;
+
+use filter_common::target::Target;
+
+use super::addresses::Addresses;
+use super::claims::{Claim, ClaimsId, Registry};
+use super::cover::Cover;
+use super::deadline::Deadlines;
+use super::nets64::Nets64;
+use super::targets::Kept;
+use super::{ListId, SetEffects, Targets, Timestamp};
+
+/// Everything that is wanted on one side.
+#[derive(Debug, Default)]
+pub struct Side {
+    pub(super) addresses: Addresses,
+    pub(super) nets64: Nets64,
+    pub(super) others: BTreeMap<Target, ClaimsId>,
+    pub(super) cover: Cover,
+    pub(super) registry: Registry,
+    pub(super) deadlines: Deadlines,
+}
+
+impl Side {
+    /// How many targets there are.
+    pub fn len(&self) -> usize {
+        self.addresses.len() + self.nets64.len() + self.others.len()
+    }
+
+    /// Is nothing wanted?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Everything that is wanted.
+    pub fn targets(&self) -> Targets {
+        Targets {
+            addresses: self.addresses.iter().map(|(address, _)| address).collect(),
+            nets64: self.nets64.keys().collect(),
+            others: self.others.keys().copied().collect(),
+        }
+    }
+
+    /// When the next deadline is.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.next()
+    }
+
+    /// Brings near what is kept of these, since it will be wanted soon: memory is waited for once, not once for each.
+    pub(super) fn prefetch(&self, targets: &Targets) {
+        self.addresses.prefetch(&targets.addresses);
+    }
+
+    /// What `list` says of `target` becomes this. Tells what it said before.
+    pub(super) fn exchange(
+        &mut self,
+        target: Target,
+        list: ListId,
+        claim: Option<Claim>,
+        effects: &mut SetEffects,
+    ) -> Option<Claim> {
+        let before = self.claims_of(target);
+        let known = before.and_then(|id| self.registry.of(id, list)).cloned();
+        if known != claim {
+            self.replace(target, list, (before, known.as_ref()), claim, effects);
+        }
+        known
+    }
+
+    /// The list of `claim` wants `target`, whatever is known of that. Tells what it says from now on and said before, if that
+    /// changed anything.
+    pub(super) fn extend(
+        &mut self,
+        target: Target,
+        claim: &Claim,
+        effects: &mut SetEffects,
+    ) -> Option<(Claim, Option<Claim>)> {
+        let before = self.claims_of(target);
+        let known = before.and_then(|id| self.registry.of(id, claim.list)).cloned();
+        let after = match &known {
+            Some(known) if claim.adds_nothing_to(known) => return None,
+            Some(known) => known.extended_by(claim.clone()),
+            None => claim.clone(),
+        };
+        self.replace(target, claim.list, (before, known.as_ref()), Some(after.clone()), effects);
+        Some((after, known))
+    }
+
+    /// The same for whoever has looked already what is `known` of it, and among which claims.
+    fn replace(
+        &mut self,
+        target: Target,
+        list: ListId,
+        (before, known): (Option<ClaimsId>, Option<&Claim>),
+        claim: Option<Claim>,
+        effects: &mut SetEffects,
+    ) {
+        let until = |claim: Option<&Claim>| claim.and_then(|claim| claim.until);
+        self.move_deadline(target, list, until(known), until(claim.as_ref()));
+        let after = match claim {
+            Some(claim) => Some(self.registry.with(before, claim)),
+            None => before.and_then(|id| self.registry.without(id, list)),
+        };
+        match (before, after) {
+            (None, Some(after)) => {
+                self.set_claims(target, after);
+                effects.entered.push(target);
+            }
+            (Some(_), None) => {
+                self.forget(target);
+                effects.left.push(target);
+            }
+            (Some(before), Some(after)) if before != after => self.set_claims(target, after),
+            (Some(_), Some(_)) | (None, None) => {}
+        }
+    }
+
+    /// What `list` says of `target`.
+    pub(super) fn claim_of(&self, target: Target, list: ListId) -> Option<&Claim> {
+        self.claims_of(target).and_then(|id| self.registry.of(id, list))
+    }
+
+    /// Every claim of exactly this target.
+    pub(super) fn claims(&self, target: Target) -> &[Claim] {
+        self.claims_of(target).map(|id| self.registry.claims(id)).unwrap_or_default()
+    }
+
+    pub(super) fn claims_of(&self, target: Target) -> Option<ClaimsId> {
+        match Kept::from(target) {
+            Kept::Address(address) => self.addresses.get(address),
+            Kept::Net64(net) => self.nets64.get(net),
+            Kept::Other(target) => self.others.get(&target).copied(),
+        }
+    }
+
+    fn set_claims(&mut self, target: Target, claims: ClaimsId) {
+        let is_new = match Kept::from(target) {
+            Kept::Address(address) => return self.addresses.insert(address, claims),
+            Kept::Net64(net) => self.nets64.insert(net, claims),
+            Kept::Other(target) => self.others.insert(target, claims).is_none(),
+        };
+        if is_new {
+            self.cover.enter(target);
+        }
+    }
+
+    fn forget(&mut self, target: Target) {
+        let was_there = match Kept::from(target) {
+            Kept::Address(address) => return self.addresses.remove(address),
+            Kept::Net64(net) => self.nets64.remove(net),
+            Kept::Other(target) => self.others.remove(&target).is_some(),
+        };
+        if was_there {
+            self.cover.leave(target);
+        }
+    }
+
+    fn move_deadline(
+        &mut self,
+        target: Target,
+        list: ListId,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) {
+        from.into_iter().for_each(|until| self.deadlines.clear(until, target, list));
+        to.into_iter().for_each(|until| self.deadlines.set(until, target, list));
+    }
+}

@@ -1,0 +1,295 @@
+//! Two sides, block and allow: what one says never changes the other, and what overlaps is found.
+
+use super::*;
+
+const LISTS: [(&str, Polarity); 4] = [
+    ("one", Polarity::Block),
+    ("two", Polarity::Block),
+    ("office", Polarity::Allow),
+    ("partner", Polarity::Allow),
+];
+
+fn change(list: usize, words: &[&str], until: Option<u32>) -> Change {
+    let (name, polarity) = LISTS[list];
+    let (list, until) = (name.into(), until.map(at));
+    let targets = targets(words);
+    Change::Want { list, origin: Origin::Live, polarity, until, shorten: false, note: None, targets }
+}
+
+fn release(list: usize, words: &[&str]) -> Change {
+    Change::Release { from: From::List(LISTS[list].0.into()), targets: targets(words) }
+}
+
+fn apply(blocklist: &mut Blocklist, change: &Change, now: u32) -> Applied {
+    blocklist.apply(change, at(now)).unwrap()
+}
+
+#[test]
+fn what_is_blocked_stays_so_whatever_is_allowed() {
+    let mut blocklist = Blocklist::default();
+    let applied = apply(&mut blocklist, &change(0, &["10.0.0.0/8"], None), 1);
+    assert_eq!(applied.effects, Effects::blocking(targets(&["10.0.0.0/8"])));
+    let applied = apply(&mut blocklist, &change(2, &["10.1.0.0/16"], Some(100)), 1);
+    assert_eq!(applied.effects.allow.entered, targets(&["10.1.0.0/16"]));
+    assert_eq!(applied.effects.overlaps, Some(true));
+    assert!(applied.effects.block.is_empty());
+    let expire = |polarity| Change::Expire { polarity, most: usize::MAX };
+    assert_eq!(apply(&mut blocklist, &expire(Polarity::Block), 100).changed, 0);
+    let applied = apply(&mut blocklist, &expire(Polarity::Allow), 100);
+    assert_eq!(applied.effects.allow.left, targets(&["10.1.0.0/16"]));
+    assert!(blocklist.block().contains(target("10.0.0.0/8")));
+    assert_eq!(apply(&mut blocklist, &Change::LookForOverlap, 100).effects.overlaps, Some(false));
+}
+
+#[test]
+fn a_list_blocks_or_allows_as_long_as_it_is_there() {
+    let mut blocklist = Blocklist::default();
+    apply(&mut blocklist, &change(0, &["192.0.2.1"], None), 1);
+    let turned = Change::Want {
+        list: "one".into(),
+        origin: Origin::Live,
+        polarity: Polarity::Allow,
+        until: None,
+        shorten: false,
+        note: None,
+        targets: targets(&["192.0.2.2"]),
+    };
+    let refused = blocklist.apply(&turned, at(1));
+    assert!(matches!(refused, Err(Refusal::OtherPolarity { is: Polarity::Block, .. })), "{refused:?}");
+    assert!(blocklist.allow().is_empty());
+    let emptied = apply(&mut blocklist, &release(0, &["192.0.2.1"]), 2);
+    blocklist.forget_empty_lists(&emptied);
+    apply(&mut blocklist, &turned, 3);
+    assert!(blocklist.allow().contains(target("192.0.2.2")) && blocklist.block().is_empty());
+}
+
+#[test]
+fn every_live_list_is_one_that_blocks_unless_allow_is_said() {
+    let mut blocklist = Blocklist::default();
+    apply(&mut blocklist, &change(0, &["192.0.2.1"], None), 1);
+    apply(&mut blocklist, &change(2, &["192.0.2.1"], None), 1);
+    let every =
+        |polarity| Change::Release { from: From::EveryLiveList(polarity), targets: targets(&["192.0.2.1"]) };
+    let difference = blocklist.preview(&every(Polarity::Block));
+    assert_eq!((difference.changes, difference.leaves), (1, targets(&["192.0.2.1"])));
+    let applied = apply(&mut blocklist, &every(Polarity::Block), 2);
+    assert!(applied.effects.allow.is_empty() && !applied.effects.block.is_empty());
+    let applied = apply(&mut blocklist, &every(Polarity::Allow), 2);
+    assert!(!applied.effects.allow.is_empty() && applied.effects.block.is_empty());
+}
+
+#[test]
+fn records_of_both_sides_make_both_sides_again() {
+    let mut blocklist = Blocklist::default();
+    apply(&mut blocklist, &change(0, &["10.0.0.0/8", "192.0.2.1"], None), 1);
+    apply(&mut blocklist, &change(2, &["10.1.0.0/16", "192.0.2.1", "2001:db8::/64"], Some(100)), 1);
+    let (mut again, mut from) = (Blocklist::default(), Some(Bookmark::default()));
+    while let Some(begin) = from {
+        let (records, next) = blocklist.as_records(begin, 1, |_| true);
+        records.into_iter().for_each(|record| again.replay(record, at(2)).unwrap());
+        from = next;
+    }
+    assert_eq!(again.everything(), blocklist.everything());
+    assert_eq!(again.next_deadline(), Some(at(100)));
+}
+
+/// The list was empty in between: that its old entries are still there is what a clock that was set back says.
+#[test]
+fn a_name_that_blocked_and_allows_now_is_read_from_the_journal_as_it_is_now() {
+    let want = |polarity, since, word: &str| Record::Want {
+        list: "office".into(),
+        polarity,
+        since: at(since),
+        until: Some(at(since + 100)),
+        note: None,
+        targets: targets(&[word]),
+    };
+    let mut blocklist = Blocklist::default();
+    blocklist.replay(want(Polarity::Block, 1000, "192.0.2.1"), at(50)).unwrap();
+    blocklist.replay(want(Polarity::Allow, 1200, "192.0.2.2"), at(50)).unwrap();
+    assert!(blocklist.block().is_empty());
+    assert!(blocklist.allow().contains(target("192.0.2.2")));
+}
+
+#[test]
+fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
+    let mut blocklist = Blocklist::default();
+    let want = |list: &str, polarity, word: &str| Change::Want {
+        list: list.into(),
+        origin: Origin::Live,
+        polarity,
+        until: None,
+        shorten: false,
+        note: None,
+        targets: targets(&[word]),
+    };
+    // Long before anybody could allow, somebody had called a list so.
+    apply(&mut blocklist, &want("manual-allow", Polarity::Block, "192.0.2.1"), 1);
+    apply(&mut blocklist, &want("drop", Polarity::Allow, "192.0.2.2"), 1);
+    apply(&mut blocklist, &want("bad", Polarity::Block, "192.0.2.3"), 1);
+    let is_taken = |list: &List| &*list.name != default_list(list.polarity);
+    let records = blocklist.move_out_of_the_way(is_taken, default_list).unwrap();
+    let names = |blocklist: &Blocklist| -> Vec<_> {
+        let lists = blocklist.lists().iter();
+        lists.map(|(_, list)| (list.name.to_string(), list.polarity, list.entries)).collect()
+    };
+    let expected =
+        [("manual".to_owned(), Polarity::Block, 2), ("manual-allow".to_owned(), Polarity::Allow, 1)];
+    let mut told = names(&blocklist);
+    told.sort_by_key(|(name, ..)| name.clone());
+    assert_eq!(told, expected);
+    // The journal says the same when it is read again.
+    let mut again = Blocklist::default();
+    for (list, polarity, word) in [
+        ("manual-allow", Polarity::Block, "192.0.2.1"),
+        ("drop", Polarity::Allow, "192.0.2.2"),
+        ("bad", Polarity::Block, "192.0.2.3"),
+    ] {
+        apply(&mut again, &want(list, polarity, word), 1);
+    }
+    records.into_iter().for_each(|record| again.replay(record, at(2)).unwrap());
+    assert_eq!(again.everything(), blocklist.everything());
+}
+
+#[test]
+fn of_what_is_large_on_both_sides_the_answer_is_yes() {
+    let mut blocklist = Blocklist::default();
+    let many = |first: u32| Targets { addresses: (first..first + 70_000).collect(), ..Targets::default() };
+    for (list, first) in [(0, 0), (2, 1 << 20)] {
+        let Change::Want { list, origin, polarity, until, shorten, note, .. } = change(list, &[], None)
+        else {
+            unreachable!()
+        };
+        let targets = many(first);
+        apply(&mut blocklist, &Change::Want { list, origin, polarity, until, shorten, note, targets }, 1);
+    }
+    assert!(blocklist.overlaps());
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Want(usize, Vec<usize>, Option<u32>),
+    Release(usize, Vec<usize>),
+    Expire(Polarity, u32),
+    UndoLast,
+}
+
+/// Few enough that they overlap in every way: the same, around, within, beside.
+const WORDS: [&str; 18] = [
+    "0.0.0.0/0",
+    "10.0.0.0/8",
+    "10.1.0.0/16",
+    "10.1.1.0/24",
+    "10.1.1.128/25",
+    "10.1.1.200",
+    "10.1.2.3",
+    "10.2.0.0/16",
+    "11.0.0.1",
+    "::/0",
+    "2001:db8::/32",
+    "2001:db8:1::/48",
+    "2001:db8:1:1::/64",
+    "2001:db8:1:1::/80",
+    "2001:db8:1:1::7",
+    "2001:db8:2::/48",
+    "2001:db9::/64",
+    "2001:db9::9",
+];
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let words = || prop::collection::vec(0..WORDS.len(), 1..4);
+    let polarity = || prop_oneof![Just(Polarity::Block), Just(Polarity::Allow)];
+    let step = prop_oneof![
+        5 => (0..LISTS.len(), words(), prop::option::of(1..50_u32)).prop_map(|(l, w, u)| Step::Want(l, w, u)),
+        4 => (0..LISTS.len(), words()).prop_map(|(l, w)| Step::Release(l, w)),
+        1 => (polarity(), 0..50_u32).prop_map(|(p, now)| Step::Expire(p, now)),
+        1 => Just(Step::UndoLast),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+/// What is wanted by plain rules: target and list, with the end.
+type Oracle = BTreeMap<(usize, usize), Option<u32>>;
+
+fn named(words: &[usize]) -> Vec<&'static str> {
+    words.iter().map(|word| WORDS[*word]).collect()
+}
+
+fn on(oracle: &Oracle, polarity: Polarity) -> BTreeSet<Target> {
+    let meant = oracle.keys().filter(|(_, list)| LISTS[*list].1 == polarity);
+    meant.map(|(word, _)| target(WORDS[*word])).collect()
+}
+
+fn covers(set: &BTreeSet<Target>, address: Target) -> bool {
+    set.iter().any(|target| target.covers(&address))
+}
+
+proptest! {
+    /// The kernel has the two sets that the effects make, and one word that says whether the second is asked at all. What it
+    /// drops is what is blocked and not allowed, and that word never says no wrongly.
+    #[test]
+    fn dropped_is_what_is_blocked_and_not_allowed(steps in steps()) {
+        let (mut blocklist, mut oracle) = (Blocklist::default(), Oracle::new());
+        let (mut sets, mut asks) = ([BTreeSet::new(), BTreeSet::new()], false);
+        let mut last: Option<(Undo, Oracle)> = None;
+        for step in steps {
+            let before = oracle.clone();
+            let (change, now) = match step {
+                Step::Want(list, words, until) => {
+                    for word in &words {
+                        let known = oracle.entry((*word, list)).or_insert(until);
+                        *known = known.zip(until).map(|(known, until)| known.max(until));
+                    }
+                    (change(list, &named(&words), until), 0)
+                }
+                Step::Release(list, words) => {
+                    words.iter().for_each(|word| _ = oracle.remove(&(*word, list)));
+                    (release(list, &named(&words)), 0)
+                }
+                Step::Expire(polarity, now) => {
+                    oracle.retain(|(_, list), until| {
+                        LISTS[*list].1 != polarity || until.is_none_or(|until| until > now)
+                    });
+                    (Change::Expire { polarity, most: usize::MAX }, now)
+                }
+                Step::UndoLast => {
+                    let Some((undo, as_it_was)) = last.take() else { continue };
+                    oracle = as_it_was;
+                    (Change::Undo(undo), 0)
+                }
+            };
+            let Ok(applied) = blocklist.apply(&change, at(now)) else { continue };
+            last = (!matches!(change, Change::Undo(_))).then(|| (applied.undo.clone(), before));
+            for (polarity, set) in Polarity::ALL.into_iter().zip(&mut sets) {
+                let effects = applied.effects.of(polarity);
+                for target in effects.left.iter() {
+                    prop_assert!(set.remove(&target), "{} left without having been there", target);
+                }
+                for target in effects.entered.iter() {
+                    prop_assert!(set.insert(target), "{} entered twice", target);
+                }
+                prop_assert_eq!(&*set, &on(&oracle, polarity));
+            }
+            asks = applied.effects.overlaps.unwrap_or(asks);
+            if matches!(change, Change::Expire { .. }) {
+                let looked = blocklist.apply(&Change::LookForOverlap, at(0)).unwrap();
+                asks = looked.effects.overlaps.unwrap_or(asks);
+                let [block, allow] = &sets;
+                let overlaps = block.iter().any(|one| allow.iter().any(|other| one.covers(other) || other.covers(one)));
+                prop_assert_eq!(asks, overlaps, "a look is exact where there are few");
+            }
+            for word in WORDS {
+                let address = match target(word) {
+                    Target::V4(prefix) => Target::V4(Prefix::host(prefix.last())),
+                    Target::V6(prefix) => Target::V6(Prefix::host(prefix.last())),
+                };
+                let [block, allow] = &sets;
+                let dropped = covers(block, address) && !(asks && covers(allow, address));
+                let expected = covers(&on(&oracle, Polarity::Block), address)
+                    && !covers(&on(&oracle, Polarity::Allow), address);
+                prop_assert_eq!(dropped, expected, "{}", address);
+                prop_assert_eq!(!blocklist.covering(Polarity::Block, address).is_empty(), covers(block, address));
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `io.filterd.Allow` and `io.filterd.Disallow`: let packets of these targets pass whatever is blocked, or no longer.
+//!
+//! Their parameters are those of an add and a remove. They are methods of their own, so that a daemon of before, which
+//! blocks only, refuses them rather than blocks what was to be allowed.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Add, Changed, Counts, Deed, Failure, Method, Remove, add, remove};
+
+/// As it travels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Allow(pub Add);
+
+/// As it travels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Disallow(pub Remove);
+
+impl Method for Allow {
+    const NAME: &'static str = "io.filterd.Allow";
+    type Request = add::Request;
+    type Reply = Changed;
+
+    fn check(self) -> Result<add::Request, Failure> {
+        self.0.check()
+    }
+
+    fn deed(request: &add::Request) -> Option<Deed> {
+        Add::deed(request).map(|deed| Deed { verb: "allow add", ..deed })
+    }
+
+    fn counts(reply: &Changed) -> Counts {
+        reply.into()
+    }
+}
+
+impl Method for Disallow {
+    const NAME: &'static str = "io.filterd.Disallow";
+    type Request = remove::Request;
+    type Reply = Changed;
+
+    fn check(self) -> Result<remove::Request, Failure> {
+        self.0.check()
+    }
+
+    fn deed(request: &remove::Request) -> Option<Deed> {
+        Remove::deed(request).map(|deed| Deed { verb: "allow remove", ..deed })
+    }
+
+    fn counts(reply: &Changed) -> Counts {
+        reply.into()
+    }
+}
