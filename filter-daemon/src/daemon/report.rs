@@ -22,6 +22,8 @@ impl Owner {
             config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
+            paused: self.pause.status(),
+            trial: self.configuration.trial.status(),
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
             tables: self.tables(),
@@ -38,6 +40,7 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.extend(self.pause.fault());
         faults.extend(self.persistence.faults());
         faults.extend(self.pinned.fault());
         faults.extend(self.configuration.faults());
