@@ -50,11 +50,12 @@ impl Life {
             kinds.iter().flat_map(|&(length, count)| bans::six(around, length, count, SEED)).collect()
         };
         list.extend(bans(Around::Announced(&announced), &BANS));
-        list.extend(bans(Around::Anywhere, &ANYWHERE));
         let nests = nests(&list, &mut chance);
         list.extend(nests.iter().flat_map(|nest| [nest.outer, nest.inner]));
         let mut life = Self { blocked: Blocked6::blocking(pins, list.iter().copied()), ever: list, chance };
         life.leave_nests(&nests);
+        // Not before: those in announced space are to have nodes, and classed ones where they have several lengths.
+        life.add(bans(Around::Anywhere, &ANYWHERE));
         life.add(bans(Around::Anywhere, &LATE));
         life.fill(&announced);
         life.crowd(pins, &announced);
