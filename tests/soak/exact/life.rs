@@ -32,7 +32,7 @@ const LATE: [(u8, usize); 6] = [(17, 40), (20, 200), (24, 400), (25, 400), (29, 
 /// One in so many has somebody within, or around.
 const NESTED: usize = 8;
 /// So many must wait in the stash.
-const STASHED: u64 = 500;
+const STASHED: u64 = 200;
 
 /// The list, and everybody who was ever in it.
 pub struct Life {
@@ -76,7 +76,7 @@ impl Life {
     fn fill(&mut self, announced: &[Prefix6]) {
         loop {
             let occupancy = self.blocked.table();
-            let room = occupancy.capacity - occupancy.entries;
+            let room = occupancy.capacity.saturating_sub(occupancy.entries);
             if room == 0 {
                 return;
             }
