@@ -1,14 +1,18 @@
 //! Stories of a running filterd: a host, a peer, real frames between them. Needs root.
 
 mod add_remove;
+mod allow;
 mod attach;
 mod bad_input;
 mod belongs_to_others;
 mod bulk;
+mod clocks;
 mod config;
+mod confirm;
 mod consecutive;
 mod counted_once;
 mod crash;
+mod diff;
 mod durable;
 mod empty_config;
 mod enforce;
@@ -31,6 +35,7 @@ mod log;
 mod mixed;
 mod own_user;
 mod pages;
+mod pause;
 mod places;
 mod prefixes;
 mod privilege;
@@ -41,6 +46,7 @@ mod rename;
 mod same_index;
 mod side_by_side;
 mod sockets;
+mod special;
 mod still_blocked;
 mod stop;
 mod succession;

@@ -3,11 +3,13 @@
 //! `start` brings it up, `owner` has the state and the loop, `serve` what each request does, `commit` the one way in,
 //! `reload` how the configuration becomes changes, `persistence` how what is added stays, `needs` how much room it takes.
 
+mod alarm;
 mod capacity;
 mod change;
 pub mod commit;
 mod configuration;
 mod confine;
+mod diff;
 mod error;
 mod expiry;
 mod flush;
@@ -21,6 +23,7 @@ pub mod needs;
 mod not_succeeded;
 mod owner;
 mod pages;
+mod pause;
 mod persistence;
 mod pinned;
 mod privilege;
@@ -33,6 +36,8 @@ mod start;
 mod state_directory;
 mod succession;
 mod time;
+mod trial;
+mod trying;
 mod turns;
 mod unreadable;
 

@@ -9,13 +9,16 @@ mod work;
 
 use tokio::net::UnixStream;
 
+use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
+use super::diff::Diff;
 use super::expiry::Untold;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
+use super::pause::Pause;
 use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
@@ -27,6 +30,8 @@ use crate::blocklist::Timestamp;
 use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, Mode, OnExit};
+use crate::control::ReplyTo;
+use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
 pub use prepared::Prepared;
 pub use work::{Ended, Signals};
@@ -44,14 +49,19 @@ pub struct Owner {
     pub(super) interfaces: Interfaces,
     pub(super) pinned: Pinned,
     pub(super) time: Time,
+    pub(super) pause: Pause,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
+    pub(super) diff: Slot<Diff>,
     pub(super) readings: Readings,
     pub(super) lists: Lists,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
+    /// Who waits until the copies of what they have confirmed are on disk.
+    pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
+    alarm: Alarm,
     turns: Turns,
     minded: Minded,
     expired: Untold,
@@ -60,7 +70,8 @@ pub struct Owner {
 impl Owner {
     /// Does what was prepared.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
-        let Prepared { config, protection, configuration, readings, lists } = prepared;
+        let Prepared { config, protection, configuration, readings, lists, alarm } = prepared;
+        let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
             started: clock::now(),
@@ -72,13 +83,17 @@ impl Owner {
             persistence,
             interfaces: Interfaces::new(),
             pinned: Pinned::default(),
-            time: Time::begin(),
+            time,
+            pause: Pause::none(&run.state_dir),
             pages: Pages::default(),
             reload: Slot::empty(),
+            diff: Slot::empty(),
             readings,
             lists,
             reloaded: None,
+            confirming: Vec::new(),
             successor: None,
+            alarm,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
             expired: Untold::default(),

@@ -46,7 +46,7 @@ impl Filterd {
         let effects = Effects::blocking(targets(feature, entries));
         let nobody = Blocklist::default();
         filter.reserve(&needs::with(&nobody, Polarity::Block, effects.block.entered.iter()), &nobody)?;
-        let settings = Some(Settings { enforce: feature != Feature::Counting });
+        let settings = Some(Settings { enforce: feature != Feature::Counting, paused: false });
         filter.apply(&Effects { settings, ..effects }, &nobody)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
         let mut this = Self { root, other: None, _filter: filter, home };

@@ -34,6 +34,12 @@ pub struct Reply {
     pub faults: Vec<Fault>,
     /// Does it drop, or only count?
     pub enforce: bool,
+    /// Until when that is paused, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
+    /// Until when what a reload has brought is on trial, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<OnTrial>,
     /// What is going on with its configuration, if anything: `reloading` or `rolling back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reload: Option<String>,
@@ -43,6 +49,28 @@ pub struct Reply {
     pub tables: Vec<Table>,
     /// Every list, and how long it is.
     pub lists: Vec<ListStatus>,
+}
+
+/// How long what a reload has brought stays unless somebody confirms it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OnTrial {
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+    /// Until when, in seconds since 1970: then what was before is put back.
+    pub until: u64,
+    /// Who asked for the reload.
+    pub by: String,
+}
+
+/// For how long what is blocked is only counted, whatever the configuration says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paused {
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+    /// Until when, in seconds since 1970.
+    pub until: u64,
+    /// By whom.
+    pub by: String,
 }
 
 /// The mode of an interface that is not filtered.
@@ -98,12 +126,23 @@ pub struct ListStatus {
     pub targets: u64,
     /// Lines that were not understood when it was last read.
     pub rejected: u64,
+    /// Targets of it that were left out as a whole or in part: private, loopback and other special ranges.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub special: u64,
+    /// Targets that its file still names though their time on the list is over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub expired: u64,
     /// Why it is not what its file says, and what is in force instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// When what was last believed of its file was read, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<u64>,
+}
+
+/// Nothing is said of what is not there.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Method for Status {

@@ -1,6 +1,6 @@
 //! What stands where a list should be, and whether it is believed: read and decided in the thread that reads.
 
-use super::look::{Contents, Look, Looking};
+use super::look::{self, Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
 use crate::blocklist::{Accepted, Stamp, Targets};
@@ -10,7 +10,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Copies, Draft, Limits, ListFile};
+use crate::source::{Draft, Limits, ListFile, Special};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -26,6 +26,8 @@ pub enum Found {
         accepted: Accepted,
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
+        /// How many of them were special, and taken out.
+        special: u64,
     },
     /// Something that is not believed.
     Doubted {
@@ -35,6 +37,8 @@ pub enum Found {
         targets: Option<Targets>,
         /// How many lines of that were not understood.
         rejected: Option<u64>,
+        /// How many of them were special, and taken out.
+        special: Option<u64>,
         /// What is known of it, if it comes from its copy.
         accepted: Option<Accepted>,
     },
@@ -42,7 +46,7 @@ pub enum Found {
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
-    let look = Looking::new(list, before, &sources.copies);
+    let look = Looking::new(list, before, sources);
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
@@ -50,9 +54,13 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
         Err(error) => Err(error),
     };
     let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
-    let judging = Judging { list, before, is_meant, copies: &sources.copies, nothing };
+    let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
-    let found = judging.judge(found, before.map(|before| before.entries));
+    // What is taken out, or no longer, is no change of the file.
+    let alike = before.filter(|before| {
+        before.id.is_none() || before.reading.includes_special == (list.special == Special::Included)
+    });
+    let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         sources.denied.push(list.path.clone());
     }
@@ -60,10 +68,50 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
 }
 
 impl Found {
+    /// What is to be on the list, if that may be something else than is on it now.
+    pub fn targets(&self) -> Option<&Targets> {
+        match self {
+            Self::Accepted { targets, .. } => Some(targets),
+            Self::Doubted { targets, .. } => targets.as_ref(),
+            Self::Unchanged => None,
+        }
+    }
+
     /// Is it what a copy says?
     fn has_copy(&self) -> bool {
         matches!(self, Self::Doubted { accepted: Some(_), .. })
     }
+}
+
+/// What the copy of `list` says, for one that is to be what it was; its file may say anything.
+pub fn restored(list: &List, copy: Option<&Known>, sources: &Sources) -> Found {
+    let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
+    let (name, path) = (list.name.as_str(), printable::path(&list.path));
+    let read = accepted.map(|accepted| (accepted, sources.copies.read(accepted, list.special)));
+    let Some((accepted, Ok(file))) = read else {
+        let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
+        let message = format!("list {name} could not be put back, and is what it is: {why}");
+        let told = Explanation::new(message, "`filterd reload` reads its file");
+        return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
+    };
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
+        let (targets, special) = (file.targets, file.special);
+        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, special };
+    }
+    let message = format!(
+        "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
+    );
+    Found::Doubted {
+        told: Explanation::new(message, "`filterd reload` reads it"),
+        targets: Some(file.targets),
+        rejected: Some(file.rejected_count),
+        special: Some(file.special),
+        accepted: Some(accepted.clone()),
+    }
+}
+
+fn told_of(error: Option<CopyError>) -> String {
+    error.map_or_else(String::new, |error| error.to_string())
 }
 
 type Read = Result<Contents, FileError>;
@@ -72,7 +120,7 @@ struct Judging<'a> {
     list: &'a List,
     before: Option<&'a Known>,
     is_meant: bool,
-    copies: &'a Copies,
+    sources: &'a Sources,
     /// What is told where there is no copy: why that is so, where it is known.
     nothing: Instead,
 }
@@ -94,7 +142,8 @@ impl Judging<'_> {
                 let told =
                     self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
                 let rejected = Some(file.rejected_count);
-                Found::Doubted { told, targets: Some(file.targets), rejected, accepted: None }
+                let special = Some(file.special);
+                Found::Doubted { told, targets: Some(file.targets), rejected, special, accepted: None }
             }
             (Verdict::HoldBack(doubt), read) => self.hold_back(doubt, read),
             (Verdict::TakePart(doubt), Err(error)) => self.hold_back(doubt, Err(error)),
@@ -102,38 +151,39 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let targets = file.targets;
-        let known = self.accepted().map(|known| Accepted { stamp, ..known.clone() });
+        let (targets, special) = (file.targets, file.special);
+        let entries = targets.len() as u64;
+        let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
-                return Found::Accepted { targets, accepted: accepted.clone(), draft: None };
+                return Found::Accepted { targets, accepted: accepted.clone(), draft: None, special };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
         let (bytes, checksum) = draft.summary();
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
-        if let Some(accepted) = known.filter(|known| is_same(known) && self.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None };
+        if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
+            return Found::Accepted { targets, accepted, draft: None, special };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
             path: self.list.path.clone(),
             stamp,
             at: clock::now(),
-            entries: targets.len() as u64,
+            entries,
             rejected: file.rejected_count,
             is_missing: false,
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft) }
+        Found::Accepted { targets, accepted, draft: Some(draft), special }
     }
 
     /// It is to be gone.
     fn accept_missing(&self) -> Found {
         let known = self.accepted().filter(|known| known.may_be_missing(&self.list.path)).cloned();
-        let draft = known.is_none().then(|| self.copies.draft());
+        let draft = known.is_none().then(|| self.sources.draft());
         let accepted = known.unwrap_or_else(|| Accepted {
             name: self.list.name.as_str().into(),
             path: self.list.path.clone(),
@@ -145,7 +195,7 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft }
+        Found::Accepted { targets: Targets::default(), accepted, draft, special: 0 }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
@@ -158,6 +208,7 @@ impl Judging<'_> {
             told: self.explain(&why, instead),
             targets: None,
             rejected: None,
+            special: None,
             accepted: None,
         };
         let (entries, is_running) =
@@ -166,11 +217,12 @@ impl Judging<'_> {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(self.nothing),
             Some(accepted) if is_running => stays(accepted.into()),
-            Some(accepted) => match self.copies.read(accepted) {
+            Some(accepted) => match self.sources.copies.read(accepted, self.list.special) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
                     targets: Some(copy.targets),
                     rejected: Some(copy.rejected_count),
+                    special: Some(copy.special),
                     accepted: Some(accepted.clone()),
                 },
                 Err(error) => self.without_copy(read, &error),
@@ -180,7 +232,7 @@ impl Judging<'_> {
 
     /// What is there counts, however bad it is: there is nothing better.
     fn without_copy(&self, read: Read, error: &CopyError) -> Found {
-        let path = self.accepted().map(|accepted| self.copies.path(accepted)).unwrap_or_default();
+        let path = self.accepted().map(|accepted| self.sources.copies.path(accepted)).unwrap_or_default();
         tracing::error!("list {}: {error}, and counts as none: {}", self.list.name, printable::path(&path));
         let is_damaged = matches!(error, CopyError::Damaged);
         let nothing = if is_damaged { Instead::Damaged } else { Instead::Nothing };

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::find::{Found, find};
+use super::find::{self, Found, find};
 use super::matching::{self, Known};
 use super::sources::Sources;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
@@ -11,6 +12,7 @@ use crate::config::Config;
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
+use crate::source::Special;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub struct Loaded {
     pub lists: Vec<LoadedList>,
     /// The copy of its text, for when it is in force.
     pub copy: Copy,
+    /// Over its text.
+    pub checksum: u32,
 }
 
 /// One list file as it was found.
@@ -34,10 +38,14 @@ pub struct LoadedList {
     pub name: Arc<str>,
     /// Where it is.
     pub path: PathBuf,
+    /// How long what it names stays on it.
+    pub ttl: Option<Duration>,
     /// Does it block, or allow?
     pub polarity: Polarity,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
+    /// Does it mean special ranges?
+    pub special: Special,
     /// What was found.
     pub found: Found,
 }
@@ -49,7 +57,8 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
         id: Some(id),
         name: list.name.clone(),
         polarity: Some(list.polarity),
-        entries: list.entries,
+        // What its file named, whatever has expired of it.
+        entries: list.entries + list.spent.len() as u64,
         reading: list.reading.clone().unwrap_or_default(),
     });
     known.collect()
@@ -74,12 +83,37 @@ impl Loaded {
             LoadedList {
                 name: list.name.as_str().into(),
                 path: list.path.clone(),
+                ttl: list.ttl,
                 polarity,
+                special: list.special,
                 before: before.and_then(|known| known.id),
                 found: find(list, before, accept.has_list(list.name.as_str()), sources),
             }
         });
         let lists = lists.collect();
-        Ok(Self { block, allow, lists, config, copy: Copy::Nothing })
+        Ok(Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 })
+    }
+
+    /// This configuration with its lists as their copies say, whatever is in their files.
+    pub fn restore(config: Config, known: &[Known], sources: &mut Sources) -> Self {
+        let copies = sources.known();
+        let before = matching::match_up(known, &config.lists);
+        let lists = config.lists.iter().zip(before).map(|(list, before)| {
+            let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
+            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
+            let is_same = |known: &&Known| known.polarity.is_none_or(|was| was == polarity);
+            LoadedList {
+                name: list.name.as_str().into(),
+                path: list.path.clone(),
+                ttl: list.ttl,
+                polarity,
+                special: list.special,
+                before: before.filter(is_same).and_then(|known| known.id),
+                found: find::restored(list, copies.iter().find(is_of), sources),
+            }
+        });
+        let lists = lists.collect();
+        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
+        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
     }
 }

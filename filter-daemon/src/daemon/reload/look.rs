@@ -3,14 +3,16 @@
 use std::fs::Metadata;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use super::matching::Known;
-use crate::blocklist::Stamp;
+use super::sources::Sources;
+use crate::blocklist::{Reading, Stamp};
 use crate::config::List;
 use crate::source::file::FileError;
 use crate::source::input::Input;
 use crate::source::patience::Progress;
-use crate::source::{Copies, Draft, ListFile, list};
+use crate::source::{Copies, Draft, ListFile, Special, list};
 
 /// What a look at a file brings.
 pub enum Look {
@@ -31,37 +33,51 @@ pub struct Looking {
     /// What it was when its copy was made.
     copied: Option<Stamp>,
     copies: Copies,
+    writes: bool,
 }
 
 impl Looking {
     /// Of `list`, which was `before`.
-    pub fn new(list: &List, before: Option<&Known>, copies: &Copies) -> Self {
+    pub fn new(list: &List, before: Option<&Known>, sources: &Sources) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
-            before: reading.filter(|reading| reading.path == list.path).and_then(|reading| reading.stamp),
+            // With another time to live, all it names counts anew.
+            before: reading.filter(|reading| is_read_as(reading, list)).and_then(|reading| reading.stamp),
             copied: accepted
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
-            copies: copies.clone(),
+            copies: sources.copies.clone(),
+            writes: sources.writes,
         }
     }
 
     /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
     pub fn look(self, progress: Progress) -> Result<Look, FileError> {
         let (path, limits) = (&self.list.path, &self.list.limits);
-        let stamp = std::fs::metadata(path).ok().map(|file| stamp(&file));
+        let stamp = stamp_of(path);
         if stamp.is_some() && stamp == self.before {
             return Ok(Look::Unchanged);
         }
         let input = Input::open(path, limits.most_bytes())?;
         let is_copied = stamp.is_some() && stamp == self.copied;
-        let mut draft = (!is_copied).then(|| self.copies.draft());
+        let mut draft = (!is_copied && self.writes).then(|| self.copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
-        let file = list::parse(path, input, limits.max_entries)?;
+        let file = list::parse(path, input, limits.max_entries, self.list.special)?;
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }
+}
+
+/// Was the same file read, and taken for the same?
+fn is_read_as(reading: &Reading, list: &List) -> bool {
+    let includes_special = list.special == Special::Included;
+    reading.path == list.path && reading.ttl == list.ttl && reading.includes_special == includes_special
+}
+
+/// What identifies what is at this path at the moment, if anything is.
+pub fn stamp_of(path: &Path) -> Option<Stamp> {
+    std::fs::metadata(path).ok().map(|file| stamp(&file))
 }
 
 /// What identifies the contents of a file without reading it.

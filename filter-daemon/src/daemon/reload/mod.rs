@@ -38,7 +38,7 @@ use crate::kernel::Needs;
 pub use find::Found;
 pub use load::{Loaded, known};
 pub use matching::Known;
-pub use rows::Rows;
+pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
 pub use told::tell_log;
 use undoing::Undoing;
@@ -90,7 +90,7 @@ impl Reload {
     /// Begins to make `loaded` true. If lists stand in its way, nothing has changed.
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
-        let after = Settings { enforce: loaded.config.enforce };
+        let after = Settings { enforce: loaded.config.enforce, ..Settings::default() };
         let needs = needs::of(blocklist);
         Ok(Self {
             began,
@@ -211,7 +211,8 @@ impl Reload {
         let lists = protection.blocklist().lists();
         let is_longer = |id: &ListId, than: usize| {
             let list = lists.get(*id);
-            list.polarity == polarity && list.entries > than as u64
+            // Of one with an end, some that are named are not there.
+            list.polarity == polarity && (list.entries > than as u64 || self.rows.term(*id).is_some())
         };
         let Rows { contents, gone, .. } = &self.rows;
         contents.iter().any(|(id, targets)| is_longer(id, targets.len()))
@@ -235,7 +236,9 @@ impl Reload {
             };
         };
         let row = protection.blocklist().lists().get(id);
-        if row.polarity != polarity || row.entries <= targets.len() as u64 {
+        // Of one with an end, some that are named are not there.
+        let may_leave = row.entries > targets.len() as u64 || self.rows.term(id).is_some();
+        if row.polarity != polarity || !may_leave {
             return Stage::Leave { polarity, list: list + 1, after: None };
         }
         let name = row.name.clone();
@@ -310,7 +313,12 @@ impl Reload {
         let list = blocklist.lists().get(id);
         let origin: Origin = list.origin;
         let (list, polarity) = (list.name.clone(), list.polarity);
-        Change::Want { list, origin, polarity, until: None, shorten: false, note: None, targets }
+        let term = self.rows.term(id);
+        let (shorten, until) = (term.is_some(), term.map(|term| clock::after(term.ttl)));
+        // What is there keeps its time, and what is over does not begin again.
+        let targets =
+            if term.is_some_and(|term| !term.is_new) { blocklist.new_on(id, &targets) } else { targets };
+        Change::Want { list, origin, polarity, until, shorten, note: None, by: None, targets }
     }
 }
 
@@ -374,14 +382,17 @@ pub fn begin_with(
 ) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
     let mut rows = Rows::take(&mut loaded, blocklist)?;
     let now = clock::now();
-    let enforce = Settings { enforce: loaded.config.enforce };
+    let enforce = Settings { enforce: loaded.config.enforce, ..Settings::default() };
     blocklist.apply(&Change::Settings(enforce), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
-        let since = rows.copied_at(id).unwrap_or(now);
+        let since = rows.read_at(id).unwrap_or(now).min(now);
+        let until = rows.term(id).map(|term| since.later_by(term.ttl.as_secs() as i64));
         // As if it had been so before: nobody will want it undone.
-        blocklist.replay(Record::Want { list, polarity, since, until: None, note: None, targets }, now)?;
+        let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
+        blocklist.replay(want, now)?;
     }
+    blocklist.expire_all(now);
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
     Ok((loaded.config, reloaded, to_keep))

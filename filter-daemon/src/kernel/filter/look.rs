@@ -57,6 +57,11 @@ impl Filter {
         self.block.addresses.store.current_live().map_or(0, |live| live.moves())
     }
 
+    /// The same of IPv6 prefixes.
+    pub fn moves6(&self) -> u64 {
+        self.block.six.store.current_live().map_or(0, |live| live.moves())
+    }
+
     /// Kernel memory of what tells IPv6 from the top, in bytes.
     pub fn levels_bytes(&self) -> u64 {
         self.block.levels.words().map_or(0, |window| window.bytes())
