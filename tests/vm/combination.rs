@@ -99,6 +99,7 @@ impl Combination {
     pub fn sizes() -> Vec<Self> {
         let combination = |six, lengths| Self {
             enforce: true,
+            paused: false,
             networks: false,
             lanes: LANES[0],
             levels: true,
