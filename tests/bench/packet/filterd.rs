@@ -39,15 +39,14 @@ struct Other {
 }
 
 impl Filterd {
-    /// Blocks so many.
+    /// Blocks so many. A table that is made anew is filled out of what is wanted, so that must be all of them.
     pub fn blocking(feature: Feature, entries: u32, stage: &Stage<'_>) -> Result<Self> {
         let home = Home::new();
         let mut filter = Filter::open(home.pins())?;
-        let effects = Effects::blocking(targets(feature, entries));
-        let nobody = Blocklist::default();
-        filter.reserve(&needs::with(&nobody, effects.block.entered.iter()), &nobody)?;
+        let wanted = crate::subject::wanted(targets(feature, entries))?;
+        filter.reserve(&needs::of(&wanted), &wanted)?;
         let settings = Some(Settings { enforce: feature != Feature::Counting });
-        filter.apply(&Effects { settings, ..effects }, &nobody)?;
+        filter.apply(&Effects { settings, ..wanted.everything() }, &wanted)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
         let mut this = Self { root, other: None, _filter: filter, home };
         match feature {
