@@ -85,14 +85,14 @@ impl Console<'_> {
 
 /// What programs read: one object on one line, which says first of which version it is.
 fn json_line(reply: &impl Serialize) -> io::Result<Vec<u8>> {
-    let object = serde_json::to_vec(reply)?;
-    let mut line = Vec::with_capacity(object.len() + 16);
-    match object.strip_prefix(b"{") {
+    let whole = serde_json::to_vec(reply)?;
+    let mut line = Vec::with_capacity(whole.len() + 16);
+    match whole.strip_prefix(b"{") {
         Some(fields) if !fields.starts_with(b"\"version\":") => {
             write!(line, "{{\"version\":{VERSION}{}", if fields == b"}" { "" } else { "," })?;
             line.extend_from_slice(fields);
         }
-        _ => line = object,
+        _ => line = whole,
     }
     line.push(b'\n');
     Ok(line)
@@ -123,12 +123,12 @@ mod tests {
 
     #[test]
     fn everything_for_programs_says_its_version_once_and_first() {
-        for (object, line) in [
+        for (whole, line) in [
             (json!({}), "{\"version\":1}\n"),
             (json!({"a": 1}), "{\"version\":1,\"a\":1}\n"),
             (json!({"version": 1}), "{\"version\":1}\n"),
         ] {
-            assert_eq!(json_line(&object).unwrap(), line.as_bytes());
+            assert_eq!(json_line(&whole).unwrap(), line.as_bytes());
         }
     }
 }
