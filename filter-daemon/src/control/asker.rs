@@ -7,6 +7,7 @@ use nix::unistd::Uid;
 
 use super::admission::Peer;
 use crate::accounts;
+use crate::text::printable;
 
 /// Whoever is at the other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +25,14 @@ pub struct Asker {
 }
 
 impl Asker {
+    /// Who it is and what they do, for whoever asks later: `root (filterd add)`.
+    pub fn signature(&self, verb: &str) -> String {
+        let Self { user, login, process, .. } = self;
+        let user = login.as_ref().map_or_else(|| user.clone(), |login| format!("{login} as {user}"));
+        let process = process.as_ref().map(|process| format!("{process} ")).unwrap_or_default();
+        printable::on_one_line(&format!("{user} ({process}{verb})"))
+    }
+
     /// As much of it as can be found out.
     pub fn of(peer: &Peer) -> Self {
         let about = |what: &str| {
@@ -53,6 +62,18 @@ mod tests {
         let name = fs::read_to_string("/proc/self/comm").unwrap();
         assert_eq!((asker.user.as_str(), asker.pid), ("root", process));
         assert_eq!(asker.process.as_deref(), Some(name.trim()));
+    }
+
+    #[test]
+    fn whoever_adds_is_named_with_the_command() {
+        let asker =
+            Asker { user: "root".into(), uid: 0, login: None, process: Some("filterd".into()), pid: None };
+        assert_eq!(asker.signature("add"), "root (filterd add)");
+        let behind_sudo = Asker { login: Some("alice".into()), ..asker.clone() };
+        assert_eq!(behind_sudo.signature("add"), "alice as root (filterd add)");
+        assert_eq!(Asker { process: None, ..asker.clone() }.signature("add"), "root (add)");
+        let odd = Asker { process: Some("a\u{1b}[2Jb\n".into()), ..asker }.signature("add");
+        assert!(!odd.chars().any(char::is_control), "{odd:?}");
     }
 
     #[test]

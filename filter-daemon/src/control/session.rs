@@ -66,7 +66,7 @@ pub struct Client {
 pub async fn hold(stream: UnixStream, client: Client, connection: Connection, context: Context) {
     let (from, to) = stream.into_split();
     let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
-    let mut session = Session { to, client, connection, context };
+    let mut session = Session { to, client, connection, context, asker: None };
     match session.run(lines).await {
         Ok(None) => {}
         Ok(Some(from)) => session.hand_on(from).await,
@@ -81,6 +81,8 @@ struct Session {
     client: Client,
     connection: Connection,
     context: Context,
+    /// Who the client is, once that was asked.
+    asker: Option<Asker>,
 }
 
 impl Session {
@@ -129,7 +131,8 @@ impl Session {
 
     fn note(&mut self, deed: Deed, came_of_it: Result<Counts, Failure>) {
         let Client { peer, witness, .. } = &mut self.client;
-        witness.tell(|| Asker::of(peer), deed, came_of_it);
+        let known = self.asker.as_ref();
+        witness.tell(|| known.cloned().unwrap_or_else(|| Asker::of(peer)), deed, came_of_it);
     }
 
     async fn reply<M: Method>(&mut self, reply: M::Reply, more: bool) -> io::Result<()> {
@@ -176,6 +179,8 @@ impl Answers for Session {
                 return self.refuse(&failure).await;
             }
         };
+        let peer = &self.client.peer;
+        M::sign(&mut request, |verb| self.asker.get_or_insert_with(|| Asker::of(peer)).signature(verb));
         loop {
             let (asked, deed) = (M::bookmark(&request), M::deed(&request));
             let answered = self.ask::<M>(request).await;

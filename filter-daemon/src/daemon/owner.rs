@@ -9,6 +9,7 @@ mod work;
 
 use tokio::net::UnixStream;
 
+use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
@@ -52,6 +53,7 @@ pub struct Owner {
     pub(super) reloaded: Option<Reloaded>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
+    alarm: Alarm,
     turns: Turns,
     minded: Minded,
     expired: Untold,
@@ -60,7 +62,8 @@ pub struct Owner {
 impl Owner {
     /// Does what was prepared.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
-        let Prepared { config, protection, configuration, readings, lists } = prepared;
+        let Prepared { config, protection, configuration, readings, lists, alarm } = prepared;
+        let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
             started: clock::now(),
@@ -72,13 +75,14 @@ impl Owner {
             persistence,
             interfaces: Interfaces::new(),
             pinned: Pinned::default(),
-            time: Time::begin(),
+            time,
             pages: Pages::default(),
             reload: Slot::empty(),
             readings,
             lists,
             reloaded: None,
             successor: None,
+            alarm,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
             expired: Untold::default(),

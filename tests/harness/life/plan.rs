@@ -39,10 +39,9 @@ impl Plan {
             let words: Vec<_> = targets.iter().map(|target| format!("\"{target}\"")).collect();
             words.join(", ")
         };
-        let lists = self
-            .lists
-            .iter()
-            .map(|(name, file)| format!("{{name: {name}, path: $HOME/{file}, max_shrink: 100%}}"));
+        let lists = self.lists.iter().map(|(name, file)| {
+            format!("{{name: {name}, path: $HOME/{file}, include_special: true, max_shrink: 100%}}")
+        });
         let lists: Vec<_> = lists.collect();
         format!(
             "enforce: {}\non_exit: {}\nblock: [{}]\nallow: [{}]\nlists: [{}]\n",

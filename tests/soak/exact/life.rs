@@ -1,5 +1,5 @@
 //! A list shaped like a real one after a life: what was nested came and went, the levels have run out of room, the table is as
-//! full as it may be, and many wait in its stashes.
+//! full as it may be, and many wait in its stash.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,8 +31,8 @@ const ANYWHERE: [(u8, usize); 3] = [(48, 10_000), (64, 10_000), (128, 10_000)];
 const LATE: [(u8, usize); 6] = [(17, 40), (20, 200), (24, 400), (25, 400), (29, 400), (32, 400)];
 /// One in so many has somebody within, or around.
 const NESTED: usize = 8;
-/// So many must wait in each stash.
-const STASHED: u64 = 100;
+/// So many must wait in the stash.
+const STASHED: u64 = 500;
 
 /// The list, and everybody who was ever in it.
 pub struct Life {
@@ -90,8 +90,8 @@ impl Life {
         let deep: Vec<_> =
             self.blocked.wanted.iter().copied().filter(|prefix| prefix.length() > 32).collect();
         let mut leaving = deep.iter().step_by(7).copied();
-        while stashed(pins).into_iter().any(|count| count < STASHED) {
-            for _ in 0..STASHED {
+        while stashed(pins) < STASHED {
+            for _ in 0..STASHED / 5 {
                 self.blocked.remove(leaving.next());
                 let coming = self.anybody(announced);
                 self.add([coming]);

@@ -25,6 +25,7 @@ pub struct CheckedList {
     pub allows: bool,
     pub targets: usize,
     pub rejected: u64,
+    pub special: u64,
     /// Why it would not be what its file says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -58,8 +59,10 @@ type Read = Result<ListFile, FileError>;
 impl CheckedList {
     /// Reads `list`, and judges it as a daemon would.
     pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>) -> Self {
-        let (limits, path) = (list.limits, list.path.clone());
-        let read = patience.read(&list.path, move |progress| list::read(&path, &limits, progress)).flatten();
+        let (limits, special, path) = (list.limits, list.special, list.path.clone());
+        let read = patience
+            .read(&list.path, move |progress| list::read(&path, &limits, special, progress))
+            .flatten();
         let doubted = doubt(list, &read, known.before(list), known);
         let file = read.as_ref().ok();
         Self {
@@ -68,6 +71,7 @@ impl CheckedList {
             allows: list.allows,
             targets: file.map_or(0, |file| file.targets.len()),
             rejected: file.map_or(0, |file| file.rejected_count),
+            special: file.map_or(0, |file| file.special),
             lines: file.map_or_else(Vec::new, |file| {
                 file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect()
             }),

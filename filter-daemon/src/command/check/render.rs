@@ -54,7 +54,18 @@ fn found(list: &CheckedList) -> String {
         (Some(Fate::NotLoaded), _) => "WOULD NOT BE LOADED".to_owned(),
         (Some(Fate::InPart), _) => format!("WOULD BE {targets} ONLY"),
         (Some(Fate::HeldBack), _) => "WOULD BE HELD BACK".to_owned(),
-        (None, 0) => targets,
-        (None, lines) => format!("{targets}, {} not understood", counted(lines, "line")),
+        (None, 0) => format!("{targets}{}", special(list)),
+        (None, lines) => format!("{targets}, {} not understood{}", counted(lines, "line"), special(list)),
+    }
+}
+
+/// What would cut a host off from its own network.
+fn special(list: &CheckedList) -> String {
+    match list.special {
+        0 => String::new(),
+        count => format!(
+            ", {} left out (private, loopback …; see include_special)",
+            counted(count, "special range")
+        ),
     }
 }

@@ -30,6 +30,9 @@ pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static 
     /// Makes sure that the parameters can be carried out.
     fn check(self) -> Result<Self::Request, Failure>;
 
+    /// Notes who asks in a request of which that is kept. `who` is told the verb.
+    fn sign(_: &mut Self::Request, _who: impl FnOnce(&str) -> String) {}
+
     /// What a request that changes something is in the log; nothing for one that only asks.
     fn deed(_: &Self::Request) -> Option<Deed> {
         None

@@ -9,7 +9,7 @@ use crate::daemon::expiry;
 use crate::daemon::pages::Parts;
 use crate::daemon::turns::Minded;
 
-/// A clock that is set while we wait is noticed within a minute.
+/// A clock that is set while we wait is told within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 impl Owner {
@@ -40,7 +40,9 @@ impl Owner {
 
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
-        self.time.look();
+        if self.time.look() {
+            self.persistence.note_time();
+        }
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
