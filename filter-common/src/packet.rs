@@ -62,6 +62,10 @@ pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
     }
 }
 
+const ICMPV6_UNROUTED: u16 = 58 << 8 | 255;
+/// From the beginning of an IPv6 header to its next header and hop limit.
+const NEXT_HEADER: usize = 6;
+
 /// What an IPv6 packet says when it is looked at once more, thoroughly: for those whose source is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Again6 {
@@ -75,14 +79,27 @@ pub struct Again6 {
 /// Looks once more at `frame`, an IPv6 packet. So a program need not keep what it has read while it looks for it.
 #[inline(always)]
 pub fn again6(frame: &(impl Frame + ?Sized)) -> Option<Again6> {
-    const ICMPV6_UNROUTED: u16 = 58 << 8 | 255;
     const IPV6_HEADER: usize = 40;
     let frame = &frame.thoroughly();
-    let Content::V6(at) = content(frame, Look::Thorough) else { return None };
-    let is_neighbour_discovery = frame.u16(at + 6) == Some(ICMPV6_UNROUTED)
-        && frame.u16(at + IPV6_HEADER).is_some_and(|kind| matches!(kind >> 8, 133..=137));
+    let (at, is_neighbour_discovery) = if is_plainly_something_else(frame) {
+        (ADDRESSES + TYPE, false)
+    } else {
+        let Content::V6(at) = content(frame, Look::Thorough) else { return None };
+        let is_unrouted = frame.u16(at + NEXT_HEADER) == Some(ICMPV6_UNROUTED);
+        let kind = frame.u16(at + IPV6_HEADER);
+        (at, is_unrouted && kind.is_some_and(|kind| matches!(kind >> 8, 133..=137)))
+    };
     let (_, source) = frame.ipv6(at)?;
     Some(Again6 { source, is_neighbour_discovery })
+}
+
+/// Nearly all that is asked about: IPv6 behind no tag, and no ICMPv6 that was never routed.
+#[inline(always)]
+fn is_plainly_something_else(frame: &(impl Frame + ?Sized)) -> bool {
+    match frame.u16(ADDRESSES + TYPE + NEXT_HEADER) {
+        Some(ICMPV6_UNROUTED) | None => false,
+        Some(_) => frame.u16(ADDRESSES) == Some(IPV6),
+    }
 }
 
 /// What lies behind the Ethernet header and the tags, and where.

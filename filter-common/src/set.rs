@@ -141,7 +141,7 @@ pub fn find6(set: &impl Set, address: Address6) -> Option<Reason> {
 
 #[inline(always)]
 fn below(set: &impl Set, network: u64) -> Below {
-    let last_word = set.small_setting(|settings| &settings.six.last_level_word);
+    let last_word = || set.small_setting(|settings| &settings.six.last_level_word);
     set.levels().map_or(Below::Nothing, |words| levels::below(&words, last_word, network))
 }
 

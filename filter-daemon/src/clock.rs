@@ -1,29 +1,86 @@
 //! The only reader of clocks. Whoever else needs the time is told it, so that nearly everything can be tried at any time.
+//!
+//! A process has a time of its own: what the clock on the wall said when the process first asked, and from then on the time
+//! since boot, which goes on in suspend and which nobody can set. Deadlines are in it, so that a clock that is set moves
+//! none of them. What people are shown, and what travels to other processes, is turned into the time on the wall as it is
+//! at that moment ([`on_the_wall`]).
 
+use std::fs;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::blocklist::Timestamp;
 
+/// What tells one boot from another.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// What our own time is ahead of the time since boot, in milliseconds: fixed when somebody first asks, and so no state.
+static OFFSET: OnceLock<i64> = OnceLock::new();
+
+/// Which boot of the machine this is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Boot(pub [u8; 16]);
+
+impl Boot {
+    /// Two that are not known are not the same.
+    pub fn is_known(self) -> bool {
+        self != Self::default()
+    }
+}
+
+/// A moment in the time of one process, with all that another one needs to find it in its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// In which boot.
+    pub boot: Boot,
+    /// What the process' own time was ahead of the time since boot, in milliseconds.
+    pub offset: i64,
+    /// When the process began. Its own time and the time on the wall were the same then.
+    pub begun: Timestamp,
+    /// The moment, in the process' own time.
+    pub own: Timestamp,
+    /// What the clock on the wall said.
+    pub wall: Timestamp,
+}
+
 /// This very second.
 pub fn now() -> Timestamp {
-    Timestamp::begun(since_1970())
+    Timestamp::begun(own())
+}
+
+/// This very moment, for other processes.
+pub fn moment() -> Moment {
+    static BOOT: OnceLock<Boot> = OnceLock::new();
+    static BEGUN: OnceLock<Timestamp> = OnceLock::new();
+    Moment {
+        boot: *BOOT.get_or_init(boot),
+        offset: own_offset(),
+        begun: *BEGUN.get_or_init(now),
+        own: now(),
+        wall: Timestamp::begun(since_1970()),
+    }
 }
 
 /// The first full second at which `ttl` is over for something that begins now.
 pub fn after(ttl: Duration) -> Timestamp {
-    Timestamp::complete(since_1970() + ttl)
+    Timestamp::complete(own() + ttl)
 }
 
 /// How long it is until then; nothing if it is over.
 pub fn until(then: Timestamp) -> Duration {
-    Duration::from_secs(then.secs()).saturating_sub(since_1970())
+    Duration::from_secs(then.secs()).saturating_sub(own())
 }
 
-/// The second in which that was, by today's clock.
+/// The second in which that was.
 pub fn then(then: Instant) -> Timestamp {
-    Timestamp::begun(since_1970().saturating_sub(then.elapsed()))
+    Timestamp::begun(own().saturating_sub(then.elapsed()))
+}
+
+/// What the clock on the wall says then, as it goes now: what people are told, and other processes.
+pub fn on_the_wall(then: Timestamp) -> u64 {
+    then.later_by(seconds(offset() - own_offset())).secs()
 }
 
 /// To measure how long something takes, whatever is done to the clock meanwhile.
@@ -31,11 +88,20 @@ pub fn instant() -> Instant {
     Instant::now()
 }
 
-/// What the clock is ahead of the time since boot, which nobody can set, in milliseconds.
+/// What the clock on the wall is ahead of the time since boot, in milliseconds. Only setting it changes that: where a clock
+/// is made to run faster or slower, both do.
 pub fn offset() -> i64 {
-    let boot = clock_gettime(ClockId::Boottime);
-    let boot = boot.tv_sec * 1000 + boot.tv_nsec / 1_000_000;
-    i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX).saturating_sub(boot)
+    i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX).saturating_sub(milliseconds(since_boot()))
+}
+
+/// What our own time is ahead of the time since boot, in milliseconds.
+pub fn own_offset() -> i64 {
+    *OFFSET.get_or_init(offset)
+}
+
+/// Whole seconds, to the nearest.
+pub fn seconds(milliseconds: i64) -> i64 {
+    (milliseconds + 500).div_euclid(1000)
 }
 
 /// How long this machine has been up, as every process on it sees it: for a moment that two of them agree on.
@@ -43,9 +109,31 @@ pub fn uptime() -> Duration {
     clock_gettime(ClockId::Monotonic).try_into().unwrap_or_default()
 }
 
-/// How long it is since 1970 began. A clock that is before stands at its beginning.
+/// How long it is since 1970 began, by the clock on the wall. A clock that is before stands at its beginning.
 pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The same in our own time.
+fn own() -> Duration {
+    let offset = own_offset();
+    let part = Duration::from_millis(offset.unsigned_abs());
+    if offset < 0 { since_boot().saturating_sub(part) } else { since_boot() + part }
+}
+
+fn since_boot() -> Duration {
+    clock_gettime(ClockId::Boottime).try_into().unwrap_or_default()
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Where the kernel does not say it, it is not known.
+fn boot() -> Boot {
+    let said = fs::read_to_string(BOOT_ID).unwrap_or_default();
+    let digits: String = said.chars().filter(char::is_ascii_hexdigit).collect();
+    u128::from_str_radix(&digits, 16).map_or(Boot::default(), |id| Boot(id.to_be_bytes()))
 }
 
 #[cfg(test)]
@@ -55,10 +143,30 @@ mod tests {
     #[test]
     fn a_ttl_is_never_cut_short_and_never_a_second_too_long() {
         let ttl = Duration::from_secs(7200);
-        let before = since_1970() + ttl;
+        let before = own() + ttl;
         let end = Duration::from_secs(after(ttl).secs());
-        assert!(end >= before && end < since_1970() + ttl + Duration::from_secs(1));
+        assert!(end >= before && end < own() + ttl + Duration::from_secs(1));
         assert!(until(after(ttl)) >= ttl - Duration::from_secs(1));
         assert_eq!(until(Timestamp::from_secs(0)), Duration::ZERO);
+    }
+
+    #[test]
+    fn while_nobody_sets_the_clock_our_own_time_is_that_on_the_wall() {
+        let told = on_the_wall(now());
+        assert!(since_1970().as_secs().abs_diff(told) <= 1, "{told}");
+        let Moment { own, wall, begun, .. } = moment();
+        assert!(own.secs().abs_diff(wall.secs()) <= 1 && begun <= own);
+    }
+
+    #[test]
+    fn a_boot_has_a_name() {
+        assert!(boot().is_known(), "{BOOT_ID} says which it is");
+        assert_eq!(boot(), boot());
+    }
+
+    #[test]
+    fn milliseconds_are_rounded_to_the_nearest_second() {
+        let rounded = [-1501, -1500, -500, -1, 0, 499, 500, 1499].map(seconds);
+        assert_eq!(rounded, [-2, -1, 0, 0, 0, 0, 1, 1]);
     }
 }

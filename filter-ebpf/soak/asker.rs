@@ -65,8 +65,9 @@ fn note(number: u64, is_dropped: bool) {
     }
 }
 
+/// The source of this number, if it was told.
 #[inline(always)]
-fn told(number: u64) -> Address6 {
+pub fn told(number: u64) -> Address6 {
     let word = |at| {
         // SAFETY: the map gave this pointer to a word of its own.
         TOLD.get_ptr(at).map_or(0, |word| unsafe { word.read_volatile() })
@@ -89,8 +90,9 @@ fn store(at: u32, value: u64) {
     }
 }
 
+/// Makes it the frame's.
 #[inline(always)]
-fn write(ctx: &XdpContext, source: Address6) {
+pub fn write(ctx: &XdpContext, source: Address6) {
     let start = ctx.data() + SOURCE;
     if start + size_of::<[u64; 2]>() <= ctx.data_end() {
         // SAFETY: these bytes lie in the packet; BPF stores to packets need no alignment where this is built for.

@@ -42,6 +42,12 @@ pub fn soak_sender(ctx: XdpContext) -> u32 {
     traffic::send(&ctx)
 }
 
+/// The same with an IPv6 source.
+#[xdp(frags)]
+pub fn soak_sender6(ctx: XdpContext) -> u32 {
+    traffic::send6(&ctx)
+}
+
 /// Counts a frame that has arrived, and hands it to filterd's root program.
 #[xdp(frags)]
 pub fn soak_gate(ctx: XdpContext) -> u32 {

@@ -7,7 +7,7 @@ use aya_ebpf::helpers::{bpf_get_prandom_u32, bpf_redirect};
 use aya_ebpf::macros::btf_map;
 use aya_ebpf::programs::{TcContext, XdpContext};
 
-use crate::crowd;
+use crate::{asker, crowd};
 
 /// One slot: filterd's root program.
 #[btf_map]
@@ -19,9 +19,11 @@ static SEEN: PerCpuArray<u64, 4> = PerCpuArray::new();
 /// The interface to send from.
 #[unsafe(no_mangle)]
 static LINK: u64 = 0;
-/// The first of the crowd are members.
+/// The first of the crowd are members; of told IPv6 sources the first, too, and so many others are strangers.
 #[unsafe(no_mangle)]
 static MEMBERS: u64 = 0;
+#[unsafe(no_mangle)]
+static STRANGERS: u64 = 0;
 
 /// One in so many frames is from an unlisted source: those that pass cost much more.
 const UNLISTED_SHARE: u32 = 16;
@@ -43,6 +45,21 @@ pub fn send(ctx: &XdpContext) -> u32 {
     let number =
         if is_unlisted { u32::MAX - random % LAST } else { ((u64::from(random) * members) >> 32) as u32 };
     write(ctx, SOURCE, crowd::address(number).to_be());
+    mark_and_send(ctx, is_unlisted)
+}
+
+#[inline(always)]
+pub fn send6(ctx: &XdpContext) -> u32 {
+    let (random, which) = (random(), random());
+    let is_unlisted = which % UNLISTED_SHARE == 0;
+    let members = setting(&MEMBERS);
+    let (first, count) = if is_unlisted { (members, setting(&STRANGERS)) } else { (0, members) };
+    asker::write(ctx, asker::told(first + (u64::from(random) * count >> 32)));
+    mark_and_send(ctx, is_unlisted)
+}
+
+#[inline(always)]
+fn mark_and_send(ctx: &XdpContext, is_unlisted: bool) -> u32 {
     write(ctx, MARK, if is_unlisted { UNLISTED } else { MEMBER });
     // SAFETY: it takes numbers and gives one.
     let action = unsafe { bpf_redirect(setting(&LINK) as u32, 0) };

@@ -18,14 +18,15 @@
 #define SLASH20 2
 #define SLASH29 3
 #define SLASH32 4
-#define SLASH48 5
-#define SLASH64 6
+#define SLASH36 5
+#define SLASH48 6
+#define SLASH64 7
 /* Not around it: a /48 in its /24, a /20 in its /16, and two in another /16. */
-#define NEAR 7
-#define BESIDE 8
-#define FAR20 9
-#define FAR32 10
-#define TARGETS 11
+#define NEAR 8
+#define BESIDE 9
+#define FAR20 10
+#define FAR32 11
+#define TARGETS 12
 
 #define is_of_root(target) ((target) <= SLASH16)
 #define is_of_page(target) ((target) == SLASH20 || (target) == BESIDE || (target) == FAR20)
@@ -38,6 +39,10 @@
 #define WHO (one(SLASH12) | one(SLASH16) | one(SLASH20) | one(SLASH48))
 #elif defined(DEEP)
 #define WHO (one(SLASH20) | one(SLASH29) | one(SLASH32) | one(SLASH48))
+#elif defined(CLASSED)
+#define WHO (one(SLASH32) | one(SLASH36) | one(SLASH48) | one(NEAR))
+#elif defined(CLASSED_DEEPER)
+#define WHO (one(SLASH36) | one(SLASH48) | one(SLASH64))
 #elif defined(BESIDES)
 #define WHO (one(SLASH48) | one(SLASH64) | one(NEAR) | one(BESIDE))
 #elif defined(ELSEWHERE)
@@ -50,13 +55,26 @@
 #define REQUESTS 3
 #endif
 
-/* What the table is asked for: prefixes of /20, /29, /32, /48, /64 around the source. */
-#define LENGTHS 5
-#define length(target) ((target) == NEAR -> 3 : (is_of_page(target) -> 0 : ((target) == FAR32 -> 2 : (target) - SLASH20)))
+/* What the table is asked for: prefixes of /20, /29, /32, /36, /48, /64 around the source. */
+#define LENGTHS 6
+#define LENGTH36 3
+#define LENGTH48 4
+#define LENGTH64 5
+#define length(target) \
+    ((target) == NEAR -> LENGTH48 : (is_of_page(target) -> 0 : ((target) == FAR32 -> 2 : (target) - SLASH20)))
+
+/* Of the /32 in a classed node: which of them are asked for (filter-common/levels/class). */
+#define ANY 0
+#define KEEPS_36 1
+#define KEEPS_48 2
+#define KEEPS_48_AND_64 3
+#define kept(class) (class == ANY -> 63 : (class == KEEPS_36 -> 1 << LENGTH36 : \
+    (class == KEEPS_48 -> 1 << LENGTH48 : 1 << LENGTH48 | 1 << LENGTH64)))
+#define class_of(length) (length == LENGTH36 -> KEEPS_36 : (length == LENGTH48 -> KEEPS_48 : KEEPS_48_AND_64))
 
 /* There is room for so many pages and nodes at most, and at any moment there may be room for none. */
 #define PAGES 2
-#define NODES 2
+#define NODES 3
 
 /* Two words of the root: that of the source, and that of the other /16. Each field of a word is stored with all others. */
 bit root_whole;
@@ -66,16 +84,18 @@ byte root_lengths[2];
 bit page_whole[PAGES + 1];
 byte page_node[PAGES + 1];
 byte page_lengths[PAGES + 1];
-/* In each node the bits of the source. */
+bit page_classed[PAGES + 1];
+/* In each node the bits and the class of the source. */
 bit is_listed[NODES + 1];
 bit has_longer[NODES + 1];
+byte class[NODES + 1];
 bit stands[LENGTHS];
 
 /* The truth. */
 bit wanted[TARGETS];
 #define is_wanted_around (wanted[SLASH12] || wanted[SLASH16] || wanted[SLASH20] || wanted[SLASH29] || \
-    wanted[SLASH32] || wanted[SLASH48] || wanted[SLASH64])
-#define is_wanted_in_slash32 (wanted[SLASH48] || wanted[SLASH64])
+    wanted[SLASH32] || wanted[SLASH36] || wanted[SLASH48] || wanted[SLASH64])
+#define is_wanted_in_slash32 (wanted[SLASH36] || wanted[SLASH48] || wanted[SLASH64])
 #define is_wanted_in_slash24(where) \
     ((where) -> wanted[FAR32] : (wanted[SLASH29] || wanted[SLASH32] || is_wanted_in_slash32 || wanted[NEAR]))
 #define is_wanted_in_slash16(where) (((where) -> wanted[FAR20] : (wanted[SLASH20] || wanted[BESIDE])) || \
@@ -92,8 +112,8 @@ byte nodes;
 byte listed;
 
 /*
- * The packet. It guesses what it will be told and by what, and leaves when it meets anything else: so all that is to be
- * remembered of a word is whether it has been loaded.
+ * The packet. It guesses what it will be told, and leaves when it meets anything else: so all that is to be remembered of a
+ * word is whether it has been loaded.
  */
 bit inside;
 bit awaited;
@@ -105,6 +125,8 @@ bit did_root;
 bit did_page;
 bit did_listed;
 bit did_longer;
+bit did_class;
+bit is_classed;
 /* Entries of the table that did not stand, and those that are asked for. */
 byte missed;
 byte asked;
@@ -130,7 +152,7 @@ inline leave()
 {
     d_step {
         inside = 0; awaited = 0; is_over = 1; fate = 0; page = 0; node = 0; missed = 0; asked = 0;
-        did_root = 0; did_page = 0; did_listed = 0; did_longer = 0
+        did_root = 0; did_page = 0; did_listed = 0; did_longer = 0; did_class = 0; is_classed = 0
     }
 }
 
@@ -140,7 +162,8 @@ inline verdict(expected)
     leave()
 }
 
-#define did_all (did_root && (did_page || !page) && (did_listed || !node) && (did_longer || !node))
+#define did_all (did_root && (did_page || !page) && (did_listed || !node) && (did_longer || !node) && \
+    (did_class || !is_classed))
 
 inline conclude()
 {
@@ -149,7 +172,7 @@ inline conclude()
     :: inside && fate == ROOT_IS_WHOLE && did_root -> verdict(MUST_FIND)
     :: inside && fate == PAGE_IS_ZERO && did_root && did_page -> verdict(MUST_NOT_FIND)
     :: inside && fate == PAGE_IS_WHOLE && did_root && did_page -> verdict(MUST_FIND)
-    :: inside && fate == NODE_IS_ZERO && did_all -> verdict(MUST_NOT_FIND)
+    :: inside && fate == NODE_IS_ZERO && did_root && did_page && did_listed && did_longer -> verdict(MUST_NOT_FIND)
     :: inside && fate == NODE_IS_LISTED && did_root && did_page && did_listed -> verdict(MUST_FIND)
     :: inside && fate == TABLE_HAS_NONE && did_all && (asked & missed) == asked -> verdict(MUST_NOT_FIND)
     :: inside && fate >= TABLE_HAS && did_all && missed -> verdict(MUST_FIND)
@@ -157,16 +180,14 @@ inline conclude()
     fi
 }
 
-/* In the order of the program, or in any: a word may even be loaded before the one that says where it is. */
+/* In the order of the program, or in any: but no word is loaded before the one that says where it is. */
 #ifdef LOADS_IN_ORDER
-#define after_root did_root
-#define after_page did_page
 #define after_listed did_listed
+#define after_longer did_longer
 #define after_all did_all
 #else
-#define after_root true
-#define after_page true
 #define after_listed true
+#define after_longer true
 #define after_all true
 #endif
 
@@ -178,11 +199,8 @@ inline load_root()
     if
     :: fate == ROOT_IS_WHOLE && root_whole
     :: fate == ROOT_IS_ZERO && !root_whole && is_zero(root_page[0], root_lengths[0])
-    :: fate > ROOT_IS_WHOLE && !root_whole && !is_zero(root_page[0], root_lengths[0]) && root_page[0] == page ->
-        if
-        :: page == 0 -> ask(root_lengths[0])
-        :: page != 0
-        fi
+    :: fate > ROOT_IS_WHOLE && !root_whole && root_page[0] -> page = root_page[0]
+    :: fate >= TABLE_HAS_NONE && !root_whole && !root_page[0] && root_lengths[0] -> ask(root_lengths[0])
     :: else -> leave()
     fi
 }
@@ -193,8 +211,11 @@ inline load_page()
     if
     :: fate == PAGE_IS_WHOLE && page_whole[page]
     :: fate == PAGE_IS_ZERO && !page_whole[page] && is_zero(page_node[page], page_lengths[page])
-    :: fate > PAGE_IS_WHOLE && !page_whole[page] && !is_zero(page_node[page], page_lengths[page]) &&
-        page_node[page] == node -> ask(page_lengths[page])
+    :: fate > PAGE_IS_WHOLE && !page_whole[page] && page_node[page] ->
+        node = page_node[page];
+        is_classed = page_classed[page];
+        ask(page_lengths[page])
+    :: fate >= TABLE_HAS_NONE && !page_whole[page] && !page_node[page] && page_lengths[page] -> ask(page_lengths[page])
     :: else -> leave()
     fi
 }
@@ -205,6 +226,16 @@ inline ask(lengths)
     if
     :: fate == TABLE_HAS_NONE -> asked = (lengths) & (WHO >> SLASH20)
     :: fate >= TABLE_HAS && !((lengths) >> (fate - TABLE_HAS) & 1) -> leave()
+    :: else
+    fi
+}
+
+inline load_class()
+{
+    did_class = 1;
+    if
+    :: fate == TABLE_HAS_NONE -> asked = asked & kept(class[node])
+    :: fate >= TABLE_HAS && !(kept(class[node]) >> (fate - TABLE_HAS) & 1) -> leave()
     :: else
     fi
 }
@@ -235,30 +266,20 @@ proctype packet()
         :: is_next_published -> assert(listed == EITHER || next_holds == (listed == MUST_FIND)); is_over = 1
         :: !is_next_published && listed != EITHER ->
             inside = 1;
-            if
-            :: fate = ROOT_IS_ZERO
-            :: fate = ROOT_IS_WHOLE
-            :: fate = PAGE_IS_ZERO; select(page : 1 .. PAGES)
-            :: fate = PAGE_IS_WHOLE; select(page : 1 .. PAGES)
-            :: fate = NODE_IS_ZERO; select(page : 1 .. PAGES); select(node : 1 .. NODES)
-            :: fate = NODE_IS_LISTED; select(page : 1 .. PAGES); select(node : 1 .. NODES)
-            :: select(fate : TABLE_HAS_NONE .. TABLE_HAS + LENGTHS - 1);
-                if
-                :: true
-                :: select(page : 1 .. PAGES); select(node : 0 .. NODES)
-                fi
-            fi
+            select(fate : ROOT_IS_ZERO .. TABLE_HAS + LENGTHS - 1)
         fi
     }
 end:
     do
     :: atomic { inside && is_freed -> assert(false) }
     :: atomic { inside && !did_root -> load_root(); conclude() }
-    :: atomic { inside && page && !did_page && after_root -> load_page(); conclude() }
-    :: atomic { inside && node && !did_listed && after_page ->
+    :: atomic { inside && page && !did_page -> load_page(); conclude() }
+    :: atomic { inside && node && !did_listed ->
             did_listed = 1; load_bit(is_listed[node], fate == NODE_IS_LISTED); conclude() }
     :: atomic { inside && node && fate != NODE_IS_LISTED && !did_longer && after_listed ->
             did_longer = 1; load_bit(has_longer[node], fate >= TABLE_HAS_NONE); conclude() }
+    :: atomic { inside && node && fate >= TABLE_HAS_NONE && is_classed && !did_class && after_longer ->
+            load_class(); conclude() }
     :: atomic { inside && fate >= TABLE_HAS && !missed && after_all ->
             missed = 1; load_bit(stands[fate - TABLE_HAS], 1); conclude() }
     :: atomic { may_ask(0) -> miss(0) }
@@ -266,6 +287,7 @@ end:
     :: atomic { may_ask(2) -> miss(2) }
     :: atomic { may_ask(3) -> miss(3) }
     :: atomic { may_ask(4) -> miss(4) }
+    :: atomic { may_ask(5) -> miss(5) }
     od
 }
 
@@ -326,6 +348,44 @@ inline enter_table(target)
     fi
 }
 
+/* Is this the second length below the /24, but for /64? */
+#define shorter_lengths (page_lengths[at] & (1 << LENGTH36 | 1 << LENGTH48))
+#define is_one_more(target) (!page_classed[at] && length(target) != LENGTH64 && shorter_lengths && \
+    !(page_lengths[at] >> length(target) & 1))
+#ifdef CLASSES_KNOW_THE_NEWCOMER_ONLY
+#define class_before class_of(length(target))
+#else
+#define class_before (page_lengths[at] == 1 << LENGTH36 -> KEEPS_36 : (page_lengths[at] == 1 << LENGTH48 -> KEEPS_48 : ANY))
+#endif
+
+/* A classed node in the place of one without classes: whole, and only then its number is stored. */
+inline class_node(target)
+{
+    if
+    :: is_one_more(target) && nodes < NODES ->
+        nodes++;
+#ifdef STORED_BEFORE_IT_IS_FILLED
+        d_step { page_node[at] = nodes; page_classed[at] = 1 };
+#endif
+        d_step { is_listed[nodes] = is_listed[below]; has_longer[nodes] = has_longer[below]; class[nodes] = class_before };
+        d_step { below = nodes; page_node[at] = nodes; page_classed[at] = 1 }
+    :: true
+    fi
+}
+
+/* The first of its /32 says which class that is of; another one, that it is of any. */
+inline note_class(length)
+{
+    if
+#ifdef THE_LATEST_CLASS_COUNTS
+    :: true -> class[below] = class_of(length)
+#else
+    :: !has_longer[below] || class[below] == class_of(length) -> class[below] = class_of(length)
+    :: has_longer[below] && class[below] != class_of(length) -> class[below] = ANY
+#endif
+    fi
+}
+
 inline reveal(target)
 {
     if
@@ -333,11 +393,13 @@ inline reveal(target)
     :: at && is_of_page(target) && target != BESIDE -> page_whole[at] = 1
     :: at && below && is_of_node(target) -> is_listed[below] = 1
     :: at && below && !is_of_node(target) && !is_of_page(target) ->
+        class_node(target);
 #ifndef LENGTHS_ARE_NOT_NAMED
         name(target);
 #endif
         if
-        :: target != NEAR -> has_longer[below] = 1
+        :: target != NEAR && page_classed[at] -> note_class(length(target)); has_longer[below] = 1
+        :: target != NEAR && !page_classed[at] -> has_longer[below] = 1
         :: target == NEAR
         fi
     :: else
@@ -391,7 +453,7 @@ inline tidy_page()
 {
     if
     :: unless_whole(page_whole[at]) && unless_anybody(is_wanted_in_slash24(where)) ->
-        d_step { page_whole[at] = 0; page_node[at] = 0; page_lengths[at] = 0 }
+        d_step { page_whole[at] = 0; page_node[at] = 0; page_lengths[at] = 0; page_classed[at] = 0 }
     :: else
     fi
 }

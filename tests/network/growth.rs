@@ -51,7 +51,7 @@ fn while_growing(verbs: &[&[&str]]) {
         net.filterd(["test", inside(verb[1])]).exits(0);
         net.expect(inside(verb[1])).dropped();
     }
-    net.expect_each(["10.0.0.9", "10.7.0.0", "172.16.7.207"]).dropped();
+    net.expect_each(["11.0.0.9", "11.7.0.0", "172.16.7.207"]).dropped();
     for verb in verbs.iter().rev() {
         // 1 says that a wider one, which is removed later, still holds it.
         assert!(matches!(net.filterd(["remove", verb[1]]).code(), Some(0 | 1)));
@@ -75,7 +75,7 @@ fn inside(prefix: &str) -> &str {
 fn crowd() -> String {
     let mut text = String::with_capacity(16 << 20);
     for host in 0..CROWD {
-        writeln!(text, "10.{}.{}.{}", host >> 16, host >> 8 & 255, host & 255)
+        writeln!(text, "11.{}.{}.{}", host >> 16, host >> 8 & 255, host & 255)
             .expect("a string can be written");
     }
     text

@@ -37,7 +37,7 @@ fn wait_for_copies(net: &Net, names: &[&str]) -> Vec<PathBuf> {
 
 fn many(count: u32) -> String {
     (0..count)
-        .fold(format!("{ATTACKER}\n"), |text, host| text + &format!("10.0.{}.{}\n", host >> 8, host & 255))
+        .fold(format!("{ATTACKER}\n"), |text, host| text + &format!("11.0.{}.{}\n", host >> 8, host & 255))
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
         net.filterd(["-q", "reload"]).exits(7).complains(why).complains("filterd reload --accept drop");
         net.filterd(["status"]).exits(7).says("list drop is held back").says("stay in force").says("since ");
         net.expect(ATTACKER).dropped();
-        net.expect("10.0.0.250").dropped();
+        net.expect("11.0.0.250").dropped();
         assert!(net.daemon().log().contains(why), "the log tells of it");
     }
     fs::remove_file(&file).expect("it was there");
@@ -79,9 +79,9 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
     // Now it is meant.
     net.file("drop.txt", &half);
     net.filterd(["reload", "--accept", "dorp"]).exits(2).complains("dorp").complains("drop");
-    net.expect("10.0.0.250").dropped();
+    net.expect("11.0.0.250").dropped();
     net.filterd(["reload", "--accept", "drop"]).succeeds();
-    net.expect("10.0.0.250").passes();
+    net.expect("11.0.0.250").passes();
     net.expect(ATTACKER).dropped();
     net.file("drop.txt", "");
     net.filterd(["reload", "--accept", "all"]).succeeds();
@@ -282,7 +282,7 @@ fn limits_say_how_much_a_list_may_change() {
 fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
     let mut net = Net::new();
     let secret = "root:$6$hidden$words";
-    net.file("secret", &format!("{ATTACKER}\n10.0.0.1\n10.0.0.2\n10.0.0.3\n{secret}\n"));
+    net.file("secret", &format!("{ATTACKER}\n11.0.0.1\n11.0.0.2\n11.0.0.3\n{secret}\n"));
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.start(CONFIG);
     let drop = net.home().path("drop.txt");

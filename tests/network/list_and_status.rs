@@ -18,7 +18,7 @@ fn list_tells_every_target_once_for_each_list() {
 fn a_list_of_many_pages_is_told_to_its_end_and_in_order() {
     let net = Net::with_filterd("lists: [{name: crowd, path: $HOME/crowd.txt}]");
     let hosts = (0..5_000).map(|host: u32| format!("203.0.{}.{}", host >> 8, host & 255));
-    let prefixes = (0..10_000).map(|net: u32| format!("10.{}.{}.0/24", net >> 8, net & 255));
+    let prefixes = (0..10_000).map(|net: u32| format!("11.{}.{}.0/24", net >> 8, net & 255));
     let nets64 = (0..5_000).map(|net| format!("2001:db8:0:{net:x}::/64"));
     let crowd: Vec<_> = hosts.chain(prefixes).chain(nets64).collect();
     net.file("crowd.txt", &crowd.join("\n"));

@@ -1,10 +1,12 @@
 //! Stories of a running filterd: a host, a peer, real frames between them. Needs root.
 
 mod add_remove;
+mod allow;
 mod attach;
 mod bad_input;
 mod belongs_to_others;
 mod bulk;
+mod clocks;
 mod config;
 mod confirm;
 mod consecutive;
@@ -44,6 +46,7 @@ mod rename;
 mod same_index;
 mod side_by_side;
 mod sockets;
+mod special;
 mod still_blocked;
 mod stop;
 mod succession;

@@ -177,7 +177,7 @@ fn while_reloading_between(configs: &[impl AsRef<str> + Sync; 2], net: &Net) {
 #[test]
 fn what_a_list_no_longer_needs_is_given_back() {
     let net = Net::new();
-    let many: String = (0..60_000).map(|host: u32| format!("10.0.{}.{}\n", host >> 8, host & 255)).collect();
+    let many: String = (0..60_000).map(|host: u32| format!("11.0.{}.{}\n", host >> 8, host & 255)).collect();
     net.file("list.txt", &many);
     let mut net = net;
     net.start("lists: [{name: many, path: $HOME/list.txt}]");
@@ -190,6 +190,6 @@ fn what_a_list_no_longer_needs_is_given_back() {
     net.filterd(["reload", "--accept", "many"]).succeeds();
     assert!(bytes(&net) < before / 2, "{} of {before} bytes", bytes(&net));
     net.expect(ATTACKER).dropped();
-    net.expect("10.0.0.9").passes();
+    net.expect("11.0.0.9").passes();
     assert!(net.daemon().log().contains("new table with room for"), "{}", net.daemon().log());
 }

@@ -38,7 +38,7 @@ fn a_reload_that_failed_works_when_the_kernel_is_well_again() {
     refusal.end();
     says_what_it_does(&net, false);
     net.filterd(["reload"]).succeeds();
-    net.expect_each([ATTACKER, "10.0.0.9"]).dropped();
+    net.expect_each([ATTACKER, "11.0.0.9"]).dropped();
     says_what_it_does(&net, true);
 }
 
@@ -76,29 +76,29 @@ fn what_is_removed_or_ends_while_a_setting_is_refused_passes() {
 
 #[test]
 fn whichever_call_the_kernel_refuses_a_reload_is_done_as_a_whole_or_not_at_all() {
-    let before = "block: [203.0.113.7, 10.0.1.0/24]";
-    let after = "enforce: true\nblock: [198.51.100.7, \"2001:db8:bad::/48\", 10.0.0.0/20]";
+    let before = "block: [203.0.113.7, 11.0.1.0/24]";
+    let after = "enforce: true\nblock: [198.51.100.7, \"2001:db8:bad::/48\", 11.0.0.0/20]";
     let net = Net::with_filterd(before);
     for call in 1..=8 {
         net.configure(after);
         let refusal = Refusal::of(keeper_of(net.daemon().id()), &format!("{NO_MEMORY}:when={call}"));
         let reply = net.filterd(["reload"]);
         if reply.is_success() {
-            net.expect_each([BYSTANDER, ATTACKER6, "10.0.1.9", "10.0.2.9"]).dropped();
+            net.expect_each([BYSTANDER, ATTACKER6, "11.0.1.9", "11.0.2.9"]).dropped();
             net.expect(ATTACKER).passes();
         } else {
             reply.exits(8);
-            net.expect_each([ATTACKER, "10.0.1.9"]).dropped();
-            net.expect_each([BYSTANDER, ATTACKER6, "10.0.2.9"]).passes();
+            net.expect_each([ATTACKER, "11.0.1.9"]).dropped();
+            net.expect_each([BYSTANDER, ATTACKER6, "11.0.2.9"]).passes();
         }
         refusal.end();
         net.filterd(["reload"]).succeeds();
-        net.expect_each([BYSTANDER, ATTACKER6, "10.0.1.9", "10.0.2.9"]).dropped();
+        net.expect_each([BYSTANDER, ATTACKER6, "11.0.1.9", "11.0.2.9"]).dropped();
         net.expect(ATTACKER).passes();
         net.configure(before);
         net.filterd(["reload"]).succeeds();
-        net.expect_each([ATTACKER, "10.0.1.9"]).dropped();
-        net.expect_each([BYSTANDER, ATTACKER6, "10.0.2.9"]).passes();
+        net.expect_each([ATTACKER, "11.0.1.9"]).dropped();
+        net.expect_each([BYSTANDER, ATTACKER6, "11.0.2.9"]).passes();
     }
 }
 
@@ -131,17 +131,17 @@ fn a_refused_list_leaves_every_old_one_as_it_was() {
     let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
     net.filterd(["reload"]).exits(8);
     net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
-    net.expect("10.0.0.9").passes();
+    net.expect("11.0.0.9").passes();
     net.filterd(["test", BYSTANDER]).exits(0).says("config");
     refusal.end();
     net.filterd(["reload"]).succeeds();
-    net.expect("10.0.0.9").dropped();
+    net.expect("11.0.0.9").dropped();
     net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).passes();
 }
 
 /// More than the smallest tables hold.
 fn many() -> String {
-    (0..8000).map(|host: u32| format!("10.0.{}.{}\n", host >> 8, host & 255)).collect()
+    (0..8000).map(|host: u32| format!("11.0.{}.{}\n", host >> 8, host & 255)).collect()
 }
 
 /// `test`, `stats` and `status` agree with the wire.

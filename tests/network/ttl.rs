@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use serde_json::Value;
 
 /// Long enough for any machine to notice that two seconds are over.
 const SOON: Duration = Duration::from_secs(30);
@@ -32,6 +33,8 @@ fn adding_again_extends_and_never_shortens() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--ttl", "1s"]).succeeds();
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
+    let told = net.filterd(["add", ATTACKER, "--ttl", "1s", "--json"]).succeeds().says("--shorten").json();
+    assert_eq!((&told["changed"], &told["longer"][0]["target"]), (&0.into(), &ATTACKER.into()));
     net.filterd(["add", ATTACKER, BYSTANDER, "--ttl", "1s"]).succeeds();
     net.expect(BYSTANDER).then_within(SOON).passes();
     net.expect(ATTACKER).dropped();
@@ -46,6 +49,83 @@ fn test_says_until_when() {
     let [since, until] = ["since", "until"].map(|time| entry[time].as_u64().expect("a time"));
     assert!((7200..=7201).contains(&(until - since)), "times are full seconds, and it ends with one");
     assert_eq!(entry["note"], "knocked on 23 doors");
+}
+
+#[test]
+fn what_expires_soon_is_listed_in_the_order_of_its_end() {
+    let net = Net::with_filterd("block: [192.0.2.99]");
+    net.filterd(["add", "192.0.2.9", "--ttl", "30m"]).succeeds();
+    net.filterd(["add", "2001:db8:9::/48", "--ttl", "10m", "--list", "ssh"]).succeeds();
+    net.filterd(["add", ATTACKER, "192.0.2.64/26", "--ttl", "20m"]).succeeds();
+    net.filterd(["add", BYSTANDER, "--ttl", "2h"]).succeeds();
+    net.filterd(["add", ATTACKER6]).succeeds();
+    let listed = |words: &[&str]| {
+        let words = ["list", "--json", "--expiring"].iter().chain(words);
+        let answer = net.filterd(words).succeeds().output;
+        let entry = |line: &str| serde_json::from_str::<Value>(line).expect("a line is an object");
+        let target = |line: &str| entry(line)["target"].as_str().expect("it has one").to_owned();
+        answer.lines().map(target).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&["1h"]), ["2001:db8:9::/48", "192.0.2.64/26", ATTACKER, "192.0.2.9"]);
+    assert_eq!(
+        listed(&["1h", "--list", "manual", "--family", "4"]),
+        ["192.0.2.64/26", ATTACKER, "192.0.2.9"]
+    );
+    assert_eq!(listed(&["15m"]), ["2001:db8:9::/48"]);
+    net.filterd(["list", "--expiring", "1m"])
+        .succeeds()
+        .complains("no list has an entry that expires within 1 min");
+    net.filterd(["list", "--expiring", "soon"]).exits(2);
+}
+
+#[test]
+fn whoever_added_an_entry_is_told_and_still_after_a_restart() {
+    let mut net = Net::with_filterd("block: [192.0.2.99]");
+    net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
+    for _ in 0..2 {
+        let told = net.filterd(["list", "--list", "manual", "--json"]).succeeds().json();
+        let by = told["by"].as_str().expect("it is told").to_owned();
+        assert!(by.ends_with("root (filterd add)"), "{by}");
+        net.filterd(["test", ATTACKER]).succeeds().says(", added by ").says("root (filterd add)");
+        net.filterd(["test", "192.0.2.99"]).succeeds().is_silent_about("added by");
+        net.stop();
+        net.start("block: [192.0.2.99]");
+    }
+}
+
+#[test]
+fn what_a_file_names_expires_and_does_not_come_again_while_the_file_names_it() {
+    let mut net = Net::new();
+    net.file("seen.txt", ATTACKER);
+    let lists = |ttl| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: {ttl}}}]");
+    net.start(&lists("2s"));
+    net.expect(ATTACKER).then_within(SOON).passes();
+    // Somebody appends a line.
+    net.file("seen.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).then_within(SOON).passes();
+    net.filterd(["status"]).succeeds().says("2 expired");
+    // With another time all of it begins anew.
+    net.configure(&lists("1h"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["list", "--expiring", "1h", "--list", "seen"]).succeeds().says(ATTACKER);
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["status"]).succeeds().is_silent_about("expired");
+}
+
+#[test]
+fn since_when_a_file_names_an_entry_is_known_after_a_restart() {
+    let mut net = Net::new();
+    net.file("drop.txt", ATTACKER);
+    let config = "lists: [{name: drop, path: $HOME/drop.txt}]";
+    net.start(config);
+    let since = |net: &Net| net.filterd(["list", "--json"]).succeeds().json()["since"].as_u64();
+    let before = since(&net);
+    net.stop();
+    net.start(config);
+    assert_eq!((since(&net), before.is_some()), (before, true));
 }
 
 #[test]

@@ -88,8 +88,16 @@ impl Judges {
                 .reserve(&needs::at_most(&blocklist, polarity, &targets), &blocklist)
                 .expect("there is room");
             let (list, origin) = (format!("{polarity:?}").into(), Origin::Live);
-            let change =
-                Change::Want { list, origin, polarity, until: None, shorten: false, note: None, targets };
+            let change = Change::Want {
+                list,
+                origin,
+                polarity,
+                until: None,
+                shorten: false,
+                note: None,
+                by: None,
+                targets,
+            };
             let applied =
                 blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first of its side");
             filter.apply(&applied.effects, &blocklist).expect("there is room");

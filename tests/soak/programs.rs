@@ -3,10 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use aya::maps::{MapData, ProgramArray};
+use aya::maps::{Map, MapData, ProgramArray};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
+use filter_common::WordsMut;
+use filterd::kernel::window::Window;
+
+/// Sources that they can be told.
+pub const MOST_TOLD: u64 = 1 << 21;
 
 /// Loads the object, which counts in the counters under these pins, with these settings.
 pub fn load(pins: &Path, settings: &[(&str, u64)]) -> Ebpf {
@@ -28,6 +33,21 @@ pub fn xdp<'a>(object: &'a mut Ebpf, name: &str) -> &'a mut Xdp {
     let program: &mut Xdp = program.try_into().expect("it is an XDP program");
     program.load().expect("the verifier has nothing to say");
     program
+}
+
+/// Tells them IPv6 sources.
+pub fn tell(object: &mut Ebpf, sources: impl Iterator<Item = u128>) {
+    let words = window(object, "TOLD", 2 * MOST_TOLD as u32);
+    for (at, source) in (0..).step_by(2).zip(sources) {
+        words.store(at, (source >> 64) as u64);
+        words.store(at + 1, source as u64);
+    }
+}
+
+/// The words of one of their maps.
+pub fn window(object: &mut Ebpf, name: &str, words: u32) -> Window {
+    let Some(Map::Array(map)) = object.map(name) else { panic!("the object has no array {name}") };
+    Window::open(map.fd(), words).expect("it can be mapped")
 }
 
 /// Puts filterd's root program into this slot. It stays there as long as the slot is held.

@@ -14,7 +14,7 @@ fn restart() {
     let count = rounds(5, 100);
     let mut net = Net::with_filterd(BLOCKING);
     let many: String = (0..100_000)
-        .map(|host: u32| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
+        .map(|host: u32| format!("11.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
         .collect();
     net.filterd_reading(["add", "-"], &many).succeeds();
     let flood = |net: &Net| Traffic::begin(net.host(), net.peer(), ATTACKER, BYSTANDER);

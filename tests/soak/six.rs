@@ -6,13 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aya::maps::MapData;
-use filter_common::cuckoo::six::STASHES;
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix6, Target};
-use filterd::blocklist::{Blocklist, Change, DEFAULT_LIST, From, Origin, Timestamp};
+use filterd::blocklist::{Blocklist, Change, From, Origin, Polarity, Timestamp, default_list};
 use filterd::daemon::commit::Protection;
 use filterd::kernel::window::Window;
-use filterd::kernel::{Filter, Occupancy, grace};
+use filterd::kernel::{Filter, Occupancy};
 
 /// Nothing here ever ends by itself.
 const NOW: Timestamp = Timestamp::from_secs(1);
@@ -44,7 +43,7 @@ impl Blocked6 {
     pub fn remove(&mut self, prefixes: impl IntoIterator<Item = Prefix6>) {
         let prefixes: Vec<Prefix6> = prefixes.into_iter().collect();
         prefixes.iter().for_each(|prefix| _ = self.wanted.remove(prefix));
-        let from = From::List(DEFAULT_LIST.into());
+        let from = From::List(default_list(Polarity::Block).into());
         self.commit(&Change::Release { from, targets: prefixes.into_iter().map(Target::V6).collect() });
     }
 
@@ -52,13 +51,6 @@ impl Blocked6 {
     pub fn settle(&mut self) -> bool {
         let (filter, blocklist) = self.protection.parts();
         filter.settle(blocklist).expect("there is memory")
-    }
-
-    /// Lets everyone who waits in a stash find a place, and larger tables come to their end.
-    pub fn settle_all(&mut self) {
-        while self.settle() || self.protection.filter().is_growing() {
-            grace::wait().expect("this kernel has grace periods");
-        }
     }
 
     /// How full the table is, of those whom the levels do not tell.
@@ -72,20 +64,21 @@ impl Blocked6 {
     }
 }
 
-/// How many wait in each stash of the table under these pins: those of /64, those longer, those shorter.
-pub fn stashed(pins: &Path) -> [u64; STASHES as usize] {
+/// How many wait in the stash of the table under these pins.
+pub fn stashed(pins: &Path) -> u64 {
     let mut tables = fs::read_dir(pins.join("tables")).expect("tables are pinned").flatten();
     let is_six = |name: &str| name.starts_with("six-");
     let table = tables.find(|pin| pin.file_name().to_str().is_some_and(is_six)).expect("it is pinned");
     let map = MapData::from_pin(table.path()).expect("it is a map");
-    let words = Window::open(map.fd(), STASHES * stash::WORDS).expect("its beginning can be mapped");
-    std::array::from_fn(|number| Stash::new(&words, number as u32).count())
+    let words = Window::open(map.fd(), stash::WORDS).expect("its beginning can be mapped");
+    Stash::new(&words).count()
 }
 
 fn want(prefixes: impl IntoIterator<Item = Prefix6>) -> Change {
     Change::Want {
-        list: Arc::from(DEFAULT_LIST),
+        list: Arc::from(default_list(Polarity::Block)),
         origin: Origin::Live,
+        polarity: Polarity::Block,
         until: None,
         shorten: false,
         note: None,

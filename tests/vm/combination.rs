@@ -19,6 +19,9 @@ const LENGTHS: [usize; 3] = [0, 1, MOST_LENGTHS];
 /// So many addresses that the table is cut into so many lanes.
 const LANES: [(u64, &str); 5] = [(0, "none"), (1, "2"), (10_000, "3"), (200_000, "4"), (4_200_000, "5")];
 
+/// So many IPv6 prefixes that the number of buckets is a power of two, a bit more, a bit less, and anything.
+const SIZES: [u64; 6] = [1, 480, 490, 960, 123_456, 1_000_000];
+
 /// One way.
 pub struct Combination {
     pub enforce: bool,
@@ -27,6 +30,8 @@ pub struct Combination {
     lanes: (u64, &'static str),
     levels: bool,
     lengths: usize,
+    /// IPv6 prefixes, if these are more than there are lengths.
+    six: u64,
     allow: Allow,
 }
 
@@ -55,6 +60,7 @@ impl Combination {
                     lanes,
                     levels,
                     lengths,
+                    six: 0,
                     allow,
                 }));
             }
@@ -65,6 +71,7 @@ impl Combination {
                 lanes,
                 levels: true,
                 lengths,
+                six: 0,
                 allow,
             };
             all.extend([Allow::Four, Allow::Same].map(rest));
@@ -81,10 +88,28 @@ impl Combination {
             lanes: if is_on { (1, "2") } else { (0, "none") },
             levels: is_on,
             lengths,
+            six: 0,
             allow: if is_on { Allow::Same } else { Allow::Nothing },
         };
         let numbers = (0..USUAL).chain((USUAL..=MOST_LENGTHS).step_by(8));
         numbers.flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on))).collect()
+    }
+
+    /// Sizes of the IPv6 table, with few lengths and with many.
+    pub fn sizes() -> Vec<Self> {
+        let combination = |six, lengths| Self {
+            enforce: true,
+            networks: false,
+            lanes: LANES[0],
+            levels: true,
+            lengths,
+            six,
+            allow: Allow::Nothing,
+        };
+        SIZES
+            .into_iter()
+            .flat_map(|six| [65, MOST_LENGTHS].map(|lengths| combination(six, lengths)))
+            .collect()
     }
 
     /// What asks the tables for it.
@@ -100,7 +125,7 @@ impl Combination {
 
     fn block(&self) -> SetNeeds {
         let lengths = (TOLD + 1..=128).rev().take(self.lengths).collect();
-        let six = self.lengths as u64 + u64::from(self.levels);
+        let six = self.six.max(self.lengths as u64 + u64::from(self.levels));
         SetNeeds { addresses: self.lanes.0, networks: self.networks, levels: six > 0, six, lengths }
     }
 }
@@ -108,7 +133,7 @@ impl Combination {
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, paused, networks, lanes, levels, lengths, allow } = self;
+        let Self { enforce, paused, networks, lanes, levels, lengths, six, allow } = self;
         let allow = match allow {
             Allow::Nothing => "nothing",
             Allow::Four => "ipv4",
@@ -118,7 +143,7 @@ impl fmt::Display for Combination {
         let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, allow {allow}",
+            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}",
             lanes.1
         )
     }

@@ -32,6 +32,12 @@ fn any_number_of_ipv6_lengths_is_accepted() {
     accepts(&Combination::lengths());
 }
 
+/// What the verifier knows of where a bucket lies depends on their number.
+#[test]
+fn any_size_of_the_ipv6_table_is_accepted() {
+    accepts(&Combination::sizes());
+}
+
 /// And the refusal says which capability is missing, not what the verifier thinks of pointers.
 #[test]
 fn without_cap_perfmon_every_combination_is_refused_in_plain_words() {

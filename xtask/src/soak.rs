@@ -16,9 +16,9 @@ use crate::tools::Tools;
 /// What is told in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Soak {
-    /// Frames at full speed while entries move and tables grow
+    /// Frames of both families at full speed while entries come, go and move, and tables grow
     Moves,
-    /// All IPv4 addresses, through a table as full as can be
+    /// All IPv4 addresses, and where the answers of an IPv6 list change, through tables as full as can be
     Exact,
     /// SIGKILL at any moment and at any system call, and calls that fail
     Kill,

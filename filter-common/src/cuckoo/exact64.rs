@@ -109,7 +109,7 @@ mod tests {
         #[test]
         fn each_home_spells_its_number(seed: u64, buckets in 128_u32..=1 << 24, number: u64, tag: u64) {
             let tag_bits = buckets.ilog2();
-            check(&scheme(seed, buckets), number, tag % (1 << tag_bits) & !FIRST);
+            check(&scheme(seed, buckets), number, (tag % (1 << tag_bits)) & !FIRST);
         }
 
         /// The lowest bits of a number, which the code has, and its bucket leave one number: however the bits above differ.

@@ -107,9 +107,10 @@ pub enum Below {
     Some(Lengths),
 }
 
-/// What is below the first bits of the address whose network half is `network`? `last_word` is the map's last word.
+/// What is below the first bits of the address whose network half is `network`? `last_word` tells the map's last word to
+/// whoever goes beyond the root, which few packets do.
 #[inline(always)]
-pub fn below(words: &(impl Words + ?Sized), last_word: u32, network: u64) -> Below {
+pub fn below(words: &(impl Words + ?Sized), last_word: impl Fn() -> u32, network: u64) -> Below {
     let root = words.load((network >> 48) as u32);
     if root == 0 {
         return Below::Nothing;
@@ -121,7 +122,7 @@ pub fn below(words: &(impl Words + ?Sized), last_word: u32, network: u64) -> Bel
     if page == 0 {
         return Below::Some(ROOT.lengths(root));
     }
-    let word = words.load((page << PAGE_BITS | slash24(network)) & last_word);
+    let word = words.load((page << PAGE_BITS | slash24(network)) & last_word());
     if word == 0 {
         return Below::Nothing;
     }
@@ -133,13 +134,13 @@ pub fn below(words: &(impl Words + ?Sized), last_word: u32, network: u64) -> Bel
         return Below::Some(PAGE.lengths(word));
     }
     let (at, bit) = (node << NODE_BITS | slash32(network) >> BIT_BITS, slash32(network) % BITS);
-    if words.load(at & last_word) >> bit & 1 != 0 {
+    if words.load(at & last_word()) >> bit & 1 != 0 {
         return Below::Everything;
     }
-    if words.load((at | LONGER_WORDS) & last_word) >> bit & 1 == 0 {
+    if words.load((at | LONGER_WORDS) & last_word()) >> bit & 1 == 0 {
         return Below::Nothing;
     }
-    Below::Some(PAGE.lengths(word & class::kept(class(words, last_word, word, slash32(network)))))
+    Below::Some(PAGE.lengths(word & class::kept(class(words, last_word(), word, slash32(network)))))
 }
 
 /// The class of the /32 of this number in the node that `word` names. Of a node without classes something else is loaded and

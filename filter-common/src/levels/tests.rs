@@ -33,7 +33,7 @@ const TABLE: u32 = 1 << 30;
 
 /// Is `address` listed, says a reader of these words?
 fn is_met(words: &impl Words, last_word: u32, table: &HashMap<Prefix6, u32>, address: u128) -> bool {
-    let lengths = match below(words, last_word, (address >> 64) as u64) {
+    let lengths = match below(words, || last_word, (address >> 64) as u64) {
         Below::Nothing => return false,
         Below::Everything => return true,
         Below::Some(lengths) => lengths,

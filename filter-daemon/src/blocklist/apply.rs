@@ -72,9 +72,10 @@ impl Blocklist {
         match change {
             // A list on which nothing would be is not made.
             Change::Want { targets, .. } if targets.is_empty() => Ok(Applied::default()),
-            Change::Want { list, origin, polarity, until, shorten, note, targets } => {
+            Change::Want { list, origin, polarity, until, shorten, note, by, targets } => {
                 let list = self.list_for(list, *origin, *polarity)?;
-                let claim = Claim { list, since: now, until: *until, note: note.clone() };
+                let by = by.clone().map(|by| self.side_mut(*polarity).registry.shared(by));
+                let claim = Claim { list, since: now, until: *until, note: note.clone(), by };
                 if *shorten {
                     return Ok(self.want_exactly(&claim, targets));
                 }
@@ -119,8 +120,8 @@ impl Blocklist {
         let list = self.lists.get(claim.list);
         if list.origin.is_live() && !changed.is_empty() {
             let (list, polarity) = (list.name.clone(), list.polarity);
-            let Claim { since, until, note, .. } = claim.clone();
-            applied.records.push(Record::Want { list, polarity, since, until, note, targets: changed });
+            let (Claim { since, until, note, by, .. }, targets) = (claim.clone(), changed);
+            applied.records.push(Record::Want { list, polarity, since, until, note, by, targets });
         }
         applied
     }
@@ -166,6 +167,7 @@ impl Blocklist {
         for _ in 0..most {
             let Some((target, list)) = self.side(polarity).deadlines.first_over(now) else { break };
             self.make(target, list, None, &mut applied);
+            self.lists.spend(list, target);
             applied.changed += 1;
         }
         applied
@@ -216,10 +218,10 @@ impl Blocklist {
     fn wants<'a>(&'a self, done: &'a Undo) -> impl Iterator<Item = Record> + 'a {
         let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
         live.filter_map(|step| {
-            let Claim { list, since, until, note } = step.after.clone()?;
+            let Claim { list, since, until, note, by } = step.after.clone()?;
             let List { name, polarity, .. } = self.lists.get(list);
             let (list, polarity, targets) = (name.clone(), *polarity, step.targets.clone());
-            Some(Record::Want { list, polarity, since, until, note, targets })
+            Some(Record::Want { list, polarity, since, until, note, by, targets })
         })
     }
 

@@ -22,6 +22,8 @@ pub enum Change {
         shorten: bool,
         /// Why, in the words of whoever adds it.
         note: Option<Arc<str>>,
+        /// Who adds it: user and command.
+        by: Option<Arc<str>>,
         /// Which.
         targets: Targets,
     },

@@ -2,7 +2,7 @@
 //!
 //! The million addresses of one list share one entry here, and cost four bytes each beside the address.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ pub struct Claim {
     pub until: Option<Timestamp>,
     /// Why, in the words of whoever added it.
     pub note: Option<Arc<str>>,
+    /// Who put it on the list; not known of what older filterds wrote, and the configuration's for its own lists.
+    pub by: Option<Arc<str>>,
 }
 
 impl Claim {
@@ -32,13 +34,14 @@ impl Claim {
         lasts && (self.note.is_none() || self.note == known.note)
     }
 
-    /// `self`, with what `newer` adds: a later end, another note.
+    /// `self`, with what `newer` adds: a later end, another note. Since when it is there, and by whom, stays.
     pub fn extended_by(&self, newer: Self) -> Self {
         let until = match (self.until, newer.until) {
             (Some(known), Some(new)) => Some(known.max(new)),
             (None, _) | (_, None) => None,
         };
-        Self { list: self.list, since: self.since, until, note: newer.note.or_else(|| self.note.clone()) }
+        let (note, by) = (newer.note.or_else(|| self.note.clone()), self.by.clone());
+        Self { list: self.list, since: self.since, until, note, by }
     }
 }
 
@@ -57,6 +60,9 @@ impl ClaimsId {
     }
 }
 
+/// Beyond these, it is no longer seen to that each is kept once.
+const MOST_AUTHORS: usize = 1024;
+
 /// Every set of claims in use, each once.
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -65,6 +71,8 @@ pub struct Registry {
     known: HashMap<Arc<[Claim]>, ClaimsId>,
     /// What `with` did last: many targets in a row make the same step.
     last: Option<(Option<ClaimsId>, Claim, ClaimsId)>,
+    /// Who adds, each kept once: a few, of whom nearly every claim names one.
+    authors: HashSet<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -128,6 +136,18 @@ impl Registry {
         let after = (!claims.is_empty()).then(|| self.enter(claims.into()));
         self.leave(before);
         after
+    }
+
+    /// The same words, kept once as long as not everybody has others.
+    pub fn shared(&mut self, by: Arc<str>) -> Arc<str> {
+        if let Some(known) = self.authors.get(&by) {
+            return known.clone();
+        }
+        if self.authors.len() >= MOST_AUTHORS {
+            self.authors.clear();
+        }
+        self.authors.insert(by.clone());
+        by
     }
 
     /// So many more use this set.

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::Timestamp;
+use filter_common::target::Target;
+
+use super::{Spent, Targets, Timestamp};
 
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
 pub const MOST_LISTS: usize = 1000;
@@ -32,6 +35,13 @@ pub const fn default_list(polarity: Polarity) -> &'static str {
 /// Number of a list, for as long as it has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListId(u16);
+
+impl ListId {
+    /// None sorts before it.
+    pub(super) const FIRST: Self = Self(0);
+    /// None sorts behind it.
+    pub(super) const LAST: Self = Self(u16::MAX);
+}
 
 /// Where a list comes from, and so who may change it and where it survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +98,14 @@ pub struct Reading {
     pub stamp: Option<Stamp>,
     /// How many of its lines were not understood.
     pub rejected: u64,
+    /// How many of its targets were special ranges, or in part, and were taken out.
+    pub special: u64,
+    /// Does it mean special ranges?
+    pub includes_special: bool,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
+    /// How long what it names stays on the list; for good if none.
+    pub ttl: Option<Duration>,
     /// Why the list is not what its source says.
     pub trouble: Option<Trouble>,
 }
@@ -148,6 +164,8 @@ pub struct List {
     pub entries: u64,
     /// How its source was found, if it has one.
     pub reading: Option<Reading>,
+    /// What its source names though its time is over.
+    pub spent: Spent,
 }
 
 /// All lists there are.
@@ -182,6 +200,19 @@ impl Lists {
     /// The same row, to note how its source was found.
     pub fn reading_mut(&mut self, id: ListId) -> &mut Reading {
         self.row(id).reading.get_or_insert_default()
+    }
+
+    /// The time of this target on a list is over. What a command added may be added again.
+    pub(super) fn spend(&mut self, id: ListId, target: Target) {
+        let row = self.row(id);
+        if !row.origin.is_live() {
+            row.spent.insert(target);
+        }
+    }
+
+    /// What is spent of a list is forgotten but for what its source names.
+    pub fn forget_spent(&mut self, id: ListId, named: &Targets) {
+        self.row(id).spent.retain(named);
     }
 
     /// All of them, by number.
@@ -226,7 +257,8 @@ impl Lists {
         self.next = self.next.wrapping_add(1);
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
-        self.rows.insert(id, List { name, origin, polarity, entries: 0, reading: None });
+        self.rows
+            .insert(id, List { name, origin, polarity, entries: 0, reading: None, spent: Spent::default() });
         Ok(id)
     }
 

@@ -4,6 +4,7 @@
 //! Runs of sorted nets, one behind the other. Whoever comes next is mostly in the run where the one before went, and there
 //! behind all others.
 
+use std::iter;
 use std::ops::{Bound, RangeBounds};
 
 use super::claims::ClaimsId;
@@ -18,7 +19,7 @@ pub struct Nets64 {
     begins: Vec<u64>,
     #[expect(
         clippy::vec_box,
-        reason = "whoever comes between two runs moves all behind: pointers are smaller"
+        reason = "where a run comes in between, eight bytes of each behind it move, not fifty"
     )]
     runs: Vec<Box<Run>>,
     /// How many nets there are.
@@ -92,17 +93,24 @@ impl Nets64 {
         self.len -= 1;
         run.nets.remove(at);
         run.claims.remove(at);
-        let left = run.nets.len();
-        if left < LONGEST / 4
-            && self.runs.get(number + 1).is_some_and(|next| left + next.nets.len() <= LONGEST / 2)
-        {
-            let next = self.take(number + 1);
-            self.runs[number].append(*next);
-        }
-        if self.runs[number].nets.is_empty() {
-            self.take(number);
+        if run.nets.len() < LONGEST / 4 {
+            self.join(number);
         }
         true
+    }
+
+    /// Joins a short run to the one behind it, or to the one before, if that leaves room in it; drops it if nobody is left.
+    fn join(&mut self, number: usize) {
+        let length = |number: usize| self.runs.get(number).map_or(LONGEST, |run| run.nets.len());
+        let has_room = |first: usize| length(first) + length(first + 1) <= LONGEST / 2;
+        if length(number) == 0 {
+            self.take(number);
+        } else if let Some(first) =
+            iter::once(number).chain(number.checked_sub(1)).find(|first| has_room(*first))
+        {
+            let behind = self.take(first + 1);
+            self.runs[first].append(*behind);
+        }
     }
 
     /// Those within these bounds, in order.

@@ -8,7 +8,7 @@ use filter_common::target::Target;
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, targets};
+use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
 /// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
 /// nobody else is served.
@@ -45,6 +45,31 @@ impl Blocklist {
         (page, next)
     }
 
+    /// What `keep` lets by of the claims of one side that end up to `by`, in the order of their ends and then of targets, from behind the
+    /// last one of a page before, until there are claims of `most` targets. Nothing that ends later, or never, is looked at.
+    pub fn expiring(
+        &self,
+        polarity: Polarity,
+        after: Option<(Timestamp, Target)>,
+        by: Timestamp,
+        most: usize,
+        keep: impl Fn(Target, ListId) -> bool,
+    ) -> (Vec<NamedClaim>, Option<(Timestamp, Target)>) {
+        let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
+        for (seen, (end, target, list)) in (0..).zip(self.side(polarity).deadlines.behind(after, by)) {
+            if last != Some((end, target)) {
+                if targets >= most || seen >= MOST_SEEN {
+                    return (page, last);
+                }
+                last = Some((end, target));
+                targets += usize::from(keep(target, list));
+            }
+            let claim = self.side(polarity).claim_of(target, list).filter(|_| keep(target, list));
+            page.extend(claim.map(|claim| self.named(target, claim)));
+        }
+        (page, None)
+    }
+
     /// What the lists that `keep` lets by want of the next targets from there on, up to `most` of them, as records that say
     /// so. Tells where the next page begins.
     pub fn as_records(
@@ -65,12 +90,13 @@ impl Blocklist {
             targets < most
         });
         let records = sets.iter().flat_map(|(id, targets)| {
-            kept(*id).map(|Claim { list, since, until, note }| Record::Want {
+            kept(*id).map(|Claim { list, since, until, note, by }| Record::Want {
                 list: self.lists.get(*list).name.clone(),
                 polarity,
                 since: *since,
                 until: *until,
                 note: note.clone(),
+                by: by.clone(),
                 targets: targets.clone(),
             })
         });

@@ -8,7 +8,7 @@ use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, ListId, Polarity, Side, Timestamp};
+use super::{Blocklist, Claim, List, ListId, Polarity, Side, Targets, Timestamp};
 
 /// What one list says of one target, with the list's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct NamedClaim {
     pub until: Option<Timestamp>,
     /// Why.
     pub note: Option<Arc<str>>,
+    /// Who put it on the list.
+    pub by: Option<Arc<str>>,
 }
 
 impl Blocklist {
@@ -43,9 +45,19 @@ impl Blocklist {
         })
     }
 
+    /// Those of `targets` that would be new on this list: neither there now, nor named by its source since before their time
+    /// was over.
+    pub fn new_on(&self, list: ListId, targets: &Targets) -> Targets {
+        let List { spent, polarity, .. } = self.lists.get(list);
+        let side = self.side(*polarity);
+        let is_new = |target: &Target| side.claim_of(*target, list).is_none() && !spent.contains(*target);
+        targets.iter().filter(is_new).collect()
+    }
+
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
         let list = self.lists.get(claim.list).name.clone();
-        NamedClaim { target, list, since: claim.since, until: claim.until, note: claim.note.clone() }
+        let Claim { since, until, note, by, .. } = claim.clone();
+        NamedClaim { target, list, since, until, note, by }
     }
 }
 

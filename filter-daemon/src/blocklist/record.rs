@@ -19,6 +19,8 @@ pub enum Record {
         until: Option<Timestamp>,
         /// Why.
         note: Option<Arc<str>>,
+        /// Who put it on the list.
+        by: Option<Arc<str>>,
         /// Which.
         targets: Targets,
     },

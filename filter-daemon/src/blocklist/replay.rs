@@ -11,10 +11,11 @@ impl Blocklist {
     /// is still to come was told by a clock that ran ahead, and ends nothing.
     pub fn replay(&mut self, record: Record, now: Timestamp) -> Result<(), TooManyLists> {
         match record {
-            Record::Want { list, polarity, since, until, note, targets } => {
+            Record::Want { list, polarity, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));
                 let list = self.live_list(&list, polarity)?;
-                self.want_silently(&Claim { list, since, until, note }, &targets);
+                let by = by.map(|by| self.side_mut(polarity).registry.shared(by));
+                self.want_silently(&Claim { list, since, until, note, by }, &targets);
             }
             Record::Release { list, targets } => {
                 if let Some(list) = self.lists.find(&list) {
@@ -36,6 +37,7 @@ impl Blocklist {
         for polarity in Polarity::ALL {
             while let Some((target, list)) = self.side(polarity).deadlines.first_over(now) {
                 self.exchange(target, list, None, &mut Effects::default());
+                self.lists.spend(list, target);
                 self.lists.forget_empty([list]);
             }
         }

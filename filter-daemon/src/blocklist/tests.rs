@@ -47,6 +47,7 @@ impl Story {
                 until,
                 shorten: false,
                 note: None,
+                by: None,
                 targets,
             },
             1,
@@ -181,6 +182,7 @@ fn a_list_of_the_configuration_is_not_changed_by_a_command() {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets: targets(&["192.0.2.1"]),
     };
     assert!(matches!(story.blocklist.apply(&change, at(1)), Err(Refusal::BelongsElsewhere { .. })));
@@ -198,6 +200,7 @@ fn a_preview_says_what_a_change_then_does() {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets: targets(&["192.0.2.1", "192.0.2.2"]),
     };
     let release =
@@ -220,6 +223,7 @@ fn a_clock_that_ran_ahead_ends_nothing() {
         since: at(since),
         until: Some(at(until)),
         note: None,
+        by: None,
         targets: targets(&[word]),
     };
     for record in [want(10, 100, "192.0.2.1"), want(1000, 1100, "192.0.2.2")] {
@@ -408,3 +412,89 @@ proptest! {
 }
 
 mod sides;
+
+#[test]
+fn what_expired_of_a_file_is_not_new_until_the_file_has_forgotten_it() {
+    let mut blocklist = Blocklist::default();
+    let want = |until, words: &[&str]| Change::Want {
+        list: "drop".into(),
+        origin: Origin::File,
+        polarity: Polarity::Block,
+        until: Some(at(until)),
+        shorten: false,
+        note: None,
+        by: None,
+        targets: targets(words),
+    };
+    let named = ["192.0.2.1", "192.0.2.2", "2001:db8::/48"];
+    blocklist.apply(&want(10, &named[..2]), at(1)).unwrap();
+    blocklist.apply(&want(20, &named[2..]), at(1)).unwrap();
+    let list = blocklist.lists().find("drop").unwrap();
+    assert_eq!(
+        blocklist.apply(&Change::Expire { polarity: Polarity::Block, most: 9 }, at(10)).unwrap().changed,
+        2
+    );
+    assert_eq!(blocklist.lists().get(list).spent.len(), 2);
+    let asked = targets(&["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::/48"]);
+    assert_eq!(blocklist.new_on(list, &asked), targets(&["192.0.2.3"]));
+    blocklist.lists_mut().forget_spent(list, &targets(&["192.0.2.2"]));
+    assert_eq!(blocklist.new_on(list, &asked), targets(&["192.0.2.1", "192.0.2.3"]));
+}
+
+#[test]
+fn what_expired_of_a_live_list_may_be_added_again() {
+    let mut story = Story::new();
+    story.add(0, "192.0.2.1", Some(10));
+    story.apply(&Change::Expire { polarity: Polarity::Block, most: 9 }, 10);
+    assert!(story.blocklist.lists().iter().all(|(_, list)| list.spent.is_empty()));
+    assert_eq!(story.add(0, "192.0.2.1", Some(20)).block.entered.len(), 1);
+}
+
+#[test]
+fn who_added_it_and_when_stay_when_others_extend() {
+    let mut blocklist = Blocklist::default();
+    let want = |by: &str, until| Change::Want {
+        list: "manual".into(),
+        origin: Origin::Live,
+        polarity: Polarity::Block,
+        until,
+        shorten: false,
+        note: None,
+        by: Some(by.into()),
+        targets: targets(&["192.0.2.1"]),
+    };
+    blocklist.apply(&want("alice (filterd add)", Some(at(10))), at(1)).unwrap();
+    blocklist.apply(&want("bob (filterd add)", None), at(2)).unwrap();
+    let [claim] = &blocklist.covering(Polarity::Block, target("192.0.2.1"))[..] else {
+        panic!("one list has it")
+    };
+    assert_eq!((claim.by.as_deref(), claim.since, claim.until), (Some("alice (filterd add)"), at(1), None));
+    let (records, _) = blocklist.as_records(Bookmark::default(), 9, |_| true);
+    assert!(matches!(&records[..], [Record::Want { by: Some(by), .. }] if &**by == "alice (filterd add)"));
+}
+
+#[test]
+fn pages_of_what_expires_name_lists_in_the_order_of_time() {
+    let mut story = Story::new();
+    story.want(0, &["192.0.2.9", "2001:db8::/64"], Some(30));
+    story.want(1, &["192.0.2.9"], Some(30));
+    story.want(0, &["192.0.2.7", "192.0.2.0/25"], Some(20));
+    story.want(1, &["192.0.2.8"], Some(31));
+    story.want(1, &["192.0.2.6"], None);
+    for most in 1..5 {
+        let (mut told, mut after) = (Vec::new(), None);
+        loop {
+            let (page, next) = story.blocklist.expiring(Polarity::Block, after, at(30), most, |_, _| true);
+            told.extend(page.iter().map(|claim| format!("{} {}", claim.target, claim.list)));
+            after = next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let expected =
+            ["192.0.2.0/25 one", "192.0.2.7 one", "192.0.2.9 one", "192.0.2.9 two", "2001:db8::/64 one"];
+        assert_eq!(told, expected, "{most} a page");
+    }
+    let only_two = |_, list| story.blocklist.lists().get(list).name == "two".into();
+    assert_eq!(story.blocklist.expiring(Polarity::Block, None, at(99), 9, only_two).0.len(), 2);
+}

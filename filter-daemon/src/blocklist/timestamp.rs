@@ -27,6 +27,11 @@ impl Timestamp {
         self.0 as u64
     }
 
+    /// So many seconds later, or earlier.
+    pub fn later_by(self, seconds: i64) -> Self {
+        Self::of(self.secs().saturating_add_signed(seconds))
+    }
+
     /// What is beyond the scale is taken for its end.
     fn of(seconds: u64) -> Self {
         Self(u32::try_from(seconds).unwrap_or(u32::MAX))
@@ -43,5 +48,14 @@ mod tests {
         assert_eq!((Timestamp::begun(whole).secs(), Timestamp::complete(whole).secs()), (7, 7));
         assert_eq!((Timestamp::begun(part).secs(), Timestamp::complete(part).secs()), (7, 8));
         assert_eq!(Timestamp::complete(Duration::MAX - Duration::from_secs(1)).secs(), u64::from(u32::MAX));
+    }
+
+    #[test]
+    fn nothing_is_later_or_earlier_than_the_scale() {
+        let [early, late] = [Timestamp(5), Timestamp(u32::MAX - 5)];
+        assert_eq!(
+            (early.later_by(-7), late.later_by(7), early.later_by(2)),
+            (Timestamp(0), Timestamp(u32::MAX), Timestamp(7))
+        );
     }
 }

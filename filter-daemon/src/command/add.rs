@@ -56,10 +56,11 @@ const MANUAL: &str = "manual";
 
 impl Add {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
+        let mut outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
         let clock = Clock::system();
+        outcome.remedies = self.remedies(&outcome);
         console.answer(&outcome, |outcome| self.render(outcome, &clock))?;
-        self.remedies(&outcome).iter().for_each(|remedy| console.note(remedy));
+        outcome.remedies.iter().for_each(|remedy| console.note(remedy));
         change::tell_durability(&outcome.changed, console);
         Ok(self.exit(&outcome))
     }

@@ -7,9 +7,10 @@ use clap::Args;
 use filter_common::target::Target;
 
 use super::ask::trouble::Trouble;
+use super::ask::ttl::Ttl;
 use super::render::console::Console;
 use super::render::entry::{self, ALL_LISTS};
-use super::render::moment::Clock;
+use super::render::moment::{Clock, length};
 use crate::config::ListName;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::words;
@@ -22,6 +23,7 @@ Examples:
   filterd list
   filterd list --list ssh --family 6
   filterd list --within 198.51.100.0/24
+  filterd list --expiring 1h
   filterd list --json | jq -r .target
   filterd list --list ssh | filterd remove -")]
 pub struct List {
@@ -34,6 +36,9 @@ pub struct List {
     /// Only this address or prefix, and what lies within it
     #[arg(long, value_name = "TARGET", value_parser = words::target)]
     within: Option<Target>,
+    /// Only what expires within that time: what does so first comes first
+    #[arg(long, value_name = "TIME")]
+    expiring: Option<Ttl>,
 }
 
 impl List {
@@ -47,16 +52,20 @@ impl List {
     fn nothing(&self) -> String {
         let family = self.family.as_ref().map(|family| format!(" of IPv{family}")).unwrap_or_default();
         let within = self.within.map(|wide| format!(" within {wide}")).unwrap_or_default();
+        let soon = self.expiring.map(|soon| format!(" that expires within {}", length(soon.as_secs())));
+        let soon = soon.unwrap_or_default();
         match &self.list {
-            Some(list) => format!("list `{list}` has no entry{family}{within} ({ALL_LISTS})"),
-            None => format!("no list has an entry{family}{within}"),
+            Some(list) => format!("list `{list}` has no entry{family}{within}{soon} ({ALL_LISTS})"),
+            None => format!("no list has an entry{family}{within}{soon}"),
         }
     }
 
     fn request(&self) -> wire::List {
         let family = self.family.as_ref().and_then(|family| family.parse().ok());
         let within = self.within.map(|wide| wide.to_string());
-        wire::List { list: self.list.as_ref().map(ToString::to_string), family, within, allow: false }
+        let expiring = self.expiring.map(Ttl::as_secs);
+        let list = self.list.as_ref().map(ToString::to_string);
+        wire::List { list, family, within, expiring, allow: false }
     }
 }
 

@@ -35,11 +35,12 @@ pub struct Remove {
 impl Remove {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
-        let Changed { changed, held: holders, idle, .. } = &outcome.changed;
+        let Changed { changed, held: holders, .. } = &outcome.changed;
         if *changed == 0 && !holders.is_empty() {
             console.answer(&outcome, |_| String::new())?;
             let of = self.list.as_ref().map(|list| format!(" from list `{list}`")).unwrap_or_default();
-            console.note(&format!("nothing removed{of}: {}", held::told(holders, &Words::blocked(*idle))));
+            console
+                .note(&format!("nothing removed{of}: {}", held::told(holders, &words_of(&outcome.changed))));
         } else {
             console.answer(&outcome, |outcome| self.render(outcome))?;
         }
@@ -62,7 +63,7 @@ impl Remove {
 
     fn render(&self, outcome: &Outcome) -> String {
         let Changed { named, changed, idle, held: ref holders, .. } = outcome.changed;
-        let held = held::told(holders, &Words::blocked(idle));
+        let held = held::told(holders, &words_of(&outcome.changed));
         // Nothing was blocked where nothing is dropped, and of what is held only a part may be unblocked.
         let done = if holders.is_empty() && idle.is_none() { "unblocked" } else { "removed" };
         match (&self.targets[..], named, changed) {
@@ -84,6 +85,11 @@ impl Remove {
     fn nowhere(&self) -> String {
         self.list.as_ref().map_or("in no live list".to_owned(), |list| format!("not in list `{list}`"))
     }
+}
+
+/// What is allowed is not blocked, whatever holds it.
+fn words_of(changed: &Changed) -> Words {
+    Words::blocked(changed.idle.is_none() && changed.allowed == 0)
 }
 
 #[cfg(test)]

@@ -102,14 +102,21 @@ fn tables(status: &Reply) -> Vec<[String; 5]> {
 fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
-        let trouble = match (&list.error, list.rejected) {
-            // Told at the top.
-            (Some(_), _) => "not what its file says".to_owned(),
-            (None, 0) => String::new(),
-            (None, 1) => "1 line was not understood".to_owned(),
-            (None, lines) => format!("{} lines were not understood", count(lines)),
+        let rejected = match list.rejected {
+            0 => None,
+            1 => Some("1 line was not understood".to_owned()),
+            lines => Some(format!("{} lines were not understood", count(lines))),
         };
-        [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), trouble]
+        let special =
+            (list.special > 0).then(|| format!("special ranges left out of {}", count(list.special)));
+        let trouble = match &list.error {
+            // Told at the top.
+            Some(_) => "not what its file says".to_owned(),
+            None => rejected.into_iter().chain(special).collect::<Vec<_>>().join(", "),
+        };
+        let expired = (list.expired > 0).then(|| format!("{} expired", count(list.expired)));
+        let told = expired.into_iter().chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
+        [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
 }
@@ -139,6 +146,8 @@ mod tests {
             allows: false,
             targets,
             rejected,
+            special: 0,
+            expired: 0,
             error: error.map(str::to_owned),
             read: None,
         };

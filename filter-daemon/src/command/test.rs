@@ -99,9 +99,10 @@ fn render_one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -
 }
 
 fn render_entry(entry: &Entry, clock: &Clock) -> String {
+    let by = entry.by.as_ref().map(|by| format!(", added by {by}")).unwrap_or_default();
     let note = entry.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let (since, until) = (clock.of(entry), clock.until(entry.until));
-    format!("by {} of list `{}`, {since}, {until}{note}", entry.target, entry.list)
+    format!("by {} of list `{}`, {since}, {until}{by}{note}", entry.target, entry.list)
 }
 
 #[cfg(test)]
@@ -119,6 +120,7 @@ mod tests {
             since,
             until,
             note: note.map(str::to_owned),
+            by: note.map(|_| "root (filterd add)".to_owned()),
             origin: None,
         };
         let because = vec![
@@ -144,7 +146,7 @@ mod tests {
             },
         ];
         let expected = "\
-203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min): brute force
+203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min), added by root (filterd add): brute force
                       by 203.0.113.0/24 of list `drop`, since 3 d ago, permanent
 192.0.2.1    passes   no list names it
 ";
@@ -159,6 +161,7 @@ mod tests {
             since: NOW - 7200,
             until,
             note: None,
+            by: None,
             origin: None,
         };
         let tested = |because| Tested {
@@ -189,6 +192,7 @@ mod tests {
             since: NOW,
             until: None,
             note: None,
+            by: None,
             origin: None,
         }];
         let told = |idle| {

@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use filter_common::target::{Span, Target};
 
-use super::limits::{entries, share};
+use super::limits::{entries, share, ttl};
 use super::nearest::nearest;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
 use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
-use crate::source::Limits;
+use crate::source::{Limits, Special};
 use crate::text::printable::excerpt;
 
 const KEYS: [Key<Config>; 8] = [
@@ -24,9 +25,10 @@ const KEYS: [Key<Config>; 8] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 6] = [
+const LIST_KEYS: [Key<Draft>; 8] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
+    Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
     Key { name: "allow", take: allows },
     Key {
         name: "max_shrink",
@@ -40,6 +42,7 @@ const LIST_KEYS: [Key<Draft>; 6] = [
         name: "max_entries",
         take: |faults, node, draft| entries(faults, node, &mut draft.limits.max_entries),
     },
+    Key { name: "include_special", take: include_special },
 ];
 
 /// The keys without which a list is none.
@@ -180,6 +183,8 @@ struct Draft {
     path: Option<PathBuf>,
     allows: bool,
     limits: Limits,
+    special: Special,
+    ttl: Option<Duration>,
 }
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
@@ -205,7 +210,10 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         if faults.first(&mut names, name.as_str(), node)
             && let Some(path) = draft.path
         {
-            config.lists.push(List { name, path, allows: draft.allows, limits: draft.limits });
+            // What must pass may well be private.
+            let special = if draft.allows { Special::Included } else { draft.special };
+            let Draft { allows, limits, ttl, .. } = draft;
+            config.lists.push(List { name, path, allows, limits, special, ttl });
         }
     }
 }
@@ -219,6 +227,13 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
         }
         Ok(name) => draft.name = Some((name, word.node)),
         Err(error) => faults.tell(word.node, error.to_string(), error.hint()),
+    }
+}
+
+fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    let meaning = "write true to block private, loopback and other special ranges that the list names";
+    if let Some(truth) = truth(faults, node, "`include_special`", meaning) {
+        draft.special = if truth { Special::Included } else { Special::Excluded };
     }
 }
 

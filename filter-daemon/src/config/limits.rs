@@ -1,4 +1,6 @@
-//! How much a list may change: `50%`, and a number of targets.
+//! How much a list may change: `50%`, and a number of targets; and how long what it names stays.
+
+use std::time::Duration;
 
 use super::raw::{Node, Value};
 use super::shape::{Faults, kind};
@@ -7,6 +9,10 @@ use crate::text::quantity;
 
 /// More targets than any table holds.
 const MOST_ENTRIES: u64 = 1_000_000_000;
+
+/// As for what commands add.
+const SHORTEST_TTL: Duration = Duration::from_secs(1);
+const LONGEST_TTL: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// `50%`, from 0 to 100.
 pub fn share(faults: &mut Faults, node: Node, subject: &str, into: &mut u8) {
@@ -45,6 +51,27 @@ pub fn entries(faults: &mut Faults, node: Node, into: &mut u64) {
         _ => {
             let message = format!("`max_entries` is a number of targets, not {}", said(&node.value));
             faults.tell(node.number, message, "write 1 to 1000000000, as in 5000000");
+        }
+    }
+}
+
+/// `7d`, `12h`, `90` (seconds).
+pub fn ttl(faults: &mut Faults, node: Node, into: &mut Option<Duration>) {
+    let time = match &node.value {
+        Value::Number(Some(seconds)) => Some(Duration::from_secs(*seconds)),
+        Value::Text(word) => quantity::duration(word).ok(),
+        Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(None)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Tagged => None,
+    };
+    match time {
+        Some(time) if time >= SHORTEST_TTL && time <= LONGEST_TTL => *into = Some(time),
+        _ => {
+            let message = format!("`ttl` is a time, not {}", said(&node.value));
+            faults.tell(node.number, message, "write 1s to 520w, as in 7d; without it entries are permanent");
         }
     }
 }

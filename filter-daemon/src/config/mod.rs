@@ -15,12 +15,13 @@ mod syntax;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
-use crate::source::Limits;
 use crate::source::file::{self, FileError};
+use crate::source::{Limits, Special};
 pub use check::MOST_LISTS;
 pub use diagnostic::{ConfigError, Invalid};
 pub use interface::{InterfaceNameError, check_interface_name};
@@ -91,6 +92,10 @@ pub struct List {
     pub allows: bool,
     /// How much it may change without being asked about.
     pub limits: Limits,
+    /// Does it mean private, loopback and other special ranges?
+    pub special: Special,
+    /// How long what it names stays on the list; for good if none.
+    pub ttl: Option<Duration>,
 }
 
 impl Config {

@@ -142,7 +142,7 @@ fn every_slip_is_told_where_it_is_and_with_advice() {
         ("allow: 10.0.0.1", "1:8: error: `allow` must be a list, not text", "begin each line"),
         (
             "lists:\n- {name: office, path: office.txt, allow: yes please}",
-            "2:42: error: `allow` of a list must be true or false",
+            "2:43: error: `allow` of a list must be true or false",
             "write true where a list names what is to pass",
         ),
         ("block: [fe80::, 10.0.0.1/8]", "1:9: error: YAML needs quotes around fe80::", "write \"fe80::\""),
@@ -272,9 +272,24 @@ fn a_list_says_how_much_it_may_change() {
         ("max_entries: 5,000,000", "unknown key `000`"),
         ("max_entries: 5e6", "`max_entries` is a number of targets"),
         ("max_entry: 5", "did you mean `max_entries`?"),
+        ("include_special: yes", "did you mean true?"),
+        ("include_private: true", "unknown key `include_private`"),
     ] {
         let told = told(format!("lists: [{{name: a, path: a, {key}}}]"));
         assert!(told.contains(expected), "{key}: {told}");
+    }
+}
+
+#[test]
+fn a_list_says_how_long_what_it_names_stays() {
+    let ttl = |word: &str| config(&format!("lists: [{{name: a, path: a, ttl: {word}}}]")).lists[0].ttl;
+    for (word, seconds) in [("7d", 604_800), ("90", 90), ("'1 h 30 min'", 5400), ("520w", 314_496_000)] {
+        assert_eq!(ttl(word).map(|ttl| ttl.as_secs()), Some(seconds), "{word}");
+    }
+    assert_eq!(config("lists: [{name: a, path: a}]").lists[0].ttl, None);
+    for word in ["0", "soon", "-1", "11w3600d", "[1]", "true"] {
+        let told = told(format!("lists: [{{name: a, path: a, ttl: {word}}}]"));
+        assert!(told.contains("`ttl` is a time, not "), "{word}: {told}");
     }
 }
 

@@ -52,6 +52,7 @@ mod tests {
             since: u64::MAX,
             until: Some(u64::MAX),
             note: Some("\"".repeat(256)),
+            by: Some("\"".repeat(128)),
             origin: Some("config".into()),
         }
     }

@@ -77,10 +77,10 @@ async fn answer(call: Call, addresses: u32) {
             );
         }
         Call::List(Asked { request, reply }) => {
-            let first = request.after.map_or(0, |target| number(target) + 1);
+            let first = request.after.map_or(0, |after| number(after.target) + 1);
             let entries: Vec<_> = (first..addresses).take(request.most).map(entry).collect();
             let last = entries.last().filter(|_| entries.len() == request.most);
-            let next = last.map(|entry| entry.target.parse().unwrap());
+            let next = last.map(|entry| list::Place { end: None, target: entry.target.parse().unwrap() });
             give(reply, Ok(list::Reply { entries, next }));
         }
         Call::Flush(asked) => {
@@ -119,7 +119,7 @@ fn pong() -> ping::Reply {
 
 fn entry(number: u32) -> Entry {
     let target = Target::from(std::net::Ipv4Addr::from_bits(number)).to_string();
-    Entry { target, list: "manual".into(), since: 0, until: None, note: None, origin: None }
+    Entry { target, list: "manual".into(), since: 0, until: None, note: None, by: None, origin: None }
 }
 
 fn number(target: Target) -> u32 {

@@ -314,5 +314,5 @@ fn held_back(why: &Explanation, path: &Path, instead: &str) -> Explanation {
 }
 
 fn fault(told: Explanation) -> Fault {
-    Fault { about: About::Configuration, since: clock::now().secs(), told }
+    Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told }
 }

@@ -165,12 +165,12 @@ impl Lists {
         let lists = blocklist.lists().iter().filter_map(|(_, list)| list.reading.as_ref()?.trouble.as_ref());
         let held_back = lists.map(|trouble| Fault {
             about: About::Lists,
-            since: trouble.since.secs(),
+            since: clock::on_the_wall(trouble.since),
             told: Explanation::new(trouble.message.clone(), trouble.remedy.clone()),
         });
         let failed = self.failed.values().map(|failed| Fault {
             about: About::Durability,
-            since: failed.since.secs(),
+            since: clock::on_the_wall(failed.since),
             told: failed.told.clone(),
         });
         held_back.chain(failed).collect()

@@ -9,6 +9,7 @@ mod work;
 
 use tokio::net::UnixStream;
 
+use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
@@ -60,6 +61,7 @@ pub struct Owner {
     pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
+    alarm: Alarm,
     turns: Turns,
     minded: Minded,
     expired: Untold,
@@ -68,7 +70,8 @@ pub struct Owner {
 impl Owner {
     /// Does what was prepared.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
-        let Prepared { config, protection, configuration, readings, lists } = prepared;
+        let Prepared { config, protection, configuration, readings, lists, alarm } = prepared;
+        let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
             started: clock::now(),
@@ -80,7 +83,7 @@ impl Owner {
             persistence,
             interfaces: Interfaces::new(),
             pinned: Pinned::default(),
-            time: Time::begin(),
+            time,
             pause: Pause::none(&run.state_dir),
             pages: Pages::default(),
             reload: Slot::empty(),
@@ -90,6 +93,7 @@ impl Owner {
             reloaded: None,
             confirming: Vec::new(),
             successor: None,
+            alarm,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
             expired: Untold::default(),

@@ -41,6 +41,8 @@ pub struct Persistence {
     refused: Option<(Timestamp, Explanation)>,
     /// What this start, or one before it, did not find.
     losses: Losses,
+    /// How long before the journal's last record the clock was when it was read, in seconds.
+    clock_is_behind: Option<u64>,
 }
 
 /// What is wanted now, being written once more behind all that is in the journal.
@@ -89,6 +91,16 @@ impl Persistence {
             let outcome = outcome.clone();
             self.journal.write(records, Box::new(move |written| outcome.note(written)));
         }
+    }
+
+    /// Lets whoever reads the journal in another boot know what the clock on the wall says now.
+    pub fn note_time(&mut self) {
+        self.journal.write_soon(Vec::new());
+    }
+
+    /// How long before the journal's last record the clock was when it was read, in seconds, if it was.
+    pub fn clock_is_behind(&self) -> Option<u64> {
+        self.clock_is_behind
     }
 
     /// Begins to write anew what is wanted, if the journal has become long, or has lost something.
@@ -238,7 +250,11 @@ impl Persistence {
 
 fn not_durable(since: Timestamp, why: &str, remedy: &str) -> Fault {
     let message = format!("what is added or removed now would not survive a restart: {why}");
-    Fault { about: About::Durability, since: since.secs(), told: Explanation::new(message, remedy) }
+    Fault {
+        about: About::Durability,
+        since: clock::on_the_wall(since),
+        told: Explanation::new(message, remedy),
+    }
 }
 
 impl Outcome {

@@ -44,7 +44,11 @@ impl Pinned {
         let first = told.remedy.as_ref().map_or_else(String::new, |remedy| format!("{remedy}; "));
         let remedy =
             format!("{first}filterd tries every 5 s, and does not tell this any more once they are back");
-        Some(Fault { about: About::Durability, since: since.secs(), told: Explanation::new(message, remedy) })
+        Some(Fault {
+            about: About::Durability,
+            since: clock::on_the_wall(*since),
+            told: Explanation::new(message, remedy),
+        })
     }
 }
 

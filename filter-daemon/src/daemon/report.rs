@@ -5,6 +5,7 @@ use tracing::info;
 use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::{List, Polarity};
+use crate::clock;
 use crate::control::wire::{self, Fault, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
@@ -15,7 +16,7 @@ impl Owner {
             version: wire::VERSION,
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            started: self.started.secs(),
+            started: clock::on_the_wall(self.started),
             user: self.privileges.user.clone(),
             landlock_version: self.privileges.confinement.landlock(),
             config: self.configuration.name(),
@@ -45,7 +46,7 @@ impl Owner {
         faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
         let has_deadlines = self.protection.blocklist().next_deadline().is_some();
-        faults.extend(self.time.faults(has_deadlines));
+        faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }
@@ -105,8 +106,10 @@ impl Owner {
             allows: list.polarity == Polarity::Allow,
             targets: list.entries,
             rejected: reading.map_or(0, |reading| reading.rejected),
+            special: reading.map_or(0, |reading| reading.special),
+            expired: list.spent.len() as u64,
             error: reading.and_then(|reading| Some(reading.trouble.as_ref()?.message.clone())),
-            read: reading.and_then(|reading| Some(reading.accepted.as_ref()?.at.secs())),
+            read: reading.and_then(|reading| Some(clock::on_the_wall(reading.accepted.as_ref()?.at))),
         }
     }
 }

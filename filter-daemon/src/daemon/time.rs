@@ -1,84 +1,70 @@
-//! The clock, as far as deadlines depend on it. They are absolute, so a clock that is set moves all of them; that is told.
+//! The clock on the wall, as far as anybody must be told of it. Deadlines follow the time since boot while filterd runs, so
+//! that a clock that is set moves none of them; only what people are shown does. Between two boots nothing else is known.
 
-use std::time::{Duration, Instant};
+use tracing::info;
 
-use tracing::{info, warn};
-
+use crate::blocklist::Timestamp;
 use crate::clock;
+use crate::command::render::moment::length;
 use crate::control::wire::{About, Fault};
 use crate::text::Explanation;
 
 /// Less than this is no matter to anybody: leap seconds are not told.
-const NOTEWORTHY: Duration = Duration::from_secs(2);
+const NOTEWORTHY: i64 = 2000;
 
-/// For so long a status tells it.
-const HOUR: Duration = Duration::from_secs(60 * 60);
-
-/// By how much the clock was set since the daemon began, or since everybody knew.
+/// What is known of the clock.
 pub struct Time {
-    /// What the clock was ahead of the time since boot, in milliseconds. Only setting it changes that: where a clock is
-    /// made to run faster or slower, both do.
+    /// What it was ahead of the time since boot when it was last looked at, in milliseconds.
     offset: i64,
-    moved: Option<Moved>,
-}
-
-struct Moved {
-    milliseconds: i64,
-    at: Instant,
+    /// When the journal was read, the clock lay before its last record: by so many seconds, and since when that is so.
+    behind: Option<(u64, Timestamp)>,
 }
 
 impl Time {
-    /// As it is now.
-    pub fn begin() -> Self {
-        Self { offset: clock::offset(), moved: None }
+    /// As it is now, `behind` the journal's last record by so many seconds.
+    pub fn begin(behind: Option<u64>) -> Self {
+        Self { offset: clock::offset(), behind: behind.map(|behind| (behind, clock::now())) }
     }
 
-    /// Was it set since?
-    pub fn look(&mut self) {
-        self.compare(clock::offset());
+    /// Was it set since? The journal is to know it: in another boot nothing else tells when its records were.
+    pub fn look(&mut self) -> bool {
+        self.compare(clock::offset())
     }
 
     /// The operator has looked at everything.
     pub fn accept(&mut self) {
-        *self = Self::begin();
+        self.behind = None;
     }
 
-    /// That it was set, while entries have deadlines.
-    pub fn faults(&self, has_deadlines: bool) -> impl Iterator<Item = Fault> {
-        let moved = self.moved.as_ref().filter(|_| has_deadlines);
-        moved.map(|Moved { milliseconds, at }| {
-            let remedy = "add again with --ttl what must last as long as was meant; `filterd reload` ends this notice, \
-                          and so does an hour";
-            let told = Explanation::new(words(*milliseconds), remedy);
-            Fault { about: About::Time, since: clock::then(*at).secs(), told }
-        })
-        .into_iter()
+    /// That nobody knows how long the machine was off, while entries have deadlines.
+    pub fn fault(&self, has_deadlines: bool) -> Option<Fault> {
+        let (behind, since) = self.behind.filter(|_| has_deadlines)?;
+        let remedy = "set the clock (does it keep time while the machine is off?), then `filterd list --expiring 1w` \
+                      shows what ends when, and `filterd add --ttl` with --shorten ends it sooner; `filterd reload` \
+                      ends this notice";
+        let told = Explanation::new(words(behind), remedy);
+        Some(Fault { about: About::Time, since: clock::on_the_wall(since), told })
     }
 
-    fn compare(&mut self, offset: i64) {
-        let milliseconds = offset - self.offset;
-        let is_noteworthy = u128::from(milliseconds.unsigned_abs()) >= NOTEWORTHY.as_millis();
-        match &self.moved {
-            Some(moved) if moved.at.elapsed() >= HOUR => *self = Self { offset, moved: None },
-            Some(moved) if (moved.milliseconds - milliseconds).unsigned_abs() < 1000 => {}
-            Some(_) if !is_noteworthy => {
-                info!("the clock was set back to what it was: entries end when they were to end");
-                self.moved = None;
-            }
-            _ if is_noteworthy => {
-                warn!("{}", words(milliseconds));
-                self.moved = Some(Moved { milliseconds, at: clock::instant() });
-            }
-            _ => {}
+    fn compare(&mut self, offset: i64) -> bool {
+        let by = offset - self.offset;
+        if by.abs() < NOTEWORTHY {
+            return false;
         }
+        self.offset = offset;
+        let direction = if by > 0 { "forward" } else { "back" };
+        let by = length(by.unsigned_abs() / 1000);
+        info!("the clock was set {direction} by {by}: entries expire no earlier or later for that");
+        true
     }
 }
 
-fn words(milliseconds: i64) -> String {
-    let seconds = milliseconds.unsigned_abs() / 1000;
-    let (direction, when) = if milliseconds > 0 { ("forward", "earlier") } else { ("back", "later") };
+/// Also for the log.
+pub fn words(behind: u64) -> String {
+    let by = length(behind);
     format!(
-        "the clock was set {direction} by {seconds} s: entries that expire do so {seconds} s {when} than was meant"
+        "after a reboot the clock was {by} before the journal's last record: how long the machine was off is not known, and \
+         what expires does so after the time that was left at that record"
     )
 }
 
@@ -86,30 +72,21 @@ fn words(milliseconds: i64) -> String {
 mod tests {
     use super::*;
 
-    fn told(offsets: &[i64]) -> Option<String> {
-        let mut time = Time { offset: 1_000_000, moved: None };
-        offsets.iter().for_each(|offset| time.compare(1_000_000 + offset));
-        time.faults(true).next().map(|fault| fault.told.message)
+    #[test]
+    fn a_clock_that_is_set_is_told_once() {
+        let mut time = Time { offset: 1_000_000, behind: None };
+        let told = [0, 5, -900, 3_600_000, 3_600_010, -7_200_000, -7_200_001, 100]
+            .map(|offset| time.compare(1_000_000 + offset));
+        assert_eq!(told, [false, false, false, true, false, true, false, true]);
     }
 
     #[test]
-    fn a_clock_that_is_set_is_told_until_it_is_set_back() {
-        assert_eq!(told(&[0, 5, -900]), None);
-        let forward =
-            "the clock was set forward by 3600 s: entries that expire do so 3600 s earlier than was meant";
-        assert_eq!(told(&[3_600_000]).as_deref(), Some(forward));
-        assert_eq!(told(&[3_600_000, 3_600_010]).as_deref(), Some(forward), "it is told once");
-        let back = "the clock was set back by 7200 s: entries that expire do so 7200 s later than was meant";
-        assert_eq!(told(&[3_600_000, -7_200_000]).as_deref(), Some(back));
-        assert_eq!(told(&[3_600_000, 100]), None);
-    }
-
-    #[test]
-    fn without_deadlines_no_clock_does_harm() {
-        let mut time = Time { offset: 0, moved: None };
-        time.compare(60_000);
-        assert_eq!(time.faults(false).count(), 0);
+    fn a_clock_that_was_behind_is_told_until_the_operator_has_looked_and_only_while_something_expires() {
+        let mut time = Time::begin(Some(3600));
+        assert!(time.fault(false).is_none());
+        let told = time.fault(true).unwrap().told.message;
+        assert!(told.contains("1 h before the journal's last record"), "{told}");
         time.accept();
-        assert_eq!(time.faults(true).count(), 0);
+        assert!(time.fault(true).is_none());
     }
 }

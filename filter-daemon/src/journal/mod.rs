@@ -15,6 +15,7 @@ pub mod record;
 mod recover;
 mod sign;
 pub mod store;
+mod times;
 mod writer;
 
 use std::path::Path;
@@ -23,6 +24,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::blocklist::{Record, Timestamp};
+use crate::clock::Moment;
 use behind::Behind;
 pub use behind::Lost;
 pub use error::{JournalError, NotWritten};
@@ -61,14 +63,14 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal in `directory`, and hands `take` every change in it, under the names they were written with. Where
-    /// the disk refuses, it goes on without: then nothing that is written to it succeeds.
+    /// Opens the journal in `directory`, and hands `take` every change in it, under the names they were written with and
+    /// in the time of whoever is `here`. Where the disk refuses, it goes on without: then nothing that is written to it succeeds.
     pub fn open(
         directory: &Path,
-        now: Timestamp,
+        here: &Moment,
         take: &mut dyn FnMut(Record),
     ) -> Result<(Self, Found, Option<JournalError>), JournalError> {
-        match recover::open(directory, now, take) {
+        match recover::open(directory, here, take) {
             Ok((store, mut found)) => {
                 let sign;
                 (sign, found.behind) = Sign::find(directory);
@@ -76,7 +78,7 @@ impl Journal {
                 journal.written = found.targets;
                 journal.is_whole = found.damaged_rows == 0;
                 if found.targets > 0 && journal.is_whole {
-                    journal.copy(now);
+                    journal.copy(here.own);
                 }
                 Ok((journal, found, None))
             }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use filter_common::target::{Prefix, Target};
 
 use crate::blocklist::{Polarity, Record, Targets, Timestamp};
+use crate::clock::{Boot, Moment};
 
 /// Kinds without a length, as format 1 has them.
 mod bare {
@@ -28,6 +29,9 @@ const RELEASE: u8 = 17;
 const RELEASE_ALL: u8 = 18;
 /// What a list wants allowed. One that does not know of it must not take it for blocked.
 const WANT_ALLOWED: u8 = 19;
+/// In which time the row is, and when it was written. Whoever does not know it takes all times for the wall's, as the first
+/// filterd did, and is wrong by as much as the clock was set while the writer ran.
+const MOMENT: u8 = 20;
 
 /// A row is not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,15 +40,18 @@ pub struct Damaged;
 /// What a row says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Row {
+    /// When it was written, in the time that its changes are in; none of rows that older filterds wrote.
+    pub moment: Option<Moment>,
     /// Its changes, in the order in which they were made.
     pub changes: Vec<Record>,
     /// How many of its records are of a kind that a newer filterd has added.
     pub skipped: u64,
 }
 
-/// The row of these changes.
-pub fn encode(changes: &[Record]) -> Vec<u8> {
+/// The row of these changes, written at this moment.
+pub fn encode(changes: &[Record], at: &Moment) -> Vec<u8> {
     let mut row = vec![0; 4];
+    with_length(&mut row, MOMENT, |row| put_moment(row, at));
     changes.iter().for_each(|change| put_record(&mut row, change));
     seal(&mut row);
     row
@@ -59,8 +66,9 @@ pub fn decode(row: &[u8]) -> Result<Row, Damaged> {
     let mut row = Row::default();
     while !rest.is_empty() {
         match record(&mut rest).ok_or(Damaged)? {
-            Some(change) => row.changes.push(change),
-            None => row.skipped += 1,
+            Known::Change(change) => row.changes.push(change),
+            Known::Moment(moment) => row.moment = Some(moment),
+            Known::Not => row.skipped += 1,
         }
     }
     Ok(row)
@@ -72,27 +80,33 @@ fn seal(row: &mut [u8]) {
 }
 
 fn put_record(row: &mut Vec<u8>, change: &Record) {
-    row.push(match change {
+    let kind = match change {
         Record::Want { polarity: Polarity::Block, .. } => WANT,
         Record::Want { polarity: Polarity::Allow, .. } => WANT_ALLOWED,
         Record::Release { .. } => RELEASE,
         Record::ReleaseAll { .. } => RELEASE_ALL,
-    });
+    };
+    with_length(row, kind, |row| put_fields(row, change));
+}
+
+fn with_length(row: &mut Vec<u8>, kind: u8, put_fields: impl FnOnce(&mut Vec<u8>)) {
+    row.push(kind);
     let length_at = row.len();
     put_number(row, 0);
-    put_fields(row, change);
+    put_fields(row);
     let length = u32::try_from(row.len() - length_at - 4).expect("no request has gigabytes of targets");
     row[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
 }
 
 fn put_fields(row: &mut Vec<u8>, change: &Record) {
     match change {
-        Record::Want { list, since, until, note, targets, .. } => {
+        Record::Want { list, since, until, note, by, targets, .. } => {
             put_text(row, list);
             put_number(row, since.secs() as u32);
             put_number(row, until.map_or(0, |until| until.secs() as u32));
             put_text(row, note.as_deref().unwrap_or_default());
             put_targets(row, targets);
+            put_text(row, by.as_deref().unwrap_or_default());
         }
         Record::Release { list, targets } => {
             put_text(row, list);
@@ -100,6 +114,13 @@ fn put_fields(row: &mut Vec<u8>, change: &Record) {
         }
         Record::ReleaseAll { list } => put_text(row, list),
     }
+}
+
+fn put_moment(row: &mut Vec<u8>, moment: &Moment) {
+    let Moment { boot, offset, begun, own, wall } = moment;
+    row.extend(boot.0);
+    row.extend(offset.to_le_bytes());
+    [begun, own, wall].into_iter().for_each(|time| put_number(row, time.secs() as u32));
 }
 
 fn put_text(row: &mut Vec<u8>, text: &str) {
@@ -130,21 +151,30 @@ fn put_targets(row: &mut Vec<u8>, targets: &Targets) {
     }
 }
 
-/// The next record; `Some(None)` if it is of a kind that is not known here.
-fn record(rest: &mut &[u8]) -> Option<Option<Record>> {
+/// What a record is.
+enum Known {
+    Change(Record),
+    Moment(Moment),
+    /// Of a kind that is not known here.
+    Not,
+}
+
+/// The next record.
+fn record(rest: &mut &[u8]) -> Option<Known> {
     let [kind] = take(rest)?;
     if kind < FIRST_WITH_LENGTH {
-        return bare_record(kind, rest).map(Some);
+        return bare_record(kind, rest).map(Known::Change);
     }
     let length = number(rest)? as usize;
     let (mut fields, behind) = rest.split_at_checked(length)?;
     *rest = behind;
     match kind {
-        WANT => want(Polarity::Block, &mut fields).map(Some),
-        WANT_ALLOWED => want(Polarity::Allow, &mut fields).map(Some),
-        RELEASE => release(&mut fields).map(Some),
-        RELEASE_ALL => release_all(&mut fields).map(Some),
-        _ => Some(None),
+        WANT => signed_want(Polarity::Block, &mut fields).map(Known::Change),
+        WANT_ALLOWED => signed_want(Polarity::Allow, &mut fields).map(Known::Change),
+        RELEASE => release(&mut fields).map(Known::Change),
+        RELEASE_ALL => release_all(&mut fields).map(Known::Change),
+        MOMENT => moment(&mut fields).map(Known::Moment),
+        _ => Some(Known::Not),
     }
 }
 
@@ -161,8 +191,19 @@ fn want(polarity: Polarity, rest: &mut &[u8]) -> Option<Record> {
     let list = text(rest)?.into();
     let since = Timestamp::from_secs(number(rest)?);
     let until = Some(number(rest)?).filter(|until| *until != 0).map(Timestamp::from_secs);
-    let note = Some(text(rest)?).filter(|note| !note.is_empty()).map(Arc::from);
-    Some(Record::Want { list, polarity, since, until, note, targets: targets(rest)? })
+    let note = words(rest)?;
+    Some(Record::Want { list, polarity, since, until, note, by: None, targets: targets(rest)? })
+}
+
+/// Filterds that did not know who added it end behind the targets.
+fn signed_want(polarity: Polarity, rest: &mut &[u8]) -> Option<Record> {
+    let mut change = want(polarity, rest)?;
+    if let Record::Want { by, .. } = &mut change
+        && !rest.is_empty()
+    {
+        *by = words(rest)?;
+    }
+    Some(change)
 }
 
 fn release(rest: &mut &[u8]) -> Option<Record> {
@@ -171,6 +212,12 @@ fn release(rest: &mut &[u8]) -> Option<Record> {
 
 fn release_all(rest: &mut &[u8]) -> Option<Record> {
     Some(Record::ReleaseAll { list: text(rest)?.into() })
+}
+
+fn moment(rest: &mut &[u8]) -> Option<Moment> {
+    let (boot, offset) = (Boot(take(rest)?), i64::from_le_bytes(take(rest)?));
+    let mut time = || number(rest).map(Timestamp::from_secs);
+    Some(Moment { boot, offset, begun: time()?, own: time()?, wall: time()? })
 }
 
 fn take<const COUNT: usize>(rest: &mut &[u8]) -> Option<[u8; COUNT]> {
@@ -188,6 +235,10 @@ fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
     let (text, behind) = rest.split_at_checked(length.into())?;
     *rest = behind;
     std::str::from_utf8(text).ok()
+}
+
+fn words(rest: &mut &[u8]) -> Option<Option<Arc<str>>> {
+    Some(Some(text(rest)?).filter(|words| !words.is_empty()).map(Arc::from))
 }
 
 fn targets(rest: &mut &[u8]) -> Option<Targets> {

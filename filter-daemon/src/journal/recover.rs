@@ -9,14 +9,15 @@ use super::copy;
 use super::store::{Contents, Store, Unusable};
 use super::{Damage, Found, Instead, JournalError};
 use crate::blocklist::{Record, Timestamp};
+use crate::clock::Moment;
 
 const FILE: &str = "live.redb";
 
 /// Opens the file in `directory`, made if it is not there, and hands every change in it to `take` in the order in which
-/// they were made. A damaged file is set aside, and its copy takes its place, or else a new one.
+/// they were made, in the time of whoever is `here`. A damaged file is set aside, and its copy takes its place, or else a new one.
 pub fn open(
     directory: &Path,
-    now: Timestamp,
+    here: &Moment,
     take: &mut dyn FnMut(Record),
 ) -> Result<(Store, Found), JournalError> {
     DirBuilder::new()
@@ -33,14 +34,15 @@ pub fn open(
     let (store, contents, damage) = match read {
         Ok((store, contents)) => (store, contents, None),
         Err(Unusable::Other(error)) => return Err(error),
-        Err(Unusable::Damaged(reason)) => recover(&path, reason, now)?,
+        Err(Unusable::Damaged(reason)) => recover(&path, reason, here.wall)?,
     };
-    let Contents { changes, damaged_rows, skipped, .. } = contents;
+    let Contents { mut changes, times, damaged_rows, skipped, .. } = contents;
+    let clock_behind = times.translate(&mut changes, here);
     let targets = changes.iter().map(|change| change.len() as u64).sum();
     // Only now, so that nothing is taken from a file that turns out to be damaged further on.
     changes.into_iter().for_each(take);
     let is_new = is_empty && damage.is_none();
-    Ok((store, Found { targets, damaged_rows, skipped, is_new, behind: None, damage }))
+    Ok((store, Found { targets, damaged_rows, skipped, is_new, clock_behind, behind: None, damage }))
 }
 
 /// A journal that has a copy has not always been empty.

@@ -16,8 +16,10 @@ use redb::{
 };
 
 use super::record;
+use super::times::Times;
 use super::{JournalError, NotWritten};
 use crate::blocklist::{Record, Timestamp};
+use crate::clock::Moment;
 use crate::lock::{Place, Taken};
 
 /// What the numbers and bytes in the tables mean. It rises only when a program that knows the format before would do
@@ -53,6 +55,8 @@ pub struct Store {
 pub struct Contents {
     /// All changes, in the order in which they were made.
     pub changes: Vec<Record>,
+    /// In which times they are.
+    pub times: Times,
     /// Rows that were not what was written.
     pub damaged_rows: u64,
     /// Records of kinds that are not known here.
@@ -106,6 +110,7 @@ impl Store {
             self.next = number.value() + 1;
             match record::decode(row.value()) {
                 Ok(row) => {
+                    contents.times.add(row.moment, row.changes.len());
                     contents.changes.extend(row.changes);
                     contents.skipped += row.skipped;
                 }
@@ -172,8 +177,8 @@ impl Store {
 
 /// Where rows are written.
 pub trait Rows {
-    /// Writes one row; it is on the disk when this returns.
-    fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten>;
+    /// Writes one row at this moment, in whose time it is; it is on the disk when this returns.
+    fn append(&mut self, changes: &[Record], at: &Moment) -> Result<(), NotWritten>;
     /// The number of the row that will be written next.
     fn next(&self) -> u64;
     /// Removes the rows before that number.
@@ -188,8 +193,8 @@ pub trait Rows {
 }
 
 impl Rows for Store {
-    fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten> {
-        let (row, number) = (record::encode(changes), self.next);
+    fn append(&mut self, changes: &[Record], at: &Moment) -> Result<(), NotWritten> {
+        let (row, number) = (record::encode(changes, at), self.next);
         self.write(|transaction, format| {
             if format < FORMAT {
                 transaction.open_table(ABOUT)?.insert("format", FORMAT)?;

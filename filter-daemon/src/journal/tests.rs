@@ -7,11 +7,17 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::blocklist::{Polarity, Targets};
+use crate::clock;
 
 mod damage;
 mod format;
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
+
+/// Whoever reads here does so in the time of this very process, as whoever writes.
+fn here() -> Moment {
+    Moment { own: NOW, wall: NOW, ..clock::moment() }
+}
 
 fn want(list: &str, words: &[&str]) -> Record {
     let targets: Targets = words.iter().map(|word| word.parse().unwrap()).collect();
@@ -22,6 +28,7 @@ fn want(list: &str, words: &[&str]) -> Record {
         since: Timestamp::from_secs(7),
         until: None,
         note: None,
+        by: None,
         targets,
     }
 }
@@ -33,7 +40,7 @@ fn release(list: &str) -> Record {
 fn open(directory: &TempDir) -> (Journal, Vec<Record>, Found) {
     let mut changes = Vec::new();
     let (journal, found, refused) =
-        Journal::open(directory.path(), NOW, &mut |change| changes.push(change)).unwrap();
+        Journal::open(directory.path(), &here(), &mut |change| changes.push(change)).unwrap();
     assert!(refused.is_none(), "{refused:?}");
     (journal, changes, found)
 }
@@ -105,7 +112,7 @@ fn what_a_compaction_writes_takes_the_place_of_what_was_before() {
 fn a_second_daemon_is_turned_away() {
     let directory = TempDir::new().unwrap();
     let _first = open(&directory);
-    let second = Journal::open(directory.path(), NOW, &mut |_| {});
+    let second = Journal::open(directory.path(), &here(), &mut |_| {});
     assert!(matches!(second, Err(JournalError::InUse(_))));
 }
 
@@ -114,7 +121,7 @@ fn where_the_disk_refuses_it_says_so_and_goes_on() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("a file");
     fs::write(&file, "").unwrap();
-    let (mut journal, _, refused) = Journal::open(&file, NOW, &mut |_| {}).unwrap();
+    let (mut journal, _, refused) = Journal::open(&file, &here(), &mut |_| {}).unwrap();
     assert!(refused.is_some());
     assert!(wait(|done| journal.write(vec![release("manual")], done)).is_err());
     assert!(journal.is_behind());

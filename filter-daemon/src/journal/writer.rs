@@ -107,8 +107,11 @@ impl<R: Rows> Writer<R> {
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
             }
         }
-        let written =
-            self.rows.as_mut().map_err(|error| error.clone()).and_then(|rows| rows.append(&changes));
+        let written = self
+            .rows
+            .as_mut()
+            .map_err(|error| error.clone())
+            .and_then(|rows| rows.append(&changes, &clock::moment()));
         self.note(&written);
         told.into_iter().for_each(|done| done(written.clone()));
         ahead
@@ -173,7 +176,7 @@ impl<R: Rows> Writer<R> {
         if self.behind.begin(failure, true) {
             error!("{failure}: what is added or removed now works, but would not survive a restart");
         }
-        self.sign.begin(clock::now());
+        self.sign.begin(clock::moment().wall);
     }
 }
 

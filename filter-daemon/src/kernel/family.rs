@@ -117,11 +117,19 @@ impl<K: Kind> Family<K> {
         maps: &mut Maps,
         wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
-        let refused = self.store.enter_all(&key_in, count);
-        if let Some(growth) = &mut self.growth {
-            (0..count).for_each(|number| growth.entered(|kind| key_in(kind, number)));
+        let mut next = 0;
+        loop {
+            let entered = next..next + self.store.enter_all(&key_in, next..count);
+            next = entered.end;
+            if let Some(growth) = &mut self.growth {
+                entered.for_each(|number| growth.entered(|kind| key_in(kind, number)));
+            }
+            if next == count {
+                return Ok(());
+            }
+            self.enter(|kind| key_in(kind, next), maps, wanted)?;
+            next += 1;
         }
-        refused.into_iter().try_for_each(|number| self.enter(|kind| key_in(kind, number), maps, wanted))
     }
 
     /// Takes a key out, wherever it is.

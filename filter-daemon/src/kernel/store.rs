@@ -1,5 +1,7 @@
 //! One cuckoo table in the kernel, and the one that is about to take its place.
 
+use std::ops::Range;
+
 use filter_common::cuckoo::Full;
 use filter_common::cuckoo::geometry::Geometry;
 
@@ -123,12 +125,13 @@ impl<K: Kind> Store<K> {
         }
     }
 
-    /// Lets so many keys in, unless they are there; gives back the numbers of those for which there is no room.
-    pub fn enter_all(&mut self, key_in: impl Fn(&K, usize) -> Key<K>, count: usize) -> Vec<usize> {
+    /// Lets the keys of these numbers in, unless they are there, until there is no room for one. Tells how many came before
+    /// that one.
+    pub fn enter_all(&mut self, key_in: impl Fn(&K, usize) -> Key<K>, numbers: Range<usize>) -> usize {
         let readers = if self.has_fresh() { Readers::Nobody } else { Readers::Packets };
-        let Some(Built { kind, live }) = self.tables.newest_mut() else { return (0..count).collect() };
+        let Some(Built { kind, live }) = self.tables.newest_mut() else { return 0 };
         let kind = *kind;
-        live.enter_all((0..count).map(|number| key_in(&kind, number)), readers)
+        live.enter_all(numbers.map(|number| key_in(&kind, number)), readers)
     }
 
     /// Lets all `keys` into the fresh table, none of which is there; gives back those for which there is no room.

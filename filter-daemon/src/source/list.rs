@@ -10,6 +10,7 @@ use super::limits::{Limits, Seen};
 use super::line::{self, Unread};
 use super::patience::Progress;
 use super::rejected::Rejected;
+use super::special::{self, Special};
 use super::{Targets, net64, quad};
 use crate::text::lines::{Line, Lines};
 
@@ -27,6 +28,8 @@ pub struct ListFile {
     pub rejected: Vec<Rejected>,
     /// How many there are in all.
     pub rejected_count: u64,
+    /// How many of the targets that it names are special ranges, or in part, and were taken out.
+    pub special: u64,
     /// There are more targets than the list may have, and what follows was not read.
     pub is_cut: bool,
     /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
@@ -48,15 +51,20 @@ impl ListFile {
 ///
 /// # Errors
 /// When the file cannot be read, or is too large.
-pub fn read(path: &Path, limits: &Limits, progress: Progress) -> Result<ListFile, FileError> {
-    parse(path, Input::open(path, limits.most_bytes())?.telling(progress), limits.max_entries)
+pub fn read(
+    path: &Path,
+    limits: &Limits,
+    special: Special,
+    progress: Progress,
+) -> Result<ListFile, FileError> {
+    parse(path, Input::open(path, limits.most_bytes())?.telling(progress), limits.max_entries, special)
 }
 
 /// Reads a list of at most so many targets out of `input`, which is called `path`. What is beyond them is not read.
 ///
 /// # Errors
 /// When the input fails.
-pub fn parse(path: &Path, input: impl Read, most: u64) -> Result<ListFile, FileError> {
+pub fn parse(path: &Path, input: impl Read, most: u64, special: Special) -> Result<ListFile, FileError> {
     let mut list = Reading::new(path, most);
     let mut lines = Lines::new(input);
     while let Some(line) = lines.read().map_err(|error| FileError::new(path, error))? {
@@ -76,7 +84,7 @@ pub fn parse(path: &Path, input: impl Read, most: u64) -> Result<ListFile, FileE
     }
     // Whoever waits for the input need not wait for the sorting.
     drop(lines);
-    Ok(list.finish())
+    Ok(list.finish(special))
 }
 
 struct Reading {
@@ -136,13 +144,16 @@ impl Reading {
         self.list.targets.len() > self.most
     }
 
-    fn finish(self) -> ListFile {
+    fn finish(self, special: Special) -> ListFile {
         let mut list = self.list;
         list.lines = self.understood + list.rejected_count;
         list.targets.sort();
         list.is_cut = list.targets.len() > self.most;
         list.targets.truncate(self.most);
-        if list.targets.is_empty() && list.rejected_count > 0 {
+        if special == Special::Excluded {
+            list.special = special::take_out(&mut list.targets);
+        }
+        if self.understood == 0 && list.rejected_count > 0 {
             list.looks = looks(&self.beginning);
         }
         list

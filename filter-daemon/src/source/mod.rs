@@ -1,7 +1,7 @@
 //! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
 //!
 //! `file` opens, `input` reads no more than it may, `patience` waits no longer than it should, `list` and `line` parse,
-//! `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
+//! `special` takes out what no list means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
 pub mod copies;
 pub mod file;
@@ -14,6 +14,7 @@ pub mod patience;
 mod permission;
 mod quad;
 mod rejected;
+mod special;
 pub mod trouble;
 
 pub use crate::blocklist::{Accepted, Targets};
@@ -21,3 +22,4 @@ pub use copies::{Copies, Draft};
 pub use limits::Limits;
 pub use list::ListFile;
 pub use rejected::{Reason, Rejected};
+pub use special::Special;

@@ -1,7 +1,7 @@
 //! Copies of lists: what is not what was written is damaged, and what was written is read again.
 
 use filterd::source::copies::{self, header};
-use filterd::source::{Accepted, list};
+use filterd::source::{Accepted, Special, list};
 
 use crate::hold::Reader;
 use crate::words;
@@ -32,20 +32,23 @@ fn whatever_list_was_kept_is_read_as_it_was() {
         let Ok(found) = header::read(&mut &sealed(input)[..]) else { return };
         let (bytes, checksum) = (list.len() as u64, crc32fast::hash(list));
         let accepted = Accepted { bytes, checksum, ..found };
-        let (again, kept) = copies::whole(&written(&accepted, list)[..]).expect("nothing is damaged");
+        let (again, kept) =
+            copies::whole(&written(&accepted, list)[..], Special::Included).expect("nothing is damaged");
         assert_eq!(again, accepted);
-        let read = list::parse(&accepted.path, list, accepted.entries).expect("bytes in memory can be read");
+        let read = list::parse(&accepted.path, list, u64::MAX, Special::Included)
+            .expect("bytes in memory can be read");
         assert_eq!(kept, read);
     };
     Reader { name: "copy", words: &words::COPIES, fixed: FIXED, per_byte: 2 * PER_BYTE, read }.holds();
 }
 
 fn read(input: &[u8]) {
-    let Ok((accepted, list)) = copies::whole(input) else { return };
+    let Ok((accepted, list)) = copies::whole(input, Special::Included) else { return };
     let bytes = &input[header::LENGTH..];
     assert_eq!(accepted.checksum, crc32fast::hash(bytes), "other bytes than were written");
     assert!(list.targets.len() as u64 <= accepted.entries, "more than were accepted");
-    let again = copies::whole(&written(&accepted, bytes)[..]).expect("what was read can be written");
+    let again = copies::whole(&written(&accepted, bytes)[..], Special::Included)
+        .expect("what was read can be written");
     assert_eq!(again, (accepted, list));
 }
 
@@ -71,6 +74,7 @@ fn sealed(input: &[u8]) -> Vec<u8> {
 #[test]
 fn the_corpus_is_of_copies() {
     let kept = crate::corpus::of("copy");
-    let good = kept.iter().filter(|input| copies::whole(&sealed(input)[..]).is_ok()).count();
+    let good =
+        kept.iter().filter(|input| copies::whole(&sealed(input)[..], Special::Included).is_ok()).count();
     assert!(good >= 4, "only {good} of {} are whole", kept.len());
 }

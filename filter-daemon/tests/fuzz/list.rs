@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use filterd::source::Special;
 use filterd::source::list::{self, ListFile};
 
 use crate::hold::Reader;
@@ -32,5 +33,5 @@ fn read(input: &[u8]) {
 }
 
 fn parsed(text: &[u8]) -> ListFile {
-    list::parse(Path::new("l.txt"), text, MOST).expect("bytes in memory can be read")
+    list::parse(Path::new("l.txt"), text, MOST, Special::Included).expect("bytes in memory can be read")
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Once;
 
 use filterd::blocklist::{Polarity, Record, Timestamp};
+use filterd::clock;
 use filterd::journal::store::{Rows, Store};
 use tempfile::TempDir;
 
@@ -91,10 +92,11 @@ fn written_now(path: &Path) -> Vec<u8> {
             since,
             until: None,
             note: Some("why".into()),
+            by: Some("root (filterd add)".into()),
             targets,
         };
         store
-            .append(&[want, Record::ReleaseAll { list: format!("l{number}").into() }])
+            .append(&[want, Record::ReleaseAll { list: format!("l{number}").into() }], &clock::moment())
             .expect("it can be written");
     }
     drop(store);

@@ -1,5 +1,6 @@
 //! Rows of the journal: what is not what was written is told to be damaged, and what is right is written as it was read.
 
+use filterd::clock;
 use filterd::journal::record;
 
 use crate::hold::Reader;
@@ -23,8 +24,9 @@ fn any_row_whose_checksum_is_right_is_read_or_damaged() {
 
 fn read(input: &[u8]) {
     let Ok(row) = record::decode(input) else { return };
-    let again = record::decode(&record::encode(&row.changes)).expect("what was read can be written");
-    assert_eq!((again.changes, again.skipped), (row.changes, 0));
+    let moment = row.moment.unwrap_or_else(clock::moment);
+    let again = record::decode(&record::encode(&row.changes, &moment)).expect("what was read can be written");
+    assert_eq!((again.moment, again.changes, again.skipped), (Some(moment), row.changes, 0));
 }
 
 fn sealed(input: &[u8]) -> Vec<u8> {

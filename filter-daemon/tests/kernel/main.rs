@@ -116,8 +116,13 @@ impl Story {
         world.come_to_rest();
         let (requests, last) = (world.kernel.requests(), self.steps.len() - 1);
         self.no(world.trouble().or_else(|| world.leak()), last, &"then it was well again");
-        let ends: [fn(&World) -> Step; 3] =
-            [|_| Step::Add(extra()), |world| Step::Remove(world.everything()), |_| Step::Tidy];
+        let ends: [fn(&World) -> Step; 5] = [
+            |_| Step::Add(extra()),
+            |_| Step::Allow(extra()),
+            |world| Step::Remove(world.everything()),
+            |world| Step::Disallow(world.everything_allowed()),
+            |_| Step::Tidy,
+        ];
         for end in ends {
             let end = end(&world);
             let taken = world.take(&end);

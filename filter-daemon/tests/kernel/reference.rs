@@ -6,7 +6,7 @@ use filter_common::target::{Prefix, Prefix4, Target};
 
 use crate::universe::{COUNT4, FIRST4};
 
-/// Everything that is blocked.
+/// Everything that is wanted of one side.
 pub struct Reference {
     targets: BTreeSet<Target>,
     /// How many targets longer than /24 cover each address of the world.
@@ -47,8 +47,8 @@ impl Reference {
         }
     }
 
-    /// Is a packet from this single address to be dropped?
-    pub fn blocks(&self, host: Target) -> bool {
+    /// Is this single address covered?
+    pub fn covers(&self, host: Target) -> bool {
         match host {
             Target::V4(host) => {
                 let long = host.address().checked_sub(FIRST4).and_then(|at| self.long.get(at as usize));

@@ -12,8 +12,12 @@ pub enum Step {
     /// The same by somebody who does not wait for a larger table.
     AddAtOnce(Vec<Target>),
     Remove(Vec<Target>),
-    /// Everything is replaced, and packets are judged so from then on.
-    Reload(Vec<Target>, How),
+    Allow(Vec<Target>),
+    Disallow(Vec<Target>),
+    /// Nobody may need to ask what is allowed any more.
+    LookForOverlap,
+    /// Everything is replaced, what is blocked and what is allowed, and packets are judged so from then on.
+    Reload(Vec<Target>, Vec<Target>, How),
     Enforce(bool),
     Settle,
     /// A larger table is begun.
@@ -31,7 +35,7 @@ pub enum Step {
 #[derive(Clone, Copy, Debug)]
 pub enum How {
     /// What is new, a grace period, what is gone.
-    InTwo,
+    InTurn,
     /// All by one store, with these settings.
     AtOnce(bool),
 }
@@ -44,17 +48,18 @@ pub fn steps(random: &mut Random) -> Vec<Step> {
 }
 
 fn step(random: &mut Random, volume: usize) -> Step {
-    match random.below(24) {
+    match random.below(31) {
         0..=7 => Step::Add(targets(random, volume)),
         8 | 9 => Step::AddAtOnce(targets(random, volume)),
         10..=13 => Step::Remove(targets(random, volume)),
         14 | 15 => {
             let count = random.below(150 * volume);
             let how = match random.below(4) {
-                0 | 1 => How::InTwo,
+                0 | 1 => How::InTurn,
                 _ => How::AtOnce(random.below(3) > 0),
             };
-            Step::Reload(some(random, count), how)
+            let allowed = random.below(30 * volume);
+            Step::Reload(some(random, count), some(random, allowed), how)
         }
         16 => Step::Enforce(random.below(2) == 0),
         17 => Step::Settle,
@@ -62,6 +67,9 @@ fn step(random: &mut Random, volume: usize) -> Step {
         19 | 20 => Step::GraceIsOver,
         21 if random.below(4) == 0 => Step::Inflate,
         21 | 22 => Step::Shrink,
+        23..=26 => Step::Allow(targets(random, volume)),
+        27 | 28 => Step::Disallow(targets(random, volume)),
+        29 => Step::LookForOverlap,
         _ => Step::Tidy,
     }
 }

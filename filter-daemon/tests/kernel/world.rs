@@ -20,7 +20,8 @@ use crate::universe;
 pub struct World {
     pub kernel: Memory,
     protection: Protection,
-    reference: Reference,
+    blocked: Reference,
+    allowed: Reference,
     enforce: bool,
     /// The kernel has no grace periods.
     graceless: bool,
@@ -45,7 +46,8 @@ impl World {
         Self {
             kernel,
             protection,
-            reference: Reference::new(),
+            blocked: Reference::new(),
+            allowed: Reference::new(),
             enforce,
             graceless,
             grace: false,
@@ -57,7 +59,7 @@ impl World {
 
     /// The blocklist, which is empty again.
     pub fn end(self) -> Blocklist {
-        assert_eq!(self.reference.targets().next(), None);
+        assert_eq!(self.blocked.targets().chain(self.allowed.targets()).next(), None);
         self.protection.end()
     }
 
@@ -71,7 +73,10 @@ impl World {
             Step::Add(targets) => self.add(targets, true),
             Step::AddAtOnce(targets) => self.add(targets, false),
             Step::Remove(targets) => self.remove(targets),
-            Step::Reload(targets, how) => self.reload(targets, *how),
+            Step::Allow(targets) => self.commit(&allow(targets.iter().copied().collect())),
+            Step::Disallow(targets) => self.disallow(targets),
+            Step::LookForOverlap => self.commit(&Change::LookForOverlap),
+            Step::Reload(targets, allowed, how) => self.reload(targets, allowed, *how),
             Step::Enforce(enforce) => self.switch(*enforce),
             Step::Settle => Ok(()),
             Step::Grow { six } => {
@@ -123,21 +128,27 @@ impl World {
         let asked = self.sources.iter().map(|host| universe::source(*host));
         let met = self.kernel.judge_all(asked);
         for (host, verdict) in self.sources.iter().zip(met) {
-            let (dropped, wanted) = (matches!(verdict, Verdict::Drop(_)), self.reference.blocks(*host));
+            let wanted = self.blocked.covers(*host) && !self.allowed.covers(*host);
+            let dropped = matches!(verdict, Verdict::Drop(_));
             if dropped != wanted {
                 return Some(format!("{host} is {}", if dropped { "dropped" } else { "let through" }));
             }
         }
-        let held = (self.filter().addresses().entries, self.filter().six().entries);
-        if held != self.reference.entries() {
-            return Some(format!("{held:?} entries, but {:?} are wanted", self.reference.entries()));
+        let [addresses, six] = self.filter().allowed();
+        for (held, wanted) in [
+            ((self.filter().addresses().entries, self.filter().six().entries), self.blocked.entries()),
+            ((addresses.entries, six.entries), self.allowed.entries()),
+        ] {
+            if held != wanted {
+                return Some(format!("{held:?} entries, but {wanted:?} are wanted"));
+            }
         }
         let published = self.kernel.settings().map(|settings| settings.enforce);
         let told = (published, self.filter().settings().enforce);
         if told != (Some(self.enforce.into()), self.enforce) {
             return Some(format!("enforcing is {told:?}, but {} was chosen", self.enforce));
         }
-        let one = universe::source(self.sources[self.reference.entries().0 as usize % self.sources.len()]);
+        let one = universe::source(self.sources[self.blocked.entries().0 as usize % self.sources.len()]);
         (self.filter().judge(one) != self.kernel.judge(one)).then(|| "test and packets disagree".to_owned())
     }
 
@@ -151,7 +162,12 @@ impl World {
 
     /// Everything that is blocked.
     pub fn everything(&self) -> Vec<Target> {
-        self.reference.targets().collect()
+        self.blocked.targets().collect()
+    }
+
+    /// Everything that is allowed.
+    pub fn everything_allowed(&self) -> Vec<Target> {
+        self.allowed.targets().collect()
     }
 
     fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), NotDone> {
@@ -182,22 +198,39 @@ impl World {
         removed
     }
 
+    fn disallow(&mut self, targets: &[Target]) -> Result<(), NotDone> {
+        let ended = self.commit(&disallow(targets.iter().copied().collect()));
+        assert!(ended.is_ok(), "who leaves is not refused: {ended:?}");
+        ended
+    }
+
     fn switch(&mut self, enforce: bool) -> Result<(), NotDone> {
         self.commit(&Change::Settings(Settings { enforce, ..Settings::default() }))
     }
 
-    fn reload(&mut self, targets: &[Target], how: How) -> Result<(), NotDone> {
-        let targets: Targets = targets.iter().copied().collect();
-        let over = self.reference.targets().filter(|target| !targets.contains(*target)).collect();
-        let (want, release) = (want(targets), release(over));
+    fn reload(&mut self, blocked: &[Target], allowed: &[Target], how: How) -> Result<(), NotDone> {
+        let [blocked, allowed] =
+            [blocked, allowed].map(|targets| targets.iter().copied().collect::<Targets>());
+        let over = |all: &Reference, new: &Targets| all.targets().filter(|one| !new.contains(*one)).collect();
+        let release = release(over(&self.blocked, &blocked));
+        let disallow = disallow(over(&self.allowed, &allowed));
+        let (want, allow) = (want(blocked), allow(allowed));
         match how {
-            How::InTwo => {
-                self.commit(&want)?;
-                self.settle();
-                self.commit(&release)
+            How::InTurn => {
+                for change in [&allow, &want, &release] {
+                    self.commit(change)?;
+                    self.settle();
+                }
+                self.commit(&disallow)
             }
             How::AtOnce(enforce) => {
-                let changes = [Change::Settings(Settings { enforce, ..Settings::default() }), want, release];
+                let changes = [
+                    Change::Settings(Settings { enforce, ..Settings::default() }),
+                    allow,
+                    want,
+                    release,
+                    disallow,
+                ];
                 let done = self.protection.replace(&changes, at(1))?;
                 done.iter().for_each(|applied| self.note(applied));
                 Ok(())
@@ -212,8 +245,12 @@ impl World {
     }
 
     fn note(&mut self, applied: &Applied) {
-        applied.effects.block.entered.iter().for_each(|target| self.reference.enter(target));
-        applied.effects.block.left.iter().for_each(|target| self.reference.leave(target));
+        let sides =
+            [(&applied.effects.block, &mut self.blocked), (&applied.effects.allow, &mut self.allowed)];
+        for (effects, reference) in sides {
+            effects.entered.iter().for_each(|target| reference.enter(target));
+            effects.left.iter().for_each(|target| reference.leave(target));
+        }
         self.enforce = applied.effects.settings.map_or(self.enforce, |settings| settings.enforce);
     }
 
@@ -247,13 +284,26 @@ impl World {
 }
 
 pub fn want(targets: Targets) -> Change {
+    wanted("manual", Polarity::Block, targets)
+}
+
+fn allow(targets: Targets) -> Change {
+    wanted("allowed", Polarity::Allow, targets)
+}
+
+fn disallow(targets: Targets) -> Change {
+    Change::Release { from: From::EveryLiveList(Polarity::Allow), targets }
+}
+
+fn wanted(list: &str, polarity: Polarity, targets: Targets) -> Change {
     Change::Want {
-        list: "manual".into(),
+        list: list.into(),
         origin: Origin::Live,
-        polarity: Polarity::Block,
+        polarity,
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets,
     }
 }

@@ -64,6 +64,10 @@ impl Alter<'_> {
                 self.plan.keep = !self.plan.keep;
                 format!("on_exit is switched, keep: {}", self.plan.keep)
             }
+            18 if !self.left_out.has("allow") => {
+                self.plan.allow = self.world.relatives(self.random, size.min(20));
+                format!("allow: {} targets", self.plan.allow.len())
+            }
             _ => {
                 self.plan.block = self.world.batch(self.random, size.min(20)).targets;
                 format!("block: {} targets", self.plan.block.len())

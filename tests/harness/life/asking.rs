@@ -28,6 +28,21 @@ pub fn ask_add(home: &Home, list: &str, batch: &Batch, ttl: Option<Duration>) ->
     ask(home, words, &batch.lines)
 }
 
+/// `filterd allow add`.
+pub fn ask_allow(home: &Home, list: &str, batch: &Batch, ttl: Option<Duration>) -> Reply {
+    let mut words = ["allow", "add", "--json", "--list", list].map(str::to_owned).to_vec();
+    ttl.iter().for_each(|ttl| words.extend(["--ttl".to_owned(), format!("{}s", ttl.as_secs())]));
+    ask(home, words, &batch.lines)
+}
+
+/// `filterd allow remove`.
+pub fn ask_disallow(home: &Home, targets: &[Prefix], list: Option<&str>) -> Reply {
+    let mut words = ["allow", "remove", "--json"].map(str::to_owned).to_vec();
+    list.iter().for_each(|list| words.extend(["--list".to_owned(), (*list).to_owned()]));
+    let lines: Vec<_> = targets.iter().map(Prefix::to_string).collect();
+    ask(home, words, &lines)
+}
+
 /// `filterd remove`, from any thread.
 pub fn ask_remove(home: &Home, targets: &[Prefix], list: Option<&str>) -> Reply {
     let mut words = vec!["remove".to_owned(), "--json".to_owned()];

@@ -33,8 +33,9 @@ impl Life {
     pub(super) fn add_batch(&mut self, list: &str, batch: &Batch, ttl: Option<Duration>) {
         self.note(format!("add to {list}{}: {}", ttl_words(ttl), batch.words));
         let begun = self.now();
-        let reply = ask_add(self.net.home(), list, batch, ttl).succeeds();
+        let reply = ask_add(self.net.home(), list, batch, ttl);
         let during = During(begun, self.now());
+        let reply = self.exit_of_add(reply, batch, during);
         let (changed, entered) = self.believe_added(list, &batch.targets, ttl, during);
         let named = batch.targets.len();
         self.counts(&reply, [("named", Between(named, named)), ("changed", changed), ("entered", entered)]);

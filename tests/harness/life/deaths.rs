@@ -66,7 +66,7 @@ impl Life {
         });
         self.frozen = Some(self.now());
         self.net.end(Signal::SIGKILL);
-        let lease = if reply.is_success() { Lease::PERMANENT } else { Lease::UNKNOWN };
+        let lease = if matches!(reply.code(), Some(0 | 1)) { Lease::PERMANENT } else { Lease::UNKNOWN };
         for target in &batch.targets {
             self.reference.live_mut("web").add(*target, lease);
         }
@@ -94,6 +94,7 @@ impl Life {
     /// A new filterd knows its configuration, its files and its journal, and for files that are gone the last good copies.
     fn begin(&mut self) -> Vec<Prefix> {
         let configured = self.plan.read(Some((&self.applied, &self.reference)));
+        let allowed: Vec<_> = self.applied.allow.iter().chain(&self.plan.allow).copied().collect();
         let before = self.in_force(configured);
         self.reference.make_way();
         self.applied = self.plan.clone();
@@ -102,6 +103,7 @@ impl Life {
         let all = all.map(|(target, _)| target);
         let moved = |target: &Prefix| before.wants(*target, now) != self.reference.wants(*target, now);
         let mut touched: Vec<_> = all.filter(moved).collect();
+        touched.extend(allowed);
         touched.sort();
         touched.dedup();
         touched

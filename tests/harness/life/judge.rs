@@ -81,14 +81,15 @@ impl Life {
         let during = During(begun, self.now());
         assert_eq!(status["enforce"], self.reference.enforce, "{status}");
         let told = status["lists"].as_array().expect("status has lists");
-        for (name, wanted) in self.reference.lists() {
+        for (name, wanted) in self.reference.lists().chain(self.reference.lists_that_allow()) {
             let (least, most) = wanted.count(during);
             let row = told.iter().find(|row| row["name"] == name.as_str());
             let count = row.and_then(|row| row["targets"].as_u64()).unwrap_or(0) as usize;
             assert!((least..=most).contains(&count), "list {name}: {least} to {most}, not {count}: {status}");
         }
         for row in told {
-            let known = self.reference.lists().any(|(name, _)| row["name"] == name.as_str());
+            let mut lists = self.reference.lists().chain(self.reference.lists_that_allow());
+            let known = lists.any(|(name, _)| row["name"] == name.as_str());
             assert!(known || row["targets"] == 0, "nobody made the list {row}");
         }
         self.count_entries(&status, during);

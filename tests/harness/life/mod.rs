@@ -3,6 +3,7 @@
 //! What is done is decided by a seed alone, so a seed repeats its life. What comes of it is compared with a model that
 //! knows lists, targets and times and nothing else. `FILTERD_LIFE_SKIP` leaves kinds of steps and checks out.
 
+mod allowing;
 mod alter;
 mod asking;
 mod batch;
@@ -87,6 +88,7 @@ impl Life {
         }
         let mut reference = Reference::new();
         reference.configured = plan.read(None);
+        reference.allowed.insert(plan::CONFIG_ALLOW.to_owned(), plan.allowed());
         let net = Net::with_filterd(&plan.text());
         let applied = plan.clone();
         Self {
@@ -118,7 +120,8 @@ impl Life {
     /// Whatever the dice say; tells which targets may have changed.
     fn something(&mut self) -> Vec<Prefix> {
         match self.random.below(100) {
-            0..30 => self.add(),
+            0..24 => self.add(),
+            24..30 => self.unless_left_out("allow", Self::allow_or_not),
             30..48 => self.remove(),
             48..51 => self.flush(),
             51..70 => self.reload(),

@@ -8,6 +8,9 @@ use super::reference::{Reference, Wanted};
 /// The list of the configuration's own `block`.
 pub const CONFIG: &str = "config";
 
+/// The list of its own `allow`.
+pub const CONFIG_ALLOW: &str = "config-allow";
+
 /// What is in a file; nothing if there is none.
 type Content = Option<Vec<Prefix>>;
 
@@ -17,6 +20,7 @@ pub struct Plan {
     pub enforce: bool,
     pub keep: bool,
     pub block: Vec<Prefix>,
+    pub allow: Vec<Prefix>,
     /// Name and file of each list.
     pub lists: Vec<(String, String)>,
     pub files: BTreeMap<String, Content>,
@@ -25,23 +29,26 @@ pub struct Plan {
 impl Plan {
     /// Nothing is blocked, and there are no files.
     pub fn new() -> Self {
-        let (block, lists, files) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self { enforce: true, keep: false, block, lists, files }
+        let (block, allow, lists, files) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        Self { enforce: true, keep: false, block, allow, lists, files }
     }
 
     /// The configuration file.
     pub fn text(&self) -> String {
-        let block: Vec<_> = self.block.iter().map(|target| format!("\"{target}\"")).collect();
-        let lists = self
-            .lists
-            .iter()
-            .map(|(name, file)| format!("{{name: {name}, path: $HOME/{file}, max_shrink: 100%}}"));
+        let quoted = |targets: &[Prefix]| -> String {
+            let words: Vec<_> = targets.iter().map(|target| format!("\"{target}\"")).collect();
+            words.join(", ")
+        };
+        let lists = self.lists.iter().map(|(name, file)| {
+            format!("{{name: {name}, path: $HOME/{file}, include_special: true, max_shrink: 100%}}")
+        });
         let lists: Vec<_> = lists.collect();
         format!(
-            "enforce: {}\non_exit: {}\nblock: [{}]\nlists: [{}]\n",
+            "enforce: {}\non_exit: {}\nblock: [{}]\nallow: [{}]\nlists: [{}]\n",
             self.enforce,
             if self.keep { "keep" } else { "detach" },
-            block.join(", "),
+            quoted(&self.block),
+            quoted(&self.allow),
             lists.join(", ")
         )
     }
@@ -69,6 +76,11 @@ impl Plan {
             (name.clone(), wanted.or_else(|| kept(name, file)).unwrap_or_default())
         });
         std::iter::once(own).chain(lists).collect()
+    }
+
+    /// What its own `allow` allows.
+    pub fn allowed(&self) -> Wanted {
+        Wanted::all(&self.allow)
     }
 
     /// Is there a list of this name?

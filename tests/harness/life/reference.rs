@@ -126,6 +126,8 @@ pub struct Reference {
     pub configured: BTreeMap<String, Wanted>,
     /// What was added live.
     pub live: BTreeMap<String, Wanted>,
+    /// What is allowed, list by list: live, and by the configuration.
+    pub allowed: BTreeMap<String, Wanted>,
     /// Is anybody dropped, or only counted?
     pub enforce: bool,
 }
@@ -133,7 +135,7 @@ pub struct Reference {
 impl Reference {
     /// Nothing is wanted.
     pub fn new() -> Self {
-        Self { configured: BTreeMap::new(), live: BTreeMap::new(), enforce: true }
+        Self { configured: BTreeMap::new(), live: BTreeMap::new(), allowed: BTreeMap::new(), enforce: true }
     }
 
     /// Are packets from there dropped all that time? None if nobody can know.
@@ -141,7 +143,31 @@ impl Reference {
         if !self.enforce {
             return Some(false);
         }
-        any(self.lists().flat_map(|(_, wanted)| wanted.covering(source)).map(|(_, lease)| lease), during)
+        let of = |(_, lease)| lease;
+        let blocked = any(self.lists().flat_map(|(_, wanted)| wanted.covering(source)).map(of), during);
+        let allowed = any(self.allowed.values().flat_map(|wanted| wanted.covering(source)).map(of), during);
+        match (blocked, allowed) {
+            (Some(false), _) | (_, Some(true)) => Some(false),
+            (Some(true), Some(false)) => Some(true),
+            (None, _) | (_, None) => None,
+        }
+    }
+
+    /// Is this very target allowed by any list all that time?
+    pub fn allows(&self, target: Prefix, during: During) -> Option<bool> {
+        any(self.allowed.values().filter_map(|wanted| wanted.lease(target)), during)
+    }
+
+    /// Is all of this target allowed, as itself or as part of a wider one?
+    pub fn allows_all_of(&self, target: Prefix, during: During) -> Option<bool> {
+        let first = super::prefix::ip(target.is_six, target.first);
+        let wide = self.allowed.values().flat_map(|wanted| wanted.covering(first));
+        any(wide.filter(|(found, _)| found.covers(target)).map(|(_, lease)| lease), during)
+    }
+
+    /// A live list that allows, as it is or empty.
+    pub fn allowed_mut(&mut self, name: &str) -> &mut Wanted {
+        self.allowed.entry(name.to_owned()).or_default()
     }
 
     /// Is this very target wanted by any list all that time?
@@ -156,11 +182,17 @@ impl Reference {
         any(wide.filter(|(found, _)| found.covers(target)).map(|(_, lease)| lease), during)
     }
 
-    /// Who wants packets from there dropped, in words.
+    /// The same that allow.
+    pub fn lists_that_allow(&self) -> impl Iterator<Item = (&String, &Wanted)> + '_ {
+        self.allowed.iter()
+    }
+
+    /// Who wants packets from there dropped, and who allows them, in words.
     pub fn reasons(&self, source: IpAddr) -> String {
-        let those = self.lists().flat_map(|(name, wanted)| {
+        let those = self.lists().chain(self.lists_that_allow()).flat_map(|(name, wanted)| {
+            let does = if self.allowed.contains_key(name) { "allowed by " } else { "" };
             wanted.covering(source).map(move |(target, lease)| {
-                format!("{target} of list {name} ({:.1} to {:.1} s)", lease.surely, lease.perhaps)
+                format!("{does}{target} of list {name} ({:.1} to {:.1} s)", lease.surely, lease.perhaps)
             })
         });
         let those: Vec<_> = those.collect();
@@ -227,6 +259,22 @@ mod tests {
         assert_eq!((reference.drops(source, now), reference.wants(SOURCE, now)), (Some(true), Some(false)));
         reference.enforce = false;
         assert_eq!(reference.drops(source, now), Some(false));
+    }
+
+    #[test]
+    fn whoever_is_allowed_is_not_dropped() {
+        let mut reference = Reference::new();
+        let (source, now) = (super::super::prefix::ip(false, SOURCE.first), During(1.0, 2.0));
+        reference.live_mut("ssh").add(Prefix::around(false, SOURCE.first, 8), Lease::PERMANENT);
+        reference
+            .allowed_mut("office")
+            .add(SOURCE, Lease::of(During(1.0, 1.0), Some(Duration::from_secs(60))));
+        assert_eq!(
+            (reference.drops(source, now), reference.allows_all_of(SOURCE, now)),
+            (Some(false), Some(true))
+        );
+        assert_eq!(reference.drops(source, During(60.0, 62.0)), None, "around the end nobody is sure");
+        assert_eq!(reference.drops(source, During(100.0, 101.0)), Some(true));
     }
 
     #[test]

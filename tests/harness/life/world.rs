@@ -175,7 +175,7 @@ impl World {
     }
 
     /// What was seen itself, the prefix around it, or an address in it.
-    fn relatives(&self, random: &mut Random, size: usize) -> Vec<Prefix> {
+    pub fn relatives(&self, random: &mut Random, size: usize) -> Vec<Prefix> {
         if self.seen.is_empty() {
             return self.crowd(random, size);
         }

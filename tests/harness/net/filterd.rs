@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 use nix::sys::signal::Signal;
 
 use super::Net;
-use crate::{Daemon, Home, Reply, home};
+use crate::{Daemon, Home, OtherTime, Reply, home};
 
 impl Net {
     /// Starts filterd with this configuration; on `eth0` if it names no interfaces.
@@ -25,14 +25,21 @@ impl Net {
     /// To be started by whoever has entered the host.
     pub(super) fn command(&self, config: &str, arguments: &[&str]) -> Command {
         // A test run that is killed takes its daemons with it.
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL"]).arg(home::binary());
+        let minded = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned);
+        let mut words = self.time.iter().flat_map(OtherTime::words).chain(&minded);
+        let mut command = Command::new(words.next().expect("setpriv is among them"));
+        command.args(words).arg(home::binary());
         let mut own = daemon_arguments(&self.home, config);
         if arguments.contains(&"--user") {
             own = without(own, &["--user"]);
         }
         command.args(own).args(arguments);
         command
+    }
+
+    /// Whoever is started from here on lives in another time.
+    pub fn lives_in(&mut self, time: OtherTime) {
+        self.time = Some(time);
     }
 
     /// The words with which filterd is started for this configuration.

@@ -98,9 +98,8 @@ fn a_program_without_loads_proves_nothing() {
 fn what_allows_before_what_blocks_is_told() {
     let overlap = |next: Vec<Instruction>| {
         let symbol = Some(OVERLAP.to_owned());
-        let look = Instruction { code: 0x18, target: 1, symbol, ..Instruction::default() };
-        let call = Instruction { code: 0x85, immediate: 1, ..Instruction::default() };
-        [vec![look, Instruction::default(), call], load(0x79), next].concat()
+        let look = Instruction { code: 0x18, target: 0, symbol, ..Instruction::default() };
+        [vec![look, Instruction::default()], load(0x79), next].concat()
     };
     let block = || [point(8), load(0x79)].concat();
     assert_eq!(about(&[overlap(block())]).len(), 1);

@@ -9,7 +9,7 @@ use std::thread::scope;
 use aya::Ebpf;
 use aya::maps::{Array, MapData, ProgramArray};
 use aya::programs::{TestRun, TestRunOptions, Xdp};
-use filter_common::{Words, WordsMut};
+use filter_common::Words;
 use filterd::kernel::window::Window;
 use harness::Frame;
 use real::told::Told;
@@ -21,8 +21,6 @@ use crate::programs;
 const BLOCK: u64 = 1 << 21;
 /// Words in which the program has them.
 const WORDS: u32 = (BLOCK / 64) as u32;
-/// Sources that the program can be told.
-const MOST_TOLD: u64 = 1 << 21;
 
 /// What the answers were.
 #[derive(Clone, Default)]
@@ -98,16 +96,12 @@ struct Asker {
 
 impl Asker {
     fn new(pins: &Path, told: &Told) -> Self {
-        assert!(told.count() <= MOST_TOLD, "{} sources are more than can be told", told.count());
+        assert!(told.count() <= programs::MOST_TOLD, "{} sources are more than can be told", told.count());
         let mut object = programs::load(pins, &[]);
         programs::xdp(&mut object, "soak_asker");
         let slot = programs::aim(&mut object, "ASKED", pins);
-        let words = window(&mut object, "TOLD", 2 * MOST_TOLD as u32);
-        for (at, source) in (0..).step_by(2).zip(told.sources()) {
-            words.store(at, (source >> 64) as u64);
-            words.store(at + 1, *source as u64);
-        }
-        let dropped = window(&mut object, "DROPPED", WORDS);
+        programs::tell(&mut object, told.sources().iter().copied());
+        let dropped = programs::window(&mut object, "DROPPED", WORDS);
         let state = array(&mut object, "ASKING");
         Self { object, _slot: slot, state, dropped }
     }
@@ -143,10 +137,4 @@ impl Asker {
 
 fn array(object: &mut Ebpf, name: &str) -> Array<MapData, u64> {
     object.take_map(name).expect("the object has it").try_into().expect("it is an array")
-}
-
-fn window(object: &mut Ebpf, name: &str, words: u32) -> Window {
-    let map = object.map(name).expect("the object has it");
-    let aya::maps::Map::Array(map) = map else { panic!("it is an array") };
-    Window::open(map.fd(), words).expect("it can be mapped")
 }

@@ -1,5 +1,5 @@
 //! A list shaped like a real one after a life: what was nested came and went, the levels have run out of room, the table is as
-//! full as it may be, and many wait in its stashes.
+//! full as it may be, and many wait in its stash.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,8 +31,8 @@ const ANYWHERE: [(u8, usize); 3] = [(48, 10_000), (64, 10_000), (128, 10_000)];
 const LATE: [(u8, usize); 6] = [(17, 40), (20, 200), (24, 400), (25, 400), (29, 400), (32, 400)];
 /// One in so many has somebody within, or around.
 const NESTED: usize = 8;
-/// So many must wait in each stash.
-const STASHED: u64 = 100;
+/// So many must wait in the stash.
+const STASHED: u64 = 200;
 
 /// The list, and everybody who was ever in it.
 pub struct Life {
@@ -50,11 +50,12 @@ impl Life {
             kinds.iter().flat_map(|&(length, count)| bans::six(around, length, count, SEED)).collect()
         };
         list.extend(bans(Around::Announced(&announced), &BANS));
-        list.extend(bans(Around::Anywhere, &ANYWHERE));
         let nests = nests(&list, &mut chance);
         list.extend(nests.iter().flat_map(|nest| [nest.outer, nest.inner]));
         let mut life = Self { blocked: Blocked6::blocking(pins, list.iter().copied()), ever: list, chance };
         life.leave_nests(&nests);
+        // Not before: those in announced space are to have nodes, and classed ones where they have several lengths.
+        life.add(bans(Around::Anywhere, &ANYWHERE));
         life.add(bans(Around::Anywhere, &LATE));
         life.fill(&announced);
         life.crowd(pins, &announced);
@@ -75,7 +76,7 @@ impl Life {
     fn fill(&mut self, announced: &[Prefix6]) {
         loop {
             let occupancy = self.blocked.table();
-            let room = occupancy.capacity - occupancy.entries;
+            let room = occupancy.capacity.saturating_sub(occupancy.entries);
             if room == 0 {
                 return;
             }
@@ -90,8 +91,8 @@ impl Life {
         let deep: Vec<_> =
             self.blocked.wanted.iter().copied().filter(|prefix| prefix.length() > 32).collect();
         let mut leaving = deep.iter().step_by(7).copied();
-        while stashed(pins).into_iter().any(|count| count < STASHED) {
-            for _ in 0..STASHED {
+        while stashed(pins) < STASHED {
+            for _ in 0..STASHED / 5 {
                 self.blocked.remove(leaving.next());
                 let coming = self.anybody(announced);
                 self.add([coming]);

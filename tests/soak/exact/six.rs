@@ -42,7 +42,7 @@ fn every_boundary_in_ipv6_and_random_sources() {
     assert_eq!(others.wrong, Wrong::NONE, "{others:?}");
     assert!(others.listed > random / 100 && others.listed < random / 2, "{others:?}");
     println!(
-        "{} prefixes of {} lengths, {} entries in a table with room for {}, {:?} in its stashes:\n\
+        "{} prefixes of {} lengths, {} entries in a table with room for {}, {} in its stash:\n\
          0 wrong of {boundaries} boundaries, {} of them listed; 0 wrong of {random} random sources, {} of them listed",
         blocked.wanted.len(),
         lengths(blocked.wanted.iter()),

@@ -43,7 +43,7 @@ const fn breaks(model: &'static str, defines: &'static [&'static str]) -> Trial 
 /// memory without order. The same goes for the grace period between what is allowed and what is blocked, and for the one
 /// before a reload's last settings: a judge must be guessed to be there too early. Of IPv6 from the top the model tells that
 /// within one prefix any order is right.
-const TRIALS: [Trial; 73] = [
+const TRIALS: [Trial; 76] = [
     holds("batch", &["REQUESTS=1"]),
     holds("batch", &["REQUESTS=2", "LOADS_IN_ORDER"]),
     holds("forward", &[]),
@@ -95,15 +95,15 @@ const TRIALS: [Trial; 73] = [
     breaks("reload", &["SETTINGS_BACK_FIRST", "SIX", "LOADS_IN_ORDER"]),
     breaks("reload", &["PUBLISHED_BEFORE_IT_IS_FILLED", "GRACELESS"]),
     breaks("reload", &["SETTINGS_PUBLISHED_APART", "GRACELESS"]),
-    holds("levels", &["WIDE", "REQUESTS=2"]),
-    holds("levels", &["DEEP", "REQUESTS=2"]),
-    holds("levels", &["BESIDES", "REQUESTS=2"]),
-    holds("levels", &["ELSEWHERE", "REQUESTS=2"]),
-    holds("levels", &["DEEP", "REQUESTS=3", "LOADS_IN_ORDER"]),
-    holds("levels", &["ELSEWHERE", "REQUESTS=3", "LOADS_IN_ORDER"]),
-    holds("levels", &["WIDE", "REQUESTS=1", "KILLED"]),
-    holds("levels", &["BESIDES", "REQUESTS=2", "KILLED", "LOADS_IN_ORDER"]),
-    holds("levels", &["DEEP", "REQUESTS=2", "BIT_BEFORE_TABLE", "TABLE_BEFORE_BIT", "LOADS_IN_ORDER"]),
+    holds("levels", &["WIDE", "REQUESTS=3"]),
+    holds("levels", &["DEEP", "REQUESTS=3"]),
+    holds("levels", &["CLASSED", "REQUESTS=3"]),
+    holds("levels", &["CLASSED_DEEPER", "REQUESTS=3"]),
+    holds("levels", &["BESIDES", "REQUESTS=3"]),
+    holds("levels", &["ELSEWHERE", "REQUESTS=3"]),
+    holds("levels", &["WIDE", "REQUESTS=2", "KILLED"]),
+    holds("levels", &["CLASSED", "REQUESTS=2", "KILLED"]),
+    holds("levels", &["CLASSED", "REQUESTS=3", "BIT_BEFORE_TABLE", "TABLE_BEFORE_BIT"]),
     breaks("levels", &["NO_GRACE_BEFORE_REMOVALS", "WIDE", "REQUESTS=2", "LOADS_IN_ORDER"]),
     breaks("levels", &["NO_GRACE_BEFORE_REMOVALS", "DEEP", "REQUESTS=2", "LOADS_IN_ORDER"]),
     breaks("levels", &["NUMBERS_ARE_USED_AGAIN", "ELSEWHERE", "REQUESTS=3", "LOADS_IN_ORDER"]),
@@ -115,8 +115,11 @@ const TRIALS: [Trial; 73] = [
     breaks("levels", &["NESTED_ONES_ARE_FORGOTTEN", "BESIDES", "REQUESTS=1", "LOADS_IN_ORDER"]),
     breaks("levels", &["NEIGHBOURS_ARE_FORGOTTEN", "BESIDES", "REQUESTS=1", "LOADS_IN_ORDER"]),
     breaks("levels", &["THE_WHOLE_IS_TIDIED_AWAY", "DEEP", "REQUESTS=1", "LOADS_IN_ORDER"]),
-    breaks("levels", &["PUBLISHED_BEFORE_IT_IS_FILLED", "WIDE", "REQUESTS=1", "KILLED", "LOADS_IN_ORDER"]),
-    breaks("levels", &["FREED_WITHOUT_A_GRACE_PERIOD", "WIDE", "REQUESTS=1", "KILLED", "LOADS_IN_ORDER"]),
+    breaks("levels", &["CLASSES_KNOW_THE_NEWCOMER_ONLY", "CLASSED", "REQUESTS=1", "LOADS_IN_ORDER"]),
+    breaks("levels", &["THE_LATEST_CLASS_COUNTS", "CLASSED", "REQUESTS=1", "LOADS_IN_ORDER"]),
+    breaks("levels", &["STORED_BEFORE_IT_IS_FILLED", "CLASSED", "REQUESTS=1", "LOADS_IN_ORDER"]),
+    breaks("levels", &["PUBLISHED_BEFORE_IT_IS_FILLED", "WIDE", "KILLED", "REQUESTS=1", "LOADS_IN_ORDER"]),
+    breaks("levels", &["FREED_WITHOUT_A_GRACE_PERIOD", "WIDE", "KILLED", "REQUESTS=1", "LOADS_IN_ORDER"]),
 ];
 
 /// Takes the trials whose names hold one of these words, all if there are none, and reports as libtest does.

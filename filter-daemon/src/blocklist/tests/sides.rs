@@ -13,7 +13,16 @@ fn change(list: usize, words: &[&str], until: Option<u32>) -> Change {
     let (name, polarity) = LISTS[list];
     let (list, until) = (name.into(), until.map(at));
     let targets = targets(words);
-    Change::Want { list, origin: Origin::Live, polarity, until, shorten: false, note: None, targets }
+    Change::Want {
+        list,
+        origin: Origin::Live,
+        polarity,
+        until,
+        shorten: false,
+        note: None,
+        by: None,
+        targets,
+    }
 }
 
 fn release(list: usize, words: &[&str]) -> Change {
@@ -52,6 +61,7 @@ fn a_list_blocks_or_allows_as_long_as_it_is_there() {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets: targets(&["192.0.2.2"]),
     };
     let refused = blocklist.apply(&turned, at(1));
@@ -102,6 +112,7 @@ fn a_name_that_blocked_and_allows_now_is_read_from_the_journal_as_it_is_now() {
         since: at(since),
         until: Some(at(since + 100)),
         note: None,
+        by: None,
         targets: targets(&[word]),
     };
     let mut blocklist = Blocklist::default();
@@ -121,6 +132,7 @@ fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets: targets(&[word]),
     };
     // Long before anybody could allow, somebody had called a list so.
@@ -161,7 +173,11 @@ fn of_what_is_large_on_both_sides_the_answer_is_yes() {
             unreachable!()
         };
         let targets = many(first);
-        apply(&mut blocklist, &Change::Want { list, origin, polarity, until, shorten, note, targets }, 1);
+        apply(
+            &mut blocklist,
+            &Change::Want { list, origin, polarity, until, shorten, note, by: None, targets },
+            1,
+        );
     }
     assert!(blocklist.overlaps());
 }

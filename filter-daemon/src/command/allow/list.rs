@@ -50,6 +50,12 @@ impl List {
     fn request(&self) -> wire::List {
         let family = self.family.as_ref().and_then(|family| family.parse().ok());
         let within = self.within.map(|wide| wide.to_string());
-        wire::List { list: self.list.as_ref().map(ToString::to_string), family, within, allow: true }
+        wire::List {
+            list: self.list.as_ref().map(ToString::to_string),
+            family,
+            within,
+            expiring: None,
+            allow: true,
+        }
     }
 }

@@ -14,7 +14,7 @@ pub struct Allow {
     pub verb: AllowVerb,
 }
 
-/// What can be done about it.
+// What can be done about it. (As a doc comment this would become the help of `allow`.)
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum AllowVerb {

@@ -34,6 +34,9 @@ pub struct Outcome {
     /// What is wrong with the first of them; people have been told already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
+    /// How to have what was asked for, where it was not all done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<String>,
     /// The first targets there were, for whoever tells of each.
     #[serde(skip)]
     pub first: Vec<Target>,
@@ -198,7 +201,7 @@ fn conclude<M: Method<Reply = Changed>>(
 ) -> Result<Outcome, Trouble> {
     let changed = batches.done(&ended);
     let (errors, first) = (rejected.first, batches.first());
-    let outcome = Outcome { changed, rejected: rejected.count, errors, first };
+    let outcome = Outcome { changed, rejected: rejected.count, errors, remedies: Vec::new(), first };
     match ended {
         Ok(()) => Ok(outcome),
         Err(error) => Err(partly(outcome, error.into())),

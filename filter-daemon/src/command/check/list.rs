@@ -21,8 +21,11 @@ use crate::text::{Explain, Explanation, printable};
 pub struct CheckedList {
     pub name: String,
     pub path: PathBuf,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub allows: bool,
     pub targets: usize,
     pub rejected: u64,
+    pub special: u64,
     /// Why it would not be what its file says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -56,15 +59,19 @@ type Read = Result<ListFile, FileError>;
 impl CheckedList {
     /// Reads `list`, and judges it as a daemon would.
     pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>) -> Self {
-        let (limits, path) = (list.limits, list.path.clone());
-        let read = patience.read(&list.path, move |progress| list::read(&path, &limits, progress)).flatten();
+        let (limits, special, path) = (list.limits, list.special, list.path.clone());
+        let read = patience
+            .read(&list.path, move |progress| list::read(&path, &limits, special, progress))
+            .flatten();
         let doubted = doubt(list, &read, known.before(list), known);
         let file = read.as_ref().ok();
         Self {
             name: list.name.to_string(),
             path: list.path.clone(),
+            allows: list.allows,
             targets: file.map_or(0, |file| file.targets.len()),
             rejected: file.map_or(0, |file| file.rejected_count),
+            special: file.map_or(0, |file| file.special),
             lines: file.map_or_else(Vec::new, |file| {
                 file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect()
             }),

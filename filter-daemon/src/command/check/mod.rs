@@ -60,7 +60,13 @@ struct Checked {
     mode: &'static str,
     enforce: bool,
     block: usize,
+    #[serde(skip_serializing_if = "is_none")]
+    allow: usize,
     lists: Vec<CheckedList>,
+}
+
+fn is_none(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Check {
@@ -146,6 +152,7 @@ impl Checked {
             },
             enforce: config.enforce,
             block: config.block.len(),
+            allow: config.allow.len(),
             lists,
         }
     }

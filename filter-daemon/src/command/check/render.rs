@@ -11,8 +11,12 @@ pub fn render(checked: &Checked) -> String {
         names => names.join(", "),
     };
     let drops = if checked.enforce { "" } else { ", only counting (`enforce: false`)" };
+    let allowed = match checked.allow {
+        0 => String::new(),
+        some => format!(", {} allowed", counted(some as u64, "target")),
+    };
     let mut text = format!(
-        "{} is {}: {interfaces}, mode {}{drops}, {} blocked, {}\n",
+        "{} is {}: {interfaces}, mode {}{drops}, {} blocked{allowed}, {}\n",
         printable::path(&checked.file),
         verdict(&checked.lists),
         checked.mode,
@@ -20,7 +24,9 @@ pub fn render(checked: &Checked) -> String {
         counted(checked.lists.len() as u64, "list"),
     );
     for list in &checked.lists {
-        text.push_str(&format!("  {}: {} ({})\n", list.name, found(list), printable::path(&list.path)));
+        let allowed = if list.allows { " allowed" } else { "" };
+        let (found, path) = (found(list), printable::path(&list.path));
+        text.push_str(&format!("  {}: {found}{allowed} ({path})\n", list.name));
     }
     text
 }
@@ -48,7 +54,18 @@ fn found(list: &CheckedList) -> String {
         (Some(Fate::NotLoaded), _) => "WOULD NOT BE LOADED".to_owned(),
         (Some(Fate::InPart), _) => format!("WOULD BE {targets} ONLY"),
         (Some(Fate::HeldBack), _) => "WOULD BE HELD BACK".to_owned(),
-        (None, 0) => targets,
-        (None, lines) => format!("{targets}, {} not understood", counted(lines, "line")),
+        (None, 0) => format!("{targets}{}", special(list)),
+        (None, lines) => format!("{targets}, {} not understood{}", counted(lines, "line"), special(list)),
+    }
+}
+
+/// What would cut a host off from its own network.
+fn special(list: &CheckedList) -> String {
+    match list.special {
+        0 => String::new(),
+        count => format!(
+            ", {} left out (private, loopback …; see include_special)",
+            counted(count, "special range")
+        ),
     }
 }

@@ -40,6 +40,7 @@ mod tests {
             since: now - 60,
             until: Some(now + 720),
             note: Some("x".into()),
+            by: Some("root (filterd add)".into()),
             origin: None,
         };
         let clock = Clock::standing(now);

@@ -6,7 +6,7 @@ use filter_common::target::Target;
 
 use super::figure::counted_as;
 use crate::control::wire::entry::LIVE;
-use crate::control::wire::{Held, HeldBy, Idle, MOST_WITHIN};
+use crate::control::wire::{Held, HeldBy, MOST_WITHIN};
 
 /// More targets that stay blocked than this are counted, not told.
 const MOST_TOLD: usize = 10;
@@ -30,8 +30,8 @@ impl Words {
         Self { state: "allowed", remove: "allow remove", list: "allow list", frees: "removes all of it" };
 
     /// Of what blocks; nothing is blocked where nothing is dropped.
-    pub const fn blocked(idle: Option<Idle>) -> Self {
-        let state = if idle.is_none() { "blocked" } else { "listed" };
+    pub const fn blocked(is_dropped: bool) -> Self {
+        let state = if is_dropped { "blocked" } else { "listed" };
         Self { state, remove: "remove", list: "list", frees: "unblocks all of it" }
     }
 }
@@ -157,13 +157,13 @@ mod tests {
         let all = holding(vec![by("198.51.100.0/24", "manual", "live")]);
         let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `manual`\n\
                      `filterd remove 198.51.100.0/24` unblocks all of it";
-        assert_eq!(told(&all, &Words::blocked(None)), words);
+        assert_eq!(told(&all, &Words::blocked(true)), words);
     }
 
     #[test]
     fn a_command_is_not_said_to_unblock_what_a_file_holds_too() {
         let all = holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/24", "ssh", "live")]);
-        let words = told(&all, &Words::blocked(None));
+        let words = told(&all, &Words::blocked(true));
         assert!(
             words.contains("`filterd remove 198.51.100.0/24` removes what was added around it"),
             "{words}"
@@ -176,11 +176,8 @@ mod tests {
             holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/25", "config", "config")]);
         let words = "198.51.100.77 is still blocked: held by list `drop`, 198.51.100.0/25 of list `config`\n\
                      lists `config`, `drop` come from the configuration: change it there, then `filterd reload`";
-        assert_eq!(told(&all, &Words::blocked(None)), words);
-        assert!(
-            told(&all, &Words::blocked(Some(Idle::NotEnforced)))
-                .starts_with("198.51.100.77 is still listed: held by")
-        );
+        assert_eq!(told(&all, &Words::blocked(true)), words);
+        assert!(told(&all, &Words::blocked(false)).starts_with("198.51.100.77 is still listed: held by"));
     }
 
     fn within(entries: &[(&str, &str)], within: u64) -> [Held; 1] {
@@ -193,20 +190,20 @@ mod tests {
     fn what_is_within_is_told_with_the_command_that_removes_it() {
         let words = "1 entry within 198.51.100.0/24 is still blocked: 198.51.100.7 of list `manual`\n\
                      `filterd remove 198.51.100.7` removes what was added there";
-        assert_eq!(told(&within(&[("198.51.100.7", "manual")], 1), &Words::blocked(None)), words);
+        assert_eq!(told(&within(&[("198.51.100.7", "manual")], 1), &Words::blocked(true)), words);
         let words = "198.51.100.0/24 is still blocked: held by 198.51.0.0/16 of list `drop`\n\
                      2 entries within 198.51.100.0/24 are still blocked: \
                      198.51.100.7 of list `manual`, 198.51.100.8/29 of list `drop`\n\
                      `filterd remove 198.51.100.7` removes what was added there\n\
                      list `drop` comes from the configuration: change it there, then `filterd reload`";
         let both = [("198.51.0.0/16", "drop"), ("198.51.100.7", "manual"), ("198.51.100.8/29", "drop")];
-        assert_eq!(told(&within(&both, 2), &Words::blocked(None)), words);
-        let of_many = told(&within(&[("198.51.100.7", "manual")], MOST_WITHIN), &Words::blocked(None));
+        assert_eq!(told(&within(&both, 2), &Words::blocked(true)), words);
+        let of_many = told(&within(&[("198.51.100.7", "manual")], MOST_WITHIN), &Words::blocked(true));
         let words = "1,000 entries or more within 198.51.100.0/24 are still blocked: \
                      198.51.100.7 of list `manual`, and so on\n\
                      `filterd list --within 198.51.100.0/24 | filterd remove -` removes what was added there";
         assert_eq!(of_many, words);
-        let of_files = told(&within(&[("198.51.100.7", "drop")], 7), &Words::blocked(None));
+        let of_files = told(&within(&[("198.51.100.7", "drop")], 7), &Words::blocked(true));
         assert!(of_files.contains("\n`filterd list --within 198.51.100.0/24` shows them\n"), "{of_files}");
     }
 
@@ -215,12 +212,12 @@ mod tests {
         let all = [Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], ..Held::default() }];
         let words =
             "192.0.2.1 is still blocked: held by list `drop`\n`filterd test 192.0.2.1` names the entries";
-        assert_eq!(told(&all, &Words::blocked(None)), words);
+        assert_eq!(told(&all, &Words::blocked(true)), words);
     }
 
     #[test]
     fn of_very_many_ten_are_told() {
         let many = vec![holding(vec![by("198.51.100.0/24", "manual", "live")])[0].clone(); 50];
-        assert_eq!(told(&many, &Words::blocked(None)).lines().count(), 12);
+        assert_eq!(told(&many, &Words::blocked(true)).lines().count(), 12);
     }
 }

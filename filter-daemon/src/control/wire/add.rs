@@ -42,6 +42,8 @@ pub struct Request {
     pub note: Option<String>,
     /// Does what the list blocks for longer end then, too?
     pub shorten: bool,
+    /// Who asks: user and command.
+    pub by: Option<String>,
 }
 
 impl Method for Add {
@@ -56,7 +58,12 @@ impl Method for Add {
             ttl: self.ttl.map(words::ttl).transpose()?,
             note: words::optional(self.note, words::note)?,
             shorten: self.shorten,
+            by: None,
         })
+    }
+
+    fn sign(request: &mut Request, who: impl FnOnce(&str) -> String) {
+        request.by = Some(who("add"));
     }
 
     fn deed(request: &Request) -> Option<Deed> {

@@ -26,6 +26,10 @@ impl Method for Allow {
         self.0.check()
     }
 
+    fn sign(request: &mut add::Request, who: impl FnOnce(&str) -> String) {
+        request.by = Some(who("allow add"));
+    }
+
     fn deed(request: &add::Request) -> Option<Deed> {
         Add::deed(request).map(|deed| Deed { verb: "allow add", ..deed })
     }

@@ -34,7 +34,7 @@ pub struct Changed {
     /// hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longer: Vec<Entry>,
-    /// Of an add: how many of its targets are allowed as a whole, and so are not dropped.
+    /// Of an add, and of a remove of what is held: how many of its targets are allowed as a whole, and so are not dropped.
     #[serde(default, skip_serializing_if = "is_none")]
     pub allowed: u64,
     /// Of an add of few targets: entries that allow one of them, or a part of it (the first hundred).

@@ -1,5 +1,7 @@
 //! `io.filterd.List`: what is blocked, or what is allowed, page by page.
 
+use std::time::Duration;
+
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +24,17 @@ pub struct List {
     /// Only entries of this target and of those within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
+    /// Only entries that expire within so many seconds, those that do so first at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiring: Option<u64>,
     /// What is allowed, rather than what is blocked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow: bool,
 }
 
-/// One page: the entries of the next targets, in ascending order of target, all entries of a target together. It may have
-/// few of them, or none, where many targets have to be looked at to find them.
+/// One page: the entries of the next targets, in ascending order of target, or of their end and then of target; all entries
+/// of a target together, or those that end at the same time. It may have few of them, or none, where many targets have to be
+/// looked at to find them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Only entries of this list.
@@ -37,12 +43,23 @@ pub struct Request {
     pub family: Option<Family>,
     /// Only this target and those within it.
     pub within: Option<Target>,
+    /// Only what expires within that time, in the order of time.
+    pub expiring: Option<Duration>,
     /// What is allowed, rather than what is blocked.
     pub allow: bool,
-    /// Only targets that sort after this one; from the first if none.
-    pub after: Option<Target>,
+    /// Only what sorts after this; from the first if none.
+    pub after: Option<Place>,
     /// How many targets make a page.
     pub most: usize,
+}
+
+/// Where a page ends, in the order in which it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// When the last entry expires, in seconds of the daemon's own time, where that is the order.
+    pub end: Option<u64>,
+    /// Its target.
+    pub target: Target,
 }
 
 /// A family of addresses.
@@ -61,7 +78,7 @@ pub struct Reply {
     pub entries: Vec<Entry>,
     /// Behind which target the next page begins; for the daemon's end only.
     #[serde(skip)]
-    pub next: Option<Target>,
+    pub next: Option<Place>,
 }
 
 impl Method for List {
@@ -74,6 +91,7 @@ impl Method for List {
             list: words::optional(self.list, words::list_name)?,
             family: self.family.map(family).transpose()?,
             within: words::optional(self.within, words::target)?,
+            expiring: self.expiring.map(words::ttl).transpose()?,
             allow: self.allow,
             after: None,
             most: PAGE,

@@ -126,12 +126,23 @@ pub struct ListStatus {
     pub targets: u64,
     /// Lines that were not understood when it was last read.
     pub rejected: u64,
+    /// Targets of it that were left out as a whole or in part: private, loopback and other special ranges.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub special: u64,
+    /// Targets that its file still names though their time on the list is over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub expired: u64,
     /// Why it is not what its file says, and what is in force instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// When what was last believed of its file was read, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<u64>,
+}
+
+/// Nothing is said of what is not there.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Method for Status {

@@ -34,6 +34,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
         ttl: Some(Duration::from_secs(7200)),
         note: Some("brute force".into()),
         shorten: false,
+        by: None,
     };
     assert_eq!(raw.check(), Ok(checked));
 }
@@ -116,8 +117,13 @@ fn requests_are_those_of_the_version_that_landed() {
         Add { list: Some("ssh".into()), ttl: Some(7200), note: Some("x".into()), ..add(&["192.0.2.1"]) };
     let remove = Remove { targets: ["10.0.0.0/8"].iter().collect(), list: Some("ssh".into()) };
     let test = Test { addresses: ["192.0.2.1", "2001:db8::1"].iter().collect() };
-    let within = Some("2001:db8::/32".into());
-    let list = List { list: Some("ssh".into()), family: Some(6), within, allow: false };
+    let list = List {
+        list: Some("ssh".into()),
+        family: Some(6),
+        within: Some("2001:db8::/32".into()),
+        expiring: Some(3600),
+        allow: false,
+    };
     let table: [(String, Message, &str); 14] = [
         (
             written(&add(&["192.0.2.1"])),
@@ -152,7 +158,7 @@ fn requests_are_those_of_the_version_that_landed() {
         (
             written(&list),
             Message::List(list.clone()),
-            r#"{"method":"io.filterd.List","parameters":{"list":"ssh","family":6,"within":"2001:db8::/32"}}"#,
+            r#"{"method":"io.filterd.List","parameters":{"list":"ssh","family":6,"within":"2001:db8::/32","expiring":3600}}"#,
         ),
         (
             written(&Flush::default()),
@@ -202,6 +208,7 @@ fn replies_are_those_of_the_version_that_landed() {
         since: 7,
         until,
         note: note.map(str::to_owned),
+        by: None,
         origin: None,
     };
     let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, ..Changed::default() };
@@ -273,6 +280,8 @@ fn replies_are_those_of_the_version_that_landed() {
             allows: false,
             targets: 8,
             rejected: 9,
+            special: 0,
+            expired: 0,
             error: Some("gone".into()),
             read: None,
         }],

@@ -167,7 +167,7 @@ impl Watched {
         let (name, why) = (&self.name, why.clone().unwrap_or_else(|| self.absence()));
         let message = format!("{name} is not filtered: {}", why.message);
         let told = Explanation { message, remedy: why.remedy };
-        Some(Fault { about: About::Protection, since: clock::then(*since).secs(), told })
+        Some(Fault { about: About::Protection, since: clock::on_the_wall(clock::then(*since)), told })
     }
 
     fn absence(&self) -> Explanation {

@@ -9,7 +9,7 @@ use crate::daemon::expiry;
 use crate::daemon::pages::Parts;
 use crate::daemon::turns::Minded;
 
-/// A clock that is set while we wait is noticed within a minute.
+/// A clock that is set while we wait is told within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 impl Owner {
@@ -42,7 +42,9 @@ impl Owner {
 
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
-        self.time.look();
+        if self.time.look() {
+            self.persistence.note_time();
+        }
         self.mind_pause();
         self.mind_trial();
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);

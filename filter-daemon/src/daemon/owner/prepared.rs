@@ -3,6 +3,7 @@
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
 use crate::config::Config;
+use crate::daemon::alarm::Alarm;
 use crate::daemon::commit::Protection;
 use crate::daemon::configuration::Configuration;
 use crate::daemon::error::DaemonError;
@@ -19,6 +20,7 @@ pub struct Prepared {
     pub(super) configuration: Configuration,
     pub(super) readings: Readings,
     pub(super) lists: Lists,
+    pub(super) alarm: Alarm,
 }
 
 impl Prepared {
@@ -41,6 +43,7 @@ impl Prepared {
             lists.keep_soon(to_keep);
         }
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
-        Ok(Self { config, protection, configuration, readings: Readings::of(sources), lists })
+        let (readings, alarm) = (Readings::of(sources), Alarm::new()?);
+        Ok(Self { config, protection, configuration, readings, lists, alarm })
     }
 }

@@ -127,7 +127,7 @@ impl Owner {
                 Some(()) = interfaces.recv() => Event::InterfaceChanged,
                 Some(successor) = successors.recv() => Event::Successor(successor),
                 () = std::future::ready(()), if is_due => Event::Due,
-                () = tokio::time::sleep(sleep) => Event::Due,
+                () = self.alarm.wait(sleep) => Event::Due,
             }
         };
         self.turns.next(calls, own).await

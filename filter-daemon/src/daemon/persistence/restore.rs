@@ -11,6 +11,7 @@ use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::{Config, ListName};
 use crate::daemon::error::DaemonError;
+use crate::daemon::time;
 use crate::journal::{Damage, Found, Instead, Journal};
 use crate::text::{Explain, printable};
 
@@ -22,20 +23,33 @@ pub fn restore(
     left_at_work: bool,
 ) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
-    let now = clock::now();
-    let (journal, found, refused) = Journal::open(directory, now, &mut |record| {
+    let here = clock::moment();
+    let now = here.own;
+    let (journal, found, refused) = Journal::open(directory, &here, &mut |record| {
         if outcome.is_ok() {
             outcome = blocklist.replay(record, now);
         }
     })?;
     let refused_since = refused.as_ref().map(|error| (now, error.explain()));
     let (retry, checked) = (clock::instant(), clock::instant());
+    let clock_is_behind = found.clock_behind;
     let losses = Losses::of(directory, &found, left_at_work, now);
-    let mut persistence =
-        Persistence { journal, compaction: None, retry, checked, refused: refused_since, losses };
+    let mut persistence = Persistence {
+        journal,
+        compaction: None,
+        retry,
+        checked,
+        refused: refused_since,
+        losses,
+        clock_is_behind,
+    };
     outcome?;
     if found.behind.is_some() && persistence.losses.are_noted() {
         persistence.journal.has_noted();
+    }
+    if clock_is_behind.is_some() {
+        // Whoever reads it later is to count as this one does.
+        persistence.note_time();
     }
     blocklist.expire_all(now);
     blocklist.forget_all_empty_lists();
@@ -82,6 +96,9 @@ fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp
         let records = ["record of the journal is", "records of the journal are"];
         let records = counted_as(found.skipped, records);
         warn!("{records} skipped: written by a newer filterd, of a kind that this one does not know");
+    }
+    if let Some(behind) = found.clock_behind {
+        warn!("{}", time::words(behind));
     }
     let live = live_entries(blocklist);
     if live > 0 {

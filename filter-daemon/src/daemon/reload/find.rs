@@ -10,7 +10,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile};
+use crate::source::{Draft, Limits, ListFile, Special};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -26,6 +26,8 @@ pub enum Found {
         accepted: Accepted,
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
+        /// How many of them were special, and taken out.
+        special: u64,
     },
     /// Something that is not believed.
     Doubted {
@@ -35,6 +37,8 @@ pub enum Found {
         targets: Option<Targets>,
         /// How many lines of that were not understood.
         rejected: Option<u64>,
+        /// How many of them were special, and taken out.
+        special: Option<u64>,
         /// What is known of it, if it comes from its copy.
         accepted: Option<Accepted>,
     },
@@ -52,7 +56,11 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
-    let found = judging.judge(found, before.map(|before| before.entries));
+    // What is taken out, or no longer, is no change of the file.
+    let alike = before.filter(|before| {
+        before.id.is_none() || before.reading.includes_special == (list.special == Special::Included)
+    });
+    let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         sources.denied.push(list.path.clone());
     }
@@ -79,15 +87,16 @@ impl Found {
 pub fn restored(list: &List, copy: Option<&Known>, sources: &Sources) -> Found {
     let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
     let (name, path) = (list.name.as_str(), printable::path(&list.path));
-    let read = accepted.map(|accepted| (accepted, sources.copies.read(accepted)));
+    let read = accepted.map(|accepted| (accepted, sources.copies.read(accepted, list.special)));
     let Some((accepted, Ok(file))) = read else {
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
         let message = format!("list {name} could not be put back, and is what it is: {why}");
         let told = Explanation::new(message, "`filterd reload` reads its file");
-        return Found::Doubted { told, targets: None, rejected: None, accepted: None };
+        return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
     };
     if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
-        return Found::Accepted { targets: file.targets, accepted: accepted.clone(), draft: None };
+        let (targets, special) = (file.targets, file.special);
+        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, special };
     }
     let message = format!(
         "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
@@ -96,6 +105,7 @@ pub fn restored(list: &List, copy: Option<&Known>, sources: &Sources) -> Found {
         told: Explanation::new(message, "`filterd reload` reads it"),
         targets: Some(file.targets),
         rejected: Some(file.rejected_count),
+        special: Some(file.special),
         accepted: Some(accepted.clone()),
     }
 }
@@ -132,7 +142,8 @@ impl Judging<'_> {
                 let told =
                     self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
                 let rejected = Some(file.rejected_count);
-                Found::Doubted { told, targets: Some(file.targets), rejected, accepted: None }
+                let special = Some(file.special);
+                Found::Doubted { told, targets: Some(file.targets), rejected, special, accepted: None }
             }
             (Verdict::HoldBack(doubt), read) => self.hold_back(doubt, read),
             (Verdict::TakePart(doubt), Err(error)) => self.hold_back(doubt, Err(error)),
@@ -140,11 +151,12 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let targets = file.targets;
-        let known = self.accepted().map(|known| Accepted { stamp, ..known.clone() });
+        let (targets, special) = (file.targets, file.special);
+        let entries = targets.len() as u64;
+        let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
-                return Found::Accepted { targets, accepted: accepted.clone(), draft: None };
+                return Found::Accepted { targets, accepted: accepted.clone(), draft: None, special };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
@@ -152,20 +164,20 @@ impl Judging<'_> {
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None };
+            return Found::Accepted { targets, accepted, draft: None, special };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
             path: self.list.path.clone(),
             stamp,
             at: clock::now(),
-            entries: targets.len() as u64,
+            entries,
             rejected: file.rejected_count,
             is_missing: false,
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft) }
+        Found::Accepted { targets, accepted, draft: Some(draft), special }
     }
 
     /// It is to be gone.
@@ -183,7 +195,7 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft }
+        Found::Accepted { targets: Targets::default(), accepted, draft, special: 0 }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
@@ -196,6 +208,7 @@ impl Judging<'_> {
             told: self.explain(&why, instead),
             targets: None,
             rejected: None,
+            special: None,
             accepted: None,
         };
         let (entries, is_running) =
@@ -204,11 +217,12 @@ impl Judging<'_> {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(self.nothing),
             Some(accepted) if is_running => stays(accepted.into()),
-            Some(accepted) => match self.sources.copies.read(accepted) {
+            Some(accepted) => match self.sources.copies.read(accepted, self.list.special) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
                     targets: Some(copy.targets),
                     rejected: Some(copy.rejected_count),
+                    special: Some(copy.special),
                     accepted: Some(accepted.clone()),
                 },
                 Err(error) => self.without_copy(read, &error),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::find::{self, Found, find};
 use super::matching::{self, Known};
@@ -11,6 +12,7 @@ use crate::config::Config;
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
+use crate::source::Special;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -36,10 +38,14 @@ pub struct LoadedList {
     pub name: Arc<str>,
     /// Where it is.
     pub path: PathBuf,
+    /// How long what it names stays on it.
+    pub ttl: Option<Duration>,
     /// Does it block, or allow?
     pub polarity: Polarity,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
+    /// Does it mean special ranges?
+    pub special: Special,
     /// What was found.
     pub found: Found,
 }
@@ -51,7 +57,8 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
         id: Some(id),
         name: list.name.clone(),
         polarity: Some(list.polarity),
-        entries: list.entries,
+        // What its file named, whatever has expired of it.
+        entries: list.entries + list.spent.len() as u64,
         reading: list.reading.clone().unwrap_or_default(),
     });
     known.collect()
@@ -76,7 +83,9 @@ impl Loaded {
             LoadedList {
                 name: list.name.as_str().into(),
                 path: list.path.clone(),
+                ttl: list.ttl,
                 polarity,
+                special: list.special,
                 before: before.and_then(|known| known.id),
                 found: find(list, before, accept.has_list(list.name.as_str()), sources),
             }
@@ -96,7 +105,9 @@ impl Loaded {
             LoadedList {
                 name: list.name.as_str().into(),
                 path: list.path.clone(),
+                ttl: list.ttl,
                 polarity,
+                special: list.special,
                 before: before.filter(is_same).and_then(|known| known.id),
                 found: find::restored(list, copies.iter().find(is_of), sources),
             }

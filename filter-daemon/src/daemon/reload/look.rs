@@ -7,12 +7,12 @@ use std::path::Path;
 
 use super::matching::Known;
 use super::sources::Sources;
-use crate::blocklist::Stamp;
+use crate::blocklist::{Reading, Stamp};
 use crate::config::List;
 use crate::source::file::FileError;
 use crate::source::input::Input;
 use crate::source::patience::Progress;
-use crate::source::{Copies, Draft, ListFile, list};
+use crate::source::{Copies, Draft, ListFile, Special, list};
 
 /// What a look at a file brings.
 pub enum Look {
@@ -42,7 +42,8 @@ impl Looking {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
-            before: reading.filter(|reading| reading.path == list.path).and_then(|reading| reading.stamp),
+            // With another time to live, all it names counts anew.
+            before: reading.filter(|reading| is_read_as(reading, list)).and_then(|reading| reading.stamp),
             copied: accepted
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
@@ -63,9 +64,15 @@ impl Looking {
         let is_copied = stamp.is_some() && stamp == self.copied;
         let mut draft = (!is_copied && self.writes).then(|| self.copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
-        let file = list::parse(path, input, limits.max_entries)?;
+        let file = list::parse(path, input, limits.max_entries, self.list.special)?;
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }
+}
+
+/// Was the same file read, and taken for the same?
+fn is_read_as(reading: &Reading, list: &List) -> bool {
+    let includes_special = list.special == Special::Included;
+    reading.path == list.path && reading.ttl == list.ttl && reading.includes_special == includes_special
 }
 
 /// What identifies what is at this path at the moment, if anything is.

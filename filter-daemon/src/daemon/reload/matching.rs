@@ -52,7 +52,7 @@ impl Known {
 mod tests {
     use super::*;
     use crate::blocklist::{Lists, Origin};
-    use crate::source::Limits;
+    use crate::source::{Limits, Special};
 
     fn known(lists: &[(&str, &str)]) -> Vec<Known> {
         let mut rows = Lists::default();
@@ -72,6 +72,8 @@ mod tests {
             path: path.into(),
             allows: false,
             limits: Limits::default(),
+            special: Special::default(),
+            ttl: None,
         };
         let lists: Vec<List> = now.iter().map(list).collect();
         let known = known(before);

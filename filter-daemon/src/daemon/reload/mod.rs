@@ -211,7 +211,8 @@ impl Reload {
         let lists = protection.blocklist().lists();
         let is_longer = |id: &ListId, than: usize| {
             let list = lists.get(*id);
-            list.polarity == polarity && list.entries > than as u64
+            // Of one with an end, some that are named are not there.
+            list.polarity == polarity && (list.entries > than as u64 || self.rows.term(*id).is_some())
         };
         let Rows { contents, gone, .. } = &self.rows;
         contents.iter().any(|(id, targets)| is_longer(id, targets.len()))
@@ -235,7 +236,9 @@ impl Reload {
             };
         };
         let row = protection.blocklist().lists().get(id);
-        if row.polarity != polarity || row.entries <= targets.len() as u64 {
+        // Of one with an end, some that are named are not there.
+        let may_leave = row.entries > targets.len() as u64 || self.rows.term(id).is_some();
+        if row.polarity != polarity || !may_leave {
             return Stage::Leave { polarity, list: list + 1, after: None };
         }
         let name = row.name.clone();
@@ -310,7 +313,12 @@ impl Reload {
         let list = blocklist.lists().get(id);
         let origin: Origin = list.origin;
         let (list, polarity) = (list.name.clone(), list.polarity);
-        Change::Want { list, origin, polarity, until: None, shorten: false, note: None, targets }
+        let term = self.rows.term(id);
+        let (shorten, until) = (term.is_some(), term.map(|term| clock::after(term.ttl)));
+        // What is there keeps its time, and what is over does not begin again.
+        let targets =
+            if term.is_some_and(|term| !term.is_new) { blocklist.new_on(id, &targets) } else { targets };
+        Change::Want { list, origin, polarity, until, shorten, note: None, by: None, targets }
     }
 }
 
@@ -378,10 +386,13 @@ pub fn begin_with(
     blocklist.apply(&Change::Settings(enforce), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
-        let since = rows.copied_at(id).unwrap_or(now);
+        let since = rows.read_at(id).unwrap_or(now).min(now);
+        let until = rows.term(id).map(|term| since.later_by(term.ttl.as_secs() as i64));
         // As if it had been so before: nobody will want it undone.
-        blocklist.replay(Record::Want { list, polarity, since, until: None, note: None, targets }, now)?;
+        let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
+        blocklist.replay(want, now)?;
     }
+    blocklist.expire_all(now);
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
     Ok((loaded.config, reloaded, to_keep))

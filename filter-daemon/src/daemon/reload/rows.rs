@@ -1,9 +1,10 @@
 //! The lists that a new configuration names get their rows before anything enters, and give them back if it is refused:
 //! a name that the configuration uses is nobody else's, however empty its list is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
@@ -16,6 +17,7 @@ use crate::command::render::figure::counted_as;
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
+use crate::source::Special;
 use crate::source::copies::Bytes;
 use crate::text::Explanation;
 
@@ -25,6 +27,8 @@ pub struct Rows {
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
     pub gone: Vec<ListId>,
+    /// How long what lists name stays on them, where that has an end, and whether it has been so before.
+    terms: HashMap<ListId, Term>,
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
@@ -34,7 +38,18 @@ pub struct Rows {
 struct FoundList {
     id: ListId,
     path: PathBuf,
+    special: Special,
+    ttl: Option<Duration>,
     found: Found,
+}
+
+/// How long what a list names stays on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// So long.
+    pub ttl: Duration,
+    /// It has not been so before: everything on the list counts anew.
+    pub is_new: bool,
 }
 
 impl Rows {
@@ -72,7 +87,7 @@ impl Rows {
         lists.rename(renamed.into_iter().chain(parted).collect::<Vec<_>>());
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
-        let mut this = Self { contents, gone, found: Vec::new(), made, names_before };
+        let mut this = Self { contents, gone, terms: HashMap::new(), found: Vec::new(), made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -80,7 +95,7 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, polarity, before, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, special, before, mut found } = list;
         let id = match before {
             Some(id) => id,
             None => {
@@ -89,23 +104,34 @@ impl Rows {
                 id
             }
         };
+        let known = blocklist.lists().get(id).reading.as_ref().and_then(|reading| reading.ttl);
+        let is_new = known != ttl;
+        self.terms.extend(ttl.map(|ttl| (id, Term { ttl, is_new })));
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
             Found::Doubted { targets, .. } => targets.take(),
             Found::Unchanged => None,
         };
+        // What is held back keeps the time it had, until it is read again.
+        let ttl = if targets.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
-        self.found.push(FoundList { id, path, found });
+        self.found.push(FoundList { id, path, special, ttl, found });
         Ok(())
     }
 
-    /// When what is on this list was read, if it comes from its copy.
-    pub fn copied_at(&self, id: ListId) -> Option<Timestamp> {
+    /// When what is on this list was first read as it is: now, or what its copy says.
+    pub fn read_at(&self, id: ListId) -> Option<Timestamp> {
         let found = self.found.iter().find(|found| found.id == id)?;
         match &found.found {
             Found::Doubted { accepted, .. } => Some(accepted.as_ref()?.at),
-            Found::Accepted { .. } | Found::Unchanged => None,
+            Found::Accepted { accepted, .. } => Some(accepted.at),
+            Found::Unchanged => None,
         }
+    }
+
+    /// How long what this list names stays on it, if that has an end.
+    pub fn term(&self, id: ListId) -> Option<Term> {
+        self.terms.get(&id).copied()
     }
 
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
@@ -121,6 +147,12 @@ impl Rows {
         for id in self.gone {
             blocklist.lists_mut().forget(id);
         }
+        let nothing = Targets::default();
+        for (id, named) in &self.contents {
+            // Where everything counts anew, or for good, nothing is over.
+            let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
+            blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
+        }
         let now = clock::now();
         let found = self.found.into_iter();
         found.filter_map(|found| note(blocklist, found, now, reloaded)).collect()
@@ -134,23 +166,27 @@ fn note(
     now: Timestamp,
     reloaded: &mut Reloaded,
 ) -> Option<ToKeep> {
-    let FoundList { id, path, found } = found;
+    let FoundList { id, path, special, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries) = (list.name.clone(), list.entries);
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
-    reading.path = path;
+    (reading.path, reading.ttl) = (path, ttl);
+    reading.includes_special = special == Special::Included;
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
-        Found::Doubted { told, rejected, accepted, .. } => {
+        Found::Doubted { told, rejected, special, accepted, .. } => {
+            reading.special = special.unwrap_or(reading.special);
             reading.accepted = accepted.or(reading.accepted.take());
             reading.rejected = rejected.unwrap_or(reading.rejected);
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, .. } => {
+        Found::Accepted { accepted, draft: bytes, special, .. } => {
+            reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
             warn_of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
+            warn_of_special(&name, special, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
             reading.rejected = accepted.rejected;
             reading.trouble = None;
@@ -185,7 +221,7 @@ fn hold_back(reading: &mut Reading, name: &str, told: Explanation, now: Timestam
     let Trouble { message, remedy, .. } = trouble.clone();
     reloaded.held_back.push(HeldBack {
         list: name.to_owned(),
-        since: since.secs(),
+        since: clock::on_the_wall(since),
         told: Explanation::new(message, remedy),
     });
     reading.stamp = None;
@@ -200,6 +236,18 @@ pub fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(
     live.map_or(Ok(()), |list| {
         Err(DaemonError::ListIsLive { name: list.name.to_string(), entries: list.entries })
     })
+}
+
+/// A feed that names private ranges would cut a host off from its own network.
+fn warn_of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
+    let targets = match special {
+        0 => return,
+        1 => "1 target is, at least in part, a special range, which was".to_owned(),
+        count => format!("{count} targets are, at least in part, special ranges, which were"),
+    };
+    let why =
+        "left out (private, loopback, link-local, multicast, reserved): `include_special: true` takes them";
+    warnings.push(format!("list {name}: {targets} {why}"));
 }
 
 /// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks

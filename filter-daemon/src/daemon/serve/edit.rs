@@ -23,15 +23,15 @@ const MOST_LOOKED_AT: usize = 100;
 
 impl Owner {
     pub(super) fn add(&mut self, polarity: Polarity, request: add::Request, reply: ReplyTo<Changed>) {
-        let add::Request { targets, list, ttl, note, shorten } = request;
+        let add::Request { targets, list, ttl, note, shorten, by } = request;
         let list: Arc<str> = list.as_ref().map_or(default_list(polarity), ListName::as_str).into();
         if let Err(failure) = self.must_be_live(&list, polarity) {
             return answer(reply, Err(failure));
         }
-        let (until, note) = (ttl.map(clock::after), note.map(Arc::from));
+        let (until, note, by) = (ttl.map(clock::after), note.map(Arc::from), by.map(Arc::from));
         let page = |targets| {
-            let (list, note) = (list.clone(), note.clone());
-            Change::Want { list, origin: Origin::Live, polarity, until, shorten, note, targets }
+            let (list, note, by) = (list.clone(), note.clone(), by.clone());
+            Change::Want { list, origin: Origin::Live, polarity, until, shorten, note, by, targets }
         };
         let targets: Targets = targets.into_iter().collect();
         let (idle, except) = (self.idle(), self.except());
@@ -72,6 +72,9 @@ impl Owner {
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let mut changed = Changed { idle, ..changed(polarity, all.len() as u64, done) };
             changed.held = held(blocklist, polarity, &all, changed.left);
+            if polarity == Polarity::Block && !changed.held.is_empty() {
+                changed.allowed = all_allowed(blocklist, &all);
+            }
             if polarity == Polarity::Allow && all.len() <= MOST_LOOKED_AT {
                 changed.blocked_by = overlapping(blocklist, Polarity::Block, &all);
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use filter_common::packet::Source;
 use filter_common::reason::{Enforcement, Verdict};
@@ -9,7 +10,8 @@ use filter_common::target::Target;
 
 use super::failure::listed_elsewhere;
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
-use crate::control::wire::list::{self, Family};
+use crate::clock;
+use crate::control::wire::list::{self, Family, Place};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN, test};
 use crate::daemon::owner::Owner;
 
@@ -65,7 +67,7 @@ impl Owner {
     }
 
     pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
-        let list::Request { list, family, within, allow, after, most } = request;
+        let list::Request { list, family, within, expiring, allow, after, most } = request;
         let blocklist = self.protection.blocklist();
         let polarity = if allow { Polarity::Allow } else { Polarity::Block };
         let only = list.as_ref().map(|name| blocklist.lists().find(name.as_str()));
@@ -81,7 +83,18 @@ impl Owner {
         let is_on = |list: ListId| only.is_none_or(|only| only == Some(list));
         let is_within = |target: &Target| within.is_none_or(|wide| wide.covers(target));
         let keep = |target: Target, list: ListId| is_on(list) && is_of(target, family) && is_within(&target);
-        let (page, next) = blocklist.page(polarity, after, most, keep);
+        let (page, next) = match expiring {
+            None => {
+                let (page, next) = blocklist.page(polarity, after.map(|after| after.target), most, keep);
+                (page, next.map(|target| Place { end: None, target }))
+            }
+            Some(soon) => {
+                let end = |end| Timestamp::begun(Duration::from_secs(end));
+                let after = after.and_then(|after| Some((end(after.end?), after.target)));
+                let (page, next) = blocklist.expiring(polarity, after, clock::after(soon), most, keep);
+                (page, next.map(|(end, target)| Place { end: Some(end.secs()), target }))
+            }
+        };
         let entries = page.into_iter().map(|claim| entry(blocklist, claim)).collect();
         Ok(list::Reply { entries, next })
     }
@@ -156,9 +169,10 @@ fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         origin: origin(blocklist, &claim.list).map(str::to_owned),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
-        since: claim.since.secs(),
-        until: claim.until.map(Timestamp::secs),
+        since: clock::on_the_wall(claim.since),
+        until: claim.until.map(clock::on_the_wall),
         note: claim.note.map(|note| note.to_string()),
+        by: claim.by.map(|by| by.to_string()),
     }
 }
 

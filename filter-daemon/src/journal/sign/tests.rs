@@ -106,7 +106,7 @@ fn where_it_cannot_be_written_the_journal_goes_on() {
 #[test]
 fn a_hand_over_that_comes_to_nothing_is_no_loss() {
     let place = place();
-    let (mut journal, ..) = Journal::open(place.path(), THEN, &mut drop).unwrap();
+    let (mut journal, ..) = Journal::open(place.path(), &crate::clock::moment(), &mut drop).unwrap();
     journal.let_go();
     assert!(journal.is_behind());
     assert_eq!(told(&place), None);

@@ -39,7 +39,7 @@ fn copied(directory: &TempDir, hosts: u32) -> Vec<Record> {
 fn open_later(directory: &TempDir) -> (Journal, Vec<Record>, Found) {
     let mut changes = Vec::new();
     let (journal, found, refused) =
-        Journal::open(directory.path(), LATER, &mut |change| changes.push(change)).unwrap();
+        Journal::open(directory.path(), &here(), &mut |change| changes.push(change)).unwrap();
     assert!(refused.is_none(), "{refused:?}");
     (journal, changes, found)
 }
@@ -176,7 +176,7 @@ fn with_a_copy_no_mangled_file_loses_all() {
         fs::write(directory.path().join("live.redb"), &mangled).unwrap();
         fs::write(directory.path().join("live.redb.old"), &copy).unwrap();
         let mut read = Vec::new();
-        let opened = Journal::open(directory.path(), LATER, &mut |change| read.push(change));
+        let opened = Journal::open(directory.path(), &here(), &mut |change| read.push(change));
         let found = match opened {
             Ok((_, found, refused)) => {
                 assert!(refused.is_none(), "{refused:?}");
@@ -261,7 +261,7 @@ fn no_damaged_byte_is_believed() {
             .write_at(&[bytes[at] ^ 0x55], at as u64)
             .unwrap();
         let mut changes = Vec::new();
-        let opened = Journal::open(directory.path(), NOW, &mut |change| changes.push(change));
+        let opened = Journal::open(directory.path(), &here(), &mut |change| changes.push(change));
         assert!(changes.iter().all(|change| written.contains(change)), "byte {at}");
         match opened {
             Ok((_, found, _)) if found.damage.is_some() || found.damaged_rows > 0 => refused += 1,

@@ -20,9 +20,10 @@ fn entries(changes: &[Record]) -> Vec<(String, String, Option<u64>, String)> {
     let mut entries = std::collections::BTreeMap::new();
     for change in changes {
         match change {
-            Record::Want { list, polarity, since, until, note, targets } => {
+            Record::Want { list, polarity, since, until, note, by, targets } => {
                 assert_eq!(*polarity, Polarity::Block);
                 assert!((SINCE..SINCE + 10).contains(&since.secs()), "{since:?}");
+                assert_eq!(*by, None, "nobody wrote that then");
                 let until = until.map(|until| until.secs() - SINCE);
                 let note = note.as_deref().unwrap_or_default().to_owned();
                 for target in targets.iter() {
@@ -132,6 +133,40 @@ fn a_file_of_a_newer_format_is_left_alone() {
     transaction.open_table(ABOUT).unwrap().insert("format", FORMAT + 1).unwrap();
     transaction.commit().unwrap();
     drop(database);
-    let opened = Journal::open(directory.path(), NOW, &mut |_| {});
+    let opened = Journal::open(directory.path(), &here(), &mut |_| {});
     assert!(matches!(opened, Err(JournalError::Newer { found: 3, known: 2, .. })));
+}
+
+/// Writes tests/fixtures/journal-of-2100.redb anew: `cargo test -p filter-daemon --lib -- --ignored of_2100`.
+#[test]
+#[ignore = "it writes a fixture"]
+fn of_2100() {
+    use super::super::store::{Rows, Store};
+    use crate::clock::Boot;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/journal-of-2100.redb");
+    _ = fs::remove_file(&path);
+    let (mut store, _) = Store::read(&path).unwrap();
+    let then = |seconds: u32| Timestamp::from_secs(4_102_444_800 + seconds);
+    let moment = |seconds| Moment {
+        boot: Boot(*b"another boot 210"),
+        offset: 4_102_400_000_000,
+        begun: then(0),
+        own: then(seconds),
+        wall: then(seconds),
+    };
+    let want = |word: &str, since, until: Option<u32>| Record::Want {
+        list: "manual".into(),
+        polarity: Polarity::Block,
+        since: then(since),
+        until: until.map(then),
+        note: None,
+        by: Some("alice as root (filterd add)".into()),
+        targets: [word.parse().unwrap()].into_iter().collect(),
+    };
+    store.append(&[want("203.0.113.7", 1, Some(63))], &moment(1)).unwrap();
+    store.append(&[want("2001:db8:bad::7", 2, Some(1860))], &moment(2)).unwrap();
+    store.append(&[want("198.51.100.7", 60, None)], &moment(60)).unwrap();
+    drop(store);
+    // What nobody needs of it need not lie in the repository.
+    Database::open(&path).unwrap().compact().unwrap();
 }

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use super::super::recover;
 use super::super::store::Store;
 use super::*;
+use crate::clock::Moment;
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 
@@ -29,9 +30,9 @@ impl Flaky {
 }
 
 impl Rows for Flaky {
-    fn append(&mut self, changes: &[Record]) -> Result<(), NotWritten> {
+    fn append(&mut self, changes: &[Record], at: &Moment) -> Result<(), NotWritten> {
         self.refuses()?;
-        self.store.append(changes)
+        self.store.append(changes, at)
     }
 
     fn next(&self) -> u64 {
@@ -67,7 +68,7 @@ use Step::{Mark as Marks, Trim, Write};
 /// Is the journal behind after these steps, of which those with `false` fail?
 fn is_behind_after(steps: &[Step]) -> bool {
     let directory = TempDir::new().unwrap();
-    let (store, _) = recover::open(directory.path(), NOW, &mut drop).unwrap();
+    let (store, _) = recover::open(directory.path(), &clock::moment(), &mut drop).unwrap();
     let fails = steps.iter().filter_map(|step| match step {
         Write(succeeds) | Trim(succeeds) => Some(!succeeds),
         Marks => None,

@@ -39,9 +39,19 @@ impl Filter {
         self.block.addresses.occupancy()
     }
 
+    /// How full the tables of what is allowed are: that of IPv4 addresses, and that of IPv6 prefixes.
+    pub fn allowed(&self) -> [Occupancy; 2] {
+        [self.allow.addresses.occupancy(), self.allow.six.occupancy()]
+    }
+
     /// How many IPv4 addresses have moved within their table since packets have been reading it.
     pub fn moves(&self) -> u64 {
         self.block.addresses.store.current_live().map_or(0, |live| live.moves())
+    }
+
+    /// The same of IPv6 prefixes.
+    pub fn moves6(&self) -> u64 {
+        self.block.six.store.current_live().map_or(0, |live| live.moves())
     }
 
     /// Kernel memory of what tells IPv6 from the top, in bytes.

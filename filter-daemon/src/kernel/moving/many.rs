@@ -25,21 +25,20 @@ where
     S::Key: PartialEq,
     W: WordsMut,
 {
-    /// Lets all `keys` in, unless they are there. Gives back the numbers of those for whom there is no room.
-    pub fn enter_all(&mut self, keys: impl Iterator<Item = S::Key>, readers: Readers) -> Vec<usize> {
-        let mut keys = keys.enumerate();
-        let (mut together, mut refused) = (Vec::with_capacity(AT_ONCE), Vec::new());
+    /// Lets `keys` in, unless they are there, until there is no room for one. Tells how many came before that one.
+    pub fn enter_all(&mut self, mut keys: impl Iterator<Item = S::Key>, readers: Readers) -> usize {
+        let (mut together, mut entered) = (Vec::with_capacity(AT_ONCE), 0);
         loop {
-            let homes = |(number, key)| (number, key, self.table.scheme().homes(key));
-            together.extend(keys.by_ref().take(AT_ONCE).map(homes));
+            together.extend(keys.by_ref().take(AT_ONCE).map(|key| (key, self.table.scheme().homes(key))));
             if together.is_empty() {
-                return refused;
+                return entered;
             }
-            together.iter().for_each(|(_, _, homes)| self.table.prefetch_homes(homes));
-            for (number, key, homes) in together.drain(..) {
+            together.iter().for_each(|(_, homes)| self.table.prefetch_homes(homes));
+            for (key, homes) in together.drain(..) {
                 if self.enter_at(key, homes, readers).is_err() {
-                    refused.push(number);
+                    return entered;
                 }
+                entered += 1;
             }
         }
     }
@@ -51,6 +50,36 @@ where
         match readers {
             Readers::Packets => self.add_at(key, homes),
             Readers::Nobody => self.fill_at(homes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use filter_common::cuckoo::exact::{self, Exact};
+    use filter_common::cuckoo::geometry::Geometry;
+    use filter_common::stash;
+
+    use super::*;
+
+    const KEY: [u64; 3] = [0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB];
+
+    #[test]
+    fn nobody_enters_twice_and_nobody_behind_the_first_who_finds_no_room() {
+        let geometry = Geometry::exact4(8);
+        for readers in [Readers::Packets, Readers::Nobody] {
+            let words = vec![Cell::new(0); (stash::WORDS + geometry.words()) as usize];
+            let scheme = Exact::new(32, exact::key(KEY), geometry.index_bits());
+            let mut live = Moving::new(scheme, geometry, &words[..]);
+            assert_eq!(live.enter_all(0..300, readers), 300);
+            assert_eq!(live.enter_all(200..400, readers), 200);
+            assert_eq!(live.entries(), 400);
+            let entered = live.enter_all(400..10_000, readers) as u64;
+            assert!(entered < 9_600);
+            assert_eq!(live.entries(), 400 + entered);
+            assert!((0..10_000).all(|key| live.contains(key) == (key < 400 + entered)), "{readers:?}");
         }
     }
 }

@@ -74,7 +74,9 @@ impl Contender {
             Self::Filterd | Self::FilterdGeneric => {
                 net.file("crowd.txt", &lists::lines(entries));
                 let mode = if self == Self::Filterd { "native" } else { "generic" };
-                net.start(&format!("mode: {mode}\nlists: [{{name: crowd, path: $HOME/crowd.txt}}]"));
+                net.start(&format!(
+                    "mode: {mode}\nlists: [{{name: crowd, path: $HOME/crowd.txt, include_special: true}}]"
+                ));
                 None
             }
             Self::NftIngress => nft(&net, &lists::nft("netdev", "ingress device eth0 priority 0", entries))?,

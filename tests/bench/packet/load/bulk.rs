@@ -69,7 +69,7 @@ fn both_kinds(measure: impl Fn(&Net, bool) -> Result<Vec<Sample>>) -> Result<Vec
         let mut net = contender::wire()?;
         net.file("crowd.txt", "");
         net.start(&format!(
-            "durable: {durable}\nlists: [{{name: crowd, path: $HOME/crowd.txt, max_shrink: 100%}}]"
+            "durable: {durable}\nlists: [{{name: crowd, path: $HOME/crowd.txt, include_special: true, max_shrink: 100%}}]"
         ));
         samples.extend(measure(&net, durable)?);
     }

@@ -81,6 +81,7 @@ pub fn truth(list: &List) -> Result<Blocklist> {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets: list.targets().collect(),
     };
     blocklist.apply(&want, Timestamp::from_secs(0))?;

@@ -96,7 +96,7 @@ impl Watched {
             missed.name
         );
         let told = Explanation::new(message, remedy);
-        Some(Fault { about: About::Configuration, since: clock::then(*since).secs(), told })
+        Some(Fault { about: About::Configuration, since: clock::on_the_wall(clock::then(*since)), told })
     }
 
     /// The same for the log, once.

@@ -1,0 +1,78 @@
+//! Waits as the clock of deadlines goes: the time since boot, which goes on while the machine is suspended. What was to end
+//! meanwhile ends when it wakes; a sleep of the runtime's would go on from where the suspend began.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use tokio::io::unix::AsyncFd;
+
+/// One timer, set anew for each wait.
+pub struct Alarm {
+    timer: AsyncFd<OwnedFd>,
+}
+
+impl Alarm {
+    /// One that is not set.
+    pub fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Boottime, flags)?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe for types that may lie about what they own; this one cannot"
+        )]
+        let timer = AsyncFd::new(timer)?;
+        Ok(Self { timer })
+    }
+
+    /// Waits so long. Of several waits only the last one begun counts.
+    pub async fn wait(&self, long: Duration) {
+        // Nothing would unset the timer.
+        let long = long.max(Duration::from_nanos(1));
+        let value = Timespec { tv_sec: long.as_secs() as i64, tv_nsec: long.subsec_nanos().into() };
+        let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
+        if timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &once).is_err() {
+            return tokio::time::sleep(long).await;
+        }
+        // It rings when it can be read; until then, what was noted of an earlier wait is forgotten.
+        while let Ok(mut rings) = self.timer.readable().await {
+            let rang = rings.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut [0; 8])?));
+            if rang.is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn it_waits_so_long_and_no_longer_than_it_must() {
+        let (alarm, begun) = (Alarm::new().unwrap(), Instant::now());
+        alarm.wait(Duration::ZERO).await;
+        alarm.wait(Duration::from_millis(20)).await;
+        assert!(begun.elapsed() >= Duration::from_millis(20));
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_was_given_up_ends_no_later_one() {
+        let (alarm, begun) = (Alarm::new().unwrap(), Instant::now());
+        let given_up = tokio::time::timeout(Duration::from_millis(5), alarm.wait(Duration::from_millis(1)));
+        assert!(given_up.await.is_ok());
+        tokio::select! {
+            biased;
+            () = alarm.wait(Duration::from_millis(5)) => panic!("somebody else comes first"),
+            () = std::future::ready(()) => {}
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        alarm.wait(Duration::from_millis(30)).await;
+        assert!(begun.elapsed() >= Duration::from_millis(40));
+    }
+}

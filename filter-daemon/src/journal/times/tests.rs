@@ -1,0 +1,263 @@
+//! Clocks that jump, machines that are off for a while, and filterds that come one after another.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::blocklist::Polarity;
+use crate::clock::Boot;
+
+const HOUR: i64 = 3600;
+const YEAR: i64 = 365 * 24 * HOUR;
+
+/// When all this begins, in the world's own time.
+const START: i64 = 1_800_000_000;
+
+/// A machine, whose clock may be wrong, and what happens to it. Times are in seconds; the world's cannot be wrong.
+struct World {
+    now: i64,
+    boot: u8,
+    booted: i64,
+    /// By how much the clock on the wall is ahead of the world.
+    wrong: i64,
+    times: Times,
+    changes: Vec<Record>,
+    /// The filterd that runs.
+    offset: i64,
+    begun: i64,
+}
+
+impl World {
+    fn new() -> Self {
+        let (times, changes) = (Times::default(), Vec::new());
+        let booted = START - HOUR;
+        let mut world = Self { now: START, boot: 1, booted, wrong: 0, times, changes, offset: 0, begun: 0 };
+        world.start();
+        world
+    }
+
+    fn wall(&self) -> i64 {
+        self.now + self.wrong
+    }
+
+    fn start(&mut self) {
+        self.offset = self.wall() - (self.now - self.booted);
+        self.begun = self.wall();
+    }
+
+    fn own(&self) -> i64 {
+        self.offset + self.now - self.booted
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            boot: Boot([self.boot; 16]),
+            offset: self.offset * 1000,
+            begun: at(self.begun),
+            own: at(self.own()),
+            wall: at(self.wall()),
+        }
+    }
+
+    /// The filterd that runs is told to block something for so long.
+    fn add(&mut self, ttl: i64) -> &mut Self {
+        let (since, until) = (at(self.own()), Some(at(self.own() + ttl)));
+        let (list, targets) = ("manual".into(), Default::default());
+        self.changes.push(Record::Want {
+            list,
+            since,
+            until,
+            note: None,
+            by: None,
+            polarity: Polarity::Block,
+            targets,
+        });
+        self.times.add(Some(self.moment()), 1);
+        self
+    }
+
+    fn passes(&mut self, seconds: i64) -> &mut Self {
+        self.now += seconds;
+        self
+    }
+
+    fn clock_is_set(&mut self, by: i64) -> &mut Self {
+        self.wrong += by;
+        self
+    }
+
+    /// The clock was set, and filterd has noticed.
+    fn clock_is_seen_to_be_set(&mut self, by: i64) -> &mut Self {
+        let moment = self.clock_is_set(by).moment();
+        self.times.add(Some(moment), 0);
+        self
+    }
+
+    fn restart(&mut self) -> &mut Self {
+        self.start();
+        self
+    }
+
+    fn reboot(&mut self, off: i64) -> &mut Self {
+        (self.now, self.boot) = (self.now + off, self.boot + 1);
+        self.booted = self.now;
+        self.passes(1).restart()
+    }
+
+    /// What is left of each entry, in seconds, to whoever reads the journal now; and by how much the clock is behind.
+    fn left(&self) -> (Vec<i64>, Option<u64>) {
+        let mut changes = self.changes.clone();
+        let behind = self.times.translate(&mut changes, &self.moment());
+        let left = changes.iter().map(|change| match change {
+            Record::Want { until: Some(until), .. } => seconds(*until) - self.own(),
+            Record::Want { .. } | Record::Release { .. } | Record::ReleaseAll { .. } => {
+                panic!("nothing else was written")
+            }
+        });
+        (left.collect(), behind)
+    }
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_secs(0).later_by(seconds)
+}
+
+#[test]
+fn in_one_boot_the_time_since_boot_counts_whatever_is_done_to_the_clock() {
+    for set in [0, YEAR, -YEAR, -START, 7] {
+        let mut world = World::new();
+        world.add(HOUR).passes(600).clock_is_set(set).restart();
+        assert_eq!(world.left(), (vec![3000], None), "set by {set}");
+        world.add(HOUR).passes(60).clock_is_set(-set / 2).restart().passes(40);
+        assert_eq!(world.left(), (vec![2900, 3500], None), "set by {set}, and by half of it back");
+    }
+}
+
+#[test]
+fn after_a_reboot_the_clock_on_the_wall_counts() {
+    let mut world = World::new();
+    world.add(HOUR).passes(600).reboot(1000);
+    assert_eq!(world.left(), (vec![3600 - 1601], None));
+    world.add(HOUR).reboot(100);
+    assert_eq!(world.left(), (vec![3600 - 1702, 3600 - 101], None));
+}
+
+#[test]
+fn a_clock_that_was_set_right_before_the_reboot_counts_as_it_is_since() {
+    let mut world = World::new();
+    // A board without a clock of its own begins in 1970, and is told the time later.
+    world.clock_is_set(-START).restart().add(HOUR).passes(60);
+    world.clock_is_seen_to_be_set(START).reboot(40);
+    assert_eq!(world.left(), (vec![3600 - 101], None));
+}
+
+#[test]
+fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_then_is_left_still() {
+    let mut world = World::new();
+    world.add(HOUR).passes(600).add(HOUR).clock_is_set(-YEAR).reboot(1000);
+    let behind = (YEAR - 1001) as u64;
+    assert_eq!(world.left(), (vec![3000, 3600], Some(behind)));
+    // That goes on to be so, whoever reads it and however the clock is set meanwhile; it is told by the first only.
+    world.passes(100).add(HOUR).passes(10).clock_is_set(YEAR).restart();
+    assert_eq!(world.left(), (vec![2890, 3490, 3590], None));
+    world.add(HOUR).reboot(9);
+    assert_eq!(world.left(), (vec![2880, 3480, 3580, 3590], None));
+}
+
+#[test]
+fn a_boot_that_is_not_known_is_another_one() {
+    let mut world = World::new();
+    world.boot = 0;
+    world.start();
+    world.add(HOUR).passes(60).clock_is_set(30).restart();
+    assert_eq!(world.left(), (vec![3600 - 90], None));
+}
+
+#[test]
+fn what_older_filterds_wrote_is_in_the_time_of_the_wall() {
+    let world = World::new();
+    let (until, list) = (Some(at(START + 60)), "manual".into());
+    let before = Record::Want {
+        list,
+        since: at(START),
+        until,
+        note: None,
+        by: None,
+        polarity: Polarity::Block,
+        targets: Default::default(),
+    };
+    let mut changes = vec![before.clone()];
+    let mut times = Times::default();
+    times.add(None, 1);
+    assert_eq!(times.translate(&mut changes, &world.moment()), None);
+    assert_eq!(changes[0], before);
+    // Before and behind rows that say more.
+    let mut world = World::new();
+    (world.times, world.changes) = (times, changes);
+    world.passes(10).clock_is_set(1000).restart().add(HOUR);
+    assert_eq!(world.left().0, [50 - 1000, 3600], "by the wall, as the filterd that wrote it would have it");
+}
+
+#[test]
+fn what_was_over_long_ago_is_over_and_not_permanent() {
+    let mut world = World::new();
+    world.add(5).passes(HOUR).clock_is_set(-2 * START).restart();
+    let mut changes = world.changes.clone();
+    world.times.translate(&mut changes, &world.moment());
+    assert!(matches!(changes[0], Record::Want { until: Some(until), .. } if until.secs() == 1));
+}
+
+proptest! {
+    /// While nobody sets the clock, everything ends when it was to end, whoever starts how often and in how many boots.
+    #[test]
+    fn a_clock_that_nobody_sets_is_believed(steps in prop::collection::vec((0..4u8, 1..5000i64), 1..30), wrong in -YEAR..YEAR) {
+        let mut world = World::new();
+        world.clock_is_set(wrong).restart();
+        let mut ends = Vec::new();
+        for (step, number) in steps {
+            match step {
+                0 => {
+                    ends.push(world.now + number);
+                    world.add(number)
+                }
+                1 => world.passes(number),
+                2 => world.restart(),
+                _ => world.reboot(number),
+            };
+        }
+        let left: Vec<i64> = ends.iter().map(|end| end - world.now).collect();
+        prop_assert_eq!(world.left(), (left, None));
+    }
+
+    /// In one boot the clock may be set at any time.
+    #[test]
+    fn in_one_boot_no_clock_moves_a_deadline(steps in prop::collection::vec((0..4u8, -5000..5000i64), 1..30)) {
+        let mut world = World::new();
+        let mut ends = Vec::new();
+        for (step, number) in steps {
+            match step {
+                0 => {
+                    ends.push(world.now + number.abs());
+                    world.add(number.abs())
+                }
+                1 => world.passes(number.abs()),
+                2 => world.clock_is_set(number),
+                _ => world.restart(),
+            };
+        }
+        let left: Vec<i64> = ends.iter().map(|end| end - world.now).collect();
+        prop_assert_eq!(world.left(), (left, None));
+    }
+
+    /// A reboot never ends anything sooner than the clock on the wall says, and never leaves more than was left when the last
+    /// record was written.
+    #[test]
+    fn a_reboot_with_any_clock_leaves_no_more_than_was_left(ttl in 1..100_000i64, ran in 0..5000i64, off in 0..5000i64, set in -YEAR..YEAR) {
+        let mut world = World::new();
+        world.add(ttl).passes(ran).add(1).clock_is_set(set).reboot(off);
+        let (left, behind) = world.left();
+        prop_assert!(left[0] <= ttl - ran, "{:?}", left);
+        prop_assert_eq!(behind.is_some(), set + off + 1 < 0);
+        let by_the_wall = ttl - ran - off - 1 - set;
+        prop_assert_eq!(left[0], if behind.is_some() { ttl - ran } else { by_the_wall });
+    }
+}

@@ -1,0 +1,176 @@
+//! Ranges that no list of somebody else's means: private, loopback, link-local, multicast and reserved ones. They are taken
+//! out of list files, for a feed that names them would cut a host off from its own network.
+//!
+//! After IANA's registries of special-purpose addresses, and of multicast. Ranges for documentation (and for benchmarks)
+//! are not among them: nobody has neighbours there.
+
+use filter_common::target::{Address, Prefix, Prefix4, Prefix6, Target};
+
+use super::Targets;
+
+/// Does a list mean them?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Special {
+    /// They are taken out of it.
+    #[default]
+    Excluded,
+    /// It says that it does.
+    Included,
+}
+
+/// First address and length of each.
+const V4: [(u32, u8); 9] = [
+    (0x0000_0000, 8),  // this host: 0.0.0.0/8
+    (0x0A00_0000, 8),  // private: 10.0.0.0/8
+    (0x6440_0000, 10), // carriers' own: 100.64.0.0/10
+    (0x7F00_0000, 8),  // loopback: 127.0.0.0/8
+    (0xA9FE_0000, 16), // link-local: 169.254.0.0/16
+    (0xAC10_0000, 12), // private: 172.16.0.0/12
+    (0xC000_0000, 24), // protocols: 192.0.0.0/24
+    (0xC0A8_0000, 16), // private: 192.168.0.0/16
+    (0xE000_0000, 3),  // multicast and reserved: 224.0.0.0/3
+];
+
+const V6: [(u128, u8); 6] = [
+    (0, 127),            // unspecified and loopback: ::, ::1
+    (0x0100 << 112, 64), // discarded: 100::/64
+    (0xFC00 << 112, 7),  // unique local: fc00::/7
+    (0xFE80 << 112, 10), // link-local: fe80::/10
+    (0xFEC0 << 112, 10), // site-local, as it was: fec0::/10
+    (0xFF00 << 112, 8),  // multicast: ff00::/8
+];
+
+/// Takes what is special out of sorted targets, which are sorted afterwards. Tells how many of them were special, or in part.
+pub fn take_out(targets: &mut Targets) -> u64 {
+    let before = targets.addresses.len() + targets.nets64.len();
+    for range in v4() {
+        drop_between(&mut targets.addresses, range.first(), range.last());
+    }
+    // A shorter one than /64 lies in none of them as a whole.
+    for range in v6().filter(|range| range.length() <= 64) {
+        let network = |address: u128| (address >> 64) as u64;
+        drop_between(&mut targets.nets64, network(range.first()), network(range.last()));
+    }
+    let mut special = before - targets.addresses.len() - targets.nets64.len();
+    // The /64 of :: and ::1 is special in part.
+    let mut split: Vec<Target> = Vec::new();
+    if targets.nets64.first() == Some(&0) {
+        targets.nets64.remove(0);
+        split.push(Target::V6(Prefix::covering(0, 64)));
+    }
+    targets.others.retain(|target| {
+        let is_special = is_special_in_part(*target);
+        split.extend(is_special.then_some(*target));
+        !is_special
+    });
+    if split.is_empty() {
+        return special as u64;
+    }
+    special += split.len();
+    split.into_iter().for_each(|target| match target {
+        Target::V4(prefix) => {
+            rest(prefix, &v4().collect::<Vec<_>>(), &mut |left| targets.push(Target::V4(left)))
+        }
+        Target::V6(prefix) => {
+            rest(prefix, &v6().collect::<Vec<_>>(), &mut |left| targets.push(Target::V6(left)))
+        }
+    });
+    targets.sort();
+    special as u64
+}
+
+fn v4() -> impl Iterator<Item = Prefix4> {
+    V4.into_iter().map(|(first, length)| Prefix::covering(first, length))
+}
+
+fn v6() -> impl Iterator<Item = Prefix6> {
+    V6.into_iter().map(|(first, length)| Prefix::covering(first, length))
+}
+
+fn drop_between<T: Ord>(sorted: &mut Vec<T>, first: T, last: T) {
+    let begin = sorted.partition_point(|one| *one < first);
+    let end = sorted.partition_point(|one| *one <= last);
+    sorted.drain(begin..end);
+}
+
+fn is_special_in_part(target: Target) -> bool {
+    match target {
+        Target::V4(prefix) => v4().any(|range| overlap(&prefix, &range)),
+        Target::V6(prefix) => v6().any(|range| overlap(&prefix, &range)),
+    }
+}
+
+fn overlap<A: Address>(one: &Prefix<A>, other: &Prefix<A>) -> bool {
+    one.covers(other) || other.covers(one)
+}
+
+/// Tells the prefixes that make up `prefix` without `ranges`: halves of it, and halves of these, as long as there are any in
+/// them.
+fn rest<A: Address>(prefix: Prefix<A>, ranges: &[Prefix<A>], tell: &mut impl FnMut(Prefix<A>)) {
+    if ranges.iter().any(|range| range.covers(&prefix)) {
+        return;
+    }
+    if !ranges.iter().any(|range| prefix.covers(range)) {
+        return tell(prefix);
+    }
+    let longer = prefix.length() + 1;
+    rest(Prefix::covering(prefix.first(), longer), ranges, tell);
+    rest(Prefix::covering(prefix.last(), longer), ranges, tell);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn without(words: &[&str]) -> (Vec<String>, u64) {
+        let mut targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
+        let special = take_out(&mut targets);
+        (targets.iter().map(|target| target.to_string()).collect(), special)
+    }
+
+    #[test]
+    fn what_is_special_goes_and_is_counted() {
+        let words =
+            ["10.0.0.1", "9.255.255.255", "192.168.7.0/24", "fe80::1", "fd00::/64", "2001:db8::/64", "::1"];
+        assert_eq!(without(&words), (vec!["9.255.255.255".to_owned(), "2001:db8::/64".to_owned()], 5));
+        assert_eq!(
+            without(&["198.51.100.7", "203.0.113.0/24", "198.18.0.1", "2001:db8::1"]).1,
+            0,
+            "documentation"
+        );
+    }
+
+    #[test]
+    fn what_is_special_in_part_is_taken_around_it() {
+        assert_eq!(without(&["8.0.0.0/6"]), (vec!["8.0.0.0/7".to_owned(), "11.0.0.0/8".to_owned()], 1));
+        let (left, special) = without(&["::/64"]);
+        assert_eq!((left.len(), special), (63, 1), "all but ::/127: {left:?}");
+        assert_eq!(without(&["224.0.0.0/4", "255.255.255.255"]), (Vec::new(), 2));
+    }
+
+    proptest! {
+        #[test]
+        fn exactly_the_rest_stays(length4 in 0_u8..=32, length6 in 0_u8..=128, at: (u32, u128), asked: (u32, u128)) {
+            let (four, six) = (Prefix::covering(at.0, length4), Prefix::covering(at.1, length6));
+            let mut targets: Targets = [Target::V4(four), Target::V6(six)].into_iter().collect();
+            take_out(&mut targets);
+            // Half of those that are asked lie in the prefix, and at the edges of what is special.
+            let edges4 = v4().flat_map(|range| [range.first(), range.last()]).flat_map(|edge| [edge.wrapping_sub(1), edge, edge.wrapping_add(1)]);
+            for address in edges4.chain([asked.0, four.first(), four.last(), four.first() | asked.0 & !u32::MAX.checked_shl(32 - u32::from(length4)).unwrap_or(0)]) {
+                let target = Target::from(std::net::IpAddr::from(Ipv4Addr::from(address)));
+                let stays = targets.iter().any(|left| left.covers(&target));
+                prop_assert_eq!(stays, four.contains(address) && !v4().any(|range| range.contains(address)));
+            }
+            let edges6 = v6().flat_map(|range| [range.first(), range.last()]).flat_map(|edge| [edge.wrapping_sub(1), edge, edge.wrapping_add(1)]);
+            for address in edges6.chain([asked.1, six.first(), six.last()]) {
+                let target = Target::from(std::net::IpAddr::from(Ipv6Addr::from(address)));
+                let stays = targets.iter().any(|left| left.covers(&target));
+                prop_assert_eq!(stays, six.contains(address) && !v6().any(|range| range.contains(address)));
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Allow wins always, wherever the block comes from; and when it ends, what it covered is blocked again.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal};
+use nix::sys::signal::Signal;
+
+/// Long enough for any machine to notice that a few seconds are over.
+const SOON: Duration = Duration::from_secs(30);
+
+/// As long as a grace period is made to take here.
+const GRACE: Duration = Duration::from_millis(300);
+
+const BLOCKED: &str = "block: [203.0.0.0/8, \"2001:db8::/32\"]";
+
+#[test]
+fn what_is_allowed_passes_inside_whatever_is_blocked_and_its_neighbours_do_not() {
+    let net = Net::with_filterd(BLOCKED);
+    net.filterd(["add", ATTACKER, ATTACKER6, "203.0.113.0/24"]).succeeds();
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    for (allowed, inside, beside) in [
+        ("203.0.113.7", ["203.0.113.7"; 2], ["203.0.113.6", "203.0.113.8"]),
+        ("203.0.113.0-203.0.113.9", ["203.0.113.0", "203.0.113.9"], ["203.0.112.255", "203.0.113.10"]),
+        ("203.0.112.0/23", ["203.0.112.0", "203.0.113.255"], ["203.0.111.255", "203.0.114.0"]),
+        ("2001:db8:bad::7", ["2001:db8:bad::7"; 2], ["2001:db8:bad::6", "2001:db8:bad::8"]),
+        (
+            "2001:db8:bad::/64",
+            ["2001:db8:bad::", "2001:db8:bad:0:ffff::"],
+            ["2001:db8:bac::", "2001:db8:bad:1::"],
+        ),
+        ("2001:db8::/33", ["2001:db8::", "2001:db8:7fff::1"], ["2001:db8:8000::", "2001:db8:ffff::"]),
+    ] {
+        net.filterd(["allow", "add", allowed]).succeeds().says("passes, though");
+        net.expect_each(inside).passes();
+        net.expect_each(beside).dropped();
+        net.filterd(["allow", "remove", allowed]).succeeds().says("allowed no longer");
+        net.expect_each(inside).dropped();
+    }
+    net.filterd(["allow", "add", "0.0.0.0/0", "::/0"]).succeeds();
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    assert!(net.counted("allowed") > 0);
+}
+
+#[test]
+fn test_says_what_allows_and_what_would_block() {
+    let net = Net::with_filterd(BLOCKED);
+    net.filterd(["allow", "add", "203.0.113.0/28", "--ttl", "2h", "--note", "our office"]).succeeds();
+    let told = net.filterd(["test", ATTACKER]).exits(1);
+    told.says("passes   listed, but allowed")
+        .says("allowed by 203.0.113.0/28 of list `manual-allow`")
+        .says("our office")
+        .says("by 203.0.0.0/8 of list `config`");
+    net.filterd(["allow", "list"]).succeeds().says("203.0.113.0/28").says("manual-allow").says("our office");
+    net.filterd(["list"]).succeeds().is_silent_about("our office");
+    net.filterd(["status"]).succeeds().says("Lists that allow").says("manual-allow");
+    // What is blocked meanwhile is not said to be.
+    let added = net.filterd(["add", ATTACKER]).exits(1);
+    added
+        .says("added 203.0.113.7 to list `manual`")
+        .says("NOT dropped")
+        .says("203.0.113.0/28 of list `manual-allow`");
+    net.filterd(["add", "203.0.113.0/24"]).succeeds().says("a part is allowed, and not dropped");
+    net.filterd_reading(["add", "-"], "203.0.113.5\n192.0.2.1\n")
+        .succeeds()
+        .says("1 of them allowed, and NOT dropped");
+    net.expect("192.0.2.1").dropped();
+    net.expect(ATTACKER).passes();
+}
+
+#[test]
+fn when_an_allow_ends_what_it_covered_is_blocked_again() {
+    let net = Net::with_filterd(BLOCKED);
+    net.filterd(["allow", "add", ATTACKER, ATTACKER6, "203.0.114.0/24", "--ttl", "4s"]).succeeds();
+    // The block of this one ends with its allow: at no moment is it dropped, since nobody wants it dropped alone.
+    net.filterd(["add", BYSTANDER, "--ttl", "4s"]).succeeds();
+    net.filterd(["allow", "add", BYSTANDER, "--ttl", "4s"]).succeeds();
+    net.expect_each([ATTACKER, ATTACKER6, "203.0.114.9", BYSTANDER]).passes();
+    net.expect(ATTACKER).then_within(SOON).dropped();
+    net.expect(ATTACKER6).then_within(SOON).dropped();
+    net.expect("203.0.114.9").then_within(SOON).dropped();
+    net.expect(BYSTANDER).passes();
+    net.filterd(["allow", "list"]).succeeds().is_silent_about("203.0");
+}
+
+#[test]
+fn what_is_allowed_is_so_after_a_kill_and_a_restart() {
+    let mut net = Net::with_filterd(BLOCKED);
+    net.filterd(["allow", "add", ATTACKER, "--note", "our office", "--list", "office"]).succeeds();
+    net.filterd(["allow", "add", ATTACKER6, "203.0.114.0/24"]).succeeds();
+    net.filterd(["allow", "remove", "203.0.114.0/24"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    net.start(BLOCKED);
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    net.expect_each(["203.0.113.8", "203.0.114.9"]).dropped();
+    net.filterd(["test", ATTACKER]).exits(1).says("list `office`").says("our office");
+}
+
+#[test]
+fn remove_and_flush_leave_what_is_allowed_alone() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
+    net.filterd(["allow", "add", ATTACKER]).succeeds();
+    net.filterd(["allow", "add", ATTACKER6, "--list", "office"]).succeeds();
+    net.filterd(["remove", ATTACKER, ATTACKER6]).succeeds();
+    net.filterd(["flush"]).succeeds();
+    net.filterd(["add", ATTACKER, ATTACKER6, "--list", "ssh"]).exits(1);
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    // One list does one thing.
+    net.filterd(["allow", "add", BYSTANDER, "--list", "ssh"])
+        .exits(5)
+        .complains("list ssh blocks, and allows nothing");
+    net.filterd(["add", BYSTANDER, "--list", "office"])
+        .exits(5)
+        .complains("list office allows, and blocks nothing");
+    net.filterd(["add", BYSTANDER, "--list", "manual-allow"]).exits(5);
+    net.filterd(["allow", "add", BYSTANDER, "--list", "manual"]).exits(5);
+    net.filterd(["remove", ATTACKER6, "--list", "office"]).exits(5);
+    net.filterd(["list", "--list", "office"]).exits(2).complains("filterd allow list --list office");
+    net.expect(BYSTANDER).passes();
+    net.filterd(["flush", "--list", "office"]).succeeds().says("1 target allowed no longer");
+    net.expect(ATTACKER6).dropped();
+    net.expect(ATTACKER).passes();
+    net.filterd(["allow", "remove", ATTACKER, "--strict"])
+        .succeeds()
+        .says("blocked again by 203.0.113.7 of list `ssh`");
+    net.filterd(["allow", "remove", ATTACKER, "--strict"]).exits(4);
+}
+
+/// Whoever is blocked and allowed before, and neither or both after, is dropped at no moment between.
+#[test]
+fn a_reload_that_changes_both_drops_nobody_whom_both_configurations_let_pass() {
+    let both = "block: [203.0.113.0/24, \"2001:db8:bad::/48\"]\nallow: [203.0.113.7, \"2001:db8:bad::7\"]";
+    let other =
+        "block: [203.0.112.0/23, \"2001:db8:bad::/47\"]\nallow: [203.0.113.0/28, \"2001:db8:bad::/64\"]";
+    let mut net = Net::with_filterd("");
+    for config in [both, "", both, other, both] {
+        let slow = Refusal::delay(net.daemon().id(), "membarrier", GRACE);
+        net.configure(config);
+        let home = net.home();
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            let reloading = scope.spawn(|| home.filterd(["reload"]).succeeds());
+            while !reloading.is_finished() {
+                let arrived = net.arrivals(0, &[ATTACKER.into(), ATTACKER6.into()]);
+                assert_eq!(arrived, [true, true], "{config}: dropped on the way");
+            }
+        });
+        assert!(begun.elapsed() >= GRACE, "{config}: it waited for nobody who was under way");
+        slow.end();
+        net.expect_each([ATTACKER, ATTACKER6]).passes();
+        let is_blocked = !config.is_empty();
+        let beside = net.expect_each(["203.0.113.99", "2001:db8:bad:7::1"]);
+        if is_blocked {
+            beside.dropped()
+        } else {
+            beside.passes()
+        };
+    }
+    net.configure("block: [203.0.113.0/24, \"2001:db8:bad::/48\"]");
+    net.filterd(["reload"]).succeeds().says("2 targets allowed no longer");
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.end(Signal::SIGTERM);
+}
+
+#[test]
+fn an_allow_list_whose_file_is_gone_keeps_its_last_good_copy() {
+    const LISTS: &str =
+        "block: [203.0.113.0/24]\nlists: [{name: office, path: $HOME/office.txt, allow: true}]";
+    let mut net = Net::new();
+    let file = net.file("office.txt", &format!("{ATTACKER} # us\n192.0.2.0/24\n"));
+    net.start(LISTS);
+    net.expect(ATTACKER).passes();
+    let begun = Instant::now();
+    let copies = net.home().path("state").join("lists");
+    while fs::read_dir(&copies).map_or(0, |files| files.count()) == 0 {
+        assert!(begun.elapsed() < SOON, "there is no copy");
+        thread::sleep(Duration::from_millis(10));
+    }
+    fs::remove_file(&file).expect("it was there");
+    net.filterd(["reload"]).exits(7).complains("list office is held back");
+    net.expect(ATTACKER).passes();
+    net.end(Signal::SIGKILL);
+    net.start(LISTS);
+    net.expect(ATTACKER).passes();
+    net.expect("203.0.113.8").dropped();
+    net.filterd(["status"]).exits(7).says("list office is held back");
+    net.filterd(["reload", "--accept", "office"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn a_list_that_blocked_may_allow_from_now_on_and_the_reverse() {
+    let list = |allow| format!("lists: [{{name: office, path: $HOME/office.txt, allow: {allow}}}]");
+    let mut net = Net::new();
+    net.file("office.txt", &format!("{ATTACKER}\n{ATTACKER6}\n"));
+    net.start(&list(false));
+    net.filterd(["add", "203.0.113.0/24", "2001:db8:bad::/48"]).succeeds();
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.configure(&list(true));
+    net.filterd(["reload"]).succeeds().says("2 targets newly allowed");
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    net.filterd(["test", ATTACKER]).exits(1).says("allowed by 203.0.113.7 of list `office`");
+    net.configure(&list(false));
+    net.filterd(["reload"]).succeeds().says("2 allowed no longer");
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.filterd(["status"]).succeeds().is_silent_about("Lists that allow");
+}
+
+#[test]
+fn another_filterd_takes_over_what_is_allowed() {
+    let mut net = Net::with_filterd(BLOCKED);
+    net.filterd(["allow", "add", ATTACKER, ATTACKER6]).succeeds();
+    net.succeed(BLOCKED);
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    net.expect_each(["203.0.113.8", "2001:db8:bad::8"]).dropped();
+    net.filterd(["allow", "remove", ATTACKER]).succeeds();
+    net.expect(ATTACKER).dropped();
+}

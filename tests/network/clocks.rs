@@ -1,0 +1,71 @@
+//! Clocks that are set, and machines that are off for a while.
+
+use std::fs;
+use std::time::Duration;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, OtherTime};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What a filterd wrote in the year 2100, in another boot: `ATTACKER` had 3 s left when the last of it was written, `ATTACKER6`
+/// 30 min, and `BYSTANDER` is permanent.
+const OF_2100: &[u8] = include_bytes!("../fixtures/journal-of-2100.redb");
+
+/// Long enough for any machine to notice that some seconds are over.
+const SOON: Duration = Duration::from_secs(30);
+
+#[test]
+fn in_one_boot_the_time_since_boot_ends_what_was_added_before_a_restart() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--ttl", "30m"]).succeeds();
+    net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    net.stop();
+    net.lives_in(OtherTime::later(HOUR));
+    net.start("");
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["list", "--expiring", "31m"]).succeeds().says(BYSTANDER);
+    net.filterd(["list", "--expiring", "20m"]).succeeds().is_silent_about(BYSTANDER);
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn a_newcomer_whose_clock_was_set_knows_when_entries_of_the_one_before_end() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--ttl", "30m"]).succeeds();
+    net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    net.lives_in(OtherTime::later(HOUR));
+    net.succeed("");
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).dropped();
+}
+
+#[test]
+fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_is_left_and_status_says_so() {
+    let mut net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir(&state).expect("a home can be written");
+    fs::write(state.join("live.redb"), OF_2100).expect("a home can be written");
+    net.start("");
+    net.expect(BYSTANDER).dropped();
+    net.expect(ATTACKER6).dropped();
+    net.filterd(["status"]).exits(7).says("before the journal's last record").says("set the clock");
+    net.filterd(["list", "--expiring", "31m"]).succeeds().says(ATTACKER6).is_silent_about(BYSTANDER);
+    net.expect(ATTACKER).then_within(SOON).passes();
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).succeeds().is_silent_about("record");
+}
+
+#[test]
+fn after_a_reboot_the_clock_on_the_wall_ends_what_was_added_before() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--ttl", "3s"]).succeeds();
+    net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    net.stop();
+    let rebooted = OtherTime::after_a_reboot(net.home());
+    net.lives_in(rebooted);
+    net.start("");
+    net.expect(ATTACKER).then_within(SOON).passes();
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["status"]).succeeds();
+}

@@ -1,0 +1,52 @@
+//! Private and other special ranges in list files: a feed that names them cuts nobody off from his own network.
+
+use harness::{ATTACKER, ATTACKER6, Net};
+
+const NEIGHBOURS: [&str; 5] = ["10.1.2.3", "192.168.7.7", "100.64.9.9", "169.254.1.1", "fd00::7"];
+
+const FEED: &str = "lists: [{name: feed, path: $HOME/feed.txt}]";
+const MEANT: &str = "lists: [{name: feed, path: $HOME/feed.txt, include_special: true}]";
+
+#[test]
+fn a_feed_that_names_private_ranges_cuts_nobody_off() {
+    let mut net = Net::new();
+    net.home().write(
+        "feed.txt",
+        "203.0.113.7\n10.0.0.0/8\n192.168.7.7\n100.64.0.0-100.64.255.255\nfc00::/7\n2001:db8:bad::/48\n",
+    );
+    net.start(FEED);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.expect_each(NEIGHBOURS).passes();
+    net.filterd(["status"]).succeeds().says("special ranges left out of 4");
+    net.filterd(["test", "10.1.2.3"]).exits(1);
+}
+
+#[test]
+fn what_contains_them_is_blocked_around_them() {
+    let mut net = Net::new();
+    net.home().write("feed.txt", "0.0.0.0/0\n::/0\n");
+    net.start(FEED);
+    net.expect_each([ATTACKER, ATTACKER6, "9.255.255.255", "11.0.0.0"]).dropped();
+    net.expect_each(NEIGHBOURS).passes();
+}
+
+#[test]
+fn whoever_means_them_says_so_and_may_take_it_back() {
+    let mut net = Net::new();
+    net.home().write("feed.txt", "10.0.0.0/8\n192.168.7.7\n100.64.9.9\n169.254.1.1\nfd00::/64\n");
+    net.start(FEED);
+    net.expect_each(NEIGHBOURS).passes();
+    net.configure(MEANT);
+    net.filterd(["reload"]).succeeds();
+    net.expect_each(NEIGHBOURS).dropped();
+    net.configure(FEED);
+    net.filterd(["reload"]).succeeds().complains("5 targets are, at least in part, special ranges");
+    net.expect_each(NEIGHBOURS).passes();
+}
+
+#[test]
+fn what_the_operator_writes_and_adds_is_always_meant() {
+    let net = Net::with_filterd("block: [10.1.2.3]");
+    net.filterd(["add", "192.168.7.7", "fd00::7"]).succeeds();
+    net.expect_each(["10.1.2.3", "192.168.7.7", "fd00::7"]).dropped();
+}
