@@ -22,15 +22,10 @@ const OLD: &str = "192.0.2.78";
 #[test]
 fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
     let mut net = before();
-    tries(&net, "3s");
-    net.filterd(["status"])
-        .exits(7)
-        .says("*** the configuration of root (filterd reload) is on trial until ")
-        .says("`filterd confirm` keeps it");
+    change_files(&net);
+    net.filterd(["reload", "--confirm", "1s"]).succeeds().says("\non trial until ");
     net.filterd(["add", ATTACKER]).succeeds();
-    // The name of a list that will be there again is nobody else's meanwhile.
-    net.filterd(["add", "192.0.2.99", "--list", "drop"]).exits(5);
-    net.wait_for_log("was not confirmed, and what was in force before is again");
+    wait_until_rolled_back(&net);
     is_before(&net);
     net.expect(ATTACKER).dropped();
     net.filterd(["status"])
@@ -70,6 +65,10 @@ fn what_is_confirmed_stays() {
 fn while_one_is_on_trial_another_reload_is_refused_and_so_is_another_filterd() {
     let mut net = before();
     tries(&net, "1h");
+    net.filterd(["status"])
+        .exits(7)
+        .says("*** the configuration of root (filterd reload) is on trial until ")
+        .says("`filterd confirm` keeps it");
     let refused = "a reload of root (filterd reload) is on trial until ";
     net.filterd(["reload"]).exits(5).complains(refused).complains("`filterd confirm` keeps what it brought");
     net.filterd(["reload", "--confirm", "60s"]).exits(5).complains(refused);
@@ -80,6 +79,18 @@ fn while_one_is_on_trial_another_reload_is_refused_and_so_is_another_filterd() {
     net.filterd(["confirm"]).succeeds();
     net.filterd(["reload"]).succeeds();
     is_after(&net);
+}
+
+/// It will be there again.
+#[test]
+fn the_name_of_a_list_of_before_is_nobody_elses_while_something_else_is_on_trial() {
+    let net = before();
+    net.configure("block: []");
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.expect(OLD).passes();
+    net.filterd(["add", "192.0.2.99", "--list", "drop"]).exits(5).complains("belongs to the configuration");
+    net.filterd(["confirm"]).succeeds();
+    net.filterd(["add", "192.0.2.99", "--list", "drop"]).succeeds();
 }
 
 #[test]
@@ -134,14 +145,18 @@ fn before() -> Net {
 /// The files change, and what they say now comes into force, on trial.
 #[track_caller]
 fn tries(net: &Net, length: &str) {
-    net.file("drop.txt", "203.0.113.200\n");
-    net.file("more.txt", "192.0.2.77\n");
-    net.configure(AFTER);
+    change_files(net);
     net.filterd(["reload", "--confirm", length])
         .succeeds()
         .says("\non trial until ")
         .says("then rolled back: `filterd confirm` keeps it");
     is_after(net);
+}
+
+fn change_files(net: &Net) {
+    net.file("drop.txt", "203.0.113.200\n");
+    net.file("more.txt", "192.0.2.77\n");
+    net.configure(AFTER);
 }
 
 /// The same command line, and the files as they are.

@@ -110,7 +110,9 @@ impl Trial {
         match std::mem::replace(&mut self.state, State::None) {
             State::On { note, was_rolled_back: true, .. } => self.is_rolled_back(&note),
             State::On { .. } => self.forget(),
-            before => self.state = before,
+            other @ (State::None | State::Confirmed | State::Over { .. } | State::RolledBack { .. }) => {
+                self.state = other;
+            }
         }
     }
 
