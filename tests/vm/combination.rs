@@ -100,7 +100,6 @@ impl Combination {
         let combination = |six, lengths| Self {
             paused: false,
             enforce: true,
-            paused: false,
             networks: false,
             lanes: LANES[0],
             levels: true,
