@@ -2,7 +2,7 @@
 
 use crate::hash::Address6;
 use crate::packet::{self, Again6, Frame, Source};
-use crate::reason::{Reason, Verdict};
+use crate::reason::{Enforcement, Reason, Verdict};
 use crate::set::{self, Set};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
@@ -10,7 +10,7 @@ use crate::set::{self, Set};
 /// What blocks and what allows are two sets of the same type, each with a block of settings and maps of its own.
 pub trait Tables {
     /// Are packets dropped, or only counted as those that would be?
-    fn enforces(&self) -> bool;
+    fn enforcement(&self) -> Enforcement;
 
     /// The sources to block.
     fn block(&self) -> impl Set;
@@ -134,8 +134,8 @@ mod tests {
     }
 
     impl Tables for TwoSets {
-        fn enforces(&self) -> bool {
-            true
+        fn enforcement(&self) -> Enforcement {
+            Enforcement::Drop
         }
 
         fn block(&self) -> impl Set {

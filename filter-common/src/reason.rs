@@ -18,13 +18,33 @@ pub enum Outcome {
     Drop(Reason),
     /// It goes on, and would be gone if the filter enforced.
     WouldDrop(Reason),
+    /// It goes on, and would be gone if protection were not paused.
+    Paused(Reason),
+}
+
+/// What is done about packets that are to be dropped. The numbers are those of the word in a judge's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Enforcement {
+    /// They are only counted, for as long as the configuration says so.
+    Count = 0,
+    /// They are dropped.
+    Drop = 1,
+    /// They are only counted, for a while.
+    Pause = 2,
 }
 
 /// How many counters there are: room for more reasons than there are now, so that counters outlive a new one.
-pub const COUNTERS: u32 = 64;
+pub const COUNTERS: u32 = 4 * REASONS;
+
+/// How many reasons there is room for.
+const REASONS: u32 = 32;
 
 /// Here begin the counters of what would be dropped.
-const WOULD_DROP: u32 = COUNTERS / 2;
+const WOULD_DROP: u32 = REASONS;
+
+/// Here begin the counters of what would be dropped if protection were not paused.
+const PAUSED: u32 = 2 * REASONS;
 
 /// Why a packet is passed or dropped. The numbers are those of counters and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,24 +149,37 @@ impl Verdict {
 }
 
 impl Verdict {
-    /// What becomes of the packet if the filter enforces, or else.
+    /// What becomes of the packet if this is done about those to be dropped.
     #[inline(always)]
-    pub const fn outcome(self, enforces: bool) -> Outcome {
-        match self {
-            Self::Pass(reason) => Outcome::Pass(reason),
-            Self::Drop(reason) if enforces => Outcome::Drop(reason),
-            Self::Drop(reason) => Outcome::WouldDrop(reason),
+    pub const fn outcome(self, enforcement: Enforcement) -> Outcome {
+        match (self, enforcement) {
+            (Self::Pass(reason), _) => Outcome::Pass(reason),
+            (Self::Drop(reason), Enforcement::Drop) => Outcome::Drop(reason),
+            (Self::Drop(reason), Enforcement::Count) => Outcome::WouldDrop(reason),
+            (Self::Drop(reason), Enforcement::Pause) => Outcome::Paused(reason),
+        }
+    }
+}
+
+impl Enforcement {
+    /// The one that this word stands for. What nobody has written drops nothing.
+    #[inline(always)]
+    pub const fn of(word: u64) -> Self {
+        match word {
+            1 => Self::Drop,
+            2 => Self::Pause,
+            _ => Self::Count,
         }
     }
 }
 
 impl Outcome {
-    /// Every outcome there can be: those of a filter that enforces, then those of one that only counts.
+    /// Every outcome there can be: those of a filter that enforces, then those of one that only counts, then those of one
+    /// that is paused.
     pub fn all() -> impl Iterator<Item = Self> {
-        let enforced = |enforces| Reason::ALL.map(|reason| reason.verdict().outcome(enforces));
-        let only_counted =
-            enforced(false).into_iter().filter(|outcome| matches!(outcome, Self::WouldDrop(_)));
-        enforced(true).into_iter().chain(only_counted)
+        let under = |enforcement| Reason::ALL.map(|reason| reason.verdict().outcome(enforcement)).into_iter();
+        let only_counted = under(Enforcement::Count).chain(under(Enforcement::Pause));
+        under(Enforcement::Drop).chain(only_counted.filter(|outcome| !matches!(outcome, Self::Pass(_))))
     }
 
     /// The counter of packets of which this became: its index never changes.
@@ -155,6 +188,7 @@ impl Outcome {
         match self {
             Self::Pass(reason) | Self::Drop(reason) => reason as u32,
             Self::WouldDrop(reason) => WOULD_DROP + reason as u32,
+            Self::Paused(reason) => PAUSED + reason as u32,
         }
     }
 
@@ -162,7 +196,9 @@ impl Outcome {
     #[inline(always)]
     pub const fn reason(self) -> Reason {
         match self {
-            Self::Pass(reason) | Self::Drop(reason) | Self::WouldDrop(reason) => reason,
+            Self::Pass(reason) | Self::Drop(reason) | Self::WouldDrop(reason) | Self::Paused(reason) => {
+                reason
+            }
         }
     }
 
@@ -172,6 +208,7 @@ impl Outcome {
             Self::Pass(_) => "pass",
             Self::Drop(_) => "drop",
             Self::WouldDrop(_) => "would_drop",
+            Self::Paused(_) => "paused",
         }
     }
 }
@@ -186,10 +223,18 @@ mod tests {
         assert_eq!(counters.len(), Outcome::all().count());
         assert_eq!(
             counters.len(),
-            Reason::ALL.len() + 5,
+            Reason::ALL.len() + 5 + 5,
             "what passes does so whether the filter enforces or not"
         );
-        assert!(Reason::ALL.len() as u32 <= WOULD_DROP && counters.last() < Some(&COUNTERS));
+        assert!(Reason::ALL.len() as u32 <= REASONS && counters.last() < Some(&COUNTERS));
+    }
+
+    #[test]
+    fn every_enforcement_is_the_word_that_it_is_written_as() {
+        for enforcement in [Enforcement::Count, Enforcement::Drop, Enforcement::Pause] {
+            assert_eq!(Enforcement::of(enforcement as u64), enforcement);
+        }
+        assert_eq!(Enforcement::of(3), Enforcement::Count);
     }
 
     /// Counters that an earlier version pinned are read by this one.

@@ -13,7 +13,7 @@ use crate::hash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Settings {
-    /// Drop, or only count? (0 or 1)
+    /// Drop, or only count? The number of an [`Enforcement`](crate::reason::Enforcement).
     pub enforce: u64,
     /// May a source that is to be blocked be allowed, too, so that the word that tells is looked at on a hit? (0 or 1)
     pub overlap: u64,

@@ -13,18 +13,21 @@ use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
 use filter_common::judge::{Tables as _, judge};
-use filter_common::reason::{Outcome, Verdict};
+use filter_common::reason::{Enforcement, Outcome, Verdict};
 
 #[xdp(frags)]
 pub fn filterd_judge(ctx: XdpContext) -> u32 {
     let tables = maps::Maps;
     let verdict = judge(&frame::InPlace::new(&ctx), &tables);
     // Whether drops are enforced is read where there is one: most packets have none.
-    let enforces = matches!(verdict, Verdict::Drop(_)) && tables.enforces();
-    let outcome = verdict.outcome(enforces);
+    let enforcement = match verdict {
+        Verdict::Pass(_) => Enforcement::Count,
+        Verdict::Drop(_) => tables.enforcement(),
+    };
+    let outcome = verdict.outcome(enforcement);
     report::count(&ctx, outcome);
     match outcome {
-        Outcome::Pass(_) | Outcome::WouldDrop(_) => XDP_PASS,
+        Outcome::Pass(_) | Outcome::WouldDrop(_) | Outcome::Paused(_) => XDP_PASS,
         Outcome::Drop(_) => XDP_DROP,
     }
 }

@@ -13,7 +13,7 @@ use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
-use filter_common::reason;
+use filter_common::reason::{self, Enforcement};
 use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
 
@@ -48,8 +48,8 @@ pub struct Maps;
 
 impl Tables for Maps {
     #[inline(always)]
-    fn enforces(&self) -> bool {
-        read(&SETTINGS.enforce) != 0
+    fn enforcement(&self) -> Enforcement {
+        Enforcement::of(read(&SETTINGS.enforce))
     }
 
     #[inline(always)]

@@ -25,6 +25,7 @@ const SIZES: [u64; 6] = [1, 480, 490, 960, 123_456, 1_000_000];
 /// One way.
 pub struct Combination {
     pub enforce: bool,
+    pub paused: bool,
     networks: bool,
     lanes: (u64, &'static str),
     levels: bool,
@@ -54,6 +55,7 @@ impl Combination {
                 let allow = Allow::Nothing;
                 all.extend(switches().map(|levels| Self {
                     enforce,
+                    paused: false,
                     networks,
                     lanes,
                     levels,
@@ -62,17 +64,26 @@ impl Combination {
                     allow,
                 }));
             }
-            let rest =
-                |allow| Self { enforce: true, networks: true, lanes, levels: true, lengths, six: 0, allow };
+            let rest = |allow| Self {
+                enforce: true,
+                paused: false,
+                networks: true,
+                lanes,
+                levels: true,
+                lengths,
+                six: 0,
+                allow,
+            };
             all.extend([Allow::Four, Allow::Same].map(rest));
         }
         all
     }
 
-    /// Numbers of IPv6 lengths, the usual ones all, with nothing else on, and with everything.
+    /// Numbers of IPv6 lengths, the usual ones all, with nothing else on, and with everything, a pause included.
     pub fn lengths() -> Vec<Self> {
         let combination = |lengths, is_on| Self {
             enforce: is_on,
+            paused: is_on,
             networks: is_on,
             lanes: if is_on { (1, "2") } else { (0, "none") },
             levels: is_on,
@@ -87,6 +98,7 @@ impl Combination {
     /// Sizes of the IPv6 table, with few lengths and with many.
     pub fn sizes() -> Vec<Self> {
         let combination = |six, lengths| Self {
+            paused: false,
             enforce: true,
             networks: false,
             lanes: LANES[0],
@@ -122,16 +134,17 @@ impl Combination {
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, networks, lanes, levels, lengths, six, allow } = self;
+        let Self { enforce, paused, networks, lanes, levels, lengths, six, allow } = self;
         let allow = match allow {
             Allow::Nothing => "nothing",
             Allow::Four => "ipv4",
             Allow::Same => "the same",
         };
-        let (enforce, networks, levels) = (on(*enforce), on(*networks), on(*levels));
+        let (enforce, paused) = (on(*enforce), if *paused { ", paused" } else { "" });
+        let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}",
+            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}",
             lanes.1
         )
     }

@@ -87,7 +87,10 @@ impl Blocklist {
             }
             Change::Expire { polarity, most } => Ok(self.expire(*polarity, now, *most)),
             Change::LookForOverlap => Ok(Applied::default()),
-            Change::Settings(settings) => Ok(self.set(*settings)),
+            Change::Settings(settings) => {
+                Ok(self.set(Settings { paused: self.settings.paused, ..*settings }))
+            }
+            Change::Pause(paused) => Ok(self.set(Settings { paused: *paused, ..self.settings })),
             Change::Undo(undo) => Ok(self.undo(undo)),
         }
     }

@@ -41,8 +41,10 @@ pub enum Change {
         /// How many.
         most: usize,
     },
-    /// Packets are to be judged so.
+    /// Packets are to be judged as the configuration says.
     Settings(Settings),
+    /// Packets are only to be counted for a while, or no longer. Whatever else a change says of settings leaves this alone.
+    Pause(bool),
     /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out.
     LookForOverlap,
     /// What an earlier change did is undone, except where others have changed it since.

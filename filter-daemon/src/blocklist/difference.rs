@@ -32,9 +32,21 @@ impl Blocklist {
                     targets.iter().for_each(|target| preview_release(side, target, &lists, &mut difference));
                 }
             }
-            Change::Expire { .. } | Change::Settings(_) | Change::LookForOverlap | Change::Undo(_) => {}
+            Change::Expire { .. }
+            | Change::Settings(_)
+            | Change::Pause(_)
+            | Change::LookForOverlap
+            | Change::Undo(_) => {}
         }
         difference
+    }
+
+    /// Those of these that `list` does not want; all of them if there is no such list yet.
+    pub fn not_on(&self, list: Option<ListId>, targets: &Targets) -> Targets {
+        let Some(list) = list else { return targets.clone() };
+        let side = self.side(self.lists().get(list).polarity);
+        side.prefetch(targets);
+        targets.iter().filter(|target| side.claim_of(*target, list).is_none()).collect()
     }
 
     fn lists_on(&self, polarity: Polarity, from: &From) -> Vec<ListId> {

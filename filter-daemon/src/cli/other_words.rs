@@ -8,7 +8,7 @@ use filter_common::target::Span;
 use crate::text::printable;
 
 /// Words that are no command of ours, and what to type instead.
-const OTHERS: [(&[&str], &str); 20] = [
+const OTHERS: [(&[&str], &str); 21] = [
     (
         &["block", "ban", "deny", "drop", "insert", "append", "blacklist", "blocklist", "reject", "create"],
         "`filterd add` blocks",
@@ -44,8 +44,8 @@ const OTHERS: [(&[&str], &str); 20] = [
     ),
     (&["validate", "verify", "lint", "config", "configtest"], "`filterd check` checks a configuration"),
     (
-        &["diff", "preview"],
-        "it is still to come; `filterd check` reads configuration and lists without applying them",
+        &["preview", "compare", "changes", "plan", "dry-run", "dryrun"],
+        "`filterd diff` tells what a reload would change, and changes nothing",
     ),
     (
         &["start", "daemon", "up", "serve", "attach", "enable", "launch"],
@@ -60,8 +60,12 @@ const OTHERS: [(&[&str], &str); 20] = [
         "`filterd run --take-over …` takes the place of a running filterd without a gap",
     ),
     (
-        &["pause", "resume", "suspend", "dry-run", "dryrun", "confirm"],
-        "it is still to come; with `enforce: false` in the configuration, `filterd reload` makes filterd count and drop nothing",
+        &["commit", "keep", "rollback", "try"],
+        "`filterd reload --confirm 60s` rolls back by itself, unless `filterd confirm` comes",
+    ),
+    (
+        &["suspend", "bypass", "snooze", "unpause"],
+        "`filterd pause 5m` lets everything pass for a while, `filterd resume` ends that",
     ),
     (
         &["export", "save", "backup"],

@@ -235,6 +235,9 @@ fn but(changed: &Changed) -> String {
             ", but nothing is attached: nothing is dropped (`filterd status` tells why)".to_owned()
         }
         (Some(Idle::NotEnforced), _) => "; `enforce: false`, so it is only counted".to_owned(),
+        (Some(Idle::Paused), _) => {
+            "; protection is paused, so it is only counted (`filterd status` tells until when)".to_owned()
+        }
     }
 }
 

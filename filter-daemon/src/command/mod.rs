@@ -5,12 +5,16 @@ mod add;
 mod allow;
 mod ask;
 mod check;
+mod confirm;
+mod diff;
 mod flush;
 mod list;
+mod pause;
 mod ping;
 mod reload;
 mod remove;
 pub mod render;
+mod resume;
 mod stats;
 mod status;
 mod test;
@@ -73,6 +77,24 @@ pub enum Verb {
     ///
     /// If anything in the configuration is wrong, all of it is told and nothing changes.
     Reload(With<reload::Reload>),
+    /// Keep what `filterd reload --confirm` has brought
+    ///
+    /// Exits with 1 if no reload is on trial, or it was rolled back already.
+    Confirm(With<confirm::Confirm>),
+    /// Tell what a reload would change, and whom of those in touch with this host it would cut
+    ///
+    /// Nothing is changed. Exits with 1 if anything would change.
+    Diff(With<diff::Diff>),
+    /// Let everything pass for a while, and only count what is listed
+    ///
+    /// For finding out whether it is filterd that keeps something from working. Counted apart, as `paused` in `filterd
+    /// stats`. A pause always has an end; pausing again makes it longer or shorter. Meanwhile `filterd status` tells it
+    /// first, with exit code 7.
+    Pause(With<pause::Pause>),
+    /// End a pause: drop what is listed
+    ///
+    /// Where nothing is paused, nothing changes.
+    Resume(With<resume::Resume>),
     /// Check a configuration and the lists it names; needs no daemon
     ///
     /// A filterd that runs is asked for the names of its live lists, which no list of the configuration can have.
@@ -98,6 +120,10 @@ macro_rules! whichever {
             Verb::Status($with) => $what,
             Verb::Stats($with) => $what,
             Verb::Reload($with) => $what,
+            Verb::Confirm($with) => $what,
+            Verb::Diff($with) => $what,
+            Verb::Pause($with) => $what,
+            Verb::Resume($with) => $what,
             Verb::Check($with) => $what,
             Verb::Ping($with) => $what,
         }

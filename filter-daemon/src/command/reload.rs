@@ -1,15 +1,20 @@
 //! `filterd reload`: the daemon reads its configuration and its lists again.
 
+use std::time::Duration;
+
 use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
+use super::render::moment::Clock;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::accept::Accepted;
+use crate::control::wire::words::LONGEST_TRIAL;
 use crate::control::wire::{self, reload::Reply};
 use crate::exit::Exit;
 use crate::text::printable;
+use crate::text::quantity::{self, QuantityError};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -26,19 +31,41 @@ Examples:
   filterd reload
   filterd reload --accept drop --accept ssh
   filterd reload --accept all
-  filterd reload --accept usb0")]
+  filterd reload --accept usb0
+  filterd reload --confirm 60s         and when everything still works: filterd confirm
+
+With --confirm what the reload brings is on trial: unless `filterd confirm` comes in time, configuration and lists are put
+back as they were, and what was added or removed by command meanwhile stays. The files are left as they are; the next
+`filterd reload` takes them again. Until then another reload is refused, SIGHUP and `--take-over`, too.
+If filterd ends or is killed meanwhile, its next start goes on counting, or rolls back before it publishes anything if the
+time is over or the machine was booted. As long as it is not started again, nothing rolls back.")]
 pub struct Reload {
     /// Take this list as it is, however little is left of it (`all` stands for every list), or this interface as not there;
     /// `list:NAME` and `interface:NAME` tell two of one name apart
     #[arg(long, value_name = "NAME", value_parser = acceptable)]
     accept: Vec<String>,
+    /// Roll back by itself after so long (60s, 5m, at most 24h), unless `filterd confirm` comes before
+    #[arg(long, value_name = "TIME", value_parser = trial)]
+    confirm: Option<Duration>,
+}
+
+fn trial(word: &str) -> Result<Duration, String> {
+    match quantity::duration(word) {
+        Ok(Duration::ZERO) => Err("at least one second".to_owned()),
+        Ok(length) if length <= LONGEST_TRIAL => Ok(length),
+        Ok(_) | Err(QuantityError::TooLarge) => Err("at most 24h".to_owned()),
+        Err(QuantityError::Form) => {
+            Err("write seconds, or numbers with h, m or s: 90, 60s, 5m, 1h30m".to_owned())
+        }
+    }
 }
 
 impl Reload {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let accept = self.accept.clone();
-        let reloaded = Client::connect(socket)?.call(&wire::Reload { accept })?;
-        console.answer(&reloaded, render)?;
+        let confirm = self.confirm.map(|length| length.as_secs());
+        let reloaded = Client::connect(socket)?.call(&wire::Reload { accept, confirm })?;
+        console.answer(&reloaded, |reloaded| render(reloaded, &Clock::system()))?;
         for warning in &reloaded.warnings {
             console.note(&format!("warning: {warning}"));
         }
@@ -58,7 +85,7 @@ fn acceptable(word: &str) -> Result<String, String> {
     word.parse::<Accepted>().map(|_| word.to_owned())
 }
 
-fn render(reloaded: &Reply) -> String {
+fn render(reloaded: &Reply, clock: &Clock) -> String {
     let moved = match (reloaded.entered, reloaded.left) {
         (0, 0) => "nothing entered or left the filter".to_owned(),
         (entered, left) => {
@@ -84,7 +111,13 @@ fn render(reloaded: &Reply) -> String {
     };
     let not_kept = if reloaded.not_kept.is_empty() { "" } else { "; not all of it has a copy on disk" };
     let (milliseconds, switched) = (count(reloaded.milliseconds), switched(reloaded));
-    format!("reloaded in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}")
+    let trial = reloaded.confirm_until.map(|until| {
+        format!("\non trial until {}, then rolled back: `filterd confirm` keeps it", clock.at(until))
+    });
+    let trial = trial.unwrap_or_default();
+    format!(
+        "reloaded in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}{trial}"
+    )
 }
 
 /// Where packets are filtered from now on, and where no longer, and whether they are dropped.
@@ -107,6 +140,22 @@ fn switched(reloaded: &Reply) -> String {
 mod tests {
     use super::*;
     use crate::control::wire::reload::HeldBack;
+
+    fn render(reloaded: &Reply) -> String {
+        super::render(reloaded, &Clock::standing(1_795_296_480))
+    }
+
+    #[test]
+    fn a_trial_says_until_when_and_what_keeps_it() {
+        let reloaded = Reply { confirm_until: Some(1_795_296_540), ..Reply::default() };
+        assert!(
+            render(&reloaded)
+                .ends_with("\non trial until 21:29 (in 1 min), then rolled back: `filterd confirm` keeps it")
+        );
+        let lengths =
+            ["60s", "24h", "0", "25h", "ever"].map(|word| trial(word).ok().map(|time| time.as_secs()));
+        assert_eq!(lengths, [Some(60), Some(86_400), None, None, None]);
+    }
 
     #[test]
     fn the_difference_is_told() {

@@ -28,14 +28,20 @@ fn render(stats: &Reply) -> String {
         let rows = stats.reasons.iter().filter(|counted| counted.verdict == verdict);
         rows.map(|counted| counted.packets).sum::<u64>()
     };
-    let spared = total("would_drop");
-    let mut summary =
-        format!("{} packets dropped, {} passed", count(total("drop")), count(total("pass") + spared));
+    let (spared, paused) = (total("would_drop"), total("paused"));
+    let passed = total("pass") + spared + paused;
+    let mut summary = format!("{} packets dropped, {} passed", count(total("drop")), count(passed));
     if spared > 0 || !stats.enforce {
         summary += &format!(", {} of them only because of `enforce: false`", count(spared));
     }
-    let is_told =
-        |counted: &&Counted| counted.verdict != "would_drop" || counted.packets > 0 || !stats.enforce;
+    if paused > 0 {
+        summary += &format!(", {} of them only because protection was paused", count(paused));
+    }
+    let is_told = |counted: &&Counted| match counted.verdict.as_str() {
+        "would_drop" => counted.packets > 0 || !stats.enforce,
+        "paused" => counted.packets > 0,
+        _ => true,
+    };
     let rows: Vec<_> = stats.reasons.iter().filter(is_told).map(row).collect();
     format!("{summary}\n\n{}", table(&rows))
 }
@@ -89,6 +95,24 @@ would drop  listed            7  it is on a list
 ";
         assert_eq!(render(&stats(false, 0, 7)), expected);
         assert!(render(&stats(false, 0, 0)).contains(", 0 of them only because of"));
+    }
+
+    #[test]
+    fn what_passed_during_a_pause_is_told_apart() {
+        let mut stats = stats(true, 5, 0);
+        let paused = |packets| Counted {
+            reason: "listed".into(),
+            verdict: "paused".into(),
+            packets,
+            meaning: "it is on a list".into(),
+        };
+        stats.reasons.push(paused(0));
+        assert!(!render(&stats).contains("paused"));
+        stats.reasons.push(paused(3));
+        let text = render(&stats);
+        let summary = "5 packets dropped, 1,000,003 passed, 3 of them only because protection was paused\n";
+        assert!(text.starts_with(summary), "{text}");
+        assert!(text.contains("\npaused  listed            3"), "{text}");
     }
 
     /// FAULTS T4: what was counted stays what it was.

@@ -161,6 +161,8 @@ mod tests {
             config: Some("/etc/filterd/filterd.yaml".into()),
             faults: vec![],
             enforce: true,
+            paused: None,
+            trial: None,
             reload: None,
             interfaces: vec![Interface {
                 name: "eth0".into(),

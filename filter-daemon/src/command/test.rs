@@ -50,6 +50,7 @@ fn ask(client: &mut Client, addresses: &[String]) -> Result<Reply, ClientError> 
         loop {
             let part = client.receive::<wire::Test>()?;
             all.tested.extend(part.parameters.tested);
+            all.paused_until = all.paused_until.or(part.parameters.paused_until);
             if !part.continues {
                 break;
             }
@@ -60,10 +61,15 @@ fn ask(client: &mut Client, addresses: &[String]) -> Result<Reply, ClientError> 
 
 fn render(all: &Reply, clock: &Clock) -> String {
     let width = all.tested.iter().map(|one| one.address.len()).max().unwrap_or(0);
-    all.tested.iter().map(|one| render_one(one, width, clock)).collect()
+    let paused = all.paused_until.map(|until| clock.at(until));
+    all.tested.iter().map(|one| render_one(one, width, paused.as_deref(), clock)).collect()
 }
 
-fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
+fn render_one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> String {
+    let until = format!(
+        "passes   listed, but protection is paused until {}: it is only counted",
+        paused.unwrap_or("now")
+    );
     let verdict = match (one.dropped, one.because.is_empty(), one.idle) {
         (true, ..) => "DROPPED  ",
         (false, true, _) if !one.allowed_by.is_empty() => "passes   no list names it but those that allow it",
@@ -72,6 +78,7 @@ fn render_one(one: &Tested, width: usize, clock: &Clock) -> String {
         (_, _, Some(Idle::NothingAttached)) => {
             "passes   listed, but nothing is attached (`filterd status` tells why)"
         }
+        (_, _, Some(Idle::Paused)) => &until,
         (_, _, Some(Idle::NotEnforced)) => "passes   listed, but `enforce: false`: it is only counted",
         (false, false, None) => {
             "passes   though listed (what the filter does at the moment: `filterd status`)"
@@ -143,7 +150,7 @@ mod tests {
                       by 203.0.113.0/24 of list `drop`, since 3 d ago, permanent
 192.0.2.1    passes   no list names it
 ";
-        assert_eq!(render(&Reply { tested }, &Clock::standing(NOW)), expected);
+        assert_eq!(render(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
     }
 
     #[test]
@@ -173,7 +180,7 @@ mod tests {
 203.0.113.7  passes   no list names it but those that allow it
                       allowed by 203.0.113.0/28 of list `manual-allow`, since 2 h ago, expires 21:40 (in 12 min)
 ";
-        let both = Reply { tested: vec![listed, tested(vec![])] };
+        let both = Reply { tested: vec![listed, tested(vec![])], ..Reply::default() };
         assert_eq!(render(&both, &Clock::standing(NOW)), expected);
     }
 
@@ -197,7 +204,7 @@ mod tests {
                 because: because.clone(),
                 allowed_by: vec![],
             }];
-            render(&Reply { tested }, &Clock::standing(NOW))
+            render(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW))
         };
         assert!(
             told(Some(Idle::NothingAttached))

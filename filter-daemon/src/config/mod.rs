@@ -58,6 +58,17 @@ pub enum OnExit {
     Keep,
 }
 
+impl OnExit {
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Detach => "detach",
+            Self::Keep => "keep",
+        }
+    }
+}
+
 /// How the filter is attached to an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {

@@ -78,7 +78,7 @@ mod tests {
             because: vec![worst_entry(); 600],
             allowed_by: vec![],
         };
-        let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5] });
+        let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5], paused_until: None });
         assert_eq!(lengths.len(), 5);
         assert!(lengths.iter().all(|length| *length <= LONGEST_LINE), "{lengths:?}");
     }

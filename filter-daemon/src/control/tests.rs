@@ -68,7 +68,13 @@ async fn answer(call: Call, addresses: u32) {
                 because: vec![],
                 allowed_by: vec![],
             };
-            give(reply, Ok(test::Reply { tested: request.addresses.iter().map(tested).collect() }));
+            give(
+                reply,
+                Ok(test::Reply {
+                    tested: request.addresses.iter().map(tested).collect(),
+                    paused_until: None,
+                }),
+            );
         }
         Call::List(Asked { request, reply }) => {
             let first = request.after.map_or(0, |after| number(after.target) + 1);
@@ -85,6 +91,10 @@ async fn answer(call: Call, addresses: u32) {
             sleep(Duration::from_millis(300)).await;
             give(asked.reply, Ok(wire::reload::Reply::default()));
         }
+        Call::Confirm(asked) => give(asked.reply, Ok(wire::confirm::Reply::default())),
+        Call::Diff(asked) => give(asked.reply, Ok(wire::diff::Reply::default())),
+        Call::Pause(asked) => give(asked.reply, Ok(wire::pause::Reply::default())),
+        Call::Resume(asked) => give(asked.reply, Ok(wire::resume::Reply::default())),
         Call::Ping(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::HandOver(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::GiveWay(Asked { reply, .. }) => give(reply, Ok(pong())),

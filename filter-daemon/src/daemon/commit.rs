@@ -51,7 +51,7 @@ pub enum NotDone {
 impl Latest {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
-        let loosens = effects.settings.is_some_and(|after| before.enforce && !after.enforce);
+        let loosens = effects.settings.is_some_and(|after| before.drops() && !after.drops());
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
             (!effects.block.left.is_empty(), &mut self.left),
@@ -210,9 +210,8 @@ impl Protection {
                 }
                 needs
             }
-            Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) | Change::LookForOverlap => {
-                return Ok(());
-            }
+            Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) => return Ok(()),
+            Change::Pause(_) | Change::LookForOverlap => return Ok(()),
         };
         self.filter.reserve(&needs, &self.blocklist)
     }

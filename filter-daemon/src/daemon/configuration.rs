@@ -8,6 +8,7 @@ use tracing::{error, warn};
 use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
 use super::reload::{Known, Loaded, Sources};
+use super::trial::{AtStart, Trial};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, ConfigError, Mode};
@@ -30,6 +31,8 @@ pub struct Configuration {
     /// The mode that filterd began with and keeps, and why that is not the configuration's any more.
     mode: Option<Mode>,
     other_mode: Option<Fault>,
+    /// Whether what is in force is on trial.
+    pub trial: Trial,
 }
 
 /// Where a reading finds the configuration, and where its copy goes.
@@ -54,8 +57,12 @@ impl Configuration {
             not_kept: None,
             mode: None,
             other_mode: None,
+            trial: Trial::none(&run.state_dir),
         };
         let nothing = Accept::default();
+        if let Some(loaded) = this.after_trial(run, &known, sources) {
+            return Ok((this, loaded));
+        }
         let loaded = match this.source().load(&known, &nothing, sources) {
             Err(DaemonError::Config(error)) if !run.take_over => {
                 Loaded::gather(this.instead(error)?, &known, &nothing, sources)?
@@ -63,6 +70,82 @@ impl Configuration {
             loaded => loaded?,
         };
         Ok((this, loaded))
+    }
+
+    /// What was before a trial that the filterd before has left, and nobody has confirmed in time. Whoever takes the place of
+    /// another finds none: that one would not have made way.
+    fn after_trial(&mut self, run: &Run, known: &[Known], sources: &mut Sources) -> Option<Loaded> {
+        let names = known.iter().map(|known| known.name.clone());
+        let (trial, what) = Trial::at_start(&run.state_dir, names);
+        self.trial = trial;
+        let text = || std::fs::read(self.file.path()?).ok();
+        match what {
+            AtStart::Nothing | AtStart::GoesOn => return None,
+            AtStart::StayRolledBack { checksum }
+                if text().is_some_and(|text| crc32fast::hash(&text) != checksum) =>
+            {
+                self.trial.forget();
+                return None;
+            }
+            AtStart::RollBack | AtStart::StayRolledBack { .. } => {}
+        }
+        match self.source().restore(known, sources) {
+            Ok(loaded) => {
+                self.was_rolled_back();
+                Some(loaded)
+            }
+            Err(error) => {
+                error!(
+                    "what was before a reload that was not confirmed cannot be put back: {}",
+                    error.brief()
+                );
+                None
+            }
+        }
+    }
+
+    /// What was before a trial is in force again, whatever the file says.
+    pub fn was_rolled_back(&mut self) {
+        self.copy = Copy::Nothing;
+        let path = self
+            .file
+            .path()
+            .map_or_else(|| "--no-config".to_owned(), |path| printable::path(path).to_string());
+        let message = format!(
+            "what {path} says was not confirmed, and what was in force before is again, configuration and lists"
+        );
+        let told = Explanation::new(message, "`filterd diff`, then `filterd reload` takes it anew");
+        error!("{told}");
+        self.held_back = Some(fault(told));
+    }
+
+    /// What was read for a reload is in force, on trial: the copies stay those of before.
+    pub fn is_on_trial(&mut self) {
+        self.held_back = None;
+    }
+
+    /// Why another filterd is not to have this one's place: it would read the file.
+    pub fn trial_in_the_way(&self) -> Option<Explanation> {
+        let rolled_back = || {
+            self.trial.rolled_back()?;
+            Some(self.held_back.as_ref()?.told.clone())
+        };
+        self.trial.refusal().or_else(rolled_back)
+    }
+
+    /// Nobody has to confirm what is in force any more.
+    pub fn is_confirmed(&mut self) {
+        self.keep();
+    }
+
+    /// Why what is in force could not be put back later, if that is so.
+    pub fn has_no_copy(&self) -> Option<Explanation> {
+        let path = self.path()?;
+        let why = self.last_good.read(path).err()?;
+        Some(Explanation::new(
+            format!("there is no copy of the configuration: {why}"),
+            "`filterd reload` makes one",
+        ))
     }
 
     /// The last good copy in place of a file that cannot be used.
@@ -130,7 +213,9 @@ impl Configuration {
         if let ConfigFile::None = self.file {
             self.last_good.forget();
         }
-        self.keep();
+        if !self.trial.is_on() {
+            self.keep();
+        }
     }
 
     /// What was read for a reload is in force.
@@ -161,7 +246,10 @@ impl Configuration {
     /// What was to come is not in force.
     pub fn was_refused(&mut self, error: &DaemonError) {
         self.copy = Copy::Nothing;
-        if matches!(error, DaemonError::NothingToAccept { .. } | DaemonError::AcceptsEither { .. }) {
+        let is_elsewhere = matches!(error, DaemonError::OnTrial(_) | DaemonError::NoWayBack(_));
+        let is_slip =
+            matches!(error, DaemonError::NothingToAccept { .. } | DaemonError::AcceptsEither { .. });
+        if is_elsewhere || is_slip {
             // A slip of whoever asked says nothing of the file.
             return;
         }
@@ -184,7 +272,8 @@ impl Configuration {
 
     /// What is not as it should be.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        self.held_back.iter().chain(&self.not_kept).chain(&self.other_mode).cloned()
+        let told = self.held_back.iter().chain(&self.not_kept).chain(&self.other_mode).cloned();
+        told.chain(self.trial.fault())
     }
 }
 
@@ -201,8 +290,19 @@ impl Source {
         };
         let bytes = sources.read_config(path)?;
         let config = config::parse(path, bytes.clone())?;
-        let copy = self.last_good.prepare(path, &bytes);
-        Ok(Loaded { copy, ..Loaded::gather(config, known, accept, sources)? })
+        let copy = if sources.writes { self.last_good.prepare(path, &bytes) } else { Copy::Nothing };
+        let checksum = crc32fast::hash(&bytes);
+        Ok(Loaded { copy, checksum, ..Loaded::gather(config, known, accept, sources)? })
+    }
+
+    /// What the copies say, of the configuration and of its lists.
+    pub fn restore(&self, known: &[Known], sources: &mut Sources) -> Result<Loaded, DaemonError> {
+        let Some(path) = &self.path else {
+            return Ok(Loaded::restore(Config::default(), known, sources));
+        };
+        let cannot = |why: String| DaemonError::System(std::io::Error::other(why));
+        let text = self.last_good.read(path).map_err(cannot)?;
+        Ok(Loaded::restore(config::parse(path, text.into_bytes())?, known, sources))
     }
 }
 

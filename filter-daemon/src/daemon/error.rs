@@ -76,6 +76,12 @@ pub enum DaemonError {
         /// What there is.
         there: String,
     },
+    /// What a reload has brought is on trial.
+    #[error("{}", .0.message)]
+    OnTrial(Explanation),
+    /// What is in force could not be put back.
+    #[error("nothing is changed: what is in force now could not be put back: {}", .0.message)]
+    NoWayBack(Explanation),
     /// What is to be accepted is both.
     #[error("{name} is a list, and an interface that is not filtered: which of them is to be accepted?")]
     AcceptsEither {
@@ -119,6 +125,7 @@ impl Explain for DaemonError {
                 accounts::name_of(nix::unistd::geteuid())
             )),
             Self::Socket(error) => error.remedy(),
+            Self::OnTrial(told) | Self::NoWayBack(told) => told.remedy.clone(),
             Self::Taken(taken) => taken.remedy(),
             Self::Succession(error) => error.remedy(),
             Self::State(error) => error.remedy(),
@@ -174,6 +181,7 @@ impl From<&DaemonError> for Exit {
             DaemonError::NothingToAccept { .. }
             | DaemonError::AcceptsEither { .. }
             | DaemonError::User { .. } => Self::Usage,
+            DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) => Self::Refused,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,

@@ -132,6 +132,16 @@ impl Lists {
         failed.older = failed.older.take().or(older);
     }
 
+    /// Is anything being written?
+    pub fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    /// Of this, is there a copy?
+    pub fn has_copy(&self, accepted: &Accepted) -> bool {
+        self.copies.has(accepted)
+    }
+
     /// Waits until everything is written; a disk that hangs is not waited for for ever.
     pub async fn end(&mut self, blocklist: &mut Blocklist) {
         let all = async {

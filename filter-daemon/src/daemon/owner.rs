@@ -13,10 +13,12 @@ use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
+use super::diff::Diff;
 use super::expiry::Untold;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
+use super::pause::Pause;
 use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
@@ -28,6 +30,8 @@ use crate::blocklist::Timestamp;
 use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, Mode, OnExit};
+use crate::control::ReplyTo;
+use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
 pub use prepared::Prepared;
 pub use work::{Ended, Signals};
@@ -45,12 +49,16 @@ pub struct Owner {
     pub(super) interfaces: Interfaces,
     pub(super) pinned: Pinned,
     pub(super) time: Time,
+    pub(super) pause: Pause,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
+    pub(super) diff: Slot<Diff>,
     pub(super) readings: Readings,
     pub(super) lists: Lists,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
+    /// Who waits until the copies of what they have confirmed are on disk.
+    pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
     alarm: Alarm,
@@ -76,11 +84,14 @@ impl Owner {
             interfaces: Interfaces::new(),
             pinned: Pinned::default(),
             time,
+            pause: Pause::none(&run.state_dir),
             pages: Pages::default(),
             reload: Slot::empty(),
+            diff: Slot::empty(),
             readings,
             lists,
             reloaded: None,
+            confirming: Vec::new(),
             successor: None,
             alarm,
             turns: Turns::default(),

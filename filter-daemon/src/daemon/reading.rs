@@ -2,18 +2,19 @@
 //! way may have changed what that one has read already, and so gets a further one.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
 use super::configuration::Source;
+use super::diff::{Read as Compared, gather};
 use super::error::DaemonError;
 use super::reload::{Known, Loaded, Sources};
 use crate::clock;
 use crate::control::ReplyTo;
-use crate::control::wire::Failure;
 use crate::control::wire::accept::Accept;
-use crate::control::wire::reload::Reply;
+use crate::control::wire::reload::{Reply, Request};
+use crate::control::wire::{Failure, diff};
 
 /// Readings, and who waits for what comes of them.
 pub struct Readings {
@@ -23,18 +24,35 @@ pub struct Readings {
     next: VecDeque<Asked>,
 }
 
-/// Who asked for a reading, and what they said.
-#[derive(Default)]
-struct Asked {
-    accept: Accept,
-    waiting: Vec<ReplyTo<Reply>>,
+/// What is read for, and who waits for what comes of it.
+enum Asked {
+    /// To be made true, with what was said of it.
+    Reload { request: Request, waiting: Vec<ReplyTo<Reply>> },
+    /// What was before a trial is to be made true.
+    Rollback,
+    /// To be compared with what is.
+    Diff(ReplyTo<diff::Reply>),
+}
+
+/// What was read.
+pub enum Read {
+    /// It is to be made true.
+    Reload(Loaded),
+    /// It is to be compared with what is.
+    Diff(Compared),
+}
+
+/// What the thread that reads is to read.
+enum What {
+    File(Accept),
+    Before,
+    Difference,
 }
 
 struct Reading {
     began: Instant,
-    accept: Accept,
-    loading: Option<JoinHandle<(Result<Loaded, DaemonError>, Sources)>>,
-    waiting: Vec<ReplyTo<Reply>>,
+    loading: Option<JoinHandle<(Result<Read, DaemonError>, Sources)>>,
+    asked: Asked,
 }
 
 impl Readings {
@@ -45,11 +63,51 @@ impl Readings {
 
     /// Notes that it is to be read, or read again. Whoever accepts anything has a reading alone: what is wrong with their words
     /// is nothing to others.
-    pub fn ask(&mut self, accept: Accept, answer: Option<ReplyTo<Reply>>) {
+    pub fn ask(&mut self, request: Request, answer: Option<ReplyTo<Reply>>) {
         match self.next.back_mut() {
-            Some(last) if accept.is_empty() && last.accept.is_empty() => last.waiting.extend(answer),
-            _ => self.next.push_back(Asked { accept, waiting: answer.into_iter().collect() }),
+            Some(Asked::Reload { request: last, waiting }) if is_plain(&request) && is_plain(last) => {
+                waiting.extend(answer);
+            }
+            _ => self.next.push_back(Asked::Reload { request, waiting: answer.into_iter().collect() }),
         }
+    }
+
+    /// Notes that it is to be read, and compared with what is then.
+    pub fn ask_diff(&mut self, answer: ReplyTo<diff::Reply>) {
+        self.next.push_back(Asked::Diff(answer));
+    }
+
+    /// Notes that what was before a trial is to be read, before anything else is.
+    pub fn ask_rollback(&mut self) {
+        self.next.push_front(Asked::Rollback);
+    }
+
+    /// Is a reload next that is to be on trial?
+    pub fn is_trial_next(&self) -> bool {
+        matches!(self.next.front(), Some(Asked::Reload { request, .. }) if request.confirm.is_some())
+    }
+
+    /// Refuses all who have asked for a reload that has not begun. Tells whether nobody is told.
+    pub fn refuse(&mut self, why: &Failure) -> bool {
+        let mut is_silent = false;
+        self.next.retain_mut(|asked| {
+            let Asked::Reload { waiting, .. } = asked else { return true };
+            is_silent |= waiting.is_empty();
+            waiting.drain(..).for_each(|answer| _ = answer.send(Err(why.clone())));
+            false
+        });
+        is_silent
+    }
+
+    /// The reload that is read for, if it is to be on trial: for how long, and by whom.
+    pub fn trial(&self) -> Option<(Duration, &str)> {
+        let Asked::Reload { request, .. } = &self.now.as_ref()?.asked else { return None };
+        Some((request.confirm?, &request.by))
+    }
+
+    /// Is what was before a trial read?
+    pub fn is_rollback(&self) -> bool {
+        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, Asked::Rollback))
     }
 
     /// Does nobody read, or wait for it?
@@ -64,18 +122,30 @@ impl Readings {
 
     /// Begins to read for those who have waited longest.
     pub fn begin(&mut self, source: Source, known: Vec<Known>) {
-        let Some(Asked { accept, waiting }) = self.next.pop_front() else { return };
+        let Some(asked) = self.next.pop_front() else { return };
         let mut sources = self.sources.take().expect("one reading at a time");
-        let accepted = accept.clone();
+        let what = match &asked {
+            Asked::Reload { request, .. } => What::File(request.accept.clone()),
+            Asked::Rollback => What::Before,
+            Asked::Diff(_) => What::Difference,
+        };
         let loading = tokio::task::spawn_blocking(move || {
-            let loaded = source.load(&known, &accepted, &mut sources);
-            (loaded, sources)
+            sources.writes = !matches!(what, What::Difference);
+            let read = match what {
+                What::File(accept) => source.load(&known, &accept, &mut sources).map(Read::Reload),
+                What::Before => source.restore(&known, &mut sources).map(Read::Reload),
+                What::Difference => {
+                    let loaded = source.load(&known, &Accept::default(), &mut sources);
+                    loaded.map(|loaded| Read::Diff(gather(loaded)))
+                }
+            };
+            (read, sources)
         });
-        self.now = Some(Reading { began: clock::instant(), accept, loading: Some(loading), waiting });
+        self.now = Some(Reading { began: clock::instant(), loading: Some(loading), asked });
     }
 
     /// Waits until everything is read, or for ever if nobody reads.
-    pub async fn read(&mut self) -> Result<Loaded, DaemonError> {
+    pub async fn read(&mut self) -> Result<Read, DaemonError> {
         let Some(loading) = self.now.as_mut().and_then(|reading| reading.loading.as_mut()) else {
             return std::future::pending().await;
         };
@@ -89,12 +159,21 @@ impl Readings {
 
     /// Does any client wait for what comes of it?
     pub fn is_waited_for(&self) -> bool {
-        self.now.as_ref().is_some_and(|reading| !reading.waiting.is_empty())
+        let asked = self.now.as_ref().map(|reading| &reading.asked);
+        matches!(asked, Some(Asked::Reload { waiting, .. }) if !waiting.is_empty())
+    }
+
+    /// Is what is read only to be compared with what is?
+    pub fn is_for_diff(&self) -> bool {
+        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, Asked::Diff(_)))
     }
 
     /// What those accept who asked for it.
     pub fn accept(&self) -> Accept {
-        self.now.as_ref().map_or_else(Accept::default, |reading| reading.accept.clone())
+        match self.now.as_ref().map(|reading| &reading.asked) {
+            Some(Asked::Reload { request, .. }) => request.accept.clone(),
+            Some(Asked::Rollback | Asked::Diff(_)) | None => Accept::default(),
+        }
     }
 
     /// When the reading under way began.
@@ -104,8 +183,21 @@ impl Readings {
 
     /// What was read is in force, or refused: tells all who wait.
     pub fn end(&mut self, result: Result<Reply, Failure>) {
-        let waiting = self.now.take().map(|reading| reading.waiting);
+        let Some(Asked::Reload { waiting, .. }) = self.now.take().map(|reading| reading.asked) else {
+            return;
+        };
         // A client that has gone meanwhile is told nothing.
-        waiting.into_iter().flatten().for_each(|answer| _ = answer.send(result.clone()));
+        waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
     }
+
+    /// What was read was compared: tells who waits.
+    pub fn end_diff(&mut self, result: Result<diff::Reply, Failure>) {
+        let Some(Asked::Diff(answer)) = self.now.take().map(|reading| reading.asked) else { return };
+        _ = answer.send(result);
+    }
+}
+
+/// Is nothing said that others have not said, too?
+fn is_plain(request: &Request) -> bool {
+    request.accept.is_empty() && request.confirm.is_none()
 }

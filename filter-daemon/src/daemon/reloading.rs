@@ -2,37 +2,82 @@
 
 use tracing::error;
 
+use super::diff::{Diff, Now, Read as Compared};
 use super::error::DaemonError;
 use super::lists::Outcomes;
 use super::owner::Owner;
+use super::reading::Read;
 use super::reload::{Loaded, Reload};
+use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
-use crate::control::wire::accept::{Accept, Wrong};
-use crate::control::wire::reload::Reply as Reloaded;
+use crate::control::wire::accept::Wrong;
+use crate::control::wire::diff;
+use crate::control::wire::reload::{Reply as Reloaded, Request};
 use crate::text::Explain;
 
 impl Owner {
     /// Has the configuration read, away from everybody.
-    pub(super) fn read(&mut self, accept: Accept, answer: Option<ReplyTo<Reloaded>>) {
-        self.readings.ask(accept, answer);
+    pub(super) fn read(&mut self, request: Request, answer: Option<ReplyTo<Reloaded>>) {
+        self.readings.ask(request, answer);
         self.read_next();
     }
 
     /// Begins to read if somebody has asked for it, and nobody reads.
-    fn read_next(&mut self) {
-        if self.readings.is_due() {
+    pub(super) fn read_next(&mut self) {
+        self.refuse_beside_trial();
+        // What is to be put back one day must have its copies.
+        let waits = self.readings.is_trial_next() && self.lists.is_writing();
+        if self.readings.is_due() && !waits {
             let known = super::reload::known(self.protection.blocklist());
             self.readings.begin(self.configuration.source(), known);
         }
     }
 
+    /// Has the configuration read, to be compared with what is.
+    pub(super) fn read_for_diff(&mut self, answer: ReplyTo<diff::Reply>) {
+        self.readings.ask_diff(answer);
+        self.read_next();
+    }
+
+    /// What was read is for whoever asked for it.
+    pub(super) fn take_reading(&mut self, read: Result<Read, DaemonError>) {
+        match read {
+            Ok(Read::Reload(loaded)) => self.begin_reload(Ok(loaded)),
+            Ok(Read::Diff(read)) => self.begin_diff(read),
+            Err(error) if self.readings.is_for_diff() => self.end_diff(Err(error)),
+            Err(error) => self.begin_reload(Err(error)),
+        }
+    }
+
+    /// It is compared, if a reload could make it true.
+    fn begin_diff(&mut self, read: Compared) {
+        let blocklist = self.protection.blocklist();
+        let after = read.loaded().config.interfaces_besides(&self.run.interfaces);
+        let may_come = must_have_interface(&after)
+            .and_then(|()| super::reload::must_not_be_live(&read.loaded().lists, blocklist));
+        match may_come {
+            Ok(()) => {
+                let now = Now { config: &self.config, interfaces: [self.interface_names(), after] };
+                self.diff.begin(Diff::begin(read, now, blocklist));
+            }
+            Err(error) => self.end_diff(Err(error)),
+        }
+    }
+
+    /// Tells who waits for it.
+    pub(super) fn end_diff(&mut self, found: Result<diff::Reply, DaemonError>) {
+        self.readings.end_diff(found.map_err(|error| super::serve::failure::of(&error)));
+        self.read_next();
+    }
+
     /// What was read is to be made true, if it is valid.
-    pub(super) fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
+    fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
         let began = self.readings.began().unwrap_or_else(clock::instant);
         let reload = loaded
             .and_then(|loaded| self.may_come(loaded))
+            .and_then(|loaded| self.may_be_tried(loaded))
             .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
         match reload {
             Ok(reload) => self.reload.begin(reload),
@@ -42,9 +87,7 @@ impl Owner {
 
     /// What would leave filterd without anything to filter is no wish, but a mistake.
     fn may_come(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
-        if loaded.config.interfaces_besides(&self.run.interfaces).is_empty() {
-            return Err(DaemonError::NoInterface);
-        }
+        must_have_interface(&loaded.config.interfaces_besides(&self.run.interfaces))?;
         self.must_be_acceptable(&loaded.config)?;
         self.configuration.is_coming(&mut loaded);
         Ok(loaded)
@@ -69,9 +112,19 @@ impl Owner {
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
     pub(super) async fn finish_reload(&mut self, reload: Reload) {
         match reload.finish(self.protection.blocklist_mut()) {
-            Ok((config, reloaded, to_keep)) => {
-                self.reloaded = Some(self.follow(config, reloaded).await);
-                self.lists.keep(to_keep);
+            Ok((config, mut reloaded, to_keep)) => {
+                reloaded = self.follow(config, reloaded).await;
+                match self.readings.trial().map(|(length, _)| length) {
+                    Some(length) => {
+                        let until = self.configuration.trial.is_in_force(length, to_keep);
+                        reloaded.confirm_until = until.map(Timestamp::secs);
+                        self.end_reload(Ok(reloaded));
+                    }
+                    None => {
+                        self.reloaded = Some(reloaded);
+                        self.lists.keep(to_keep);
+                    }
+                }
             }
             Err(error) => self.end_reload(Err(error.into())),
         }
@@ -80,9 +133,15 @@ impl Owner {
     /// Copies of lists are on disk, or could not be made.
     pub(super) fn note_copies(&mut self, outcomes: Outcomes) {
         let are_all = self.lists.note(outcomes, self.protection.blocklist_mut());
+        if are_all {
+            self.end_confirming();
+        }
         if are_all && let Some(mut reloaded) = self.reloaded.take() {
             reloaded.not_kept.extend(self.lists.without_copies());
             self.end_reload(Ok(reloaded));
+        }
+        if are_all {
+            self.read_next();
         }
     }
 
@@ -126,11 +185,17 @@ impl Owner {
     fn end_reload(&mut self, mut reloaded: Result<Reloaded, DaemonError>) {
         match &mut reloaded {
             Ok(reloaded) => {
-                self.configuration.is_in_force();
+                self.end_well();
                 reloaded.not_kept.extend(self.configuration.without_copy());
                 super::report::log_reload(reloaded, self.readings.is_waited_for());
             }
+            Err(error) if self.readings.is_rollback() => {
+                self.configuration.trial.was_not_rolled_back(error.brief());
+            }
             Err(error) => {
+                if self.readings.trial().is_some() {
+                    self.configuration.trial.has_come_to_nothing();
+                }
                 self.configuration.was_refused(error);
                 // Else it is told with who asked for it.
                 if !self.readings.is_waited_for() {
@@ -147,4 +212,8 @@ impl Owner {
 fn beyond(known: &[(u32, String)], all: &[(u32, String)]) -> Vec<String> {
     let is_new = |index: u32| known.iter().all(|(known, _)| *known != index);
     all.iter().filter(|(index, _)| is_new(*index)).map(|(_, name)| name.clone()).collect()
+}
+
+fn must_have_interface(names: &[String]) -> Result<(), DaemonError> {
+    if names.is_empty() { Err(DaemonError::NoInterface) } else { Ok(()) }
 }

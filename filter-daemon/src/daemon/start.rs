@@ -76,6 +76,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
         None => begin(run).await?,
     };
     owner.configuration.has_begun();
+    owner.pause.has_begun();
     // From here on nobody goes back to what was before.
     owner.let_go();
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);

@@ -17,8 +17,9 @@ use object::Object;
 use crate::accounts;
 use crate::text::{Explain, printable};
 
-/// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies.
-const FILES: [&str; 2] = ["live.redb", "configuration"];
+/// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies, and the
+/// notes of a pause and of a reload on trial.
+const FILES: [&str; 4] = ["live.redb", "configuration", "pause", "trial"];
 
 /// What its own directories are called: the last good copies of lists.
 const DIRECTORIES: [&str; 1] = ["lists"];

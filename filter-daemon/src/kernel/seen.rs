@@ -2,6 +2,7 @@
 
 use filter_common::Words;
 use filter_common::judge::Tables;
+use filter_common::reason::Enforcement;
 use filter_common::set::{Set, View};
 use filter_common::settings::{SetSettings, Settings};
 
@@ -40,8 +41,8 @@ impl<'a> SetWindows<'a> {
 }
 
 impl Tables for Seen<'_> {
-    fn enforces(&self) -> bool {
-        self.settings.enforce != 0
+    fn enforcement(&self) -> Enforcement {
+        Enforcement::of(self.settings.enforce)
     }
 
     fn block(&self) -> impl Set {

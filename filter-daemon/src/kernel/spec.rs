@@ -50,7 +50,7 @@ impl JudgeSpec {
     /// The words that go into the program.
     pub fn words(&self) -> words::Settings {
         words::Settings {
-            enforce: self.settings.enforce.into(),
+            enforce: self.settings.enforcement() as u64,
             overlap: self.overlap.is_some().into(),
             block: self.block.words(),
             allow: self.allow.words(),

@@ -49,7 +49,7 @@ fn settings_change_together_with_the_targets_they_are_for() {
 }
 
 fn settings(enforce: bool) -> Change {
-    Change::Settings(Settings { enforce })
+    Change::Settings(Settings { enforce, ..Settings::default() })
 }
 
 fn targets(words: &[&str]) -> Targets {

@@ -205,7 +205,7 @@ impl World {
     }
 
     fn switch(&mut self, enforce: bool) -> Result<(), NotDone> {
-        self.commit(&Change::Settings(Settings { enforce }))
+        self.commit(&Change::Settings(Settings { enforce, ..Settings::default() }))
     }
 
     fn reload(&mut self, blocked: &[Target], allowed: &[Target], how: How) -> Result<(), NotDone> {
@@ -224,7 +224,13 @@ impl World {
                 self.commit(&disallow)
             }
             How::AtOnce(enforce) => {
-                let changes = [Change::Settings(Settings { enforce }), allow, want, release, disallow];
+                let changes = [
+                    Change::Settings(Settings { enforce, ..Settings::default() }),
+                    allow,
+                    want,
+                    release,
+                    disallow,
+                ];
                 let done = self.protection.replace(&changes, at(1))?;
                 done.iter().for_each(|applied| self.note(applied));
                 Ok(())

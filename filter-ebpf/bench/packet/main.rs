@@ -27,7 +27,7 @@ use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
 use filter_common::judge::{Tables as _, judge};
 use filter_common::packet::{self, Source};
-use filter_common::reason::{Outcome, Verdict};
+use filter_common::reason::{Enforcement, Outcome, Verdict};
 
 #[xdp(frags)]
 pub fn bench_sender4(ctx: XdpContext) -> u32 {
@@ -143,7 +143,10 @@ pub fn bench_judge_uncounted(ctx: XdpContext) -> u32 {
 pub fn bench_judge_unstashed(ctx: XdpContext) -> u32 {
     let tables = unstashed::Unstashed(maps::Maps);
     let verdict = judge(&frame::InPlace::new(&ctx), &tables);
-    let outcome = verdict.outcome(matches!(verdict, Verdict::Drop(_)) && tables.enforces());
+    let outcome = match verdict {
+        Verdict::Pass(_) => verdict.outcome(Enforcement::Count),
+        Verdict::Drop(_) => verdict.outcome(tables.enforcement()),
+    };
     report::count(&ctx, outcome);
     action(matches!(outcome, Outcome::Drop(_)))
 }

@@ -2,6 +2,7 @@
 
 use filter_common::Words;
 use filter_common::judge::Tables;
+use filter_common::reason::Enforcement;
 use filter_common::set::Set;
 use filter_common::settings::SetSettings;
 
@@ -10,8 +11,8 @@ pub struct Unstashed<T>(pub T);
 
 impl<T: Tables> Tables for Unstashed<T> {
     #[inline(always)]
-    fn enforces(&self) -> bool {
-        self.0.enforces()
+    fn enforcement(&self) -> Enforcement {
+        self.0.enforcement()
     }
 
     #[inline(always)]

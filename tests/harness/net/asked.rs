@@ -49,13 +49,19 @@ impl Net {
     /// How many packets filterd has passed or dropped for this reason.
     #[track_caller]
     pub fn counted(&self, reason: &str) -> u64 {
-        self.counted_where(reason, |verdict| verdict != "would_drop")
+        self.counted_where(reason, |verdict| verdict == "pass" || verdict == "drop")
     }
 
     /// How many packets filterd would have dropped for this reason, had it enforced.
     #[track_caller]
     pub fn spared(&self, reason: &str) -> u64 {
         self.counted_where(reason, |verdict| verdict == "would_drop")
+    }
+
+    /// How many packets filterd would have dropped for this reason, had protection not been paused.
+    #[track_caller]
+    pub fn paused(&self, reason: &str) -> u64 {
+        self.counted_where(reason, |verdict| verdict == "paused")
     }
 
     #[track_caller]

@@ -32,7 +32,7 @@ const LATE: [(u8, usize); 6] = [(17, 40), (20, 200), (24, 400), (25, 400), (29, 
 /// One in so many has somebody within, or around.
 const NESTED: usize = 8;
 /// So many must wait in the stash.
-const STASHED: u64 = 500;
+const STASHED: u64 = 200;
 
 /// The list, and everybody who was ever in it.
 pub struct Life {
@@ -50,11 +50,12 @@ impl Life {
             kinds.iter().flat_map(|&(length, count)| bans::six(around, length, count, SEED)).collect()
         };
         list.extend(bans(Around::Announced(&announced), &BANS));
-        list.extend(bans(Around::Anywhere, &ANYWHERE));
         let nests = nests(&list, &mut chance);
         list.extend(nests.iter().flat_map(|nest| [nest.outer, nest.inner]));
         let mut life = Self { blocked: Blocked6::blocking(pins, list.iter().copied()), ever: list, chance };
         life.leave_nests(&nests);
+        // Not before: those in announced space are to have nodes, and classed ones where they have several lengths.
+        life.add(bans(Around::Anywhere, &ANYWHERE));
         life.add(bans(Around::Anywhere, &LATE));
         life.fill(&announced);
         life.crowd(pins, &announced);
@@ -75,7 +76,7 @@ impl Life {
     fn fill(&mut self, announced: &[Prefix6]) {
         loop {
             let occupancy = self.blocked.table();
-            let room = occupancy.capacity - occupancy.entries;
+            let room = occupancy.capacity.saturating_sub(occupancy.entries);
             if room == 0 {
                 return;
             }

@@ -102,7 +102,7 @@ fn blocked_again(changed: &Changed) -> Vec<String> {
     }
     let blocked = match changed.idle {
         None => "blocked",
-        Some(Idle::NothingAttached | Idle::NotEnforced) => "listed",
+        Some(Idle::NothingAttached | Idle::NotEnforced | Idle::Paused) => "listed",
     };
     let told = changed.blocked_by.iter().take(MOST_TOLD);
     let mut lines: Vec<_> =

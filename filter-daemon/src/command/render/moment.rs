@@ -63,7 +63,15 @@ impl Clock {
         match then {
             None => PERMANENT.to_owned(),
             Some(then) if then <= self.now => format!("{EXPIRES}now"),
-            Some(then) => format!("{EXPIRES}{} (in {})", self.on_the_wall(then), length(then - self.now)),
+            Some(then) => format!("{EXPIRES}{}", self.at(then)),
+        }
+    }
+
+    /// `21:40 (in 12 min)`.
+    pub fn at(&self, then: u64) -> String {
+        match then.saturating_sub(self.now) {
+            0 => "now".to_owned(),
+            left => format!("{} (in {})", self.on_the_wall(then), length(left)),
         }
     }
 
@@ -73,7 +81,7 @@ impl Clock {
     }
 
     /// The time of day, with the date unless it is today.
-    fn on_the_wall(&self, then: u64) -> String {
+    pub fn on_the_wall(&self, then: u64) -> String {
         let local = |seconds: u64| {
             let time = Timestamp::from_second(seconds.try_into().ok()?).ok()?;
             Some(time.to_zoned(self.zone.get_or_init(local_zone).clone()))

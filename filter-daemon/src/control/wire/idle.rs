@@ -10,4 +10,6 @@ pub enum Idle {
     NothingAttached,
     /// `enforce: false`: packets are only counted.
     NotEnforced,
+    /// Protection is paused: packets are only counted, for a while.
+    Paused,
 }

@@ -11,7 +11,9 @@ pub mod accept;
 pub mod add;
 pub mod allow;
 mod changed;
+pub mod confirm;
 mod deed;
+pub mod diff;
 pub mod entry;
 mod failure;
 mod fault;
@@ -24,9 +26,11 @@ pub mod list;
 mod message;
 mod method;
 mod parts;
+pub mod pause;
 pub mod ping;
 pub mod reload;
 pub mod remove;
+pub mod resume;
 pub mod stats;
 pub mod status;
 pub mod strings;
@@ -42,7 +46,9 @@ use serde::{Deserialize, Serialize};
 pub use add::Add;
 pub use allow::{Allow, Disallow};
 pub use changed::{Changed, Emptied};
+pub use confirm::Confirm;
 pub use deed::{Counts, Deed};
+pub use diff::Diff;
 pub use entry::Entry;
 pub use failure::Failure;
 pub use fault::{About, Fault};
@@ -54,15 +60,17 @@ pub use idle::Idle;
 pub use list::List;
 pub use message::Envelope;
 pub use method::{Answers, Asked, Method};
+pub use pause::Pause;
 pub use ping::Ping;
 pub use reload::Reload;
 pub use remove::Remove;
+pub use resume::Resume;
 pub use stats::Stats;
 pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Allow, Disallow, Test, List, Flush, Status, Stats, Reload, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Test, List, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::accept::Accept;
-use super::{Counts, Deed, Failure, Fault, Method};
+use super::{Counts, Deed, Failure, Fault, Method, words};
 use crate::config::MOST_LISTS;
 use crate::text::Explanation;
 
@@ -16,6 +16,20 @@ pub struct Reload {
     /// Lists that are to be taken as they are (`all` stands for every one), and interfaces that need not be there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
+    /// What it brings is on trial for so many seconds, and then rolled back, unless it is confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<u64>,
+}
+
+/// As it is carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Which lists are to be taken as they are.
+    pub accept: Accept,
+    /// For how long what it brings is on trial, if it is.
+    pub confirm: Option<Duration>,
+    /// Who asks.
+    pub by: String,
 }
 
 /// What a reload changed.
@@ -52,6 +66,9 @@ pub struct Reply {
     /// Lists that are not what their files say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
+    /// Until when it is on trial, if it is: then it is rolled back, unless it was confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_until: Option<u64>,
     /// What is in force, but has no copy on disk: it would not survive its file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<Explanation>,
@@ -75,22 +92,31 @@ fn is_none(number: &u64) -> bool {
 
 impl Method for Reload {
     const NAME: &'static str = "io.filterd.Reload";
-    type Request = Accept;
+    type Request = Request;
     type Reply = Reply;
     /// It reads every list again.
     const MAY_TAKE: Duration = Duration::from_secs(600);
 
-    fn check(self) -> Result<Accept, Failure> {
+    fn check(self) -> Result<Request, Failure> {
         if self.accept.len() > MOST_LISTS {
             let message = format!("{} names to accept: say at most {MOST_LISTS}", self.accept.len());
             return Err(Failure::InvalidRequest(message.into()));
         }
         let names: Result<_, String> = self.accept.iter().map(|name| name.parse()).collect();
-        names.map(Accept::of).map_err(|error| Failure::Unparsable(error.into()))
+        let accept = names.map(Accept::of).map_err(|error| Failure::Unparsable(error.into()))?;
+        let confirm = self.confirm.map(words::trial).transpose()?;
+        Ok(Request { accept, confirm, by: String::new() })
     }
 
-    fn deed(_: &Accept) -> Option<Deed> {
-        Some(Deed::about("reload", &[], None))
+    fn sign(request: &mut Request, who: impl FnOnce(&str) -> String) {
+        if request.confirm.is_some() {
+            request.by = who("reload");
+        }
+    }
+
+    fn deed(request: &Request) -> Option<Deed> {
+        let verb = if request.confirm.is_some() { "reload --confirm" } else { "reload" };
+        Some(Deed { ttl: request.confirm, ..Deed::about(verb, &[], None) })
     }
 
     fn counts(reply: &Reply) -> Counts {

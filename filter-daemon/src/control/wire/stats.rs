@@ -16,7 +16,8 @@ pub struct Reply {
     pub version: u32,
     /// Does it drop, or only count?
     pub enforce: bool,
-    /// One row for each reason, and one more for each that may drop: what it would have dropped without `enforce`.
+    /// One row for each reason, and one more for each that may drop: what it would have dropped without `enforce`,
+    /// and while protection was paused.
     pub reasons: Vec<Counted>,
 }
 
@@ -25,7 +26,8 @@ pub struct Reply {
 pub struct Counted {
     /// The reason's stable name.
     pub reason: String,
-    /// `pass`, `drop`, or `would_drop` (it passed while the filter only counted): what became of these packets.
+    /// `pass`, `drop`, `would_drop` (it passed while the filter only counted), or `paused` (it passed while protection was
+    /// paused): what became of these packets.
     pub verdict: String,
     /// How many packets.
     pub packets: u64,

@@ -34,6 +34,12 @@ pub struct Reply {
     pub faults: Vec<Fault>,
     /// Does it drop, or only count?
     pub enforce: bool,
+    /// Until when that is paused, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
+    /// Until when what a reload has brought is on trial, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<OnTrial>,
     /// What is going on with its configuration, if anything: `reloading` or `rolling back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reload: Option<String>,
@@ -43,6 +49,28 @@ pub struct Reply {
     pub tables: Vec<Table>,
     /// Every list, and how long it is.
     pub lists: Vec<ListStatus>,
+}
+
+/// How long what a reload has brought stays unless somebody confirms it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OnTrial {
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+    /// Until when, in seconds since 1970: then what was before is put back.
+    pub until: u64,
+    /// Who asked for the reload.
+    pub by: String,
+}
+
+/// For how long what is blocked is only counted, whatever the configuration says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paused {
+    /// Since when, in seconds since 1970.
+    pub since: u64,
+    /// Until when, in seconds since 1970.
+    pub until: u64,
+    /// By whom.
+    pub by: String,
 }
 
 /// The mode of an interface that is not filtered.

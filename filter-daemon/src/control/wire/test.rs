@@ -27,6 +27,9 @@ pub struct Request {
 pub struct Reply {
     /// One for each address asked, in that order.
     pub tested: Vec<Tested>,
+    /// Until when protection is paused, if it is, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_until: Option<u64>,
 }
 
 /// The answer for one address.
@@ -60,6 +63,7 @@ impl Method for Test {
 
     fn parts(reply: Reply) -> Vec<Reply> {
         let weight = |one: &Tested| 1 + one.because.len() + one.allowed_by.len();
-        parts::split(reply.tested, weight).map(|tested| Reply { tested }).collect()
+        let paused_until = reply.paused_until;
+        parts::split(reply.tested, weight).map(|tested| Reply { tested, paused_until }).collect()
     }
 }

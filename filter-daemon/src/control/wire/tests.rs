@@ -237,7 +237,7 @@ fn replies_are_those_of_the_version_that_landed() {
         allowed_by: vec![],
     };
     is_written_and_read::<Test>(
-        test::Reply { tested: vec![tested] },
+        test::Reply { tested: vec![tested], paused_until: None },
         true,
         r#"{"parameters":{"tested":[{"address":"192.0.2.1","dropped":true,"because":[{"target":"192.0.2.1","list":"ssh","since":7}]}]},"continues":true}"#,
     );
@@ -256,6 +256,8 @@ fn replies_are_those_of_the_version_that_landed() {
         config: Some("f.yaml".into()),
         faults: vec![],
         enforce: true,
+        paused: None,
+        trial: None,
         reload: None,
         interfaces: vec![status::Interface {
             name: "eth0".into(),

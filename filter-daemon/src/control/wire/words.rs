@@ -16,6 +16,12 @@ pub const MOST_PREFIXES: usize = 8 * MOST_TARGETS;
 /// The longest time to live: longer than any ban is meant, short enough for any arithmetic on clocks.
 pub const LONGEST_TTL: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
+/// The longest that a reload may be on trial.
+pub const LONGEST_TRIAL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The longest pause: what is to be off for longer belongs into the configuration, where it is seen.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The longest note, in bytes.
 pub const LONGEST_NOTE: usize = 256;
 
@@ -123,6 +129,30 @@ fn every<T>(words: &Strings, check: fn(&str) -> Result<T, String>) -> Result<Vec
         told.push(format!("and {} more", bad - told.len()));
     }
     Err(Failure::Unparsable(told.join("\n").into()))
+}
+
+/// For how long a reload is to be on trial.
+pub fn trial(seconds: u64) -> Result<Duration, Failure> {
+    if (1..=LONGEST_TRIAL.as_secs()).contains(&seconds) {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let message = format!(
+        "a trial of {seconds} seconds: it must be at least 1 and at most {} (a day)",
+        LONGEST_TRIAL.as_secs()
+    );
+    Err(Failure::InvalidRequest(message.into()))
+}
+
+/// For how long nothing is to be dropped.
+pub fn pause(seconds: u64) -> Result<Duration, Failure> {
+    if (1..=LONGEST_PAUSE.as_secs()).contains(&seconds) {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let message = format!(
+        "a pause of {seconds} seconds: it must be at least 1 and at most {} (a day)",
+        LONGEST_PAUSE.as_secs()
+    );
+    Err(Failure::InvalidRequest(message.into()))
 }
 
 /// How long something is to be blocked.

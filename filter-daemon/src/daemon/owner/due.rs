@@ -18,7 +18,9 @@ impl Owner {
         let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
         let expiry = expiry::until_due(&self.protection, &self.capacity);
-        let deadlines = [expiry, self.persistence.until_due(), self.interfaces.until_due()];
+        let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
+        let deadlines =
+            [expiry, persistence, interfaces, self.pause.until_due(), self.configuration.trial.until_due()];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
     }
@@ -43,6 +45,8 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
+        self.mind_pause();
+        self.mind_trial();
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
@@ -61,8 +65,12 @@ impl Owner {
         if self.pages.are_due() {
             self.pages.turn(&mut parts);
         }
-        if let Some(reload) = self.reload.turn(&mut parts) {
+        let (reload, diff) = (self.reload.turn(&mut parts), self.diff.turn(&mut parts));
+        if let Some(reload) = reload {
             self.finish_reload(reload).await;
+        }
+        if let Some(diff) = diff {
+            self.end_diff(Ok(diff.into_reply()));
         }
     }
 }

@@ -13,7 +13,9 @@ use crate::text::{Explain, Explanation};
 impl Owner {
     /// Why another filterd is not to have this one's place, if that is so.
     pub fn would_lose(&self) -> Option<Explanation> {
-        self.persistence.would_lose(self.protection.blocklist())
+        self.configuration
+            .trial_in_the_way()
+            .or_else(|| self.persistence.would_lose(self.protection.blocklist()))
     }
 
     /// Is what is not on disk being written, or about to be?

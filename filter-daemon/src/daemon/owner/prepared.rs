@@ -37,7 +37,11 @@ impl Prepared {
         let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist)?;
         reload::tell_log(&found);
         let mut lists = Lists::of(&run.state_dir);
-        lists.keep_soon(to_keep);
+        if configuration.trial.is_on() {
+            configuration.trial.hold(to_keep);
+        } else {
+            lists.keep_soon(to_keep);
+        }
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
         let (readings, alarm) = (Readings::of(sources), Alarm::new()?);
         Ok(Self { config, protection, configuration, readings, lists, alarm })

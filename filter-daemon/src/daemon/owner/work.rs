@@ -8,10 +8,10 @@ use tracing::info;
 use super::Owner;
 use crate::clock;
 use crate::control::Call;
-use crate::control::wire::accept::Accept;
+use crate::control::wire::reload::Request;
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::Outcomes;
-use crate::daemon::reload::Loaded;
+use crate::daemon::reading::Read;
 use crate::daemon::turns::Next;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
@@ -48,7 +48,7 @@ enum Event {
     Hangup,
     ChildEnded,
     InterfaceChanged,
-    Loaded(Box<Result<Loaded, DaemonError>>),
+    Loaded(Box<Result<Read, DaemonError>>),
     Kept(Outcomes),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
@@ -78,9 +78,9 @@ impl Owner {
                 }
                 Next::Own(Event::Hangup) => {
                     info!("SIGHUP: reading the configuration again");
-                    self.read(Accept::default(), None);
+                    self.read(Request::default(), None);
                 }
-                Next::Own(Event::Loaded(loaded)) => self.begin_reload(*loaded),
+                Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded),
                 Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
                 Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
                 Next::Own(Event::Compacted(written)) => {
@@ -113,7 +113,7 @@ impl Owner {
     /// Whoever comes takes turns with what the owner has to do, and of that comes first what happens seldom.
     async fn next(&mut self, signals: &mut Signals) -> Next<Call, Event> {
         let sleep = self.until_deadline();
-        let is_due = sleep.is_zero() || self.pages.are_due() || self.reload.is_due();
+        let is_due = sleep.is_zero() || self.pages.are_due() || self.reload.is_due() || self.diff.is_due();
         let Signals { calls, hangup, interfaces, children, successors } = signals;
         let own = async {
             tokio::select! {

@@ -1,6 +1,6 @@
 //! What stands where a list should be, and whether it is believed: read and decided in the thread that reads.
 
-use super::look::{Contents, Look, Looking};
+use super::look::{self, Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
 use crate::blocklist::{Accepted, Stamp, Targets};
@@ -10,7 +10,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Copies, Draft, Limits, ListFile, Special};
+use crate::source::{Draft, Limits, ListFile, Special};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -46,7 +46,7 @@ pub enum Found {
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
-    let look = Looking::new(list, before, &sources.copies);
+    let look = Looking::new(list, before, sources.writes.then(|| sources.copies.clone()));
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
@@ -54,7 +54,7 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
         Err(error) => Err(error),
     };
     let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
-    let judging = Judging { list, before, is_meant, copies: &sources.copies, nothing };
+    let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     // What is taken out, or no longer, is no change of the file.
     let alike = before.filter(|before| {
@@ -68,10 +68,50 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
 }
 
 impl Found {
+    /// What is to be on the list, if that may be something else than is on it now.
+    pub fn targets(&self) -> Option<&Targets> {
+        match self {
+            Self::Accepted { targets, .. } => Some(targets),
+            Self::Doubted { targets, .. } => targets.as_ref(),
+            Self::Unchanged => None,
+        }
+    }
+
     /// Is it what a copy says?
     fn has_copy(&self) -> bool {
         matches!(self, Self::Doubted { accepted: Some(_), .. })
     }
+}
+
+/// What the copy of `list` says, for one that is to be what it was; its file may say anything.
+pub fn restored(list: &List, copy: Option<&Known>, sources: &Sources) -> Found {
+    let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
+    let (name, path) = (list.name.as_str(), printable::path(&list.path));
+    let read = accepted.map(|accepted| (accepted, sources.copies.read(accepted, list.special)));
+    let Some((accepted, Ok(file))) = read else {
+        let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
+        let message = format!("list {name} could not be put back, and is what it is: {why}");
+        let told = Explanation::new(message, "`filterd reload` reads its file");
+        return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
+    };
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
+        let (targets, special) = (file.targets, file.special);
+        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, special };
+    }
+    let message = format!(
+        "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
+    );
+    Found::Doubted {
+        told: Explanation::new(message, "`filterd reload` reads it"),
+        targets: Some(file.targets),
+        rejected: Some(file.rejected_count),
+        special: Some(file.special),
+        accepted: Some(accepted.clone()),
+    }
+}
+
+fn told_of(error: Option<CopyError>) -> String {
+    error.map_or_else(String::new, |error| error.to_string())
 }
 
 type Read = Result<Contents, FileError>;
@@ -80,7 +120,7 @@ struct Judging<'a> {
     list: &'a List,
     before: Option<&'a Known>,
     is_meant: bool,
-    copies: &'a Copies,
+    sources: &'a Sources,
     /// What is told where there is no copy: why that is so, where it is known.
     nothing: Instead,
 }
@@ -123,7 +163,7 @@ impl Judging<'_> {
         let (bytes, checksum) = draft.summary();
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
-        if let Some(accepted) = known.filter(|known| is_same(known) && self.copies.has(known)) {
+        if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
             return Found::Accepted { targets, accepted, draft: None, special };
         }
         let accepted = Accepted {
@@ -143,7 +183,7 @@ impl Judging<'_> {
     /// It is to be gone.
     fn accept_missing(&self) -> Found {
         let known = self.accepted().filter(|known| known.may_be_missing(&self.list.path)).cloned();
-        let draft = known.is_none().then(|| self.copies.draft());
+        let draft = known.is_none().then(|| self.sources.draft());
         let accepted = known.unwrap_or_else(|| Accepted {
             name: self.list.name.as_str().into(),
             path: self.list.path.clone(),
@@ -177,7 +217,7 @@ impl Judging<'_> {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(self.nothing),
             Some(accepted) if is_running => stays(accepted.into()),
-            Some(accepted) => match self.copies.read(accepted, self.list.special) {
+            Some(accepted) => match self.sources.copies.read(accepted, self.list.special) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
                     targets: Some(copy.targets),
@@ -192,7 +232,7 @@ impl Judging<'_> {
 
     /// What is there counts, however bad it is: there is nothing better.
     fn without_copy(&self, read: Read, error: &CopyError) -> Found {
-        let path = self.accepted().map(|accepted| self.copies.path(accepted)).unwrap_or_default();
+        let path = self.accepted().map(|accepted| self.sources.copies.path(accepted)).unwrap_or_default();
         tracing::error!("list {}: {error}, and counts as none: {}", self.list.name, printable::path(&path));
         let is_damaged = matches!(error, CopyError::Damaged);
         let nothing = if is_damaged { Instead::Damaged } else { Instead::Nothing };

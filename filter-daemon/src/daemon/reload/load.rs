@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::find::{Found, find};
+use super::find::{self, Found, find};
 use super::matching::{self, Known};
 use super::sources::Sources;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
@@ -27,6 +27,8 @@ pub struct Loaded {
     pub lists: Vec<LoadedList>,
     /// The copy of its text, for when it is in force.
     pub copy: Copy,
+    /// Over its text.
+    pub checksum: u32,
 }
 
 /// One list file as it was found.
@@ -89,6 +91,29 @@ impl Loaded {
             }
         });
         let lists = lists.collect();
-        Ok(Self { block, allow, lists, config, copy: Copy::Nothing })
+        Ok(Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 })
+    }
+
+    /// This configuration with its lists as their copies say, whatever is in their files.
+    pub fn restore(config: Config, known: &[Known], sources: &mut Sources) -> Self {
+        let copies = sources.known();
+        let before = matching::match_up(known, &config.lists);
+        let lists = config.lists.iter().zip(before).map(|(list, before)| {
+            let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
+            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
+            let is_same = |known: &&Known| known.polarity.is_none_or(|was| was == polarity);
+            LoadedList {
+                name: list.name.as_str().into(),
+                path: list.path.clone(),
+                ttl: list.ttl,
+                polarity,
+                special: list.special,
+                before: before.filter(is_same).and_then(|known| known.id),
+                found: find::restored(list, copies.iter().find(is_of), sources),
+            }
+        });
+        let lists = lists.collect();
+        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
+        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
     }
 }

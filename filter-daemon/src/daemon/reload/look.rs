@@ -3,6 +3,7 @@
 use std::fs::Metadata;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use super::matching::Known;
 use crate::blocklist::{Reading, Stamp};
@@ -30,12 +31,13 @@ pub struct Looking {
     before: Option<Stamp>,
     /// What it was when its copy was made.
     copied: Option<Stamp>,
-    copies: Copies,
+    /// Where what is read is written down; none where it is not.
+    copies: Option<Copies>,
 }
 
 impl Looking {
-    /// Of `list`, which was `before`.
-    pub fn new(list: &List, before: Option<&Known>, copies: &Copies) -> Self {
+    /// Of `list`, which was `before`, written down among `copies`.
+    pub fn new(list: &List, before: Option<&Known>, copies: Option<Copies>) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
@@ -45,20 +47,20 @@ impl Looking {
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
-            copies: copies.clone(),
+            copies,
         }
     }
 
     /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
     pub fn look(self, progress: Progress) -> Result<Look, FileError> {
         let (path, limits) = (&self.list.path, &self.list.limits);
-        let stamp = std::fs::metadata(path).ok().map(|file| stamp(&file));
+        let stamp = stamp_of(path);
         if stamp.is_some() && stamp == self.before {
             return Ok(Look::Unchanged);
         }
         let input = Input::open(path, limits.most_bytes())?;
         let is_copied = stamp.is_some() && stamp == self.copied;
-        let mut draft = (!is_copied).then(|| self.copies.draft());
+        let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
         let file = list::parse(path, input, limits.max_entries, self.list.special)?;
         Ok(Look::Read(Box::new((file, stamp, draft))))
@@ -69,6 +71,11 @@ impl Looking {
 fn is_read_as(reading: &Reading, list: &List) -> bool {
     let includes_special = list.special == Special::Included;
     reading.path == list.path && reading.ttl == list.ttl && reading.includes_special == includes_special
+}
+
+/// What identifies what is at this path at the moment, if anything is.
+pub fn stamp_of(path: &Path) -> Option<Stamp> {
+    std::fs::metadata(path).ok().map(|file| stamp(&file))
 }
 
 /// What identifies the contents of a file without reading it.

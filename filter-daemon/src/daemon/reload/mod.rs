@@ -38,7 +38,7 @@ use crate::kernel::Needs;
 pub use find::Found;
 pub use load::{Loaded, known};
 pub use matching::Known;
-pub use rows::Rows;
+pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
 pub use told::tell_log;
 use undoing::Undoing;
@@ -90,7 +90,7 @@ impl Reload {
     /// Begins to make `loaded` true. If lists stand in its way, nothing has changed.
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
-        let after = Settings { enforce: loaded.config.enforce };
+        let after = Settings { enforce: loaded.config.enforce, ..Settings::default() };
         let needs = needs::of(blocklist);
         Ok(Self {
             began,
@@ -382,7 +382,7 @@ pub fn begin_with(
 ) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
     let mut rows = Rows::take(&mut loaded, blocklist)?;
     let now = clock::now();
-    let enforce = Settings { enforce: loaded.config.enforce };
+    let enforce = Settings { enforce: loaded.config.enforce, ..Settings::default() };
     blocklist.apply(&Change::Settings(enforce), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);

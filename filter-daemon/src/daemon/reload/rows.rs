@@ -233,7 +233,7 @@ fn hold_back(reading: &mut Reading, name: &str, told: Explanation, now: Timestam
 }
 
 /// A live list with entries on it keeps its name.
-fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(), DaemonError> {
+pub fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(), DaemonError> {
     let rows = blocklist.lists();
     let found = lists.iter().filter_map(|list| rows.find(&list.name)).map(|id| rows.get(id));
     let live = found.filter(|list| list.origin.is_live()).find(|list| list.entries > 0);

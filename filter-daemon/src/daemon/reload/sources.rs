@@ -8,7 +8,7 @@ use crate::blocklist::Reading;
 use crate::config::{self, ConfigError};
 use crate::source::file::FileError;
 use crate::source::patience::Patience;
-use crate::source::{Copies, copies};
+use crate::source::{Copies, Draft, copies};
 use crate::text::printable;
 
 /// Where lists are read from, and what was learned while doing so. One reading after another has it.
@@ -21,6 +21,8 @@ pub struct Sources {
     pub lists: Patience<Result<Look, FileError>>,
     /// The lists that our user may not read and of which no copy is in force, when they were last looked at.
     pub(super) denied: Vec<PathBuf>,
+    /// May copies be written? Not where all that is wanted is a look.
+    pub writes: bool,
     /// Who reads the configuration.
     config: Patience<Result<Vec<u8>, ConfigError>>,
 }
@@ -33,6 +35,7 @@ impl Sources {
             has_lost_one: false,
             lists: Patience::default(),
             denied: Vec::new(),
+            writes: true,
             config: Patience::default(),
         }
     }
@@ -61,6 +64,11 @@ impl Sources {
             reading: Reading { path: accepted.path.clone(), accepted: Some(accepted), ..Reading::default() },
         });
         known.collect()
+    }
+
+    /// A file to write down what is being read, unless nothing is to be written.
+    pub(super) fn draft(&self) -> Draft {
+        if self.writes { self.copies.draft() } else { Draft::gone() }
     }
 
     /// The text of a configuration.

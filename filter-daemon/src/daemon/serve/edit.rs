@@ -134,7 +134,7 @@ impl Owner {
         let lists = self.protection.blocklist().lists();
         let found = lists.find(name).map(|id| lists.get(id));
         let is_default = Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity));
-        if found.is_some_and(|list| !list.origin.is_live()) {
+        if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
             return Err(belongs_elsewhere(name));
         }
         if let Some(is) = found.map(|list| list.polarity).or(is_default).filter(|is| *is != polarity) {

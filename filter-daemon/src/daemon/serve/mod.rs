@@ -1,11 +1,13 @@
-//! What each method does: `edit` changes what is blocked, `question` asks for it, `failure` says why not.
+//! What each method does: `edit` changes what is blocked, `question` asks for it, `pause` lets it pass for a while, `failure`
+//! says why not.
 
 mod edit;
 pub mod failure;
+mod pause;
 mod question;
 
 use super::owner::Owner;
-use crate::blocklist::Polarity;
+use crate::blocklist::{Polarity, Timestamp};
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Asked, Call, Failure, ping, test};
 use failure::kernel_failed;
@@ -21,11 +23,16 @@ impl Owner {
             Call::Flush(Asked { request, reply }) => self.flush(request, reply),
             Call::Test(Asked { request, reply }) => {
                 let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
-                answer(reply, Ok(test::Reply { tested }));
+                let paused_until = self.pause.until().map(Timestamp::secs);
+                answer(reply, Ok(test::Reply { tested, paused_until }));
             }
             Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
+            Call::Confirm(Asked { reply, .. }) => self.confirm(reply),
+            Call::Diff(Asked { reply, .. }) => self.read_for_diff(reply),
+            Call::Pause(Asked { request, reply }) => answer(reply, self.begin_pause(request)),
+            Call::Resume(Asked { reply, .. }) => answer(reply, self.resume()),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
             Call::TakeOver(Asked { reply, .. }) => {
                 // Whoever comes right after one that has failed must not be refused for what that one has left to be written

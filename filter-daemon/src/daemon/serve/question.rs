@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use filter_common::packet::Source;
-use filter_common::reason::Verdict;
+use filter_common::reason::{Enforcement, Verdict};
 use filter_common::target::Target;
 
 use super::failure::listed_elsewhere;
@@ -53,7 +53,11 @@ impl Owner {
         if self.interfaces.iter().all(|one| one.attached().is_none()) {
             return Some(Idle::NothingAttached);
         }
-        (!self.protection.filter().settings().enforce).then_some(Idle::NotEnforced)
+        match self.protection.filter().settings().enforcement() {
+            Enforcement::Drop => None,
+            Enforcement::Count => Some(Idle::NotEnforced),
+            Enforcement::Pause => Some(Idle::Paused),
+        }
     }
 
     /// The interfaces that are asked for and on which nothing is dropped, there or not, though others are filtered.

@@ -4,6 +4,8 @@ use std::thread::{self, JoinHandle};
 
 use aya::programs::{ProgramFd, Xdp};
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use filter_common::reason::Enforcement;
+use filter_common::settings::{self, Settings};
 
 use super::super::KernelError;
 use super::debug::Lines;
@@ -17,7 +19,7 @@ static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge")
 #[derive(Debug)]
 pub struct Judge {
     program: ProgramFd,
-    maps: Vec<MapUse>,
+    blueprint: Blueprint,
     _lines: Option<Lines>,
 }
 
@@ -63,7 +65,7 @@ impl Judge {
         program.load().map_err(|error| failed(&error))?;
         let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(|error| failed(&error))?;
         let lines = Lines::follow(&mut object);
-        Ok(Self { program, maps: blueprint.maps, _lines: lines })
+        Ok(Self { program, blueprint, _lines: lines })
     }
 
     /// The program.
@@ -73,6 +75,16 @@ impl Judge {
 
     /// The maps that it uses.
     pub fn maps(&self) -> &[MapUse] {
-        &self.maps
+        &self.blueprint.maps
+    }
+
+    /// What it would be built from if protection were not paused, if it is.
+    pub fn resumed(&self) -> Option<Blueprint> {
+        let words: &[u64; settings::WORDS] = self.blueprint.settings.as_slice().try_into().ok()?;
+        let settings = Settings::from_words(words);
+        let is_paused = Enforcement::of(settings.enforce) == Enforcement::Pause;
+        let resumed = Settings { enforce: Enforcement::Drop as u64, ..settings };
+        let maps = self.blueprint.maps.clone();
+        is_paused.then(|| Blueprint { settings: resumed.as_words().to_vec(), maps })
     }
 }

@@ -130,13 +130,19 @@ pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
 }
 
 fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
+    let ended = answer(&mut server, line);
+    // Whoever asks may be killed in the middle of a request.
+    server.leave();
+    ended
+}
+
+fn answer(server: &mut Server, line: &mut Line) -> Result<(), KernelError> {
     line.send(&Answer::Ready(server.latest_generation()), None)?;
     while let Some((request, _)) = line.receive::<Request>()? {
         let (answer, descriptor) =
             server.serve(request).unwrap_or_else(|error| (Answer::Failed(error), None));
         line.send(&answer, descriptor)?;
     }
-    server.leave();
     Ok(())
 }
 

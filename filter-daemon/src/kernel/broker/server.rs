@@ -22,6 +22,7 @@ use super::surroundings::{self, Neighbours};
 use crate::clock;
 use crate::config::{check_interface_name, pin};
 use crate::lock::Lock;
+use crate::text::Explain;
 
 /// Everything of one daemon's that is in the kernel.
 pub struct Server {
@@ -186,16 +187,26 @@ impl Server {
         Ok((answer, None))
     }
 
-    /// Leaves everything as it is; nothing, where nothing is attached.
+    /// Leaves everything as it is; nothing, where nothing is attached. Only a pause ends: nobody is left who could end it.
     pub fn leave(&mut self) {
         if self.is_gone {
             return;
+        }
+        if let Err(error) = self.resume() {
+            tracing::error!("protection is left paused: {}", error.explain());
         }
         if self.is_apart {
             _ = self.pins.forget_successor();
         } else if !self.found_at_work && self.links.is_empty() {
             _ = self.pins.remove();
         }
+    }
+
+    fn resume(&mut self) -> Result<(), KernelError> {
+        let resumed = self.published.as_ref().filter(|_| !self.is_apart).and_then(Judge::resumed);
+        let Some(blueprint) = resumed else { return Ok(()) };
+        let judge = self.loader.load(blueprint, &self.pins)?;
+        self.root.publish(&judge, &self.pins)
     }
 
     /// As long as another filterd may go on, what is its own is touched only while that waits for us.

@@ -1,0 +1,53 @@
+//! `filterd confirm`: what a reload has brought on trial stays.
+
+use clap::Args;
+
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::moment::Clock;
+use crate::control::client::{Client, Endpoint};
+use crate::control::wire;
+use crate::control::wire::confirm::Reply;
+use crate::exit::Exit;
+
+#[derive(Debug, Args)]
+pub struct Confirm {}
+
+impl Confirm {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        let confirmed = Client::connect(socket)?.call(&wire::Confirm {})?;
+        console.answer(&confirmed, |confirmed| render(confirmed, &Clock::system()))?;
+        if !confirmed.not_kept.is_empty() {
+            console.flush()?;
+            confirmed.not_kept.iter().for_each(|told| console.complain(told));
+            return Ok(Exit::Partly);
+        }
+        Ok(if confirmed.confirmed { Exit::Done } else { Exit::No })
+    }
+}
+
+fn render(confirmed: &Reply, clock: &Clock) -> String {
+    match (confirmed.confirmed, confirmed.rolled_back) {
+        (true, _) => "confirmed: the configuration stays".to_owned(),
+        (false, None) => "nothing to confirm: no reload is on trial".to_owned(),
+        (false, Some(since)) => format!(
+            "nothing to confirm: the reload was rolled back {} ago; `filterd reload` takes it anew",
+            clock.elapsed(since)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_too_late_is_told_so() {
+        let told = |confirmed, rolled_back| {
+            render(&Reply { confirmed, rolled_back, not_kept: Vec::new() }, &Clock::standing(100))
+        };
+        assert_eq!(told(true, None), "confirmed: the configuration stays");
+        assert_eq!(told(false, None), "nothing to confirm: no reload is on trial");
+        assert!(told(false, Some(90)).starts_with("nothing to confirm: the reload was rolled back 10 s ago"));
+    }
+}

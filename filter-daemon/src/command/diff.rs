@@ -1,0 +1,213 @@
+//! `filterd diff`: what a reload would change, and whom it would cut.
+
+use clap::Args;
+
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{count, counted, counted_as};
+use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::wire;
+use crate::control::wire::diff::{Cut, ListDifference, Reply, Role};
+use crate::exit::Exit;
+use crate::text::printable;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Configuration and lists are read as `filterd reload` would read them, and nothing is changed. Then the other ends of this
+host's TCP connections and connected UDP sockets, its name servers and its gateways are looked at (as far as the daemon's
+network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it.
+
+Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list would be held back.
+
+Examples:
+  filterd diff
+  filterd diff && echo nothing to do
+  filterd diff --json | jq '.cut'")]
+pub struct Diff {}
+
+/// Entries of one list, of those that come and of those that go, that are told one by one.
+const MOST_TOLD: usize = 5;
+
+/// More peers are counted.
+const MOST_CUT: usize = 20;
+
+impl Diff {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        let found = ask(&mut Client::connect(socket)?)?;
+        console.answer(&found, render)?;
+        if !found.held_back.is_empty() {
+            console.flush()?;
+            found.held_back.iter().for_each(|held| console.complain(&held.told));
+            return Ok(Exit::Partly);
+        }
+        Ok(if found.is_empty() { Exit::Done } else { Exit::No })
+    }
+}
+
+fn ask(client: &mut Client) -> Result<Reply, ClientError> {
+    client.send(&wire::Diff {})?;
+    let mut part = client.receive::<wire::Diff>()?;
+    let mut all = std::mem::take(&mut part.parameters);
+    while part.continues {
+        part = client.receive::<wire::Diff>()?;
+        all.entries.append(&mut part.parameters.entries);
+    }
+    Ok(all)
+}
+
+fn render(found: &Reply) -> String {
+    let mut lines = Vec::new();
+    lines.extend(found.enforce.map(|enforce| match enforce {
+        true => "enforce: true, packets would be dropped".to_owned(),
+        false => "enforce: false, packets would only be counted, NONE WOULD BE DROPPED".to_owned(),
+    }));
+    lines.extend(found.settings.iter().map(|setting| printable::on_one_line(setting).to_string()));
+    lines.extend(interfaces("would attach to", &found.attach));
+    lines.extend(interfaces("would detach from", &found.detach));
+    found.lists.iter().for_each(|list| lines.extend(of_list(list, found)));
+    if found.is_empty() {
+        lines.push("nothing would change".to_owned());
+    }
+    let unseen = found.unseen.iter().map(|why| format!("not looked at: {}", printable::on_one_line(why)));
+    lines.extend(peers(found));
+    lines.extend(unseen);
+    lines.join("\n")
+}
+
+fn interfaces(verb: &str, names: &[String]) -> Option<String> {
+    let told: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
+    (!names.is_empty()).then(|| format!("{verb} {}", told.join(", ")))
+}
+
+fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
+    let ListDifference { name, was, allows, new, gone, come, go } = list;
+    let kind = if *allows { "allow list" } else { "list" };
+    let about = match (was, new, gone) {
+        (_, true, _) => " (new)".to_owned(),
+        (_, _, true) => " (no longer in the configuration)".to_owned(),
+        (Some(was), ..) => format!(" (now `{was}`)"),
+        (None, false, false) => String::new(),
+    };
+    let moves = match (come, go) {
+        (0, 0) => "no entry would come or go".to_owned(),
+        (come, 0) => format!("{} would come", counted_as(*come, ["entry", "entries"])),
+        (0, go) => format!("{} would go", counted_as(*go, ["entry", "entries"])),
+        (come, go) => {
+            format!("{} would come, {} would go", counted_as(*come, ["entry", "entries"]), count(*go))
+        }
+    };
+    let of = |comes: bool, all: u64, sign: char| {
+        let of_it = found.entries.iter().filter(move |entry| entry.list == *name && entry.comes == comes);
+        let mut told: Vec<_> =
+            of_it.take(MOST_TOLD).map(|entry| format!("  {sign} {}", entry.target)).collect();
+        let left = all.saturating_sub(told.len() as u64);
+        if left > 0 {
+            told.push(format!("  {sign} and {} more", count(left)));
+        }
+        told
+    };
+    let mut lines = vec![format!("{kind} `{name}`{about}: {moves}")];
+    lines.extend(of(true, *come, '+'));
+    lines.extend(of(false, *go, '-'));
+    lines
+}
+
+/// Whom it would cut, loudly.
+fn peers(found: &Reply) -> Vec<String> {
+    let looked = format!("{} looked at", counted(found.peers, "live peer"));
+    if found.cuts == 0 {
+        return vec![format!("none of {looked} would be cut")];
+    }
+    let mut lines = vec![format!("*** {} of {looked} WOULD BE CUT ***", count(found.cuts))];
+    lines.extend(found.cut.iter().take(MOST_CUT).map(one));
+    let left = found.cuts.saturating_sub(MOST_CUT as u64);
+    if left > 0 {
+        lines.push(format!("  and {} more", count(left)));
+    }
+    lines
+}
+
+fn one(cut: &Cut) -> String {
+    let Cut { address, is, target, list } = cut;
+    let is: Vec<_> = is.iter().map(role).collect();
+    format!("  {address}, {}: by {target} of list `{list}`", is.join(", "))
+}
+
+fn role(role: &Role) -> String {
+    let Role { role, protocol, port, connections } = role;
+    let connections = counted(connections.unwrap_or(1), "connection");
+    match (role.as_str(), protocol, port) {
+        ("name_server", ..) => "name server".to_owned(),
+        ("client", Some(protocol), Some(port)) => format!("{connections} to {protocol} port {port} here"),
+        ("server", Some(protocol), Some(port)) => format!("{connections} to its {protocol} port {port}"),
+        (role, ..) => printable::on_one_line(role).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::wire::diff::EntryDifference;
+
+    #[test]
+    fn where_nothing_would_change_it_says_so() {
+        let found = Reply { peers: 3, ..Reply::default() };
+        assert_eq!(render(&found), "nothing would change\nnone of 3 live peers looked at would be cut");
+        assert!(found.is_empty());
+    }
+
+    #[test]
+    fn entries_settings_and_interfaces_are_told_and_who_would_be_cut_is_loud() {
+        let entry = |list: &str, target: String, comes| EntryDifference { list: list.into(), target, comes };
+        let mut entries: Vec<_> = (0..6).map(|host| entry("drop", format!("192.0.2.{host}"), true)).collect();
+        entries.push(entry("old", "198.51.100.0/24".into(), false));
+        let list = |name: &str, come, go| ListDifference {
+            name: name.into(),
+            come,
+            go,
+            ..ListDifference::default()
+        };
+        let ssh = Role {
+            role: "client".into(),
+            protocol: Some("tcp".into()),
+            port: Some(22),
+            connections: Some(2),
+        };
+        let server = Role { role: "name_server".into(), protocol: None, port: None, connections: None };
+        let cut = Cut {
+            address: "192.0.2.1".into(),
+            is: vec![ssh, server],
+            target: "192.0.2.1".into(),
+            list: "drop".into(),
+        };
+        let found = Reply {
+            enforce: Some(true),
+            attach: vec!["eth1".into()],
+            lists: vec![
+                ListDifference { new: true, ..list("drop", 2000, 0) },
+                ListDifference { gone: true, ..list("old", 0, 1) },
+            ],
+            peers: 7,
+            cuts: 1,
+            cut: vec![cut],
+            entries,
+            ..Reply::default()
+        };
+        let expected = "\
+enforce: true, packets would be dropped
+would attach to eth1
+list `drop` (new): 2,000 entries would come
+  + 192.0.2.0
+  + 192.0.2.1
+  + 192.0.2.2
+  + 192.0.2.3
+  + 192.0.2.4
+  + and 1,995 more
+list `old` (no longer in the configuration): 1 entry would go
+  - 198.51.100.0/24
+*** 1 of 7 live peers looked at WOULD BE CUT ***
+  192.0.2.1, 2 connections to tcp port 22 here, name server: by 192.0.2.1 of list `drop`";
+        assert_eq!(render(&found), expected);
+        assert!(!found.is_empty());
+    }
+}

@@ -1,0 +1,51 @@
+//! `filterd resume`: ends a pause.
+
+use clap::Args;
+
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::moment::Clock;
+use crate::control::client::{Client, Endpoint};
+use crate::control::wire::resume::Reply;
+use crate::control::wire::{self, Idle};
+use crate::exit::Exit;
+
+#[derive(Debug, Args)]
+pub struct Resume {}
+
+impl Resume {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        let resumed = Client::connect(socket)?.call(&wire::Resume {})?;
+        console.answer(&resumed, |resumed| render(resumed, &Clock::system()))?;
+        Ok(Exit::Done)
+    }
+}
+
+fn render(resumed: &Reply, clock: &Clock) -> String {
+    let paused = match resumed.before {
+        Some(before) => format!("resumed: protection was paused until {}", clock.at(before)),
+        None => "nothing to resume: protection is not paused".to_owned(),
+    };
+    let but = match resumed.idle {
+        Some(Idle::NotEnforced) => "; NOTHING IS DROPPED all the same: `enforce: false`",
+        Some(Idle::NothingAttached) => {
+            "; NOTHING IS DROPPED all the same: nothing is attached (`filterd status` tells why)"
+        }
+        Some(Idle::Paused) | None => "",
+    };
+    format!("{paused}{but}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_says_whether_it_was_paused_and_whether_anything_is_dropped() {
+        let now = 1_795_296_480;
+        let told = |before, idle| render(&Reply { before, idle }, &Clock::standing(now));
+        assert_eq!(told(Some(now + 120), None), "resumed: protection was paused until 21:30 (in 2 min)");
+        assert_eq!(told(None, None), "nothing to resume: protection is not paused");
+        assert!(told(None, Some(Idle::NotEnforced)).contains("NOTHING IS DROPPED all the same"));
+    }
+}

@@ -1,0 +1,38 @@
+//! `io.filterd.Confirm`: what a reload has brought on trial stays.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Deed, Failure, Method};
+use crate::text::Explanation;
+
+/// It has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Confirm {}
+
+/// Whether anything was on trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// It was, and stays.
+    pub confirmed: bool,
+    /// Since when what was before is in force again, if it was confirmed too late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_back: Option<u64>,
+    /// What is in force, but has no copy on disk: it would not survive its file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<Explanation>,
+}
+
+impl Method for Confirm {
+    const NAME: &'static str = "io.filterd.Confirm";
+    type Request = ();
+    type Reply = Reply;
+
+    fn check(self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn deed((): &()) -> Option<Deed> {
+        Some(Deed::about("confirm", &[], None))
+    }
+}

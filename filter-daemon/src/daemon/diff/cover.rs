@@ -1,0 +1,80 @@
+//! Which target of a set covers an address, without a blocklist around it.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use filter_common::target::{Prefix, Target};
+
+use crate::blocklist::Targets;
+
+/// A set of targets, and the lengths of the prefixes in it.
+pub struct Cover<'a> {
+    targets: &'a Targets,
+    lengths4: BTreeSet<u8>,
+    lengths6: BTreeSet<u8>,
+}
+
+impl<'a> Cover<'a> {
+    /// Of these.
+    pub fn of(targets: &'a Targets) -> Self {
+        let mut this = Self { targets, lengths4: BTreeSet::new(), lengths6: BTreeSet::new() };
+        if !targets.addresses.is_empty() {
+            this.lengths4.insert(32);
+        }
+        if !targets.nets64.is_empty() {
+            this.lengths6.insert(64);
+        }
+        for target in &targets.others {
+            match target {
+                Target::V4(prefix) => this.lengths4.insert(prefix.length()),
+                Target::V6(prefix) => this.lengths6.insert(prefix.length()),
+            };
+        }
+        this
+    }
+
+    /// The longest one that covers this address.
+    pub fn covering(&self, address: IpAddr) -> Option<Target> {
+        let mut covers: Box<dyn Iterator<Item = Target>> = match address {
+            IpAddr::V4(address) => {
+                let lengths = self.lengths4.iter().rev();
+                Box::new(lengths.map(move |length| Target::V4(Prefix::covering(address.to_bits(), *length))))
+            }
+            IpAddr::V6(address) => {
+                let lengths = self.lengths6.iter().rev();
+                Box::new(lengths.map(move |length| Target::V6(Prefix::covering(address.to_bits(), *length))))
+            }
+        };
+        covers.find(|target| self.targets.contains(*target))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_target_that_covers_an_address_is_found() {
+        let words = [
+            "192.0.2.1",
+            "192.0.2.0/24",
+            "192.0.0.0/16",
+            "2001:db8::/32",
+            "2001:db8:0:1::/64",
+            "2001:db8::7",
+        ];
+        let mut targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
+        targets.sort();
+        let cover = Cover::of(&targets);
+        let covering = |address: &str| Some(cover.covering(address.parse().unwrap())?.to_string());
+        assert_eq!(covering("192.0.2.1").as_deref(), Some("192.0.2.1"));
+        assert_eq!(covering("192.0.2.2").as_deref(), Some("192.0.2.0/24"));
+        assert_eq!(covering("192.0.3.2").as_deref(), Some("192.0.0.0/16"));
+        assert_eq!(covering("192.1.0.0"), None);
+        assert_eq!(covering("2001:db8::7").as_deref(), Some("2001:db8::7"));
+        assert_eq!(covering("2001:db8:0:1::7").as_deref(), Some("2001:db8:0:1::/64"));
+        assert_eq!(covering("2001:db8:0:2::7").as_deref(), Some("2001:db8::/32"));
+        assert_eq!(covering("2001:db9::"), None);
+        assert_eq!(Cover::of(&Targets::default()).covering("::".parse().unwrap()), None);
+    }
+}

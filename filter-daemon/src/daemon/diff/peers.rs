@@ -1,0 +1,191 @@
+//! Who is in touch with this host, or needed by it, at the moment: the other ends of its connections, its name servers and
+//! its gateways. Loopback is nobody: no packet of its meets the filter.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::sockets::{self, Pair, Protocol};
+use crate::control::wire::diff;
+
+/// More peers than this are not looked at.
+const MOST: usize = 1 << 16;
+
+/// The gateway flag of a route.
+const IS_GATEWAY: u32 = 2;
+
+/// What a peer is to this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    NameServer,
+    Gateway,
+    /// It came to this port of ours.
+    Client(Protocol, u16),
+    /// We went to this port of its.
+    Server(Protocol, u16),
+}
+
+/// All there are.
+#[derive(Debug, Default)]
+pub struct Peers {
+    /// Each with what it is, and how often.
+    pub known: BTreeMap<IpAddr, BTreeMap<Role, u64>>,
+    /// Where could not be looked, and why.
+    pub unseen: Vec<String>,
+}
+
+impl Peers {
+    /// Looks for them.
+    pub fn look() -> Self {
+        let mut this = Self::default();
+        for (protocol, name) in [(Protocol::Tcp, "TCP"), (Protocol::Udp, "UDP")] {
+            match sockets::all(protocol) {
+                Ok(pairs) => this.take_pairs(&pairs),
+                Err(error) => this.unseen.push(format!("{name} sockets: {error}")),
+            }
+        }
+        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        // Behind systemd's resolver are others.
+        let files = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
+        files.iter().for_each(|path| name_servers(&text(path)).for_each(|ip| this.add(ip, Role::NameServer)));
+        gateways4(&text("/proc/net/route")).for_each(|ip| this.add(ip, Role::Gateway));
+        gateways6(&text("/proc/net/ipv6_route")).for_each(|ip| this.add(ip, Role::Gateway));
+        this
+    }
+
+    fn take_pairs(&mut self, pairs: &[Pair]) {
+        let listening: HashSet<u16> =
+            pairs.iter().filter(|pair| pair.other.is_none()).map(|pair| pair.ours).collect();
+        for Pair { protocol, ours, other } in pairs {
+            let Some((address, port)) = *other else { continue };
+            let role = match listening.contains(ours) {
+                true => Role::Client(*protocol, *ours),
+                false => Role::Server(*protocol, port),
+            };
+            self.add(address, role);
+        }
+    }
+
+    fn add(&mut self, address: IpAddr, role: Role) {
+        let address = address.to_canonical();
+        if address.is_loopback() || address.is_unspecified() {
+            return;
+        }
+        if self.known.len() >= MOST && !self.known.contains_key(&address) {
+            let told = format!("further peers: only {MOST} are looked at");
+            if !self.unseen.contains(&told) {
+                self.unseen.push(told);
+            }
+            return;
+        }
+        *self.known.entry(address).or_default().entry(role).or_default() += 1;
+    }
+}
+
+impl Role {
+    /// As it travels, of so many connections.
+    pub fn told(self, connections: u64) -> diff::Role {
+        let named =
+            |role: &str| diff::Role { role: role.to_owned(), protocol: None, port: None, connections: None };
+        let connected = |role: &str, protocol: Protocol, port| diff::Role {
+            protocol: Some(if protocol == Protocol::Tcp { "tcp" } else { "udp" }.to_owned()),
+            port: Some(port),
+            connections: Some(connections),
+            ..named(role)
+        };
+        match self {
+            Self::NameServer => named("name_server"),
+            Self::Gateway => named("gateway"),
+            Self::Client(protocol, port) => connected("client", protocol, port),
+            Self::Server(protocol, port) => connected("server", protocol, port),
+        }
+    }
+}
+
+/// Those of a resolv.conf.
+fn name_servers(text: &str) -> impl Iterator<Item = IpAddr> + '_ {
+    let words = text.lines().map(str::split_whitespace);
+    words.filter_map(|mut words| {
+        let address = words.next().filter(|word| *word == "nameserver").and(words.next())?;
+        address.split('%').next()?.parse().ok()
+    })
+}
+
+/// Those of /proc/net/route: the kernel writes addresses as the numbers that they are in its memory.
+fn gateways4(text: &str) -> impl Iterator<Item = IpAddr> + '_ {
+    let rows = text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.filter_map(|row| {
+        let number = |at: usize| u32::from_str_radix(row.get(at)?, 16).ok();
+        let (gateway, flags) = (number(2)?, number(3)?);
+        (flags & IS_GATEWAY != 0).then(|| Ipv4Addr::from(gateway.to_ne_bytes()).into())
+    })
+}
+
+/// Those of /proc/net/ipv6_route.
+fn gateways6(text: &str) -> impl Iterator<Item = IpAddr> + '_ {
+    let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.filter_map(|row| {
+        let gateway = u128::from_str_radix(row.get(4)?, 16).ok()?;
+        let flags = u32::from_str_radix(row.get(8)?, 16).ok()?;
+        (flags & IS_GATEWAY != 0).then(|| Ipv6Addr::from_bits(gateway).into())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(addresses: impl Iterator<Item = IpAddr>) -> Vec<String> {
+        addresses.map(|address| address.to_string()).collect()
+    }
+
+    #[test]
+    fn name_servers_are_read_as_the_resolver_reads_them() {
+        let text = "# comment\nsearch example\nnameserver 192.0.2.53\n nameserver\tfe80::1%eth0 \nnameserver\n\
+                    nameserver nonsense\n;nameserver 192.0.2.1\n";
+        assert_eq!(texts(name_servers(text)), ["192.0.2.53", "fe80::1"]);
+    }
+
+    #[test]
+    fn gateways_are_read_as_the_kernel_writes_them() {
+        let of = Ipv4Addr::new(192, 0, 2, 254);
+        let hex = format!("{:08X}", u32::from_ne_bytes(of.octets()));
+        let text = format!(
+            "Iface\tDestination\tGateway\tFlags\n\
+             eth0\t00000000\t{hex}\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
+             eth0\t000200C0\t00000000\t0001\t0\n\
+             broken\n"
+        );
+        assert_eq!(texts(gateways4(&text)), ["192.0.2.254"]);
+        let zeros = "0".repeat(32);
+        let line = |gateway: &str, flags: &str| {
+            format!("{zeros} 00 {zeros} 00 {gateway} 00000400 00000001 00000000 {flags}     eth0\n")
+        };
+        let text =
+            line("20010db80000000000000000000000fe", "00000003") + &line(&zeros, "00000001") + "broken";
+        assert_eq!(texts(gateways6(&text)), ["2001:db8::fe"]);
+    }
+
+    #[test]
+    fn who_came_is_told_from_where_we_went_and_loopback_is_nobody() {
+        let pair = |ours, other: Option<(&str, u16)>| Pair {
+            protocol: Protocol::Tcp,
+            ours,
+            other: other.map(|(address, port)| (address.parse().unwrap(), port)),
+        };
+        let mut peers = Peers::default();
+        peers.take_pairs(&[
+            pair(22, None),
+            pair(22, Some(("::ffff:192.0.2.50", 40_000))),
+            pair(22, Some(("192.0.2.50", 40_001))),
+            pair(50_000, Some(("198.51.100.9", 443))),
+            pair(50_001, Some(("127.0.0.1", 443))),
+        ]);
+        let known: Vec<_> = peers.known.iter().map(|(ip, roles)| (ip.to_string(), roles.clone())).collect();
+        let expected = [
+            ("192.0.2.50".to_owned(), BTreeMap::from([(Role::Client(Protocol::Tcp, 22), 2)])),
+            ("198.51.100.9".to_owned(), BTreeMap::from([(Role::Server(Protocol::Tcp, 443), 1)])),
+        ];
+        assert_eq!(known, expected);
+    }
+}

@@ -1,0 +1,174 @@
+//! Protection is paused: for a while what is blocked is only counted. A pause always has an end, by the daemon's own time;
+//! a reload changes nothing about it, and whatever ends the daemon ends it, too: the broker sees to what is left at work.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tracing::{error, warn};
+
+use super::commit::NotDone;
+use crate::blocklist::Timestamp;
+use crate::clock;
+use crate::control::wire::status::Paused;
+use crate::control::wire::{About, Fault};
+use crate::text::{Explain, Explanation, date, printable};
+
+/// In the state directory: for the next start, which tells that it has ended a pause.
+const FILE: &str = "pause";
+
+/// How long the kernel is left alone that refuses to end it.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Whether protection is paused.
+pub struct Pause {
+    note: PathBuf,
+    now: Option<Now>,
+}
+
+/// The pause there is.
+struct Now {
+    since: Timestamp,
+    until: Timestamp,
+    by: String,
+    /// Its time is over, and the kernel has refused to end it.
+    refused: Option<(Instant, Explanation)>,
+}
+
+impl Pause {
+    /// None, for a filterd with this state directory.
+    pub fn none(state: &Path) -> Self {
+        Self { note: state.join(FILE), now: None }
+    }
+
+    /// Until when, if it is paused.
+    pub fn until(&self) -> Option<Timestamp> {
+        Some(self.now.as_ref()?.until)
+    }
+
+    /// How long until it is to be ended.
+    pub fn until_due(&self) -> Option<Duration> {
+        let now = self.now.as_ref()?;
+        Some(match &now.refused {
+            Some((retry, _)) => retry.saturating_duration_since(clock::instant()),
+            None => clock::until(now.until),
+        })
+    }
+
+    /// It is paused until then. Tells until when it was before.
+    pub fn begin(&mut self, since: Timestamp, until: Timestamp, by: String) -> Option<Timestamp> {
+        let before = self.now.take();
+        let since = before.as_ref().map_or(since, |before| before.since);
+        if let Err(error) = write(&self.note, until, &by) {
+            warn!(
+                "{}: {error}: the next start will not tell that it ends a pause",
+                printable::path(&self.note)
+            );
+        }
+        self.now = Some(Now { since, until, by, refused: None });
+        before.map(|before| before.until)
+    }
+
+    /// It is not paused. Tells until when it was.
+    pub fn end(&mut self) -> Option<Timestamp> {
+        let before = self.now.take()?;
+        _ = fs::remove_file(&self.note);
+        Some(before.until)
+    }
+
+    /// As `status` tells it.
+    pub fn status(&self) -> Option<Paused> {
+        let Now { since, until, by, .. } = self.now.as_ref()?;
+        Some(Paused { since: since.secs(), until: until.secs(), by: by.clone() })
+    }
+
+    /// While it is paused, that is what an operator must see first.
+    pub fn fault(&self) -> Option<Fault> {
+        let Now { since, until, by, refused } = self.now.as_ref()?;
+        let mut message = format!(
+            "protection is paused until {}, by {}: what is listed is only counted",
+            date::utc(until.secs()),
+            printable::on_one_line(by)
+        );
+        if let Some((_, why)) = refused {
+            message.push_str(&format!("; the kernel refuses to end it: {}", why.message));
+        }
+        let told = Explanation::new(message, "`filterd resume` ends it at once");
+        Some(Fault { about: About::Protection, since: since.secs(), told })
+    }
+
+    /// Tells of a pause that ended with the filterd before this one.
+    pub fn has_begun(&self) {
+        let Ok(text) = fs::read_to_string(&self.note) else { return };
+        _ = fs::remove_file(&self.note);
+        if let Some((until, by)) = parted(&text).filter(|(until, _)| *until > clock::now()) {
+            warn!(
+                "protection was paused until {}, by {}: this start ends that, and what is listed is dropped",
+                date::utc(until.secs()),
+                printable::on_one_line(by)
+            );
+        }
+    }
+
+    /// Its time is over, and the kernel refuses to end it.
+    pub fn is_refused(&mut self, error: &NotDone) {
+        error!("the pause cannot be ended, which is tried again in a second: {}", error.explain());
+        if let Some(now) = &mut self.now {
+            now.refused = Some((clock::instant() + RETRY, error.explain()));
+        }
+    }
+}
+
+/// Whatever lay there is another pause's.
+fn write(note: &Path, until: Timestamp, by: &str) -> io::Result<()> {
+    _ = fs::remove_file(note);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(note)?;
+    writeln!(file, "{} {}", until.secs(), printable::on_one_line(by))
+}
+
+fn parted(text: &str) -> Option<(Timestamp, &str)> {
+    let (until, by) = text.trim_end().split_once(' ')?;
+    Some((Timestamp::begun(Duration::from_secs(until.parse().ok()?)), by))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::begun(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn a_pause_is_told_until_it_ends_and_another_one_takes_its_place() {
+        let place = tempfile::tempdir().unwrap();
+        let mut pause = Pause::none(place.path());
+        assert_eq!((pause.until(), pause.until_due(), pause.fault(), pause.end()), (None, None, None, None));
+        assert_eq!(pause.begin(at(7), at(1_795_296_480), "alice".into()), None);
+        let fault = pause.fault().unwrap();
+        assert_eq!(
+            fault.told.message,
+            "protection is paused until 2026-11-21 21:28:00 UTC, by alice: what is listed is only counted"
+        );
+        assert_eq!(pause.begin(at(9), at(20), "bob".into()), Some(at(1_795_296_480)));
+        let status = pause.status().unwrap();
+        assert_eq!((status.since, status.until, status.by.as_str()), (7, 20, "bob"));
+        assert_eq!(pause.until_due(), Some(Duration::ZERO), "that is long over");
+        assert_eq!(pause.end(), Some(at(20)));
+        assert!(!place.path().join(FILE).exists());
+    }
+
+    #[test]
+    fn the_next_start_knows_of_it_once() {
+        let place = tempfile::tempdir().unwrap();
+        Pause::none(place.path()).begin(at(7), clock::after(Duration::from_secs(60)), "al\nice".into());
+        let text = fs::read_to_string(place.path().join(FILE)).unwrap();
+        let (until, by) = parted(&text).unwrap();
+        assert!(until > clock::now() && !by.contains('\n'), "{text}");
+        Pause::none(place.path()).has_begun();
+        assert!(!place.path().join(FILE).exists());
+        assert_eq!((parted("soon by me"), parted("7"), parted("")), (None, None, None));
+    }
+}

@@ -1,0 +1,37 @@
+//! `pause` and `resume`: what is blocked is only counted for a while, and dropped again.
+
+use super::failure::not_done;
+use crate::blocklist::{Change, Timestamp};
+use crate::clock;
+use crate::control::wire::{Failure, Idle, pause, resume};
+use crate::daemon::owner::Owner;
+
+impl Owner {
+    pub(super) fn begin_pause(&mut self, request: pause::Request) -> Result<pause::Reply, Failure> {
+        self.protection.commit(&Change::Pause(true), clock::now()).map_err(not_done)?;
+        let until = clock::after(request.length);
+        let before = self.pause.begin(clock::now(), until, request.by);
+        let idle = self.idle().filter(|idle| *idle != Idle::Paused);
+        Ok(pause::Reply { until: until.secs(), before: before.map(Timestamp::secs), idle })
+    }
+
+    pub(super) fn resume(&mut self) -> Result<resume::Reply, Failure> {
+        self.protection.commit(&Change::Pause(false), clock::now()).map_err(not_done)?;
+        let before = self.pause.end().map(Timestamp::secs);
+        Ok(resume::Reply { before, idle: self.idle() })
+    }
+
+    /// Ends a pause whose time is over.
+    pub fn mind_pause(&mut self) {
+        if self.pause.until_due().is_none_or(|left| !left.is_zero()) {
+            return;
+        }
+        match self.protection.commit(&Change::Pause(false), clock::now()) {
+            Ok(_) => {
+                self.pause.end();
+                tracing::info!("the pause is over: what is listed is dropped again");
+            }
+            Err(error) => self.pause.is_refused(&error),
+        }
+    }
+}

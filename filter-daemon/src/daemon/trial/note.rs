@@ -1,0 +1,183 @@
+//! What a start must know of a configuration on trial, on disk before the trial begins: until when it may be in force, in the
+//! time of which boot of the machine.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::clock;
+use crate::text::printable;
+
+/// In the state directory.
+const FILE: &str = "trial";
+
+/// What tells one boot from another.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// More than any note has.
+const LONGEST: u64 = 4096;
+
+/// Where the note lies.
+#[derive(Clone, Debug)]
+pub struct Place(PathBuf);
+
+/// What stands in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The boot in whose time the end is.
+    pub boot: String,
+    /// Milliseconds of that boot.
+    pub end: i64,
+    /// What was before is in force again.
+    pub is_rolled_back: bool,
+    /// The checksum of the configuration on trial.
+    pub checksum: u32,
+    /// Who asked for it.
+    pub by: String,
+}
+
+impl Note {
+    /// Of a trial that ends so long from now.
+    pub fn ending(left: Duration, checksum: u32, by: &str) -> Self {
+        let left = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
+        let end = since_boot().saturating_add(left);
+        Self {
+            boot: boot(),
+            end,
+            is_rolled_back: false,
+            checksum,
+            by: printable::on_one_line(by).to_string(),
+        }
+    }
+
+    /// How long the trial may go on; none if its time is over, or was another boot's.
+    pub fn left(&self) -> Option<Duration> {
+        let left = u64::try_from(self.end.saturating_sub(since_boot())).ok().filter(|left| *left > 0)?;
+        let is_this_boot = !self.boot.is_empty() && self.boot == boot();
+        (is_this_boot && !self.is_rolled_back).then(|| Duration::from_millis(left))
+    }
+
+    fn text(&self) -> String {
+        let Self { boot, end, is_rolled_back, checksum, by } = self;
+        format!("{boot} {end} {is_rolled_back} {checksum:08x} {by}\n")
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut words = text.strip_suffix('\n')?.splitn(5, ' ');
+        Some(Self {
+            boot: words.next()?.to_owned(),
+            end: words.next()?.parse().ok()?,
+            is_rolled_back: words.next()?.parse().ok()?,
+            checksum: u32::from_str_radix(words.next()?, 16).ok()?,
+            by: words.next()?.to_owned(),
+        })
+    }
+}
+
+impl Place {
+    pub fn in_directory(state: &Path) -> Self {
+        Self(state.join(FILE))
+    }
+
+    /// What stands there, if there is a note. One that says nothing is of a trial whose end is not known, and so is over.
+    pub fn read(&self) -> Option<Note> {
+        use std::io::Read;
+        let nothing = |by: &str| Note {
+            boot: String::new(),
+            end: 0,
+            is_rolled_back: false,
+            checksum: 0,
+            by: by.to_owned(),
+        };
+        let mut text = String::new();
+        match File::open(&self.0).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
+            Ok(_) => Some(Note::read(&text).unwrap_or_else(|| nothing("somebody (the note is damaged)"))),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => Some(nothing(&format!("somebody (the note cannot be read: {error})"))),
+        }
+    }
+
+    /// It stands there, and is on disk, when this returns.
+    pub fn write(&self, note: &Note) -> Result<(), String> {
+        self.replace(note).map_err(|error| format!("{}: {error}", printable::path(&self.0)))
+    }
+
+    fn replace(&self, note: &Note) -> io::Result<()> {
+        let new = self.0.with_extension("new");
+        _ = fs::remove_file(&new);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(note.text().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, &self.0)?;
+        self.sync()
+    }
+
+    /// There is none from now on.
+    pub fn remove(&self) {
+        if fs::remove_file(&self.0).is_ok()
+            && let Err(error) = self.sync()
+        {
+            tracing::warn!("{}: {error}", printable::path(&self.0));
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        File::open(self.0.parent().unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+/// In milliseconds.
+fn since_boot() -> i64 {
+    i64::try_from(clock::since_1970().as_millis()).unwrap_or(i64::MAX).saturating_sub(clock::offset())
+}
+
+/// Where the kernel does not say it, it is not known.
+fn boot() -> String {
+    fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, Place) {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::in_directory(directory.path());
+        (directory, place)
+    }
+
+    #[test]
+    fn what_was_noted_is_read_again_and_gone_when_it_is_removed() {
+        let (_directory, place) = place();
+        assert_eq!(place.read(), None);
+        let note = Note::ending(Duration::from_secs(60), 7, "alice as root (filterd reload)");
+        place.write(&note).unwrap();
+        assert_eq!(place.read(), Some(note.clone()));
+        assert!(note.left().is_some_and(|left| left > Duration::from_secs(50)));
+        let rolled_back = Note { is_rolled_back: true, ..note };
+        place.write(&rolled_back).unwrap();
+        assert_eq!(place.read(), Some(rolled_back));
+        place.remove();
+        assert_eq!(place.read(), None);
+    }
+
+    #[test]
+    fn a_trial_is_over_at_its_end_and_in_every_other_boot() {
+        let note = Note::ending(Duration::from_secs(60), 7, "alice");
+        assert_eq!(Note { end: note.end - 60_000, ..note.clone() }.left(), None);
+        assert_eq!(Note { boot: "another".into(), ..note.clone() }.left(), None);
+        assert_eq!(Note { boot: String::new(), ..note.clone() }.left(), None);
+        assert_eq!(Note { is_rolled_back: true, ..note }.left(), None);
+    }
+
+    #[test]
+    fn a_note_that_says_nothing_is_of_a_trial_that_is_over() {
+        let (_directory, place) = place();
+        for damaged in ["", "\n", "boot 7 false 00000007 by", "boot seven false 00000007 by\n", "\u{ff}"] {
+            fs::write(&place.0, damaged).unwrap();
+            assert_eq!(place.read().map(|note| note.left()), Some(None), "{damaged:?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A reload on trial, from its first word to its last: begun with a way back, confirmed, or rolled back.
+
+use super::error::DaemonError;
+use super::owner::Owner;
+use super::reload::Loaded;
+use super::serve::failure;
+use crate::blocklist::{CONFIG_LIST, List, Origin, Timestamp};
+use crate::control::ReplyTo;
+use crate::control::wire::confirm;
+use crate::text::Explanation;
+
+impl Owner {
+    /// Nothing else is to come while something is on trial.
+    pub(super) fn refuse_beside_trial(&mut self) {
+        let Some(why) = self.configuration.trial.refusal() else { return };
+        if self.readings.refuse(&failure::of(&DaemonError::OnTrial(why.clone()))) {
+            tracing::warn!("the configuration is not read: {why}");
+        }
+    }
+
+    /// What is to be on trial must have a way back, which is on disk before anything is changed.
+    pub(super) fn may_be_tried(&mut self, loaded: Loaded) -> Result<Loaded, DaemonError> {
+        let Some((length, by)) = self.readings.trial() else { return Ok(loaded) };
+        if let Some(why) = self.without_way_back() {
+            return Err(DaemonError::NoWayBack(why));
+        }
+        let lists = self.protection.blocklist().lists().iter();
+        let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
+        let names = names.collect();
+        let begun = self.configuration.trial.begin(length, by, loaded.checksum, names);
+        let remedy = "make the state directory writable and see that it has room";
+        begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
+        Ok(loaded)
+    }
+
+    /// Why what is in force could not be put back, if that is so.
+    fn without_way_back(&self) -> Option<Explanation> {
+        let lists = || self.protection.blocklist().lists().iter().map(|(_, list)| list);
+        self.configuration
+            .without_copy()
+            .or_else(|| self.configuration.has_no_copy())
+            .or_else(|| self.lists.without_copies().next())
+            .or_else(|| lists().find_map(|list| self.has_no_copy(list)))
+    }
+
+    /// A list of which only a part is in force has no copy of that part.
+    fn has_no_copy(&self, list: &List) -> Option<Explanation> {
+        let reading =
+            list.reading.as_ref().filter(|_| list.origin == Origin::File && *list.name != *CONFIG_LIST)?;
+        let is_in_part = |entries: u64| reading.trouble.is_some() && entries != list.entries;
+        let is_kept = reading
+            .accepted
+            .as_ref()
+            .is_some_and(|accepted| self.lists.has_copy(accepted) && !is_in_part(accepted.entries));
+        let message = || format!("there is no copy of list {} as it is in force", list.name);
+        (!is_kept).then(|| Explanation::new(message(), "`filterd reload` without --confirm"))
+    }
+
+    /// A reload, or what was to be put back, is in force.
+    pub(super) fn end_well(&mut self) {
+        if self.readings.is_rollback() {
+            self.configuration.trial.has_rolled_back();
+            self.configuration.was_rolled_back();
+        } else if self.readings.trial().is_some() {
+            self.configuration.is_on_trial();
+        } else {
+            self.configuration.trial.forget();
+            self.configuration.is_in_force();
+        }
+    }
+
+    /// Begins to roll back what nobody has confirmed in time.
+    pub(super) fn mind_trial(&mut self) {
+        if self.configuration.trial.until_due().is_some_and(|left| left.is_zero()) {
+            self.configuration.trial.is_over();
+            self.readings.ask_rollback();
+            self.read_next();
+        }
+    }
+
+    /// What is on trial stays: its copies are written, and whoever has confirmed it is told then.
+    pub(super) fn confirm(&mut self, reply: ReplyTo<confirm::Reply>) {
+        let Some(to_keep) = self.configuration.trial.confirm() else {
+            let rolled_back = self.configuration.trial.rolled_back().map(Timestamp::secs);
+            // Whoever asks twice while the copies are being written is told with the first.
+            if self.configuration.trial.is_confirmed() {
+                self.confirming.push(reply);
+            } else {
+                _ = reply.send(Ok(confirm::Reply { rolled_back, ..confirm::Reply::default() }));
+            }
+            return;
+        };
+        tracing::info!("the configuration is confirmed");
+        self.configuration.is_confirmed();
+        self.lists.keep(to_keep);
+        self.confirming.push(reply);
+    }
+
+    /// The copies of what was confirmed are on disk, or could not be made.
+    pub(super) fn end_confirming(&mut self) {
+        if !self.configuration.trial.is_confirmed() {
+            return;
+        }
+        self.configuration.trial.forget();
+        let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
+        let confirmed = confirm::Reply { confirmed: true, rolled_back: None, not_kept: not_kept.collect() };
+        for reply in self.confirming.drain(..) {
+            _ = reply.send(Ok(confirmed.clone()));
+        }
+    }
+}

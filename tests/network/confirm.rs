@@ -1,0 +1,193 @@
+//! `reload --confirm` and `confirm`: what a reload brings is on trial, and rolled back by itself unless somebody confirms it.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{ATTACKER, BYSTANDER, Net};
+use nix::sys::signal::Signal;
+
+/// One file, and an address beside it.
+const BEFORE: &str = "block: [198.51.100.9]\nlists: [{name: drop, path: $HOME/drop.txt}]";
+/// Another list, and not that address.
+const AFTER: &str = "lists: [{name: drop, path: $HOME/drop.txt}, {name: more, path: $HOME/more.txt}]";
+/// So long something may take that happens by itself.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// On no list before; on one of the others then.
+const NEW: &str = "192.0.2.77";
+/// On the list before, and not then.
+const OLD: &str = "192.0.2.78";
+
+#[test]
+fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
+    let mut net = before();
+    change_files(&net);
+    net.filterd(["reload", "--confirm", "1s"]).succeeds().says("\non trial until ");
+    net.filterd(["add", ATTACKER]).succeeds();
+    wait_until_rolled_back(&net);
+    is_before(&net);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"])
+        .exits(7)
+        .says("what was in force before is again, configuration and lists")
+        .says("`filterd diff`, then `filterd reload` takes it anew");
+    net.filterd(["confirm"]).exits(1).says("nothing to confirm: the reload was rolled back");
+    // It stays so over a restart, until somebody says what is meant.
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_before(&net);
+    net.filterd(["status"]).exits(7).says("what was in force before is again");
+    net.filterd(["reload"]).succeeds();
+    is_after(&net);
+    net.filterd(["status"]).succeeds();
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_after(&net);
+}
+
+#[test]
+fn what_is_confirmed_stays() {
+    let mut net = before();
+    tries(&net, "1h");
+    net.filterd(["confirm"]).succeeds().says("confirmed: the configuration stays");
+    net.filterd(["confirm"]).exits(1).says("nothing to confirm: no reload is on trial");
+    net.filterd(["status"]).succeeds();
+    is_after(&net);
+    // What is good now is what a start takes where the files are spoilt.
+    net.end(Signal::SIGKILL);
+    fs::remove_file(net.home().path("more.txt")).expect("it is there");
+    again(&mut net);
+    is_after(&net);
+}
+
+#[test]
+fn while_one_is_on_trial_another_reload_is_refused_and_so_is_another_filterd() {
+    let mut net = before();
+    tries(&net, "1h");
+    net.filterd(["status"])
+        .exits(7)
+        .says("*** the configuration of root (filterd reload) is on trial until ")
+        .says("`filterd confirm` keeps it");
+    let refused = "a reload of root (filterd reload) is on trial until ";
+    net.filterd(["reload"]).exits(5).complains(refused).complains("`filterd confirm` keeps what it brought");
+    net.filterd(["reload", "--confirm", "60s"]).exits(5).complains(refused);
+    net.daemon().signal(Signal::SIGHUP);
+    net.wait_for_log("the configuration is not read: a reload of root");
+    net.failing_succession(AFTER, &[]).exits(6).complains(refused);
+    net.filterd(["diff"]).succeeds().says("nothing would change");
+    net.filterd(["confirm"]).succeeds();
+    net.filterd(["reload"]).succeeds();
+    is_after(&net);
+}
+
+/// It will be there again.
+#[test]
+fn the_name_of_a_list_of_before_is_nobody_elses_while_something_else_is_on_trial() {
+    let net = before();
+    net.configure("block: []");
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.expect(OLD).passes();
+    net.filterd(["add", "192.0.2.99", "--list", "drop"]).exits(5).complains("belongs to the configuration");
+    net.filterd(["confirm"]).succeeds();
+    net.filterd(["add", "192.0.2.99", "--list", "drop"]).succeeds();
+}
+
+#[test]
+fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publishes() {
+    let mut net = before();
+    tries(&net, "1h");
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_after(&net);
+    net.filterd(["status"]).exits(7).says("is on trial until ");
+    net.filterd(["reload"]).exits(5).complains("is on trial until ");
+    // As if the machine had been booted: that boot's time says nothing any more.
+    net.end(Signal::SIGKILL);
+    let note = net.home().path("state/trial");
+    let text = fs::read_to_string(&note).expect("a trial is noted");
+    let (_, rest) = text.split_once(' ').expect("it begins with the boot");
+    fs::write(&note, format!("another-boot {rest}")).expect("it can be written");
+    again(&mut net);
+    net.wait_for_log("was not confirmed in time: what was before is in force");
+    is_before(&net);
+    net.filterd(["status"]).exits(7).says("what was in force before is again");
+    net.filterd(["reload", "--confirm", "2s"]).succeeds();
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    wait_until_rolled_back(&net);
+    is_before(&net);
+}
+
+#[test]
+fn a_trial_that_is_refused_leaves_nothing_behind() {
+    let net = before();
+    net.file("more.txt", "192.0.2.77\n");
+    net.file("drop.txt", "203.0.113.200\n");
+    net.configure("enforce: perhaps");
+    net.filterd(["reload", "--confirm", "1h"]).exits(3);
+    net.filterd(["confirm"]).exits(1).says("no reload is on trial");
+    assert!(!net.home().path("state/trial").exists());
+    net.configure(AFTER);
+    net.filterd(["reload", "--confirm", "0"]).exits(2).complains("at least one second");
+    net.filterd(["reload"]).succeeds();
+    is_after(&net);
+}
+
+fn before() -> Net {
+    let mut net = Net::new();
+    net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
+    net.start(BEFORE);
+    is_before(&net);
+    net
+}
+
+/// The files change, and what they say now comes into force, on trial.
+#[track_caller]
+fn tries(net: &Net, length: &str) {
+    change_files(net);
+    net.filterd(["reload", "--confirm", length])
+        .succeeds()
+        .says("\non trial until ")
+        .says("then rolled back: `filterd confirm` keeps it");
+    is_after(net);
+}
+
+fn change_files(net: &Net) {
+    net.file("drop.txt", "203.0.113.200\n");
+    net.file("more.txt", "192.0.2.77\n");
+    net.configure(AFTER);
+}
+
+/// The same command line, and the files as they are.
+#[track_caller]
+fn again(net: &mut Net) {
+    net.start(AFTER);
+}
+
+/// By this start, or a moment later.
+#[track_caller]
+fn wait_until_rolled_back(net: &Net) {
+    let begun = Instant::now();
+    while net.filterd(["status", "--json"]).exits(7).json().get("trial").is_some() {
+        assert!(begun.elapsed() < PATIENCE, "it stays on trial");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let begun = Instant::now();
+    while !net.filterd(["status"]).exits(7).output.contains("what was in force before is again") {
+        assert!(begun.elapsed() < PATIENCE, "it is not rolled back");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[track_caller]
+fn is_before(net: &Net) {
+    net.expect_each([OLD, "198.51.100.9"]).dropped();
+    net.expect_each([NEW, BYSTANDER]).passes();
+}
+
+#[track_caller]
+fn is_after(net: &Net) {
+    net.expect_each([NEW, "203.0.113.200"]).dropped();
+    net.expect_each([OLD, "198.51.100.9", BYSTANDER]).passes();
+}

@@ -1,0 +1,145 @@
+//! `diff`: what a reload would change, and whom of those in touch with this host it would cut; and nothing is changed.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+
+use harness::{ATTACKER, BYSTANDER, HOST, Net};
+use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn};
+use serde_json::Value;
+
+const ONE_LIST: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
+
+#[test]
+fn diff_tells_what_a_reload_would_change_and_changes_nothing() {
+    let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
+    net.filterd(["diff"]).succeeds().says("nothing would change\n");
+    let before = state(&net);
+    net.file("drop.txt", "192.0.2.78\n203.0.113.0/24\n");
+    net.file("more.txt", "2001:db8:bad::/48\n");
+    net.configure(
+        "enforce: false\nblock: [198.51.100.9]\n\
+         lists: [{name: drop, path: $HOME/drop.txt}, {name: more, path: $HOME/more.txt}]",
+    );
+    let told = "\
+enforce: false, packets would only be counted, NONE WOULD BE DROPPED
+list `config`: 1 entry would come
+  + 198.51.100.9
+list `drop`: 1 entry would come, 1 would go
+  + 203.0.113.0/24
+  - 192.0.2.77
+list `more` (new): 1 entry would come
+  + 2001:db8:bad::/48
+";
+    net.filterd(["diff"]).exits(1).says(told);
+    let found = net.filterd(["diff", "--json"]).exits(1).json();
+    assert_eq!(
+        (&found["enforce"], found["entries"].as_array().map(Vec::len)),
+        (&Value::from(false), Some(4))
+    );
+    assert_eq!(state(&net), before, "not even a draft");
+    net.expect(ATTACKER).passes();
+    net.expect("192.0.2.77").dropped();
+    net.filterd(["reload"]).succeeds().says("3 targets entered the filter, 1 left it");
+    net.filterd(["diff"]).succeeds().says("nothing would change\n");
+    net.configure(ONE_LIST);
+    net.filterd(["diff"]).exits(1).says("list `more` (no longer in the configuration): 1 entry would go");
+}
+
+#[test]
+fn a_diff_of_what_no_reload_would_take_says_so_by_its_exit_code() {
+    let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
+    net.configure("enforce: perhaps");
+    net.filterd(["diff"]).exits(3).complains("enforce");
+    net.configure("block: [203.0.113.7]\nlists: [{name: drop, path: $HOME/gone.txt}]");
+    net.filterd(["diff"]).exits(7).says("list `config`: 1 entry would come").complains("drop");
+    net.filterd(["status"]).succeeds();
+}
+
+/// Whoever is cut by the reload was named before.
+#[test]
+fn diff_names_each_live_peer_that_a_reload_then_cuts() {
+    let net = with_list("192.0.2.77\n", ONE_LIST);
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
+    let other = net.peer().entered(|| connect_from(BYSTANDER, 2222));
+    let _accepted: Vec<_> = (0..2).map(|_| listener.accept().expect("it came")).collect();
+    let bystander = net.peer().entered(|| TcpListener::bind((BYSTANDER, 4443))).expect("nobody else listens");
+    let went = net.host().entered(|| TcpStream::connect((BYSTANDER, 4443))).expect("it listens");
+    net.filterd(["diff"]).succeeds().says("would be cut");
+    net.file("drop.txt", "192.0.2.77\n203.0.113.0/24\n192.0.2.254\n2001:db8::fe\n");
+    net.filterd(["diff"])
+        .exits(1)
+        .says("*** 3 of ")
+        .says("  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`\n")
+        .says("  192.0.2.254, gateway: by 192.0.2.254 of list `drop`\n")
+        .says("  2001:db8::fe, gateway: by 2001:db8::fe of list `drop`")
+        .is_silent_about(BYSTANDER);
+    net.expect_each([ATTACKER, BYSTANDER]).passes();
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.configure("block: [198.51.100.0/24]\nlists: [{name: drop, path: $HOME/drop.txt}]");
+    let found = net.filterd(["diff", "--json"]).exits(1).json();
+    let roles = [role("client", 2222, 1), role("server", 4443, 1)];
+    let cut = serde_json::json!([
+        {"address": BYSTANDER, "is": roles, "target": "198.51.100.0/24", "list": "config"}
+    ]);
+    assert_eq!((&found["cuts"], &found["cut"]), (&1.into(), &cut), "who is cut already is not cut again");
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).dropped();
+    drop((came, other, went, bystander));
+}
+
+/// What only switching on would do is told, too: those who are listed, and only counted so far.
+#[test]
+fn diff_names_whom_enforcing_would_cut() {
+    let net = with_list("203.0.113.0/24\n", &format!("enforce: false\n{ONE_LIST}"));
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
+    let _accepted = listener.accept().expect("it came");
+    net.filterd(["diff"]).succeeds();
+    net.configure(ONE_LIST);
+    net.filterd(["diff"])
+        .exits(1)
+        .says("enforce: true, packets would be dropped")
+        .says("  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`");
+    drop(came);
+}
+
+fn with_list(list: &str, config: &str) -> Net {
+    let mut net = Net::new();
+    net.file("drop.txt", list);
+    net.start(config);
+    net
+}
+
+/// Everything in the state directory.
+fn state(net: &Net) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut left = vec![net.home().path("state")];
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(fs::read_dir(&path).expect("it can be read").flatten().map(|entry| entry.path()));
+        } else if !path.to_string_lossy().contains("live.redb") {
+            found.push((path.display().to_string(), fs::read(&path).expect("it can be read")));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn role(role: &str, port: u16, connections: u64) -> Value {
+    serde_json::json!({"role": role, "protocol": "tcp", "port": port, "connections": connections})
+}
+
+/// A connection to the host from an address that the peer speaks for.
+fn connect_from(source: &str, port: u16) -> TcpStream {
+    let address =
+        |ip: &str, port| SockaddrIn::from(std::net::SocketAddrV4::new(ip.parse().expect("it is one"), port));
+    let socket = socket::socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
+    let socket = socket.expect("there are sockets");
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&socket);
+    socket::bind(fd, &address(source, 0)).expect("the peer has this address");
+    socket::connect(fd, &address(HOST, port)).expect("the host listens");
+    socket.into()
+}

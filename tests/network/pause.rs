@@ -1,0 +1,113 @@
+//! `pause` and `resume`: for a while what is listed passes, and is counted apart.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use nix::sys::signal::Signal;
+
+const CONFIG: &str = "block: [203.0.113.7]";
+
+/// So long something may take that happens by itself.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[test]
+fn while_paused_what_is_listed_passes_and_is_counted_apart_and_resume_ends_that() {
+    let net = Net::with_filterd(CONFIG);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["pause", "5m"]).succeeds().says("paused for 5 min, until ").says(": NOTHING IS DROPPED");
+    net.expect_each([ATTACKER; 2]).passes();
+    let counted = || (net.counted("ipv4_address"), net.spared("ipv4_address"), net.paused("ipv4_address"));
+    assert_eq!(counted(), (1, 0, 2));
+    net.filterd(["test", ATTACKER]).exits(1).says("listed, but protection is paused until ").says("(in ");
+    net.filterd(["status"])
+        .exits(7)
+        .says("*** protection is paused until ")
+        .says(", by root (filterd pause): what is listed is only counted (since ")
+        .says("`filterd resume` ends it at once");
+    let status = net.filterd(["status", "--json"]).exits(7).json();
+    assert_eq!(
+        (&status["faults"][0]["about"], &status["paused"]["by"]),
+        (&"protection".into(), &"root (filterd pause)".into())
+    );
+    net.filterd(["add", ATTACKER6]).succeeds().says("protection is paused, so it is only counted");
+    net.expect(ATTACKER6).passes();
+    net.filterd(["resume"]).succeeds().says("resumed: protection was paused until ");
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.expect(BYSTANDER).passes();
+    assert_eq!(counted(), (2, 0, 2));
+    net.filterd(["status"]).succeeds().is_silent_about("***");
+    net.filterd(["resume"]).succeeds().says("nothing to resume");
+    net.filterd(["stats"]).says("of them only because protection was paused");
+}
+
+#[test]
+fn a_pause_ends_by_itself_and_another_one_sets_another_end() {
+    let mut net = Net::with_filterd(CONFIG);
+    net.filterd(["pause", "1h"]).succeeds();
+    net.filterd(["pause"]).succeeds().says("paused for 5 min, until ").says(" (no longer until ");
+    net.filterd(["pause", "10m"]).succeeds().says("paused for 10 min, until ").says(" (no longer until ");
+    net.expect(ATTACKER).passes();
+    net.filterd(["pause", "1s"]).succeeds();
+    net.wait_for_log("the pause is over");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).succeeds();
+    net.wait_for_log("pause ttl=1 ");
+}
+
+#[test]
+fn a_reload_neither_ends_a_pause_nor_outlives_it() {
+    let net = Net::with_filterd(CONFIG);
+    net.filterd(["pause"]).succeeds();
+    net.configure("block: [203.0.113.7, 198.51.100.7]");
+    net.filterd(["reload"]).succeeds();
+    net.expect_each([ATTACKER, BYSTANDER]).passes();
+    net.configure("enforce: false\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.filterd(["pause"]).succeeds().says("nothing is dropped without a pause either: `enforce: false`");
+    assert_eq!(
+        (net.spared("ipv4_address"), net.paused("ipv4_address")),
+        (1, 2),
+        "it is not the pause that spares it"
+    );
+    net.configure("enforce: true\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.filterd(["resume"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+/// Nobody would be left who could end it.
+#[test]
+fn whatever_ends_filterd_ends_a_pause_and_the_next_start_says_so() {
+    let mut net = Net::with_filterd(CONFIG);
+    net.filterd(["pause", "1h"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.end(Signal::SIGKILL);
+    wait_until_dropped(&net);
+    net.start("on_exit: keep\nblock: [203.0.113.7]");
+    net.wait_for_log("this start ends that, and what is listed is dropped");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["pause", "1h"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.stop();
+    net.expect(ATTACKER).dropped();
+    net.start(CONFIG);
+    net.filterd(["pause", "1h"]).succeeds();
+    net.succeed(CONFIG);
+    net.expect(ATTACKER).dropped();
+    net.wait_for_log("this start ends that, and what is listed is dropped");
+    net.filterd(["status"]).succeeds();
+}
+
+/// The process that holds the kernel sees to it, in its own time.
+#[track_caller]
+fn wait_until_dropped(net: &Net) {
+    let begun = Instant::now();
+    let source = ATTACKER.parse().expect("it is an address");
+    while !net.send_from(&[source]).is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "{ATTACKER} passes for good");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
