@@ -144,8 +144,7 @@ impl Rows {
     /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know, and
     /// which copies there should be.
     pub fn settle(self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
-        let empty = blocklist.lists().find(CONFIG_ALLOW_LIST);
-        for id in self.gone.iter().copied().chain(empty) {
+        for id in self.gone {
             blocklist.lists_mut().forget(id);
         }
         let nothing = Targets::default();
@@ -153,6 +152,10 @@ impl Rows {
             // Where everything counts anew, or for good, nothing is over.
             let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
             blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
+        }
+        // It is told of only where the configuration allows something.
+        if let Some(allow) = blocklist.lists().find(CONFIG_ALLOW_LIST) {
+            blocklist.lists_mut().forget(allow);
         }
         let now = clock::now();
         let found = self.found.into_iter();
