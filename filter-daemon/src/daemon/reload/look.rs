@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::matching::Known;
-use super::sources::Sources;
 use crate::blocklist::{Reading, Stamp};
 use crate::config::List;
 use crate::source::file::FileError;
@@ -38,7 +37,7 @@ pub struct Looking {
 
 impl Looking {
     /// Of `list`, which was `before`.
-    pub fn new(list: &List, before: Option<&Known>, sources: &Sources) -> Self {
+    pub fn new(list: &List, before: Option<&Known>, copies: &Copies, writes: bool) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
@@ -48,8 +47,8 @@ impl Looking {
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
-            copies: sources.copies.clone(),
-            writes: sources.writes,
+            copies: copies.clone(),
+            writes,
         }
     }
 
