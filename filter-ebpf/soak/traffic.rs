@@ -54,7 +54,7 @@ pub fn send6(ctx: &XdpContext) -> u32 {
     let is_unlisted = which % UNLISTED_SHARE == 0;
     let members = setting(&MEMBERS);
     let (first, count) = if is_unlisted { (members, setting(&STRANGERS)) } else { (0, members) };
-    asker::write(ctx, asker::told(first + (u64::from(random) * count >> 32)));
+    asker::write(ctx, asker::told(first + ((u64::from(random) * count) >> 32)));
     mark_and_send(ctx, is_unlisted)
 }
 

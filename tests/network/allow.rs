@@ -134,7 +134,7 @@ fn remove_and_flush_leave_what_is_allowed_alone() {
 fn a_reload_that_changes_both_drops_nobody_whom_both_configurations_let_pass() {
     let both = "block: [203.0.113.0/24, \"2001:db8:bad::/48\"]\nallow: [203.0.113.7, \"2001:db8:bad::7\"]";
     let other =
-        "block: [203.0.112.0/23, \"2001:db8:bad::/47\"]\nallow: [203.0.113.0/28, \"2001:db8:bad::/64\"]";
+        "block: [203.0.112.0/23, \"2001:db8:bac::/47\"]\nallow: [203.0.113.0/28, \"2001:db8:bad::/64\"]";
     let mut net = Net::with_filterd("");
     for config in [both, "", both, other, both] {
         let slow = Refusal::delay(net.daemon().id(), "membarrier", GRACE);
@@ -204,7 +204,7 @@ fn a_list_that_blocked_may_allow_from_now_on_and_the_reverse() {
     net.expect_each([ATTACKER, ATTACKER6]).passes();
     net.filterd(["test", ATTACKER]).exits(1).says("allowed by 203.0.113.7 of list `office`");
     net.configure(&list(false));
-    net.filterd(["reload"]).succeeds().says("2 allowed no longer");
+    net.filterd(["reload"]).succeeds().says("2 targets allowed no longer");
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
     net.filterd(["status"]).succeeds().is_silent_about("Lists that allow");
 }

@@ -82,6 +82,7 @@ fn want(prefixes: impl IntoIterator<Item = Prefix6>) -> Change {
         until: None,
         shorten: false,
         note: None,
+        by: None,
         targets: prefixes.into_iter().map(Target::V6).collect(),
     }
 }

@@ -98,6 +98,7 @@ impl Combination {
     /// Sizes of the IPv6 table, with few lengths and with many.
     pub fn sizes() -> Vec<Self> {
         let combination = |six, lengths| Self {
+            paused: false,
             enforce: true,
             networks: false,
             lanes: LANES[0],

@@ -6,7 +6,7 @@ use filter_common::target::{Prefix, Target};
 use super::{Blocklist, Effects, Side, Targets};
 
 /// So many targets are looked at, some milliseconds' worth; where there are more on both sides, the answer is yes.
-const MOST_SEEN: usize = 1 << 15;
+const MOST_SEEN: usize = 1 << 12;
 
 impl Blocklist {
     /// Does anything that is allowed overlap anything that is blocked? Looked for from the smaller side.
@@ -32,7 +32,7 @@ fn meets(entered: &Targets, other: &Side, own: &Side) -> bool {
         return false;
     }
     if entered.len() <= other.len() {
-        return entered.iter().any(|target| other.touches(target));
+        return entered.len() > MOST_SEEN || entered.iter().any(|target| other.touches(target));
     }
     other.any_touches(own)
 }

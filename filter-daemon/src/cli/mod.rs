@@ -229,8 +229,11 @@ fn read(
 
 /// Reads the words, and tells whoever remembers another program's what ours are.
 fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let is_behind_allow = words.iter().any(|word| word == "allow");
     Arguments::try_parse_from(words).map_err(|error| {
         let word = match error.get(ContextKind::InvalidSubcommand) {
+            Some(ContextValue::String(word)) if is_behind_allow => other_words::instead_of_behind_allow(word),
             Some(ContextValue::String(word)) => {
                 let tree = Arguments::command();
                 let commands: Vec<_> = tree.get_subcommands().map(clap::Command::get_name).collect();

@@ -18,8 +18,8 @@ const OTHERS: [(&[&str], &str); 21] = [
         "`filterd remove` takes out what was added",
     ),
     (
-        &["allow", "whitelist", "allowlist", "permit", "accept", "exempt", "guard"],
-        "there is no allowlist yet; `filterd remove` takes out what was added",
+        &["whitelist", "allowlist", "permit", "accept", "exempt", "guard"],
+        "`filterd allow add` lets packets pass, whatever is blocked",
     ),
     (
         &["why", "is", "lookup", "query", "find", "search", "contains", "get", "blocked", "probe"],
@@ -106,6 +106,13 @@ pub fn instead_of(word: &str, commands: &[&str]) -> Option<String> {
     }
     is_interface(word)
         .then(|| format!("{shown} is an interface, not a command: `filterd --iface {word}` filters it"))
+}
+
+/// The same of a word behind `allow`: who only forgot `add` must not be told how to block.
+pub fn instead_of_behind_allow(word: &str) -> Option<String> {
+    let shown = printable::word(word);
+    let target = word.parse::<Span>().is_ok();
+    target.then(|| format!("{shown} is a target, not a command: `filterd allow add {word}` lets it pass"))
 }
 
 fn is_interface(word: &str) -> bool {

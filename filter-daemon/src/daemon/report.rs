@@ -90,12 +90,19 @@ impl Owner {
         let networks = Occupancy { entries: networks, capacity: 1 << 24, bytes: filter.networks_bytes() };
         let levels = up_to(32, blocklist.block().lengths6());
         let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes() };
-        vec![
+        let mut tables = vec![
             table("ipv4 addresses", filter.addresses(), "exact"),
             table("ipv4 prefixes", networks, "exact"),
             table("ipv6", filter.six(), "exact up to /64, else wrong for less than one packet in 10^17"),
             table("ipv6 up to /32", levels, "exact"),
-        ]
+        ];
+        if filter.allowed_bytes() > 0 {
+            let entries = blocklist.allow().len() as u64;
+            let capacity = entries.max(filter.allowed().iter().map(|table| table.capacity).sum());
+            let allowed = Occupancy { entries, capacity, bytes: filter.allowed_bytes() };
+            tables.push(table("allowed", allowed, "as above"));
+        }
+        tables
     }
 
     fn list_status(list: &List) -> status::ListStatus {

@@ -12,7 +12,7 @@ use aya_obj::programs::XdpAttachType;
 use filter_common::cuckoo::scheme::{ONE_KIND, Token};
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filterd::blocklist::{Blocklist, Effects, Polarity, Settings, Targets};
+use filterd::blocklist::{Blocklist, Effects, Settings, Targets};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use filterd::kernel::window::Window;
@@ -39,15 +39,14 @@ struct Other {
 }
 
 impl Filterd {
-    /// Blocks so many.
+    /// Blocks so many. A table that is made anew is filled out of what is wanted, so that must be all of them.
     pub fn blocking(feature: Feature, entries: u32, stage: &Stage<'_>) -> Result<Self> {
         let home = Home::new();
         let mut filter = Filter::open(home.pins())?;
-        let effects = Effects::blocking(targets(feature, entries));
-        let nobody = Blocklist::default();
-        filter.reserve(&needs::with(&nobody, Polarity::Block, effects.block.entered.iter()), &nobody)?;
+        let wanted = crate::subject::wanted(targets(feature, entries))?;
+        filter.reserve(&needs::of(&wanted), &wanted)?;
         let settings = Some(Settings { enforce: feature != Feature::Counting, paused: false });
-        filter.apply(&Effects { settings, ..effects }, &nobody)?;
+        filter.apply(&Effects { settings, ..wanted.everything() }, &wanted)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
         let mut this = Self { root, other: None, _filter: filter, home };
         match feature {

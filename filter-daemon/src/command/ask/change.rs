@@ -169,7 +169,7 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
         while let Some(line) = input.next().map_err(Trouble::Input)? {
             match line {
                 Line::Json => return Err(json_lines(verb::<M>())),
-                Line::Listed(_) if verb::<M>().ends_with("add") => return Err(of_list()),
+                Line::Listed(_) if verb::<M>().ends_with("add") => return Err(of_list(verb::<M>())),
                 Line::Span(span) | Line::Listed(span) => {
                     self.read += 1;
                     self.batches.push(span)?;
@@ -225,10 +225,15 @@ fn json_lines(verb: &str) -> Trouble {
 }
 
 /// The answer to `filterd list` is no list of targets: what stands behind each of them would be forgotten.
-fn of_list() -> Trouble {
+fn of_list(verb: &str) -> Trouble {
+    let does = if verb == "add" { "block" } else { "take" };
     Trouble::unparsable(Explanation::new(
-        "standard input is what `filterd list` wrote: `add` would forget the list, the time and the note of each entry",
-        "entries cannot be read back yet; to block their targets all the same, say for how long and in which list: \
-         `cut -d'#' -f1 FILE | filterd add - --ttl TIME --list NAME`",
+        format!(
+            "standard input is what `filterd list` wrote: `{verb}` would forget the list, the time and the note of each entry"
+        ),
+        format!(
+            "entries cannot be read back yet; to {does} their targets all the same, say for how long and in which list: \
+             `cut -d'#' -f1 FILE | filterd {verb} - --ttl TIME --list NAME`"
+        ),
     ))
 }

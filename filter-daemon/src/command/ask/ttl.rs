@@ -19,10 +19,10 @@ pub enum TtlError {
     #[error("write seconds, or numbers with w, d, h, m or s: 90, 10m, 2h, 1h30m, 7d")]
     Form,
     /// It is nothing.
-    #[error("at least one second; to block permanently leave --ttl out, to unblock use `filterd remove`")]
+    #[error("at least one second; to have it permanently leave --ttl out, to end it remove it")]
     Nothing,
     /// It is too much.
-    #[error("at most ten years (520w); to block permanently leave --ttl out")]
+    #[error("at most ten years (520w); to have it permanently leave --ttl out")]
     TooLong,
 }
 

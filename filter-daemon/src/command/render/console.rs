@@ -123,12 +123,12 @@ mod tests {
 
     #[test]
     fn everything_for_programs_says_its_version_once_and_first() {
-        for (object, line) in [
+        for (whole, line) in [
             (json!({}), "{\"version\":1}\n"),
             (json!({"a": 1}), "{\"version\":1,\"a\":1}\n"),
             (json!({"version": 1}), "{\"version\":1}\n"),
         ] {
-            assert_eq!(json_line(&object).unwrap(), line.as_bytes());
+            assert_eq!(json_line(&whole).unwrap(), line.as_bytes());
         }
     }
 }

@@ -46,7 +46,7 @@ pub enum Found {
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
-    let look = Looking::new(list, before, &sources.copies, sources.writes);
+    let look = Looking::new(list, before, sources.writes.then(|| sources.copies.clone()));
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,

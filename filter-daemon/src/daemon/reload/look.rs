@@ -31,13 +31,13 @@ pub struct Looking {
     before: Option<Stamp>,
     /// What it was when its copy was made.
     copied: Option<Stamp>,
-    copies: Copies,
-    writes: bool,
+    /// Where what is read is written down; none where it is not.
+    copies: Option<Copies>,
 }
 
 impl Looking {
-    /// Of `list`, which was `before`.
-    pub fn new(list: &List, before: Option<&Known>, copies: &Copies, writes: bool) -> Self {
+    /// Of `list`, which was `before`, written down among `copies`.
+    pub fn new(list: &List, before: Option<&Known>, copies: Option<Copies>) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
@@ -47,8 +47,7 @@ impl Looking {
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
-            copies: copies.clone(),
-            writes,
+            copies,
         }
     }
 
@@ -61,7 +60,7 @@ impl Looking {
         }
         let input = Input::open(path, limits.most_bytes())?;
         let is_copied = stamp.is_some() && stamp == self.copied;
-        let mut draft = (!is_copied && self.writes).then(|| self.copies.draft());
+        let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
         let file = list::parse(path, input, limits.max_entries, self.list.special)?;
         Ok(Look::Read(Box::new((file, stamp, draft))))

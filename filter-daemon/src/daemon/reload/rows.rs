@@ -144,7 +144,8 @@ impl Rows {
     /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know, and
     /// which copies there should be.
     pub fn settle(self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
-        for id in self.gone {
+        let empty = blocklist.lists().find(CONFIG_ALLOW_LIST);
+        for id in self.gone.iter().copied().chain(empty) {
             blocklist.lists_mut().forget(id);
         }
         let nothing = Targets::default();

@@ -37,11 +37,12 @@ pub fn belongs_elsewhere(name: &str) -> Failure {
 pub fn other_polarity(name: &str, is: Polarity) -> Failure {
     let (message, remedy) = match is {
         Polarity::Allow => {
-            (format!("list {name} allows, and blocks nothing"), "choose another list, or `filterd allow add`")
+            (format!("list {name} allows, and blocks nothing"), "choose another list, or use `filterd allow`")
         }
-        Polarity::Block => {
-            (format!("list {name} blocks, and allows nothing"), "choose another list, or `filterd add`")
-        }
+        Polarity::Block => (
+            format!("list {name} blocks, and allows nothing"),
+            "choose another list, or use `filterd add` and `remove`",
+        ),
     };
     Failure::Refused(Explanation::new(message, remedy))
 }

@@ -6,7 +6,8 @@ use filter_common::reason::{Outcome, Reason, Verdict};
 
 use super::Filter;
 use crate::kernel::broker::request::{Answer, Request};
-use crate::kernel::seen::Seen;
+use crate::kernel::seen::{Seen, SetWindows};
+use crate::kernel::window::Window;
 use crate::kernel::{KernelError, Occupancy};
 
 impl Filter {
@@ -42,6 +43,13 @@ impl Filter {
     /// How full the tables of what is allowed are: that of IPv4 addresses, and that of IPv6 prefixes.
     pub fn allowed(&self) -> [Occupancy; 2] {
         [self.allow.addresses.occupancy(), self.allow.six.occupancy()]
+    }
+
+    /// Kernel memory of all that is allowed, in bytes; none while nothing is.
+    pub fn allowed_bytes(&self) -> u64 {
+        let SetWindows { addresses, networks, levels, six } = self.allow.windows();
+        let words = [addresses, networks, levels, six, self.overlap.words()];
+        words.into_iter().flatten().map(Window::bytes).sum()
     }
 
     /// How many IPv4 addresses have moved within their table since packets have been reading it.

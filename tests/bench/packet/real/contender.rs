@@ -5,13 +5,13 @@ use std::fmt;
 use anyhow::{Context, Result};
 use aya::programs::{ProgramFd, Xdp};
 use aya::{Ebpf, EbpfLoader};
-use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Timestamp};
+use filterd::blocklist::Blocklist;
 
 use super::lengths;
 use super::lists::List;
 use crate::filterd::Filterd;
 use crate::rivals;
-use crate::subject::Stage;
+use crate::subject::{self, Stage};
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,19 +73,7 @@ impl Contender {
 
 /// A blocklist on which everything of the list is.
 pub fn truth(list: &List) -> Result<Blocklist> {
-    let mut blocklist = Blocklist::default();
-    let want = Change::Want {
-        list: "real".into(),
-        origin: Origin::Live,
-        polarity: Polarity::Block,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets: list.targets().collect(),
-    };
-    blocklist.apply(&want, Timestamp::from_secs(0))?;
-    Ok(blocklist)
+    subject::wanted(list.targets().collect())
 }
 
 fn trie(list: &List, stage: &Stage<'_>) -> Result<Program> {
