@@ -81,7 +81,7 @@ impl Pause {
     /// As `status` tells it.
     pub fn status(&self) -> Option<Paused> {
         let Now { since, until, by, .. } = self.now.as_ref()?;
-        Some(Paused { since: since.secs(), until: until.secs(), by: by.clone() })
+        Some(Paused { since: clock::on_the_wall(*since), until: clock::on_the_wall(*until), by: by.clone() })
     }
 
     /// While it is paused, that is what an operator must see first.
@@ -89,14 +89,14 @@ impl Pause {
         let Now { since, until, by, refused } = self.now.as_ref()?;
         let mut message = format!(
             "protection is paused until {}, by {}: what is listed is only counted",
-            date::utc(until.secs()),
+            date::utc(clock::on_the_wall(*until)),
             printable::on_one_line(by)
         );
         if let Some((_, why)) = refused {
             message.push_str(&format!("; the kernel refuses to end it: {}", why.message));
         }
         let told = Explanation::new(message, "`filterd resume` ends it at once");
-        Some(Fault { about: About::Protection, since: since.secs(), told })
+        Some(Fault { about: About::Protection, since: clock::on_the_wall(*since), told })
     }
 
     /// Tells of a pause that ended with the filterd before this one.
@@ -125,7 +125,7 @@ impl Pause {
 fn write(note: &Path, until: Timestamp, by: &str) -> io::Result<()> {
     _ = fs::remove_file(note);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(note)?;
-    writeln!(file, "{} {}", until.secs(), printable::on_one_line(by))
+    writeln!(file, "{} {}", clock::on_the_wall(until), printable::on_one_line(by))
 }
 
 fn parted(text: &str) -> Option<(Timestamp, &str)> {

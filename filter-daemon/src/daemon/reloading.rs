@@ -8,7 +8,6 @@ use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reading::Read;
 use super::reload::{Loaded, Reload};
-use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
@@ -117,7 +116,7 @@ impl Owner {
                 match self.readings.trial().map(|(length, _)| length) {
                     Some(length) => {
                         let until = self.configuration.trial.is_in_force(length, to_keep);
-                        reloaded.confirm_until = until.map(Timestamp::secs);
+                        reloaded.confirm_until = until.map(clock::on_the_wall);
                         self.end_reload(Ok(reloaded));
                     }
                     None => {

@@ -4,7 +4,8 @@ use super::error::DaemonError;
 use super::owner::Owner;
 use super::reload::Loaded;
 use super::serve::failure;
-use crate::blocklist::{CONFIG_LIST, List, Origin, Timestamp};
+use crate::blocklist::{CONFIG_LIST, List, Origin};
+use crate::clock;
 use crate::control::ReplyTo;
 use crate::control::wire::confirm;
 use crate::text::Explanation;
@@ -81,7 +82,7 @@ impl Owner {
     /// What is on trial stays: its copies are written, and whoever has confirmed it is told then.
     pub(super) fn confirm(&mut self, reply: ReplyTo<confirm::Reply>) {
         let Some(to_keep) = self.configuration.trial.confirm() else {
-            let rolled_back = self.configuration.trial.rolled_back().map(Timestamp::secs);
+            let rolled_back = self.configuration.trial.rolled_back().map(clock::on_the_wall);
             // Whoever asks twice while the copies are being written is told with the first.
             if self.configuration.trial.is_confirmed() {
                 self.confirming.push(reply);

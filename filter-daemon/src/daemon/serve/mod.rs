@@ -7,7 +7,7 @@ mod pause;
 mod question;
 
 use super::owner::Owner;
-use crate::blocklist::{Polarity, Timestamp};
+use crate::blocklist::Polarity;
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Asked, Call, Failure, ping, test};
 use failure::kernel_failed;
@@ -23,7 +23,7 @@ impl Owner {
             Call::Flush(Asked { request, reply }) => self.flush(request, reply),
             Call::Test(Asked { request, reply }) => {
                 let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
-                let paused_until = self.pause.until().map(Timestamp::secs);
+                let paused_until = self.pause.until().map(crate::clock::on_the_wall);
                 answer(reply, Ok(test::Reply { tested, paused_until }));
             }
             Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),

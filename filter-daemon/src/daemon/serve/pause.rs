@@ -1,7 +1,7 @@
 //! `pause` and `resume`: what is blocked is only counted for a while, and dropped again.
 
 use super::failure::not_done;
-use crate::blocklist::{Change, Timestamp};
+use crate::blocklist::Change;
 use crate::clock;
 use crate::control::wire::{Failure, Idle, pause, resume};
 use crate::daemon::owner::Owner;
@@ -12,12 +12,12 @@ impl Owner {
         let until = clock::after(request.length);
         let before = self.pause.begin(clock::now(), until, request.by);
         let idle = self.idle().filter(|idle| *idle != Idle::Paused);
-        Ok(pause::Reply { until: until.secs(), before: before.map(Timestamp::secs), idle })
+        Ok(pause::Reply { until: clock::on_the_wall(until), before: before.map(clock::on_the_wall), idle })
     }
 
     pub(super) fn resume(&mut self) -> Result<resume::Reply, Failure> {
         self.protection.commit(&Change::Pause(false), clock::now()).map_err(not_done)?;
-        let before = self.pause.end().map(Timestamp::secs);
+        let before = self.pause.end().map(clock::on_the_wall);
         Ok(resume::Reply { before, idle: self.idle() })
     }
 

@@ -223,14 +223,18 @@ impl Trial {
     /// As `status` tells it.
     pub fn status(&self) -> Option<OnTrial> {
         let State::On { note, since, until, .. } = &self.state else { return None };
-        Some(OnTrial { since: since.secs(), until: until.secs(), by: note.by.clone() })
+        Some(OnTrial {
+            since: clock::on_the_wall(*since),
+            until: clock::on_the_wall(*until),
+            by: note.by.clone(),
+        })
     }
 
     /// What an operator must know of it. That something was rolled back is told of the configuration.
     pub fn fault(&self) -> Option<Fault> {
         let (since, message, remedy) = match &self.state {
             State::On { note, since, until, .. } => {
-                let (until, by) = (date::utc(until.secs()), printable::on_one_line(&note.by));
+                let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
                 let message =
                     format!("the configuration of {by} is on trial until {until}, then rolled back");
                 (since, message, "`filterd confirm` keeps it")
@@ -249,7 +253,7 @@ impl Trial {
             State::None | State::Confirmed | State::RolledBack { .. } => return None,
         };
         let told = Explanation::new(message, remedy);
-        Some(Fault { about: About::Configuration, since: since.secs(), told })
+        Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told })
     }
 
     /// Why another configuration cannot come now, nor another filterd.
@@ -262,7 +266,7 @@ impl Trial {
             };
             return Some(Explanation::new(message, "try again in a moment"));
         };
-        let (until, by) = (date::utc(until.secs()), printable::on_one_line(&note.by));
+        let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
         let message = format!("a reload of {by} is on trial until {until}");
         Some(Explanation::new(
             message,
