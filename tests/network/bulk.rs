@@ -12,7 +12,7 @@ fn a_hundred_thousand_from_a_list_file() {
     let (listed, unlisted) = populations();
     let mut net = Net::new();
     net.file("drop.txt", &lines(&listed));
-    net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
+    net.start("lists: [{name: drop, path: $HOME/drop.txt, include_special: true}]");
     only_these_are_dropped(&net, &listed, &unlisted);
 }
 

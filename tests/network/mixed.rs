@@ -31,7 +31,7 @@ fn many_of_both_families_leave_in_one_command() {
     let mut net = Net::new();
     let (four, six) = (Random(23).addresses(100_000), networks(5_000));
     net.file("both.txt", &(lines(&six) + &lines(&four)));
-    net.start("lists: [{name: both, path: $HOME/both.txt}]");
+    net.start("lists: [{name: both, path: $HOME/both.txt, include_special: true}]");
     all_are_dropped(&net, &[&four[..2000], &six].concat());
     net.file("both.txt", &(lines(&six[1..]) + &lines(&four[..1])));
     net.filterd(["reload", "--accept", "both"]).succeeds();

@@ -21,7 +21,7 @@ fn others_are_served_while_a_reload_adds_and_removes_a_million_and_a_half() {
     let (text, sample) = spread(1_500_000);
     net.file("crowd.txt", &text);
     net.start("durable: false");
-    net.configure("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt}]");
+    net.configure("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt, include_special: true}]");
     others_during(&net, "Reload", json!({})).were_served();
     assert!(net.send_from(&sample).is_empty(), "all are dropped");
     net.configure("durable: false");
