@@ -47,6 +47,18 @@ fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
 }
 
 #[test]
+fn what_is_allowed_on_trial_is_rolled_back_with_everything_else() {
+    let mut net = Net::with_filterd("block: [198.51.100.9]");
+    net.configure("block: [203.0.113.0/24]\nallow: [203.0.113.7, 198.51.100.9]");
+    net.filterd(["reload", "--confirm", "1s"]).succeeds();
+    wait_until_rolled_back(&net);
+    net.expect("198.51.100.9").dropped();
+    net.expect(ATTACKER).passes();
+    net.filterd(["ping"]).succeeds();
+    net.end(Signal::SIGKILL);
+}
+
+#[test]
 fn what_is_confirmed_stays() {
     let mut net = before();
     tries(&net, "1h");

@@ -10,6 +10,17 @@ use serde_json::Value;
 const ONE_LIST: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
 
 #[test]
+fn what_a_list_would_be_read_as_is_told_though_no_entry_would_change() {
+    let net = with_list("192.0.2.77\n", ONE_LIST);
+    net.configure("lists: [{name: drop, path: $HOME/drop.txt, ttl: 1h}]");
+    net.filterd(["diff"]).exits(1).says("list drop: ttl 3600 s, counted anew from then on");
+    net.configure("lists: [{name: drop, path: $HOME/drop.txt, max_shrink: 7%}]");
+    net.filterd(["diff"]).exits(1).says("list drop: other limits");
+    net.configure(ONE_LIST);
+    net.filterd(["diff"]).succeeds().says("nothing would change");
+}
+
+#[test]
 fn diff_tells_what_a_reload_would_change_and_changes_nothing() {
     let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
     net.filterd(["diff"]).succeeds().says("nothing would change\n");

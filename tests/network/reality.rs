@@ -203,6 +203,20 @@ fn a_dead_daemon_whose_filter_drops_on_is_told_by_every_verb() {
     net.filterd(["status"]).exits(6).complains("start it with").is_silent_about("left at work");
 }
 
+#[test]
+fn a_daemon_whose_socket_was_removed_is_not_said_to_be_dead() {
+    let net = Net::with_filterd(BLOCKING);
+    std::fs::remove_file(net.home().socket()).expect("it listens there");
+    for verb in [&["status"][..], &["add", BYSTANDER], &["ping"]] {
+        let reply = net.filterd(verb).exits(6);
+        reply
+            .complains("is running, but its socket is gone")
+            .complains("sudo kill")
+            .is_silent_about("not running");
+    }
+    net.expect(ATTACKER).dropped();
+}
+
 /// As any other root may.
 #[track_caller]
 fn take_off(net: &Net, interface: &str) {

@@ -15,6 +15,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, soc
 use thiserror::Error;
 
 pub use super::endpoint::{Endpoint, TIMEOUT};
+use super::pins_note;
 use super::session::STOPPING;
 use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method, Ping};
 use crate::clock;
@@ -45,6 +46,17 @@ pub enum ClientError {
     /// Nobody listens.
     #[error("filterd is not running: nobody listens at {}", printable::path(.0))]
     NotRunning(PathBuf),
+    /// Nobody listens, but a process has the place: it lives, and its socket is gone.
+    #[error(
+        "filterd (process {pid}) is running, but its socket is gone: nobody listens at {}",
+        printable::path(path)
+    )]
+    SocketGone {
+        /// Where it was.
+        path: PathBuf,
+        /// Whose it is.
+        pid: u32,
+    },
     /// The socket is not for this user.
     #[error("not permitted to talk to filterd at {}", printable::path(.0))]
     NotPermitted(PathBuf),
@@ -85,6 +97,12 @@ impl Explain for ClientError {
             Self::Silent(_) => {
                 "it may be starting, overloaded or stopped: see its log, and `ps -eo pid,stat,args | grep filterd` (T \
                  is stopped, and `kill -CONT PID` lets it go on)\nwhat was asked may still be done; --timeout waits longer"
+            }
+            Self::SocketGone { pid, .. } => {
+                return Some(format!(
+                    "it may be starting; else somebody has removed its socket, and it goes on without: end it with `sudo kill {pid}`, \
+                     and start it again as it was started"
+                ));
             }
             Self::Late(_) => "it may still be done: see its log, and `filterd status`",
             Self::Closed(_) => "see its log",
@@ -264,7 +282,10 @@ pub fn answer<M: Method>(line: &[u8]) -> Result<Answer<M::Reply>, ClientError> {
 fn unconnected(endpoint: &Endpoint, error: nix::Error) -> ClientError {
     let path = &endpoint.socket;
     if matches!(error, nix::Error::ENOENT | nix::Error::ECONNREFUSED) {
-        ClientError::NotRunning(path.clone())
+        match pins_note::whose(path) {
+            Some(pid) => ClientError::SocketGone { path: path.clone(), pid },
+            None => ClientError::NotRunning(path.clone()),
+        }
     } else if matches!(error, nix::Error::EACCES | nix::Error::EPERM) {
         ClientError::NotPermitted(path.clone())
     } else if error == nix::Error::EAGAIN {

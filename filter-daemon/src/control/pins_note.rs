@@ -6,6 +6,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use crate::lock::Holder;
+
 /// Notes it, for when this daemon is dead.
 pub fn write(socket: &Path, pins: &Path) -> io::Result<()> {
     let pins = std::path::absolute(pins)?;
@@ -20,6 +22,11 @@ pub fn read(socket: &Path) -> io::Result<Option<PathBuf>> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The filterd that has the place of this socket, as far as we may see that.
+pub fn whose(socket: &Path) -> Option<u32> {
+    Holder::of(&beside(socket)).map(|holder| holder.pid)
 }
 
 fn beside(socket: &Path) -> PathBuf {

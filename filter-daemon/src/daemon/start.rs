@@ -184,7 +184,8 @@ fn end(mut owner: Owner, by: End) -> Result<(), DaemonError> {
         // Nobody is left who could take the filter off. A supervisor starts both anew, from the pins and without a gap.
         (End::WithoutBroker(gone), _) => {
             error!(
-                "without the broker filterd can change nothing: it stops, and its filter is left as it is"
+                "without the broker filterd can change nothing: it stops, and its filter is left as it is{}",
+                if owner.is_paused() { ", paused until the next start" } else { "" }
             );
             left = Err(gone);
         }

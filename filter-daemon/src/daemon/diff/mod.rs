@@ -299,5 +299,22 @@ fn settings(now: &Config, then: &Config) -> Vec<String> {
         (now.durable != then.durable).then(|| format!("durable: {}", then.durable)),
         (now.on_exit != then.on_exit).then(|| format!("on_exit: {}", then.on_exit.name())),
     ];
-    told.into_iter().flatten().collect()
+    told.into_iter().flatten().chain(lists_read_otherwise(now, then)).collect()
+}
+
+/// Lists that are called the same and of which more than their entries would be other: how long these stay, or what is
+/// believed.
+fn lists_read_otherwise(now: &Config, then: &Config) -> Vec<String> {
+    let told = then.lists.iter().filter_map(|list| {
+        let before = now.lists.iter().find(|before| before.name == list.name)?;
+        let ttl = (before.ttl != list.ttl).then(|| match list.ttl {
+            Some(ttl) => format!("ttl {} s, counted anew from then on", ttl.as_secs()),
+            None => "no ttl: what is on it stays".to_owned(),
+        });
+        let limits = (before.limits != list.limits).then(|| "other limits".to_owned());
+        let special = (before.special != list.special).then(|| "include_special".to_owned());
+        let told: Vec<_> = [ttl, limits, special].into_iter().flatten().collect();
+        (!told.is_empty()).then(|| format!("list {}: {}", list.name, told.join(", ")))
+    });
+    told.collect()
 }

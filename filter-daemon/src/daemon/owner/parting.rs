@@ -18,6 +18,11 @@ impl Owner {
             .or_else(|| self.persistence.would_lose(self.protection.blocklist()))
     }
 
+    /// Is protection paused?
+    pub fn is_paused(&self) -> bool {
+        self.pause.until().is_some()
+    }
+
     /// Is what is not on disk being written, or about to be?
     pub fn is_catching_up(&self) -> bool {
         self.persistence.is_catching_up()

@@ -58,7 +58,9 @@ impl Predecessor {
         });
         match asked {
             Ok(predecessor) => predecessor.must_be_ours(run).map(Some),
-            Err(ClientError::NotRunning(_) | ClientError::Closed(_)) => Ok(None),
+            Err(ClientError::NotRunning(_) | ClientError::SocketGone { .. } | ClientError::Closed(_)) => {
+                Ok(None)
+            }
             Err(ClientError::Failed(Failure::InvalidRequest(_) | Failure::Unavailable(_))) => Ok(None),
             Err(ClientError::Failed(Failure::Refused(why))) => Err(SuccessionError::Refused(why)),
             Err(error) => Err(SuccessionError::NotAsked(error)),
