@@ -14,7 +14,7 @@ use super::programs::Program;
 use crate::tools::{Place, Tools};
 
 /// In the order in which they must be loaded.
-const MODULES: [&str; 16] = [
+const MODULES: [&str; 19] = [
     "virtio_ring",
     "virtio",
     "virtio_pci_legacy_dev",
@@ -31,6 +31,9 @@ const MODULES: [&str; 16] = [
     "mbcache",
     "jbd2",
     "ext4",
+    "inet_diag",
+    "tcp_diag",
+    "udp_diag",
 ];
 
 /// Tools that stories call, and busybox has not, or not with these flags.
