@@ -4,16 +4,14 @@ use std::sync::mpsc;
 use std::thread;
 
 use clap::Args;
-use filter_common::target::Target;
 
 use super::ask::trouble::Trouble;
 use super::ask::ttl::Ttl;
+use super::ask::which::Which;
 use super::render::console::Console;
 use super::render::entry::{self, ALL_LISTS};
 use super::render::moment::{Clock, length};
-use crate::config::ListName;
 use crate::control::client::{Client, ClientError, Endpoint};
-use crate::control::wire::words;
 use crate::control::wire::{self, Entry};
 use crate::exit::Exit;
 
@@ -27,15 +25,8 @@ Examples:
   filterd list --json | jq -r .target
   filterd list --list ssh | filterd remove -")]
 pub struct List {
-    /// Only entries of this list
-    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
-    list: Option<ListName>,
-    /// Only IPv4 or only IPv6
-    #[arg(long, value_name = "4|6", value_parser = ["4", "6"])]
-    family: Option<String>,
-    /// Only this address or prefix, and what lies within it
-    #[arg(long, value_name = "TARGET", value_parser = words::target)]
-    within: Option<Target>,
+    #[command(flatten)]
+    which: Which,
     /// Only what expires within that time: what does so first comes first
     #[arg(long, value_name = "TIME")]
     expiring: Option<Ttl>,
@@ -50,22 +41,17 @@ impl List {
     }
 
     fn nothing(&self) -> String {
-        let family = self.family.as_ref().map(|family| format!(" of IPv{family}")).unwrap_or_default();
-        let within = self.within.map(|wide| format!(" within {wide}")).unwrap_or_default();
+        let (family, within) = (self.which.family(), self.which.within());
         let soon = self.expiring.map(|soon| format!(" that expires within {}", length(soon.as_secs())));
         let soon = soon.unwrap_or_default();
-        match &self.list {
+        match &self.which.list {
             Some(list) => format!("list `{list}` has no entry{family}{within}{soon} ({ALL_LISTS})"),
             None => format!("no list has an entry{family}{within}{soon}"),
         }
     }
 
     fn request(&self) -> wire::List {
-        let family = self.family.as_ref().and_then(|family| family.parse().ok());
-        let within = self.within.map(|wide| wide.to_string());
-        let expiring = self.expiring.map(Ttl::as_secs);
-        let list = self.list.as_ref().map(ToString::to_string);
-        wire::List { list, family, within, expiring, allow: false }
+        wire::List { expiring: self.expiring.map(Ttl::as_secs), ..self.which.request(false) }
     }
 }
 

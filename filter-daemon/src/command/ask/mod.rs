@@ -10,3 +10,4 @@ mod progress;
 pub mod target;
 pub mod trouble;
 pub mod ttl;
+pub mod which;

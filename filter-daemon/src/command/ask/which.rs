@@ -1,0 +1,43 @@
+//! Which entries are to be shown: what every verb takes that lists some.
+
+use clap::Args;
+use filter_common::target::Target;
+
+use crate::config::ListName;
+use crate::control::wire::{self, words};
+
+#[derive(Debug, Args)]
+pub struct Which {
+    /// Only entries of this list
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    pub list: Option<ListName>,
+    /// Only IPv4 or only IPv6
+    #[arg(long, value_name = "4|6", value_parser = ["4", "6"])]
+    family: Option<String>,
+    /// Only this address or prefix, and what lies within it
+    #[arg(long, value_name = "TARGET", value_parser = words::target)]
+    within: Option<Target>,
+}
+
+impl Which {
+    /// The family, if only one is asked for, as it follows a word.
+    pub fn family(&self) -> String {
+        self.family.as_ref().map(|family| format!(" of IPv{family}")).unwrap_or_default()
+    }
+
+    /// What they are to lie in, in the same way.
+    pub fn within(&self) -> String {
+        self.within.map(|wide| format!(" within {wide}")).unwrap_or_default()
+    }
+
+    /// The question for them, among what is blocked or what is allowed.
+    pub fn request(&self, allow: bool) -> wire::List {
+        wire::List {
+            list: self.list.as_ref().map(ToString::to_string),
+            family: self.family.as_ref().and_then(|family| family.parse().ok()),
+            within: self.within.map(|wide| wide.to_string()),
+            expiring: None,
+            allow,
+        }
+    }
+}
