@@ -2,16 +2,14 @@
 
 use clap::Args;
 
-use super::ask::change::{self, Outcome};
+use super::ask::change::Outcome;
+use super::ask::removal::Removal;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
 use super::render::held::{self, Words};
-use crate::config::ListName;
 use crate::control::client::Endpoint;
-use crate::control::wire::strings::Strings;
-use crate::control::wire::words;
-use crate::control::wire::{self, Changed};
+use crate::control::wire::Changed;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -21,44 +19,14 @@ Examples:
   filterd remove 198.51.100.0/24 --list ssh
   filterd remove - < no-longer.txt")]
 pub struct Remove {
-    /// Address, prefix, range a-b, or - to read them from standard input, one a line
-    #[arg(value_name = "TARGET", required = true)]
-    targets: Vec<String>,
-    /// Only out of this live list
-    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
-    list: Option<ListName>,
-    /// Exit with 4 if nothing changed
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    removal: Removal,
 }
 
 impl Remove {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
-        let Changed { changed, held: holders, .. } = &outcome.changed;
-        if *changed == 0 && !holders.is_empty() {
-            console.answer(&outcome, |_| String::new())?;
-            let of = self.list.as_ref().map(|list| format!(" from list `{list}`")).unwrap_or_default();
-            console
-                .note(&format!("nothing removed{of}: {}", held::told(holders, &words_of(&outcome.changed))));
-        } else {
-            console.answer(&outcome, |outcome| self.render(outcome))?;
-        }
-        change::tell_durability(&outcome.changed, console);
-        Ok(self.exit(&outcome))
-    }
-
-    /// What was asked for is not so if a target, or a part of it, is still blocked; of a single list, if that very list
-    /// blocks it.
-    fn exit(&self, outcome: &Outcome) -> Exit {
-        let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
-        let still_blocked = outcome.changed.held.iter().any(|held| held.lists.iter().any(|list| asked(list)));
-        let exit = outcome.exit(self.strict);
-        if exit == Exit::Done && still_blocked { Exit::No } else { exit }
-    }
-
-    fn request(&self, targets: Strings) -> wire::Remove {
-        wire::Remove { targets, list: self.list.as_ref().map(ToString::to_string) }
+        let render = |outcome: &Outcome| self.render(outcome);
+        self.removal.carry_out(|removal| removal, words_of, render, (socket, console))
     }
 
     fn render(&self, outcome: &Outcome) -> String {
@@ -66,7 +34,7 @@ impl Remove {
         let held = held::told(holders, &words_of(&outcome.changed));
         // Nothing was blocked where nothing is dropped, and of what is held only a part may be unblocked.
         let done = if holders.is_empty() && idle.is_none() { "unblocked" } else { "removed" };
-        match (&self.targets[..], named, changed) {
+        match (&self.removal.targets[..], named, changed) {
             (_, 0, _) => String::new(),
             ([word], 1, 0) if word != "-" => format!("{word} is {}", self.nowhere()),
             ([word], 1, _) if word != "-" && holders.is_empty() => format!("{done} {word}"),
@@ -83,7 +51,10 @@ impl Remove {
 
     /// Where nothing had to be taken out of.
     fn nowhere(&self) -> String {
-        self.list.as_ref().map_or("in no live list".to_owned(), |list| format!("not in list `{list}`"))
+        self.removal
+            .list
+            .as_ref()
+            .map_or("in no live list".to_owned(), |list| format!("not in list `{list}`"))
     }
 }
 
@@ -99,7 +70,8 @@ mod tests {
 
     fn told(words: &[&str], list: Option<&str>, [named, changed, left]: [u64; 3], by: &[&str]) -> String {
         let targets = words.iter().map(ToString::to_string).collect();
-        let remove = Remove { targets, list: list.map(|name| name.parse().unwrap()), strict: false };
+        let list = list.map(|name| name.parse().unwrap());
+        let remove = Remove { removal: Removal { targets, list, strict: false } };
         let entry =
             |list: &&str| HeldBy { target: "192.0.2.1".into(), list: (*list).into(), origin: "file".into() };
         let by: Vec<_> = by.iter().map(entry).collect();
@@ -131,7 +103,7 @@ mod tests {
     fn a_target_that_is_still_blocked_is_a_no() {
         let exit = |only: Option<&str>, strict, changed, by: &[&str]| {
             let list = only.map(|name| name.parse().unwrap());
-            let remove = Remove { targets: vec!["192.0.2.1".into()], list, strict };
+            let remove = Removal { targets: vec!["192.0.2.1".into()], list, strict };
             let lists: Vec<_> = by.iter().map(ToString::to_string).collect();
             let held = if by.is_empty() { vec![] } else { vec![Held { lists, ..Held::default() }] };
             remove.exit(&Outcome {

@@ -3,15 +3,13 @@
 
 use clap::Args;
 
-use crate::command::ask::change::{self, Outcome};
+use crate::command::ask::change::Outcome;
+use crate::command::ask::removal::Removal;
 use crate::command::ask::trouble::Trouble;
 use crate::command::render::console::Console;
 use crate::command::render::figure::{count, counted};
 use crate::command::render::held::{self, Words};
-use crate::config::ListName;
 use crate::control::client::Endpoint;
-use crate::control::wire::strings::Strings;
-use crate::control::wire::words;
 use crate::control::wire::{self, Changed, Idle};
 use crate::exit::Exit;
 
@@ -22,15 +20,8 @@ Examples:
   filterd allow remove 198.51.100.0/24 --list partners
   filterd allow remove - < no-longer.txt")]
 pub struct Remove {
-    /// Address, prefix, range a-b, or - to read them from standard input, one a line
-    #[arg(value_name = "TARGET", required = true)]
-    targets: Vec<String>,
-    /// Only out of this live list
-    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
-    list: Option<ListName>,
-    /// Exit with 4 if nothing changed
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    removal: Removal,
 }
 
 /// More entries than this are not told one by one.
@@ -38,35 +29,13 @@ const MOST_TOLD: usize = 10;
 
 impl Remove {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let outcome = change::apply(&self.targets, socket, console, &|words| self.request(words))?;
-        let Changed { changed, held: holders, .. } = &outcome.changed;
-        if *changed == 0 && !holders.is_empty() {
-            console.answer(&outcome, |_| String::new())?;
-            let of = self.list.as_ref().map(|list| format!(" from list `{list}`")).unwrap_or_default();
-            console.note(&format!("nothing removed{of}: {}", held::told(holders, &Words::ALLOWED)));
-        } else {
-            console.answer(&outcome, |outcome| self.render(outcome))?;
-        }
-        change::tell_durability(&outcome.changed, console);
-        Ok(self.exit(&outcome))
-    }
-
-    /// What was asked for is not so if a target, or a part of it, is still allowed; of a single list, if that very list
-    /// allows it.
-    fn exit(&self, outcome: &Outcome) -> Exit {
-        let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
-        let still_allowed = outcome.changed.held.iter().any(|held| held.lists.iter().any(|list| asked(list)));
-        let exit = outcome.exit(self.strict);
-        if exit == Exit::Done && still_allowed { Exit::No } else { exit }
-    }
-
-    fn request(&self, targets: Strings) -> wire::Disallow {
-        wire::Disallow(wire::Remove { targets, list: self.list.as_ref().map(ToString::to_string) })
+        let render = |outcome: &Outcome| self.render(outcome);
+        self.removal.carry_out(wire::Disallow, |_| Words::ALLOWED, render, (socket, console))
     }
 
     fn render(&self, outcome: &Outcome) -> String {
         let Changed { named, changed, held: ref holders, .. } = outcome.changed;
-        let first = match (&self.targets[..], named, changed) {
+        let first = match (&self.removal.targets[..], named, changed) {
             (_, 0, _) => return String::new(),
             ([word], 1, 0) if word != "-" => format!("{word} is {}", self.nowhere()),
             ([word], 1, _) if word != "-" && holders.is_empty() => format!("{word} is allowed no longer"),
@@ -89,7 +58,8 @@ impl Remove {
 
     /// Where nothing had to be taken out of.
     fn nowhere(&self) -> String {
-        self.list
+        self.removal
+            .list
             .as_ref()
             .map_or("in no live list that allows".to_owned(), |list| format!("not in list `{list}`"))
     }
@@ -119,7 +89,7 @@ mod tests {
 
     fn told(words: &[&str], changed: Changed) -> String {
         let targets = words.iter().map(ToString::to_string).collect();
-        let remove = Remove { targets, list: None, strict: false };
+        let remove = Remove { removal: Removal { targets, list: None, strict: false } };
         remove.render(&Outcome { changed, ..Outcome::default() })
     }
 

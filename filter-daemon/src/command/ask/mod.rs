@@ -7,6 +7,7 @@ pub mod input;
 mod interrupt;
 mod left_at_work;
 mod progress;
+pub mod removal;
 pub mod target;
 pub mod trouble;
 pub mod ttl;

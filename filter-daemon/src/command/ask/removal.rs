@@ -1,0 +1,61 @@
+//! What is taken out of live lists: what every verb takes that removes targets, and when its answer is a no.
+
+use clap::Args;
+
+use super::change::{self, Outcome};
+use super::trouble::Trouble;
+use crate::command::render::console::Console;
+use crate::command::render::held::{self, Words};
+use crate::config::ListName;
+use crate::control::client::Endpoint;
+use crate::control::wire::{self, Changed, Method, words};
+use crate::exit::Exit;
+
+#[derive(Debug, Args)]
+pub struct Removal {
+    /// Address, prefix, range a-b, or - to read them from standard input, one a line
+    #[arg(value_name = "TARGET", required = true)]
+    pub targets: Vec<String>,
+    /// Only out of this live list
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    pub list: Option<ListName>,
+    /// Exit with 4 if nothing changed
+    #[arg(long)]
+    pub strict: bool,
+}
+
+impl Removal {
+    /// Asks for it, as a method made out of a plain removal, and tells what became of it. What still holds a target is told
+    /// in words that fit.
+    pub fn carry_out<M: Method<Reply = Changed>>(
+        &self,
+        method: fn(wire::Remove) -> M,
+        words_of: fn(&Changed) -> Words,
+        render: impl Fn(&Outcome) -> String,
+        (socket, console): (&Endpoint, &mut Console),
+    ) -> Result<Exit, Trouble> {
+        let list = self.list.as_ref().map(ToString::to_string);
+        let request = |targets| method(wire::Remove { targets, list: list.clone() });
+        let outcome = change::apply(&self.targets, socket, console, &request)?;
+        let Changed { changed, held: holders, .. } = &outcome.changed;
+        if *changed == 0 && !holders.is_empty() {
+            console.answer(&outcome, |_| String::new())?;
+            let of = self.list.as_ref().map(|list| format!(" from list `{list}`")).unwrap_or_default();
+            console
+                .note(&format!("nothing removed{of}: {}", held::told(holders, &words_of(&outcome.changed))));
+        } else {
+            console.answer(&outcome, render)?;
+        }
+        change::tell_durability(&outcome.changed, console);
+        Ok(self.exit(&outcome))
+    }
+
+    /// What was asked for is not so if a target, or a part of it, is still held; of a single list, if that very list
+    /// holds it.
+    pub fn exit(&self, outcome: &Outcome) -> Exit {
+        let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
+        let still_held = outcome.changed.held.iter().any(|held| held.lists.iter().any(|list| asked(list)));
+        let exit = outcome.exit(self.strict);
+        if exit == Exit::Done && still_held { Exit::No } else { exit }
+    }
+}
