@@ -1,9 +1,10 @@
 //! The whole decision about a packet: who sent it, is that source in the set to block, and what follows from a hit.
 
 use crate::hash::Address6;
+use crate::labels::Counted;
 use crate::packet::{self, Again6, Frame, Source};
 use crate::reason::{Enforcement, Reason, Verdict};
-use crate::set::{self, Set};
+use crate::set::{self, Found4, Set};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
 ///
@@ -32,6 +33,10 @@ pub trait Tables {
     fn allows6(&self, address: Address6) -> bool {
         set::find6(&self.allow(), address).is_some()
     }
+
+    /// Counts a packet from a source that is held so for its list. No verdict depends on it.
+    #[inline(always)]
+    fn count4(&self, _found: Found4, _counted: Counted) {}
 }
 
 /// What becomes of `frame`? What else is in it is asked after a hit only.
@@ -61,10 +66,7 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {
         Source::V4(address) => match set::find4(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) if tables.may_overlap() && tables.allows4(found.address(&tables.block())) => {
-                Reason::Allowed
-            }
-            Some(found) => found.reason(),
+            Some(found) => judge_found4(found, tables),
         },
         Source::V6(source) => match set::find6(&tables.block(), source) {
             None => Reason::Unlisted,
@@ -77,6 +79,16 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
         Source::TooManyTags => Reason::TooManyTags,
     };
     reason.verdict()
+}
+
+/// What follows when the set to block holds a source: is it allowed, and if not, for which list does it count?
+#[inline(always)]
+fn judge_found4(found: Found4, tables: &impl Tables) -> Reason {
+    if tables.may_overlap() && tables.allows4(found.address(&tables.block())) {
+        return Reason::Allowed;
+    }
+    tables.count4(found, Counted::of_drop(tables.enforcement()));
+    found.reason()
 }
 
 #[inline(always)]

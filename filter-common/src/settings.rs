@@ -17,6 +17,10 @@ pub struct Settings {
     pub enforce: u64,
     /// May a source that is to be blocked be allowed, too, so that the word that tells is looked at on a hit? (0 or 1)
     pub overlap: u64,
+    /// Are packets from blocked sources counted for lists? (0 or 1)
+    pub lists: u64,
+    /// The highest number of a processor in the map of these counters, one less than a power of two.
+    pub last_processor: u64,
     /// The set of sources to block.
     pub block: SetSettings,
     /// The set of sources to allow, asked after a hit in the other.
@@ -47,6 +51,12 @@ pub struct AddressSettings {
     pub lane_ones: u64,
     /// The highest bit of each lane of a word.
     pub lane_highs: u64,
+    /// Has each slot a label? (0 or 1)
+    pub labels: u64,
+    /// How many lanes a word has.
+    pub lanes: u64,
+    /// The bit at which the last of them begins.
+    pub last_lane: u64,
     /// Key of the scheme.
     pub key: exact::Key,
 }
@@ -97,12 +107,19 @@ pub const WORDS: usize = size_of::<Settings>() / size_of::<u64>();
 
 impl Settings {
     /// Counts only, and looks nothing up.
-    pub const OFF: Self = Self { enforce: 0, overlap: 0, block: SetSettings::OFF, allow: SetSettings::OFF };
+    pub const OFF: Self = Self {
+        enforce: 0,
+        overlap: 0,
+        lists: 0,
+        last_processor: 0,
+        block: SetSettings::OFF,
+        allow: SetSettings::OFF,
+    };
 
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let head = [self.enforce, self.overlap].into_iter();
+        let head = [self.enforce, self.overlap, self.lists, self.last_processor].into_iter();
         let mut rest = head.chain(self.block.words()).chain(self.allow.words());
         words.fill_with(|| rest.next().expect("every field is told"));
         words
@@ -115,6 +132,8 @@ impl Settings {
         Self {
             enforce: next(),
             overlap: next(),
+            lists: next(),
+            last_processor: next(),
             block: SetSettings::read(&mut next),
             allow: SetSettings::read(&mut next),
         }
@@ -136,17 +155,26 @@ impl SetSettings {
 
 impl AddressSettings {
     /// Looks nothing up.
-    pub const OFF: Self =
-        Self { in_use: 0, index_bits: 0, lane_ones: 0, lane_highs: 0, key: [0; exact::KEY_WORDS] };
+    pub const OFF: Self = Self {
+        in_use: 0,
+        index_bits: 0,
+        lane_ones: 0,
+        lane_highs: 0,
+        labels: 0,
+        lanes: 0,
+        last_lane: 0,
+        key: [0; exact::KEY_WORDS],
+    };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [in_use, index_bits, lane_ones, lane_highs] = from_fn(|_| next());
-        Self { in_use, index_bits, lane_ones, lane_highs, key: from_fn(|_| next()) }
+        let [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane] = from_fn(|_| next());
+        let key = from_fn(|_| next());
+        Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { in_use, index_bits, lane_ones, lane_highs, key } = *self;
-        [in_use, index_bits, lane_ones, lane_highs].into_iter().chain(key)
+        let Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key } = *self;
+        [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane].into_iter().chain(key)
     }
 }
 
@@ -237,11 +265,16 @@ mod tests {
         }
         set!(enforce);
         set!(overlap);
+        set!(lists);
+        set!(last_processor);
         set!(block.networks4);
         set!(block.addresses4.in_use);
         set!(block.addresses4.index_bits);
         set!(block.addresses4.lane_ones);
         set!(block.addresses4.lane_highs);
+        set!(block.addresses4.labels);
+        set!(block.addresses4.lanes);
+        set!(block.addresses4.last_lane);
         set!(block.six.last_level_word);
         set!(block.six.has_table);
         set!(block.six.to_64);

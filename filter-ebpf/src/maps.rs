@@ -9,12 +9,14 @@
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
 use aya_ebpf::btf_maps::PerCpuArray;
+use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
+use filter_common::labels::{self, Counted, Label};
 use filter_common::reason::{self, Enforcement};
-use filter_common::set::{self, Set};
+use filter_common::set::{self, Found4, Set, SetLabels};
 use filter_common::settings::{SetSettings, Settings};
 
 /// The words of a map, as many as there are.
@@ -34,6 +36,11 @@ unsafe extern "C" {
 
     /// One word: may something that is allowed be blocked?
     static OVERLAP: Map;
+
+    static ADDRESS_LABELS: Map;
+
+    /// For each processor one of each of the counters of lists.
+    static LISTS: Map;
 }
 
 /// Packets by what became of them.
@@ -88,6 +95,26 @@ impl Tables for Maps {
     fn allows6(&self, address: Address6) -> bool {
         filterd_allows6(address.high, address.low) != 0
     }
+
+    #[inline(always)]
+    fn count4(&self, found: Found4, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            match found {
+                Found4::Network(address) => filterd_count_network4(address, counted as u32),
+                Found4::Address(shuffled) => filterd_count_address4(shuffled, counted as u32),
+            };
+        }
+    }
+}
+
+/// The labels of what is blocked.
+struct BlockLabels;
+
+impl SetLabels for BlockLabels {
+    #[inline(always)]
+    fn addresses(&self) -> Option<impl Words> {
+        Window::of(&raw const ADDRESS_LABELS)
+    }
 }
 
 /// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
@@ -103,6 +130,33 @@ extern "C" fn filterd_allows4(address: u32) -> u32 {
 #[inline(never)]
 extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
     set::find6(&Maps.allow(), Address6 { high, low }).is_some().into()
+}
+
+/// Functions of their own, too: whoever is not blocked keeps nothing for the sake of these.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
+    count(set::label_of_address4(&Maps.block(), &BlockLabels, shuffled), counted)
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count_network4(address: u32, counted: u32) -> u32 {
+    count(set::label4(&Maps.block(), &BlockLabels, Found4::Network(address)), counted)
+}
+
+/// Counts a packet for the list of this label, on this processor.
+#[inline(always)]
+fn count(label: Label, counted: u32) -> u32 {
+    // SAFETY: it asks for nothing but the number of the processor.
+    let processor = unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor);
+    let counter = processor * labels::COUNTERS + u32::from(label) * labels::KINDS + counted % labels::KINDS;
+    let counter = (&raw const LISTS).cast::<u64>().wrapping_add(counter as usize).cast_mut();
+    // SAFETY: the map has so many counters for each processor, as the verifier has made sure.
+    let before = unsafe { counter.read_volatile() };
+    // SAFETY: as above. It belongs to this processor, and no other program interrupts this one to change it.
+    unsafe { counter.write_volatile(before + 1) };
+    0
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.
@@ -122,10 +176,7 @@ impl Set for SetMaps {
 
     #[inline(always)]
     fn small_setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u32 {
-        let halves = (&raw const *of(self.settings)).cast::<u32>();
-        let low = if cfg!(target_endian = "little") { 0 } else { 1 };
-        // SAFETY: a word has two halves. Volatile, as in `read`.
-        unsafe { halves.wrapping_add(low).read_volatile() }
+        small(of(self.settings))
     }
 
     #[inline(always)]
@@ -155,6 +206,15 @@ fn read(setting: &u64) -> u64 {
     let word = &raw const *setting;
     // SAFETY: it was a reference.
     unsafe { word.read_volatile() }
+}
+
+/// One that is smaller than 2^32.
+#[inline(always)]
+fn small(setting: &u64) -> u32 {
+    let halves = (&raw const *setting).cast::<u32>();
+    let low = if cfg!(target_endian = "little") { 0 } else { 1 };
+    // SAFETY: a word has two halves. Volatile, as in `read`.
+    unsafe { halves.wrapping_add(low).read_volatile() }
 }
 
 /// A map as words.

@@ -102,6 +102,10 @@ impl Owner {
             let allowed = Occupancy { entries, capacity, bytes: filter.allowed_bytes() };
             tables.push(table("allowed", allowed, "as above"));
         }
+        if let Some((bytes, labels)) = filter.list_counters_bytes() {
+            let lists = Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes };
+            tables.push(table("counters of lists", lists, "exact"));
+        }
         tables
     }
 

@@ -12,9 +12,12 @@ mod upkeep;
 
 use std::path::Path;
 
+use filter_common::labels::Counters;
+
 use super::KernelError;
 use super::broker::Broker;
 use super::broker::request::{Request, SetName};
+use super::lists::ListCounters;
 use super::maps::Maps;
 use super::needs::{Needs, Truth};
 use super::overlap::Overlap;
@@ -28,6 +31,7 @@ pub struct Filter {
     block: Set,
     allow: Set,
     overlap: Overlap,
+    lists: ListCounters,
     /// How packets are to be judged from the next publication on.
     settings: Settings,
     published: Option<JudgeSpec>,
@@ -51,6 +55,7 @@ impl Filter {
             block: Set::new(SetName::Block),
             allow: Set::new(SetName::Allow),
             overlap: Overlap::new(),
+            lists: ListCounters::new(),
             settings: Settings::default(),
             published: None,
             ready: None,
@@ -92,6 +97,7 @@ impl Filter {
             }
             tracing::warn!("what was planned beside is put off: {error}");
         }
+        self.block.relabel(block, truth.block());
         self.block.leave(block, truth.block());
         self.allow.leave(allow, truth.allow());
         if effects.overlaps == Some(false) {
@@ -113,6 +119,7 @@ impl Filter {
     pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
         self.block.withdraw(&effects.block, truth.block());
+        self.block.relabel(&effects.block, truth.block());
         self.allow.withdraw(&effects.allow, truth.allow());
     }
 
@@ -122,6 +129,7 @@ impl Filter {
     }
 
     fn make_room(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
+        self.make_labels(needs.counters, truth)?;
         self.block.make_room(&needs.block, &mut self.maps, truth.block())?;
         if !needs.allow.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
@@ -129,8 +137,19 @@ impl Filter {
         self.allow.make_room(&needs.allow, &mut self.maps, truth.allow())
     }
 
+    /// Plans counters for lists and labels for what is blocked, if they are wanted and not there.
+    fn make_labels(&mut self, counters: Counters, truth: &impl Truth) -> Result<(), KernelError> {
+        if counters == Counters::Total {
+            return Ok(());
+        }
+        self.maps.count(Counters::Lists);
+        self.lists.make_any(&mut self.maps)?;
+        self.block.label_all(&mut self.maps, truth.block())
+    }
+
     /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him.
     fn enter(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.make_labels(self.settings.counters, truth)?;
         self.enter_allowed(effects, truth)?;
         // What is fresh must be seen before what enters the tables that packets read; the first judge shows all at once.
         let is_seen = |published: &JudgeSpec| {
@@ -155,10 +174,12 @@ impl Filter {
     }
 
     fn replace_tables(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.make_labels(self.settings.counters, truth)?;
         self.block.refresh(&effects.block, &mut self.maps, truth.block())?;
         self.allow.refresh(&effects.allow, &mut self.maps, truth.allow())?;
         self.enter_allowed(effects, truth)?;
         self.block.enter(&effects.block, &mut self.maps, truth.block())?;
+        self.block.relabel(&effects.block, truth.block());
         self.block.leave_fresh(&effects.block, truth.block());
         self.allow.leave_fresh(&effects.allow, truth.allow());
         self.publish()
@@ -184,6 +205,7 @@ impl Filter {
         self.block.publish();
         self.allow.publish();
         self.overlap.publish();
+        self.lists.publish();
         self.published = Some(spec);
         Ok(())
     }
@@ -204,6 +226,7 @@ impl Filter {
         self.block.discard(block, &mut self.maps);
         self.allow.discard(allow, &mut self.maps);
         self.overlap.discard(&mut self.maps);
+        self.lists.discard(&mut self.maps);
         self.ready = None;
     }
 
@@ -213,6 +236,7 @@ impl Filter {
             block: self.block.spec(),
             allow: self.allow.spec(),
             overlap: self.overlap.generation(),
+            lists: self.lists.spec(),
         }
     }
 }

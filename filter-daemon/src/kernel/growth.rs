@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use filter_common::cuckoo::Full;
 use filter_common::target::Prefix6;
 
-use super::kind::{Key, Kind, Live};
+use super::kind::{Entry, Key, Kind, Live};
 use super::needs::SixTargets;
 use super::store::Built;
 
@@ -22,7 +22,7 @@ const PAGE: usize = 8192;
 pub struct Growth<K: Kind> {
     kind: K,
     stage: Stage<K>,
-    since: Vec<Change<Key<K>>>,
+    since: Vec<Change<K>>,
 }
 
 enum Stage<K: Kind> {
@@ -33,14 +33,15 @@ enum Stage<K: Kind> {
 /// What is wanted, read page by page.
 struct Gathering<K: Kind> {
     after: Option<Prefix6>,
-    keys: Vec<Key<K>>,
-    /// The table that the keys are for, until all are there.
+    entries: Vec<Entry<K>>,
+    /// The table that the entries are for, until all are there.
     larger: Option<Live<K>>,
 }
 
-enum Change<K> {
-    Entered(K),
-    Left(K),
+enum Change<K: Kind> {
+    Entered(Entry<K>),
+    Relabelled(Entry<K>),
+    Left(Key<K>),
 }
 
 impl<K: Kind> Growth<K> {
@@ -48,9 +49,10 @@ impl<K: Kind> Growth<K> {
     pub fn begin(live: &Live<K>, larger: Built<K>) -> Self {
         let Built { kind, live: larger } = larger;
         let stage = match K::copied(live) {
-            Some(keys) => fill(larger, keys),
+            Some(entries) => fill(larger, entries),
             None => {
-                Stage::Gathering(Box::new(Gathering { after: None, keys: Vec::new(), larger: Some(larger) }))
+                let gathering = Gathering { after: None, entries: Vec::new(), larger: Some(larger) };
+                Stage::Gathering(Box::new(gathering))
             }
         };
         Self { kind, stage, since: Vec::new() }
@@ -67,12 +69,12 @@ impl<K: Kind> Growth<K> {
             Stage::Filling(thread) => thread.is_finished(),
             Stage::Gathering(gathering) => {
                 let (page, last) = self.kind.page(wanted, gathering.after, PAGE);
-                gathering.keys.extend(page);
+                gathering.entries.extend(page);
                 gathering.after = last;
                 if last.is_none()
                     && let Some(larger) = gathering.larger.take()
                 {
-                    self.stage = fill(larger, std::mem::take(&mut gathering.keys).into_iter());
+                    self.stage = fill(larger, std::mem::take(&mut gathering.entries).into_iter());
                 }
                 false
             }
@@ -80,8 +82,15 @@ impl<K: Kind> Growth<K> {
     }
 
     /// Somebody has entered, whether he was there already or not.
-    pub fn entered(&mut self, key_in: impl Fn(&K) -> Key<K>) {
-        self.since.push(Change::Entered(key_in(&self.kind)));
+    pub fn entered(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        self.since.push(Change::Entered(entry_in(&self.kind)));
+    }
+
+    /// Somebody who is there counts for another list.
+    pub fn relabelled(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        if self.kind.is_labelled() {
+            self.since.push(Change::Relabelled(entry_in(&self.kind)));
+        }
     }
 
     /// Somebody has left, whether he was there or not.
@@ -100,18 +109,19 @@ impl<K: Kind> Growth<K> {
         let mut live = thread.join().unwrap_or(Err(Full))?;
         for change in self.since {
             match change {
-                Change::Entered(key) if !live.contains(key) => live.fill(key)?,
+                Change::Entered((key, label)) if !live.contains(key) => live.fill(key, label)?,
+                Change::Entered((key, label)) | Change::Relabelled((key, label)) => live.relabel(key, label),
                 Change::Left(key) if live.contains(key) => live.remove(key),
-                Change::Entered(_) | Change::Left(_) => {}
+                Change::Left(_) => {}
             }
         }
         Ok(Built { kind: self.kind, live })
     }
 }
 
-fn fill<K: Kind>(mut larger: Live<K>, keys: impl Iterator<Item = Key<K>> + Send + 'static) -> Stage<K> {
+fn fill<K: Kind>(mut larger: Live<K>, entries: impl Iterator<Item = Entry<K>> + Send + 'static) -> Stage<K> {
     Stage::Filling(thread::spawn(
-        move || if larger.fill_all(keys).is_empty() { Ok(larger) } else { Err(Full) },
+        move || if larger.fill_all(entries).is_empty() { Ok(larger) } else { Err(Full) },
     ))
 }
 

@@ -3,10 +3,12 @@
 
 mod enter;
 mod leave;
+mod relabel;
 
 use std::collections::BTreeSet;
 
 use filter_common::levels::LONGEST_TOLD;
+use filter_common::set::LabelView;
 use filter_common::target::{Prefix, Prefix6};
 
 use super::KernelError;
@@ -21,6 +23,7 @@ use super::networks::Networks;
 use super::seen::SetWindows;
 use super::spec::SetSpec;
 use super::store::Store;
+use super::window::Window;
 
 /// Entries whose homes are fetched together: as many as a processor can wait for at a time, and some more.
 const AT_ONCE: usize = 32;
@@ -203,6 +206,33 @@ impl Set {
             levels: self.levels.words(),
             six: self.six.store.words(),
         }
+    }
+
+    /// The labels of what packets read.
+    pub fn labels(&self) -> LabelView<&Window> {
+        LabelView { addresses: self.addresses.store.labels() }
+    }
+
+    /// Does every table have labels that is to have them?
+    pub fn is_labelled(&self) -> bool {
+        self.addresses.store.is_labelled() && self.six.store.is_labelled()
+    }
+
+    /// Plans to make everything anew as it is, with labels.
+    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        if !self.addresses.store.is_labelled() {
+            self.addresses.make_anew(maps, wanted)?;
+        }
+        if !self.six.store.is_labelled() {
+            self.six.make_anew(maps, &Beyond { levels: &self.levels, wanted })?;
+        }
+        Ok(())
+    }
+
+    /// Gives up the labels of what packets read: no judge asks for them.
+    pub fn forget_labels(&mut self) {
+        self.addresses.store.forget_labels();
+        self.six.store.forget_labels();
     }
 
     /// The plan has come true.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use filter_common::labels::Counters;
 use filter_common::settings::{self as words, AddressSettings, SetSettings, SixSettings};
 
 use super::broker::request::{Blueprint, MapName, MapPart, MapUse, SetName};
-use super::kind::{Addresses, SixTable};
+use super::kind::{Addresses, Kind as _, SixTable};
 use super::levels::LevelsMap;
+use super::lists::ListsMap;
 use crate::blocklist::Settings;
 
 /// Everything that the words of a judge's settings say.
@@ -20,6 +22,8 @@ pub struct JudgeSpec {
     pub allow: SetSpec,
     /// The generation of the word that tells whether they may overlap, if anything is allowed.
     pub overlap: Option<u64>,
+    /// The counters of lists, if there are any: the settings say whether packets are counted for them.
+    pub lists: Option<ListsMap>,
 }
 
 /// What a judge must know of one set.
@@ -42,6 +46,11 @@ impl JudgeSpec {
     pub fn blueprint(&self) -> Blueprint {
         let overlap = MapName { set: SetName::Allow, part: MapPart::Overlap };
         let mut maps = self.block.maps(SetName::Block);
+        if let Some(lists) = self.lists {
+            let map = MapName { set: SetName::Block, part: MapPart::Lists };
+            maps.push(MapUse { map, generation: lists.generation });
+        }
+        maps.extend(self.block.label_maps(SetName::Block));
         maps.extend(self.allow.maps(SetName::Allow));
         maps.extend(self.overlap.map(|generation| MapUse { map: overlap, generation }));
         Blueprint { settings: self.words().as_words().to_vec(), maps }
@@ -52,6 +61,8 @@ impl JudgeSpec {
         words::Settings {
             enforce: self.settings.enforcement() as u64,
             overlap: self.overlap.is_some().into(),
+            lists: (self.lists.is_some() && self.settings.counters == Counters::Lists).into(),
+            last_processor: self.lists.map_or(0, |lists| lists.processors - 1).into(),
             block: self.block.words(),
             allow: self.allow.words(),
         }
@@ -65,6 +76,15 @@ impl SetSpec {
         let levels = self.levels.map(|map| (MapPart::Levels, map.generation));
         let six = self.six.as_ref().map(|table| (MapPart::Six, table.generation));
         let in_use = [addresses, networks, levels, six].into_iter().flatten();
+        in_use.map(|(part, generation)| MapUse { map: MapName { set, part }, generation }).collect()
+    }
+
+    fn label_maps(&self, set: SetName) -> Vec<MapUse> {
+        let addresses = self.addresses.as_ref().filter(|table| table.is_labelled());
+        let six = self.six.as_ref().filter(|table| table.is_labelled());
+        let addresses = addresses.map(|table| (MapPart::AddressLabels, table.generation));
+        let six = six.map(|table| (MapPart::SixLabels, table.generation));
+        let in_use = [addresses, six].into_iter().flatten();
         in_use.map(|(part, generation)| MapUse { map: MapName { set, part }, generation }).collect()
     }
 

@@ -1,6 +1,8 @@
 //! Something that packets see, and what is to take its place: nothing of a plan is visible until it is published, and the
 //! map of a plan that is given up goes.
 
+use filter_common::labels::Bytes;
+
 use super::KernelError;
 use super::broker::request::MapName;
 use super::maps::Maps;
@@ -10,6 +12,11 @@ use super::window::Window;
 pub trait InMap {
     /// Which of the maps of its name.
     fn generation(&self) -> u64;
+
+    /// Are there labels, too, in another map of that number?
+    fn is_labelled(&self) -> bool {
+        false
+    }
 }
 
 /// What is in use, and what comes next.
@@ -41,9 +48,26 @@ impl<T: InMap> Staged<T> {
         maps.make(self.map, generation, words)
     }
 
-    /// Lets go of a map that never came into use.
-    pub fn forget(&self, generation: u64, maps: &mut Maps) {
+    /// Has the map of its labels made, in so many words, if any are to be kept. If that fails, the other one goes, too.
+    pub fn make_labels(
+        &self,
+        generation: u64,
+        words: u32,
+        maps: &mut Maps,
+    ) -> Result<Option<Bytes<Window>>, KernelError> {
+        let Some(labels) = self.map.labels().filter(|_| maps.want_labels(self.map.set)) else {
+            return Ok(None);
+        };
+        let made = maps.make(labels, generation, words);
+        made.map(|window| Some(Bytes(window))).inspect_err(|_| maps.discard(self.map, generation))
+    }
+
+    /// Lets go of a map that never came into use, and of that of its labels.
+    pub fn forget(&self, generation: u64, is_labelled: bool, maps: &mut Maps) {
         maps.discard(self.map, generation);
+        if let Some(labels) = self.map.labels().filter(|_| is_labelled) {
+            maps.discard(labels, generation);
+        }
     }
 
     /// What packets see.
@@ -122,7 +146,7 @@ impl<T: InMap> Staged<T> {
 
     fn plan(&mut self, next: Next<T>, maps: &mut Maps) {
         if let Next::Fresh(before) = std::mem::replace(&mut self.next, next) {
-            self.forget(before.generation(), maps);
+            self.forget(before.generation(), before.is_labelled(), maps);
         }
     }
 }
