@@ -4,7 +4,7 @@ mod check;
 mod diagnostic;
 mod interface;
 mod limits;
-mod name;
+pub mod name;
 mod nearest;
 mod nesting;
 pub mod pin;

@@ -14,11 +14,10 @@ use filter_common::target::Target;
 
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded};
-use crate::blocklist::{
-    Blocklist, CONFIG_ALLOW_LIST, CONFIG_LIST, ListId, NamedClaim, Origin, PAGE, Polarity, Targets,
-};
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Targets};
 use crate::clock;
 use crate::config::Config;
+use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT, MOST_ENTRIES, Reply, Role};
 use crate::control::wire::reload::HeldBack;
 use cover::Cover;
