@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use aya::maps::MapData;
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix6, Target};
-use filterd::blocklist::{Blocklist, Change, From, Origin, Polarity, Timestamp, default_list};
+use filterd::blocklist::{Blocklist, Change, From, Polarity, Timestamp, Want, default_list};
 use filterd::daemon::commit::Protection;
 use filterd::kernel::window::Window;
 use filterd::kernel::{Filter, Occupancy};
@@ -75,14 +74,6 @@ pub fn stashed(pins: &Path) -> u64 {
 }
 
 fn want(prefixes: impl IntoIterator<Item = Prefix6>) -> Change {
-    Change::Want {
-        list: Arc::from(default_list(Polarity::Block)),
-        origin: Origin::Live,
-        polarity: Polarity::Block,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets: prefixes.into_iter().map(Target::V6).collect(),
-    }
+    let targets = prefixes.into_iter().map(Target::V6).collect();
+    Change::Want(Want::live(default_list(Polarity::Block), Polarity::Block, targets))
 }

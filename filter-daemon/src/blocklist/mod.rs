@@ -28,7 +28,7 @@ mod undo;
 use filter_common::target::Target;
 
 pub use apply::{Applied, Refusal};
-pub use change::{Change, From};
+pub use change::{Change, From, Want};
 pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::needs;
 use crate::blocklist::{
     Applied, Blocklist, Bookmark, Change, Effects, Polarity, Record, Refusal, Settings, Targets, Timestamp,
+    Want,
 };
 use crate::kernel::{Filter, KernelError, Needs};
 use crate::text::Explain;
@@ -197,7 +198,7 @@ impl Protection {
 
     fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
         let needs = match change {
-            Change::Want { polarity, targets, .. } => self.needs_with(*polarity, targets),
+            Change::Want(Want { polarity, targets, .. }) => self.needs_with(*polarity, targets),
             Change::Undo(undo) => {
                 let mut needs = needs::of(&self.blocklist);
                 let lists = self.blocklist.lists();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::answer;
 use super::failure::{belongs_elsewhere, not_done, not_durable, other_polarity, partly_flushed, reserved};
 use super::question::{all_allowed, held, longer, overlapping};
-use crate::blocklist::{Blocklist, Change, From, ListId, Origin, Polarity, Targets, default_list};
+use crate::blocklist::{Blocklist, Change, From, ListId, Polarity, Targets, Want, default_list};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
@@ -31,7 +31,7 @@ impl Owner {
         let (until, note, by) = (ttl.map(clock::after), note.map(Arc::from), by.map(Arc::from));
         let page = |targets| {
             let (list, note, by) = (list.clone(), note.clone(), by.clone());
-            Change::Want { list, origin: Origin::Live, polarity, until, shorten, note, by, targets }
+            Change::Want(Want { until, shorten, note, by, ..Want::live(list, polarity, targets) })
         };
         let targets: Targets = targets.into_iter().collect();
         let (idle, except) = (self.idle(), self.except());
