@@ -26,8 +26,8 @@ pub enum Change {
     },
     /// Packets are to be judged as the configuration says.
     Settings(Settings),
-    /// Packets are only to be counted for a while, or no longer. Whatever else a change says of settings leaves this alone.
-    Pause(bool),
+    /// Packets are only to be counted until then, or no longer. Whatever else a change says of settings leaves this alone.
+    Pause(Option<Timestamp>),
     /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out.
     LookForOverlap,
     /// What an earlier change did is undone, except where others have changed it since.

@@ -52,7 +52,8 @@ pub enum NotDone {
 impl Latest {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
-        let loosens = effects.settings.is_some_and(|after| before.drops() && !after.drops());
+        // A pause before it may have ended by itself.
+        let loosens = effects.settings.is_some_and(|after| before.enforce && !after.drops());
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
             (!effects.block.left.is_empty(), &mut self.left),

@@ -53,7 +53,7 @@ impl Owner {
         if self.interfaces.iter().all(|one| one.attached().is_none()) {
             return Some(Idle::NothingAttached);
         }
-        match self.protection.filter().settings().enforcement() {
+        match self.protection.filter().settings().at(clock::now()).enforcement() {
             Enforcement::Drop => None,
             Enforcement::Count => Some(Idle::NotEnforced),
             Enforcement::Pause => Some(Idle::Paused),
