@@ -26,6 +26,7 @@ const SIZES: [u64; 6] = [1, 480, 490, 960, 123_456, 1_000_000];
 pub struct Combination {
     pub enforce: bool,
     pub paused: bool,
+    pub match_new: bool,
     networks: bool,
     lanes: (u64, &'static str),
     levels: bool,
@@ -56,6 +57,7 @@ impl Combination {
                 all.extend(switches().map(|levels| Self {
                     enforce,
                     paused: false,
+match_new: false,
                     networks,
                     lanes,
                     levels,
@@ -67,6 +69,7 @@ impl Combination {
             let rest = |allow| Self {
                 enforce: true,
                 paused: false,
+match_new: false,
                 networks: true,
                 lanes,
                 levels: true,
@@ -99,6 +102,7 @@ impl Combination {
     pub fn sizes() -> Vec<Self> {
         let combination = |six, lengths| Self {
             paused: false,
+match_new: false,
             enforce: true,
             networks: false,
             lanes: LANES[0],

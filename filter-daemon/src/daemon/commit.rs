@@ -51,7 +51,7 @@ pub enum NotDone {
 impl Latest {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
-        let loosens = effects.settings.is_some_and(|after| before.drops() && !after.drops());
+        let loosens = effects.settings.is_some_and(|after| after.strictness() < before.strictness());
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
             (!effects.block.left.is_empty(), &mut self.left),

@@ -172,6 +172,8 @@ impl State {
             Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
             Request::Adopt
             | Request::MendPins
+            | Request::Ports
+            | Request::Seed(_)
             | Request::Detach { .. }
             | Request::Rename { .. }
             | Request::Succeed { .. }

@@ -52,6 +52,7 @@ impl JudgeSpec {
         words::Settings {
             enforce: self.settings.enforcement() as u64,
             overlap: self.overlap.is_some().into(),
+            match_new: self.settings.match_new.into(),
             block: self.block.words(),
             allow: self.allow.words(),
         }

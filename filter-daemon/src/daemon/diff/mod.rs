@@ -4,7 +4,6 @@
 
 mod cover;
 mod peers;
-mod sockets;
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -18,7 +17,7 @@ use crate::blocklist::{
     Blocklist, CONFIG_ALLOW_LIST, CONFIG_LIST, ListId, NamedClaim, Origin, PAGE, Polarity, Targets,
 };
 use crate::clock;
-use crate::config::Config;
+use crate::config::{Config, Matches};
 use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT, MOST_ENTRIES, Reply, Role};
 use crate::control::wire::reload::HeldBack;
 use cover::Cover;
@@ -296,6 +295,13 @@ fn settings(now: &Config, then: &Config) -> Vec<String> {
     let told = [
         (now.mode != then.mode)
             .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned()),
+        (now.matches != then.matches).then(|| {
+            let what = match then.matches {
+                Matches::All => "whatever a blocked source sends would be dropped, answers to this host too",
+                Matches::New => "what this host began itself would pass, whoever answers",
+            };
+            format!("match: {}, {what}", then.matches.name())
+        }),
         (now.durable != then.durable).then(|| format!("durable: {}", then.durable)),
         (now.on_exit != then.on_exit).then(|| format!("on_exit: {}", then.on_exit.name())),
     ];

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::sockets::{self, Pair, Protocol};
+use crate::daemon::sockets::{self, Pair, Protocol};
 use crate::control::wire::diff;
 
 /// More peers than this are not looked at.
