@@ -84,7 +84,11 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     let nobody = Blocklist::default();
     let mut filter = Filter::open(home.pins())?;
     filter.reserve(&combination.needs(), &nobody)?;
-    let settings = Some(Settings { enforce: combination.enforce, paused: combination.paused, match_new: combination.match_new });
+    let settings = Some(Settings {
+        enforce: combination.enforce,
+        paused: combination.paused,
+        match_new: combination.match_new,
+    });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())
 }

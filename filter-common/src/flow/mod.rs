@@ -7,8 +7,8 @@
 mod headers;
 
 use crate::hash::Address6;
-use headers::{Carried, End, Upper};
 pub use headers::{Bytes, Upper as Protocol};
+use headers::{Carried, End, Upper};
 
 /// Own flows as they are remembered: when each was last sent something, in nanoseconds.
 pub trait Memory {

@@ -39,7 +39,10 @@ impl Flows {
             let begun = filter.ports().and_then(Watch::begin);
             match begun {
                 Ok(watch) => {
-                    info!("match: new: UDP from the ports {} begins flows, where nobody listens", watch.range());
+                    info!(
+                        "match: new: UDP from the ports {} begins flows, where nobody listens",
+                        watch.range()
+                    );
                     self.watch = Some(watch);
                 }
                 Err(error) => self.is_refused(&error),
@@ -100,5 +103,9 @@ impl Flows {
 }
 
 fn fault(since: Timestamp, message: String, remedy: String) -> Fault {
-    Fault { about: About::Protection, since: clock::on_the_wall(since), told: Explanation::new(message, remedy) }
+    Fault {
+        about: About::Protection,
+        since: clock::on_the_wall(since),
+        told: Explanation::new(message, remedy),
+    }
 }

@@ -138,9 +138,15 @@ mod tests {
         let somebody = Some(("192.0.2.1".parse().unwrap(), 53));
         let bits = range.without(&[pair(51820, None), pair(53, None), pair(40_000, somebody)]);
         let begins = |port: u16| bits[usize::from(port >> 6)] >> (port & 63) & 1 == 1;
-        for (port, expected) in
-            [(32767, false), (32768, true), (40_000, true), (51820, false), (60999, true), (61000, false), (53, false)]
-        {
+        for (port, expected) in [
+            (32767, false),
+            (32768, true),
+            (40_000, true),
+            (51820, false),
+            (60999, true),
+            (61000, false),
+            (53, false),
+        ] {
             assert_eq!(begins(port), expected, "{port}");
         }
         assert_eq!(bits.iter().map(|bits| bits.count_ones()).sum::<u32>(), 60999 - 32768 + 1 - 1);

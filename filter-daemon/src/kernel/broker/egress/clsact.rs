@@ -39,12 +39,7 @@ struct Filter {
 }
 
 /// Attaches it before all that is there, and then takes off what is left of ours from before.
-pub fn attach(
-    program: &mut SchedClassifier,
-    name: &str,
-    index: u32,
-    pins: &Pins,
-) -> Result<(), KernelError> {
+pub fn attach(program: &mut SchedClassifier, name: &str, index: u32, pins: &Pins) -> Result<(), KernelError> {
     let failed = |error: &(dyn std::error::Error + 'static)| {
         KernelError::load_of(&format!("attach the egress program to {name}"), error)
     };

@@ -122,7 +122,9 @@ impl Egress {
             let (name, index) = (&link.name, link.index);
             match self.held.get_mut(name).map(|hold| hold.is_well(name, index, id, pins)) {
                 Some(true) => continue,
-                Some(false) => warn!("{name}: somebody has taken the egress program off it: attaching it again"),
+                Some(false) => {
+                    warn!("{name}: somebody has taken the egress program off it: attaching it again")
+                }
                 None => {}
             }
             self.held.remove(name);
@@ -181,8 +183,9 @@ impl Hold {
 
 impl Made {
     fn load(pins: &Pins) -> Result<Self, KernelError> {
-        let failed =
-            |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the egress program", error);
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            KernelError::load_of("load the egress program", error)
+        };
         for pin in [pins.flows(), pins.ports()].iter().filter(|pin| pin.exists()) {
             pins.must_be_ours(pin)?;
         }
@@ -251,7 +254,8 @@ impl Made {
             KernelError::load_of(&format!("take over the egress link of {name}"), error)
         };
         let open = || PinnedLink::from_pin(&pin).map(FdLink::from);
-        let mut held = Held::new(open().map_err(|error| failed(&error))?, &pin).map_err(|error| failed(&error))?;
+        let mut held =
+            Held::new(open().map_err(|error| failed(&error))?, &pin).map_err(|error| failed(&error))?;
         if held.seat().is_none_or(|seat| seat.index != index) {
             return Ok(None);
         }
