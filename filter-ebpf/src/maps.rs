@@ -10,6 +10,7 @@
 
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::btf_maps::PerCpuArray;
+use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::flow::{self, Key};
@@ -20,7 +21,7 @@ use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
 
 use crate::flow_map;
-use crate::frame::Anywhere;
+use crate::frame::{Anywhere, Context};
 
 /// The words of a map, as many as there are.
 type Map = [u64; 0];
@@ -52,15 +53,19 @@ pub static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArr
 static SETTINGS: Settings = Settings::OFF;
 
 /// All of them, and the settings.
-pub struct Maps {
+pub struct Maps<'a> {
     /// The packet that is judged.
-    pub context: *mut xdp_md,
+    pub context: &'a Context,
 }
 
-impl Tables for Maps {
+impl Tables for Maps<'_> {
     #[inline(always)]
     fn enforcement(&self) -> Enforcement {
-        Enforcement::of(read(&SETTINGS.enforce))
+        let clock = || {
+            // SAFETY: it takes nothing and changes nothing.
+            unsafe { bpf_ktime_get_boot_ns() }
+        };
+        Enforcement::of(read(&SETTINGS.enforce)).now(read(&SETTINGS.paused_until), clock)
     }
 
     #[inline(always)]
@@ -96,7 +101,7 @@ impl Tables for Maps {
 
     #[inline(always)]
     fn is_reply(&self) -> bool {
-        read(&SETTINGS.match_new) != 0 && filterd_replies(self.context) != 0
+        read(&SETTINGS.match_new) != 0 && filterd_replies(self.context.get()) != 0
     }
 }
 

@@ -8,7 +8,7 @@ mod loaded;
 
 use std::time::Instant;
 
-use filterd::blocklist::{Blocklist, Effects, Settings};
+use filterd::blocklist::{Blocklist, Effects, Settings, Timestamp};
 use filterd::kernel::{Filter, KernelError};
 use filterd::text::Explain;
 use harness::Home;
@@ -86,8 +86,9 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     filter.reserve(&combination.needs(), &nobody)?;
     let settings = Some(Settings {
         enforce: combination.enforce,
-        paused: combination.paused,
+        paused: combination.paused.then_some(Timestamp::from_secs(u32::MAX)),
         match_new: combination.match_new,
+        ..Settings::default()
     });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())

@@ -29,7 +29,7 @@ use super::lists::ToKeep;
 use super::needs;
 use super::pages::{Parts, Turn, Work};
 use crate::blocklist::{
-    Blocklist, Change, Effects, From, ListId, Origin, PAGE, Polarity, Record, Settings, Targets, Undo,
+    Blocklist, Change, Effects, From, ListId, PAGE, Polarity, Record, Settings, Targets, Undo, Want,
 };
 use crate::clock;
 use crate::config::{Config, Matches};
@@ -311,14 +311,13 @@ impl Reload {
 
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
-        let origin: Origin = list.origin;
-        let (list, polarity) = (list.name.clone(), list.polarity);
+        let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
         let term = self.rows.term(id);
         let (shorten, until) = (term.is_some(), term.map(|term| clock::after(term.ttl)));
         // What is there keeps its time, and what is over does not begin again.
         let targets =
             if term.is_some_and(|term| !term.is_new) { blocklist.new_on(id, &targets) } else { targets };
-        Change::Want { list, origin, polarity, until, shorten, note: None, by: None, targets }
+        Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
     }
 }
 
@@ -376,12 +375,17 @@ fn wait(
 
 /// How packets are to be judged, as a configuration says.
 fn settings_of(config: &Config) -> Settings {
-    Settings { enforce: config.enforce, match_new: config.matches == Matches::New, ..Settings::default() }
+    Settings {
+        enforce: config.enforce,
+        match_new: config.matches == Matches::New,
+        counters: config.counters,
+        ..Settings::default()
+    }
 }
 
 /// As the configuration says: a pause is no part of it, and may end meanwhile.
 fn unpaused(settings: Settings) -> Settings {
-    Settings { paused: false, ..settings }
+    Settings { paused: None, ..settings }
 }
 
 /// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know, and which copies there
