@@ -16,8 +16,6 @@ pub struct Settings {
     pub counters: Counters,
     /// Does what is part of a flow of this host's own pass, whoever sends it?
     pub match_new: bool,
-    /// Are packets counted for each list, too?
-    pub counters: Counters,
 }
 
 /// How much of what is blocked is dropped: what comes later drops all that what comes before drops, and more.
