@@ -7,7 +7,7 @@
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -38,6 +38,9 @@ const MOST_WAITING: usize = 64;
 
 /// How long a signal may be on its way to the one before.
 const AT_ONCE: Duration = Duration::from_millis(300);
+
+/// How often a place that will soon be free is tried.
+const SOON: Duration = Duration::from_millis(1);
 
 /// How long a filterd that was asked to make way may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -208,19 +211,21 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
     let begun = clock::instant();
     let mut is_asked = !run.take_over;
     loop {
-        match Server::listen(&run.socket) {
-            Err(SocketError::Taken(_)) if run.take_over && begun.elapsed() < PATIENCE => {
-                if !is_asked {
-                    is_asked = ask_to_make_way(&run.socket);
-                }
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            // One that has just been told to stop is waited for.
-            Err(SocketError::Taken(_)) if begun.elapsed() < AT_ONCE || is_stopping(&run.socket, begun) => {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-            listening => return Ok(listening.map_err(told_by_whom)?),
+        let listening = Server::listen(&run.socket);
+        let Err(SocketError::Taken(_)) = listening else {
+            return Ok(listening?);
+        };
+        let waited = begun.elapsed();
+        if !is_asked {
+            is_asked = ask_to_make_way(&run.socket);
         }
+        let makes_way = run.take_over && (is_asked || waited < AT_ONCE || !has_lost_its_socket(&run.socket));
+        // One that has just been told to stop is waited for.
+        let is_ending = || makes_way || waited < AT_ONCE || is_stopping(&run.socket);
+        if waited >= PATIENCE || !is_ending() {
+            return Ok(listening.map_err(told_by_whom)?);
+        }
+        tokio::time::sleep(if makes_way { SOON } else { SOON * 10 }).await;
     }
 }
 
@@ -243,10 +248,15 @@ fn pins_are_taken(error: KernelError) -> KernelError {
 }
 
 /// Does whoever listens there answer no more requests, or is gone already? One that says nothing at all is not known to be
-/// stopping.
-fn is_stopping(socket: &Path, begun: Instant) -> bool {
-    let asked = || Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
-    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent(_)))
+/// stopping, and neither is one whose socket somebody has removed.
+fn is_stopping(socket: &Path) -> bool {
+    let asked = Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
+    !matches!(asked, Ok(_) | Err(ClientError::Silent(_) | ClientError::SocketGone { .. }))
+}
+
+/// Somebody has this place, and cannot be asked to go.
+fn has_lost_its_socket(socket: &Path) -> bool {
+    matches!(Client::connect(socket), Err(ClientError::SocketGone { .. }))
 }
 
 /// It may be gone already, or be one that cannot be asked.
