@@ -16,9 +16,10 @@ use tracing::{error, info, warn};
 use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::owner::{Ended, Owner, Prepared, Signals};
+use super::persistence::{self, Before};
 use super::reload::{Loaded, Sources};
 use super::succession::{self, Predecessor};
-use super::{persistence, privilege, unreadable};
+use super::{privilege, unreadable};
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
 use crate::clock;
@@ -26,7 +27,7 @@ use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
-use crate::control::{Call, Server, SocketError, pins_note, told_by_whom};
+use crate::control::{Call, Handle, Server, SocketError, pins_note, told_by_whom};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
@@ -110,7 +111,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     owner.keep_copies().await;
     // Whoever has come meanwhile is told the same, and asks the next one, if there is one.
     let goodbye = if let End::Succeeded = by { GOODBYE } else { Duration::ZERO };
-    let ended = end(owner, by);
+    let ended = end(owner, by, &|since| note(&socket, run, Some(since)));
     tokio::time::sleep(goodbye).await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
     serving.abort();
@@ -124,12 +125,14 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     directory.inspect()?;
     let server = listen(run).await?;
     let state = lock_state(&run.state_dir)?;
-    if let Err(error) = pins_note::write(&run.socket, &run.pin_dir) {
-        warn!("cannot note beside the socket where the pins are: {error}");
-    }
+    let unsaved = pins_note::unsaved(&run.socket);
+    note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let privileges = privilege::drop_privileges(run, &directory)?;
-    let mut owner = open(run, broker).await?;
+    let mut owner = open(run, broker, unsaved).await?;
+    if unsaved.is_some() && owner.losses_are_noted() {
+        note(&server.handle()?, run, None);
+    }
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
@@ -149,7 +152,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     succession::must_find_interfaces(&names, &there, &predecessor.interfaces()?)?;
     let mut prepared = Prepared::new(run, read, sources, broker, Blocklist::default())?;
     let made = predecessor.make_way(run)?;
-    let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, false)?;
+    let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
     let mut owner = Owner::of(run, prepared, persistence);
@@ -175,7 +178,7 @@ async fn stand_alone(owner: &mut Owner) {
 }
 
 /// Leaves the kernel as it is to be left, and waits until everything is written and the broker is gone.
-fn end(mut owner: Owner, by: End) -> Result<(), DaemonError> {
+fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64)) -> Result<(), DaemonError> {
     let mut left = Ok(());
     match (by, owner.on_exit()) {
         (End::Succeeded, _) => {
@@ -202,8 +205,16 @@ fn end(mut owner: Owner, by: End) -> Result<(), DaemonError> {
             left = owner.detach();
         }
     }
-    owner.end();
+    if let Some(since) = owner.end() {
+        note_unsaved(since);
+    }
     Ok(left?)
+}
+
+fn note(socket: &Handle, run: &Run, unsaved: Option<u64>) {
+    if let Err(error) = socket.note(&run.pin_dir, unsaved) {
+        warn!("cannot note beside the socket where the pins are, or what was not on disk: {error}");
+    }
 }
 
 /// Listens at the socket; asks whoever listens there to make way, if that is wanted.
@@ -278,13 +289,13 @@ fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
+async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, DaemonError> {
     let (sources, read) = read(run)?;
     let begun = clock::instant();
     // Whoever blocked anything had a journal.
     let left_at_work = broker.latest_generation() > 0;
     loop {
-        match persistence::restore(&run.state_dir, &read.1.config, left_at_work) {
+        match persistence::restore(&run.state_dir, &read.1.config, Before { left_at_work, unsaved }) {
             Err(DaemonError::Journal(JournalError::InUse(_)))
                 if run.take_over && begun.elapsed() < PATIENCE =>
             {
