@@ -37,6 +37,17 @@ pub trait Tables {
     /// Counts a packet from a source that is held so for its list. No verdict depends on it.
     #[inline(always)]
     fn count4(&self, _found: Found4, _counted: Counted) {}
+
+    /// The same of an IPv6 address, held by its /64 or by anything else; none where it cannot be read any more.
+    #[inline(always)]
+    fn count6(&self, _address: Option<Address6>, _found: Reason, _counted: Counted) {}
+
+    /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
+    /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
+    #[inline(always)]
+    fn is_reply(&self) -> bool {
+        false
+    }
 }
 
 /// What becomes of `frame`? What else is in it is asked after a hit only.
@@ -87,18 +98,29 @@ fn judge_found4(found: Found4, tables: &impl Tables) -> Reason {
     if tables.may_overlap() && tables.allows4(found.address(&tables.block())) {
         return Reason::Allowed;
     }
+    if tables.is_reply() {
+        tables.count4(found, Counted::Reply);
+        return Reason::Reply;
+    }
     tables.count4(found, Counted::of_drop(tables.enforcement()));
     found.reason()
 }
 
 #[inline(always)]
 fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> Reason {
-    let Some(Again6 { source, is_neighbour_discovery }) = packet else { return found };
+    let Some(Again6 { source, is_neighbour_discovery }) = packet else {
+        tables.count6(None, found, Counted::of_drop(tables.enforcement()));
+        return found;
+    };
     if tables.may_overlap() && tables.allows6(source) {
         Reason::Allowed
     } else if is_neighbour_discovery {
         Reason::Neighbour
+    } else if tables.is_reply() {
+        tables.count6(Some(source), found, Counted::Reply);
+        Reason::Reply
     } else {
+        tables.count6(Some(source), found, Counted::of_drop(tables.enforcement()));
         found
     }
 }

@@ -3,6 +3,8 @@
 //! No verdict depends on a label. It is written before what it belongs to, so only packets in flight while something moves
 //! can be counted for another list; and since each of them counts for one, the lists together have all of them.
 
+pub mod pages;
+
 use crate::reason::{Enforcement, Reason};
 use crate::{Rest, Words, WordsMut};
 
@@ -75,7 +77,8 @@ pub const fn is_of_a_list(reason: Reason) -> bool {
         | Reason::Malformed
         | Reason::TooManyTags
         | Reason::Neighbour
-        | Reason::Allowed => false,
+        | Reason::Allowed
+        | Reason::Reply => false,
     }
 }
 

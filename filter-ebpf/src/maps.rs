@@ -8,16 +8,22 @@
 //! place the loader writes the maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
+use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::btf_maps::PerCpuArray;
+use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
+use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::labels::{self, Counted, Label};
-use filter_common::reason::{self, Enforcement};
+use filter_common::reason::{self, Enforcement, Reason};
 use filter_common::set::{self, Found4, Set, SetLabels};
 use filter_common::settings::{SetSettings, Settings};
+
+use crate::flow_map;
+use crate::frame::{Anywhere, Context};
 
 /// The words of a map, as many as there are.
 type Map = [u64; 0];
@@ -38,9 +44,14 @@ unsafe extern "C" {
     static OVERLAP: Map;
 
     static ADDRESS_LABELS: Map;
+    static NETWORK_LABELS: Map;
+    static LEVEL_LABELS: Map;
+    static SIX_LABELS: Map;
 
     /// For each processor one of each of the counters of lists.
     static LISTS: Map;
+    /// Own flows, which the egress program writes: here the map itself, not its value.
+    static FLOWS: Map;
 }
 
 /// Packets by what became of them.
@@ -51,34 +62,29 @@ pub static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArr
 static SETTINGS: Settings = Settings::OFF;
 
 /// All of them, and the settings.
-pub struct Maps;
+pub struct Maps<'a> {
+    /// The packet that is judged.
+    pub context: &'a Context,
+}
 
-impl Tables for Maps {
+impl Tables for Maps<'_> {
     #[inline(always)]
     fn enforcement(&self) -> Enforcement {
-        Enforcement::of(read(&SETTINGS.enforce))
+        let clock = || {
+            // SAFETY: it takes nothing and changes nothing.
+            unsafe { bpf_ktime_get_boot_ns() }
+        };
+        Enforcement::of(read(&SETTINGS.enforce)).now(read(&SETTINGS.paused_until), clock)
     }
 
     #[inline(always)]
     fn block(&self) -> impl Set {
-        SetMaps {
-            settings: &SETTINGS.block,
-            addresses: &raw const ADDRESSES,
-            networks: &raw const NETWORKS,
-            levels: &raw const LEVELS,
-            six: &raw const SIX,
-        }
+        blocked()
     }
 
     #[inline(always)]
     fn allow(&self) -> impl Set {
-        SetMaps {
-            settings: &SETTINGS.allow,
-            addresses: &raw const ALLOW_ADDRESSES,
-            networks: &raw const ALLOW_NETWORKS,
-            levels: &raw const ALLOW_LEVELS,
-            six: &raw const ALLOW_SIX,
-        }
+        allowed()
     }
 
     #[inline(always)]
@@ -105,6 +111,24 @@ impl Tables for Maps {
             };
         }
     }
+
+    #[inline(always)]
+    fn count6(&self, address: Option<Address6>, found: Reason, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            match address {
+                Some(Address6 { high, low }) => {
+                    let is_net64 = (found == Reason::Net64).into();
+                    filterd_count6(high, low, is_net64, counted as u32)
+                }
+                None => filterd_count_other(counted as u32),
+            };
+        }
+    }
+
+    #[inline(always)]
+    fn is_reply(&self) -> bool {
+        read(&SETTINGS.match_new) != 0 && filterd_replies(self.context.get()) != 0
+    }
 }
 
 /// The labels of what is blocked.
@@ -115,6 +139,41 @@ impl SetLabels for BlockLabels {
     fn addresses(&self) -> Option<impl Words> {
         Window::of(&raw const ADDRESS_LABELS)
     }
+
+    #[inline(always)]
+    fn networks(&self) -> Option<impl Words> {
+        Window::of(&raw const NETWORK_LABELS)
+    }
+
+    #[inline(always)]
+    fn levels(&self) -> Option<impl Words> {
+        Window::of(&raw const LEVEL_LABELS)
+    }
+
+    #[inline(always)]
+    fn six(&self) -> Option<impl Words> {
+        Window::of(&raw const SIX_LABELS)
+    }
+}
+
+/// A function of its own, as those below. It reads the packet anew, so that a miss need keep nothing of it.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_replies(context: *mut xdp_md) -> u32 {
+    flow::is_reply(&Anywhere { context }, &Flows, flow_map::now).into()
+}
+
+/// Own flows. The judge only reads them.
+struct Flows;
+
+impl flow::Memory for Flows {
+    #[inline(always)]
+    fn last(&self, key: &Key) -> Option<u64> {
+        flow_map::last((&raw const FLOWS).cast_mut().cast(), key)
+    }
+
+    #[inline(always)]
+    fn note(&self, _: &Key, _: u64) {}
 }
 
 /// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
@@ -122,27 +181,61 @@ impl SetLabels for BlockLabels {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_allows4(address: u32) -> u32 {
-    set::find4(&Maps.allow(), address).is_some().into()
+    set::find4(&allowed(), address).is_some().into()
 }
 
 /// The same for IPv6.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
-    set::find6(&Maps.allow(), Address6 { high, low }).is_some().into()
+    set::find6(&allowed(), Address6 { high, low }).is_some().into()
+}
+
+#[inline(always)]
+fn blocked() -> SetMaps {
+    SetMaps {
+        settings: &SETTINGS.block,
+        addresses: &raw const ADDRESSES,
+        networks: &raw const NETWORKS,
+        levels: &raw const LEVELS,
+        six: &raw const SIX,
+    }
+}
+
+#[inline(always)]
+fn allowed() -> SetMaps {
+    SetMaps {
+        settings: &SETTINGS.allow,
+        addresses: &raw const ALLOW_ADDRESSES,
+        networks: &raw const ALLOW_NETWORKS,
+        levels: &raw const ALLOW_LEVELS,
+        six: &raw const ALLOW_SIX,
+    }
 }
 
 /// Functions of their own, too: whoever is not blocked keeps nothing for the sake of these.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
-    count(set::label_of_address4(&Maps.block(), &BlockLabels, shuffled), counted)
+    count(set::label_of_address4(&blocked(), &BlockLabels, shuffled), counted)
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count_network4(address: u32, counted: u32) -> u32 {
-    count(set::label4(&Maps.block(), &BlockLabels, Found4::Network(address)), counted)
+    count(set::label_of_network4(&blocked(), &BlockLabels, address), counted)
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
+    count(set::label6(&blocked(), &BlockLabels, Address6 { high, low }, is_net64 != 0), counted)
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count_other(counted: u32) -> u32 {
+    count(labels::OTHER, counted)
 }
 
 /// Counts a packet for the list of this label, on this processor.

@@ -71,7 +71,7 @@ impl Numbered {
             }
             Source::V6(address) => {
                 let host = u128::from(address.high) << 64 | u128::from(address.low);
-                self.block.narrowest6(Prefix::host(host))
+                self.block.first_asked6(Prefix::host(host))
             }
             Source::NotIp | Source::Malformed | Source::TooManyTags => None,
         }
@@ -113,6 +113,21 @@ impl Side {
         those.max_by_key(|(prefix, _)| prefix.length()).map(|(_, label)| label)
     }
 
+    /// As a lookup goes: what is told from the top, then the /64, then shorter prefixes from the longest on, then longer ones
+    /// from the shortest on.
+    fn first_asked6(&self, host: Prefix6) -> Option<Label> {
+        let order = |length: u8| match length {
+            0..=16 => (0, 16 - length),
+            17..=24 => (1, 24 - length),
+            25..=32 => (2, 32 - length),
+            64 => (3, 0),
+            33..64 => (4, 64 - length),
+            65.. => (5, length),
+        };
+        let those = self.all6().filter(|(prefix, _)| prefix.covers(&host));
+        those.min_by_key(|(prefix, _)| order(prefix.length())).map(|(_, label)| label)
+    }
+
     fn narrowest6(&self, within: Prefix6) -> Option<Label> {
         let those = self.all6().filter(|(prefix, _)| prefix.covers(&within));
         those.max_by_key(|(prefix, _)| prefix.length()).map(|(_, label)| label)
@@ -142,7 +157,7 @@ impl SixTargets for Side {
 }
 
 impl Wanted for Side {
-    fn blocks_address(&self, address: u32) -> bool {
+    fn has_address(&self, address: u32) -> bool {
         let host = Prefix::host(address);
         self.narrowest4(|prefix| prefix.length() > 24 && prefix.covers(&host)).is_some()
     }

@@ -8,7 +8,7 @@ use filter_common::labels::{Counted, Counters, Label};
 use filter_common::packet::Source;
 use filter_common::reason::Outcome;
 use filter_common::target::Target;
-use filterd::blocklist::{Effects, Settings};
+use filterd::blocklist::{Effects, Settings, Timestamp};
 use filterd::kernel::Filter;
 use harness::numbered::Numbered;
 use harness::{Frame, Home};
@@ -84,6 +84,53 @@ fn each_drop_counts_for_its_list() {
     assert_eq!(lists, [(0, dropped, 11), (1, dropped, 3), (250, dropped, 7)], "one begins anew");
 }
 
+/// Whatever holds a source: prefixes that share a /16 or a /24 of IPv6, and what stands in the table.
+#[test]
+fn each_kind_of_target_counts_for_its_list() {
+    let blocked = [
+        ("10.1.0.0/16", 1),
+        ("10.1.2.0/24", 2),
+        ("10.2.0.0/15", 3),
+        ("10.4.0.9", 4),
+        ("10.4.0.16/28", 5),
+        ("2a00::/12", 6),
+        ("2001:db8::/32", 7),
+        ("2001:db9::/32", 8),
+        ("2001:4000::/19", 9),
+        ("2400:1:2::/48", 10),
+        ("2400:1:3:4::/64", 11),
+        ("2400:1:4::7", 12),
+    ];
+    let counting = Counting::of(Counters::Lists, &blocked);
+    let sources = [
+        ("10.1.1.1", 1),
+        ("10.1.2.1", 2),
+        ("10.3.255.255", 3),
+        ("10.4.0.9", 4),
+        ("10.4.0.31", 5),
+        ("2a0f::1", 6),
+        ("2001:db8:1::1", 7),
+        ("2001:db9::1", 8),
+        ("2001:5fff::1", 9),
+        ("2400:1:2:ffff::1", 10),
+        ("2400:1:3:4::9", 11),
+        ("2400:1:4::7", 12),
+    ];
+    for (source, label) in sources {
+        (0..label).for_each(|_| counting.send(&Frame::from(source)));
+    }
+    ["10.0.0.1", "10.4.0.10", "2400:1:4::8", "2001:dba::1"]
+        .into_iter()
+        .for_each(|other| counting.send(&Frame::from(other)));
+    let (lists, outcomes) = counting.counted();
+    let expected: Vec<_> =
+        sources.iter().map(|(_, label)| (*label, Counted::Dropped, u64::from(*label))).collect();
+    assert_eq!(lists, expected);
+    let dropped = outcomes.iter().filter(|(outcome, _)| matches!(outcome, Outcome::Drop(_)));
+    let sum: u64 = lists.iter().map(|(.., count)| count).sum();
+    assert_eq!(dropped.map(|(_, count)| count).sum::<u64>(), sum, "the lists together have all of them");
+}
+
 #[test]
 fn what_is_only_counted_is_counted_apart_for_each_list_too() {
     let counting = Counting::of(Counters::Lists, &[("192.0.2.7", 1)]);
@@ -91,7 +138,7 @@ fn what_is_only_counted_is_counted_apart_for_each_list_too() {
     for settings in [
         settings,
         Settings { enforce: false, ..settings },
-        Settings { paused: true, ..settings },
+        Settings { paused: Some(Timestamp::from_secs(u32::MAX)), ..settings },
         Settings { enforce: false, ..settings },
     ] {
         counting.set(settings);

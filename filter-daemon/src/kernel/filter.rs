@@ -97,7 +97,6 @@ impl Filter {
             }
             tracing::warn!("what was planned beside is put off: {error}");
         }
-        self.block.relabel(block, truth.block());
         self.block.leave(block, truth.block());
         self.allow.leave(allow, truth.allow());
         if effects.overlaps == Some(false) {
@@ -119,7 +118,7 @@ impl Filter {
     pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
         self.block.withdraw(&effects.block, truth.block());
-        self.block.relabel(&effects.block, truth.block());
+        self.block.relabel_in_place(&effects.block, truth.block());
         self.allow.withdraw(&effects.allow, truth.allow());
     }
 
@@ -158,7 +157,9 @@ impl Filter {
         if !effects.block.entered.is_empty() && !self.published.as_ref().is_none_or(is_seen) {
             self.publish()?;
         }
-        self.block.enter(&effects.block, &mut self.maps, truth.block())
+        self.block.enter(&effects.block, &mut self.maps, truth.block())?;
+        self.block.relabel(&effects.block, &mut self.maps, truth.block());
+        Ok(())
     }
 
     fn enter_allowed(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
@@ -179,7 +180,7 @@ impl Filter {
         self.allow.refresh(&effects.allow, &mut self.maps, truth.allow())?;
         self.enter_allowed(effects, truth)?;
         self.block.enter(&effects.block, &mut self.maps, truth.block())?;
-        self.block.relabel(&effects.block, truth.block());
+        self.block.relabel(&effects.block, &mut self.maps, truth.block());
         self.block.leave_fresh(&effects.block, truth.block());
         self.allow.leave_fresh(&effects.allow, truth.allow());
         self.publish()

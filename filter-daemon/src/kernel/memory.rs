@@ -148,7 +148,12 @@ impl State {
             block: windows(SetName::Block),
             allow: windows(SetName::Allow),
             overlap: words(SetName::Allow, MapPart::Overlap),
-            labels: LabelView { addresses: words(SetName::Block, MapPart::AddressLabels) },
+            labels: LabelView {
+                addresses: words(SetName::Block, MapPart::AddressLabels),
+                networks: words(SetName::Block, MapPart::NetworkLabels),
+                levels: words(SetName::Block, MapPart::LevelLabels),
+                six: words(SetName::Block, MapPart::SixLabels),
+            },
         })
     }
 
@@ -186,6 +191,8 @@ impl State {
             Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
             Request::Adopt
             | Request::MendPins
+            | Request::Ports
+            | Request::Seed(_)
             | Request::Detach { .. }
             | Request::Rename { .. }
             | Request::Succeed { .. }
@@ -259,7 +266,10 @@ fn words_of(map: MapName, words: &[u64]) -> u32 {
         MapPart::Lists => (settings.last_processor as u32 + 1) * labels::COUNTERS,
         MapPart::AddressLabels => size::labels_beside(Geometry::exact4(set.addresses4.index_bits as u32)),
         MapPart::SixLabels => size::labels_beside(Geometry::six(set.six.buckets as u32)),
-        MapPart::NetworkLabels | MapPart::LevelLabels => 0,
+        MapPart::NetworkLabels => size::network_labels(set.network_pages.ilog2()),
+        MapPart::LevelLabels => {
+            size::level_labels(set.six.last_level_word as u32 + 1, set.six.level_pages.ilog2())
+        }
     }
 }
 

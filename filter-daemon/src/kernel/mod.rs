@@ -23,6 +23,7 @@ mod needs;
 mod networks;
 mod overlap;
 mod overlay;
+mod pages;
 mod seen;
 mod set;
 mod spec;

@@ -9,6 +9,7 @@ use filter_common::set::{self, LabelView, Set, View};
 use filter_common::settings::{SetSettings, Settings};
 
 use super::window::Window;
+use crate::clock;
 
 /// A judge's settings, and the maps it looks things up in.
 pub struct Seen<'a> {
@@ -53,7 +54,7 @@ impl<'a> SetWindows<'a> {
 
 impl Tables for Seen<'_> {
     fn enforcement(&self) -> Enforcement {
-        Enforcement::of(self.settings.enforce)
+        Enforcement::of(self.settings.enforce).now(self.settings.paused_until, clock::kernel_now)
     }
 
     fn block(&self) -> impl Set {

@@ -61,7 +61,7 @@ impl Set {
 
     /// Is everything of `needs` looked up already?
     pub fn looks_up(&self, needs: &SetNeeds) -> bool {
-        (!needs.networks || self.networks.generation().is_some())
+        (!needs.networks || self.networks.spec().is_some())
             && (!needs.levels || self.levels.spec().is_some())
             && needs.lengths.is_subset(&self.lengths)
     }
@@ -79,7 +79,7 @@ impl Set {
         }
         if needs.levels {
             let is_first = self.levels.spec().is_none();
-            self.levels.make_room(SixTable::smallest_for(needs.six), maps)?;
+            self.levels.make_room(SixTable::smallest_for(needs.six), maps, wanted)?;
             // The table is made out of what is wanted, and so must know who of that is told before it.
             if is_first {
                 let short = wanted.six_after(None).filter(|prefix| prefix.length() <= LONGEST_TOLD);
@@ -113,7 +113,7 @@ impl Set {
         self.addresses.step(maps, wanted)?;
         self.six.step(maps, &Beyond { levels: &self.levels, wanted })?;
         if self.six.store.has_fresh() {
-            self.levels.make_room(self.six.store.geometry(), maps)
+            self.levels.make_room(self.six.store.geometry(), maps, wanted)
         } else {
             Ok(())
         }
@@ -190,7 +190,7 @@ impl Set {
     pub fn spec(&self) -> SetSpec {
         let six = self.six.store.kind().copied();
         SetSpec {
-            networks: self.networks.generation(),
+            networks: self.networks.spec(),
             addresses: self.addresses.store.kind().copied(),
             levels: self.levels.spec(),
             lengths: six.map_or_else(BTreeSet::new, |_| self.lengths.clone()),
@@ -210,12 +210,20 @@ impl Set {
 
     /// The labels of what packets read.
     pub fn labels(&self) -> LabelView<&Window> {
-        LabelView { addresses: self.addresses.store.labels() }
+        LabelView {
+            addresses: self.addresses.store.labels(),
+            networks: self.networks.labels(),
+            levels: self.levels.labels(),
+            six: self.six.store.labels(),
+        }
     }
 
     /// Does every table have labels that is to have them?
     pub fn is_labelled(&self) -> bool {
-        self.addresses.store.is_labelled() && self.six.store.is_labelled()
+        self.addresses.store.is_labelled()
+            && self.networks.is_labelled()
+            && self.levels.is_labelled()
+            && self.six.store.is_labelled()
     }
 
     /// Plans to make everything anew as it is, with labels.
@@ -223,6 +231,8 @@ impl Set {
         if !self.addresses.store.is_labelled() {
             self.addresses.make_anew(maps, wanted)?;
         }
+        self.networks.label_all(maps, wanted)?;
+        self.levels.label_all(maps, wanted)?;
         if !self.six.store.is_labelled() {
             self.six.make_anew(maps, &Beyond { levels: &self.levels, wanted })?;
         }
@@ -232,6 +242,8 @@ impl Set {
     /// Gives up the labels of what packets read: no judge asks for them.
     pub fn forget_labels(&mut self) {
         self.addresses.store.forget_labels();
+        self.networks.forget_labels();
+        self.levels.forget_labels();
         self.six.store.forget_labels();
     }
 

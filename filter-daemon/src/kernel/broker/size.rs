@@ -1,6 +1,7 @@
 //! The sizes that maps have: every other is refused, and all maps together have a limit.
 
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
+use filter_common::labels::pages;
 use filter_common::{labels, levels, networks, stash};
 
 use super::super::lists::MOST_PROCESSORS;
@@ -18,6 +19,8 @@ pub const MOST_BYTES: u64 = 3
         + largest(MapPart::Six)
         + largest(MapPart::Lists)
         + largest(MapPart::AddressLabels)
+        + largest(MapPart::NetworkLabels)
+        + largest(MapPart::LevelLabels)
         + largest(MapPart::SixLabels));
 
 /// The bytes of a map of so many words; none if no map of this part has that size.
@@ -42,7 +45,13 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
         MapPart::SixLabels => {
             map.set != SetName::Allow && Geometry::all_six().map(labels_beside).any(|size| size == words)
         }
-        MapPart::NetworkLabels | MapPart::LevelLabels => false,
+        MapPart::NetworkLabels => {
+            map.set != SetName::Allow && pages::SIZES.map(network_labels).any(|size| size == words)
+        }
+        MapPart::LevelLabels => {
+            let sizes = |levels| pages::SIZES.map(move |bits| level_labels(1_u32 << levels, bits));
+            map.set != SetName::Allow && levels::SIZES.flat_map(sizes).any(|size| size == words)
+        }
     };
     u64::from(words).checked_mul(8).filter(|_| is_a_size)
 }
@@ -64,6 +73,16 @@ pub const fn labels_beside(geometry: Geometry) -> u32 {
     labels::words_for(stash::LABELS + geometry.slots() as u32 + NOBODYS)
 }
 
+/// The words of the labels of IPv4 prefixes, with so many bits of pages.
+pub const fn network_labels(page_bits: u32) -> u32 {
+    pages::words(pages::DIRECTORY4, page_bits)
+}
+
+/// The same of so many words of levels.
+pub const fn level_labels(levels: u32, page_bits: u32) -> u32 {
+    pages::words(levels::labels::directory(levels), page_bits)
+}
+
 const fn largest(part: MapPart) -> u64 {
     let words = match part {
         MapPart::Addresses => addresses(*EXACT4_BITS.end()),
@@ -74,7 +93,8 @@ const fn largest(part: MapPart) -> u64 {
         MapPart::Lists => MOST_PROCESSORS * labels::COUNTERS,
         MapPart::AddressLabels => labels_beside(Geometry::exact4(*EXACT4_BITS.end())),
         MapPart::SixLabels => labels_beside(Geometry::LARGEST_SIX),
-        MapPart::NetworkLabels | MapPart::LevelLabels => 0,
+        MapPart::NetworkLabels => network_labels(*pages::SIZES.end()),
+        MapPart::LevelLabels => level_labels(1 << *levels::SIZES.end(), *pages::SIZES.end()),
     };
     words as u64 * 8
 }

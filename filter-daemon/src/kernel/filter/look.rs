@@ -88,7 +88,8 @@ impl Filter {
 
     /// Kernel memory of what tells IPv6 from the top, in bytes.
     pub fn levels_bytes(&self) -> u64 {
-        self.block.levels.words().map_or(0, |window| window.bytes())
+        let labels = self.block.levels.labels().map_or(0, Window::bytes);
+        self.block.levels.words().map_or(0, |window| window.bytes() + labels)
     }
 
     /// How full the table of IPv6 prefixes is. Many up to /32 are told by bits, and stand in no table.
@@ -98,6 +99,7 @@ impl Filter {
 
     /// Kernel memory of the IPv4 prefixes, in bytes.
     pub fn networks_bytes(&self) -> u64 {
-        self.block.networks.words().map_or(0, |window| window.bytes())
+        let labels = self.block.networks.labels().map_or(0, Window::bytes);
+        self.block.networks.words().map_or(0, |window| window.bytes() + labels)
     }
 }

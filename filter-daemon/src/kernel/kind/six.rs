@@ -36,6 +36,7 @@ impl SixTable {
             longer: longer.clone().count() as u64,
             buckets: self.geometry.buckets().into(),
             index_bits: self.geometry.index_bits().into(),
+            labels: self.is_labelled.into(),
             key64: self.key64,
             pairs: self.hash.pairs(),
             ..SixSettings::OFF

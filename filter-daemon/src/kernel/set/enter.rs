@@ -25,10 +25,10 @@ impl Set {
             self.addresses.refresh(maps, wanted)?;
         }
         if reaches(|target| matches!(target, Target::V4(prefix) if is_network(prefix))) {
-            self.networks.refresh(maps)?;
+            self.networks.refresh(maps, wanted)?;
         }
         if reaches(|target| matches!(target, Target::V6(_))) {
-            self.levels.refresh(maps)?;
+            self.levels.refresh(maps, wanted)?;
             // The table is made out of what is wanted, and so must know who of those that come is told before it.
             short6(effects).for_each(|prefix| _ = self.levels.make_way(prefix));
             self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
@@ -68,15 +68,15 @@ impl Set {
         match target {
             Target::V4(prefix) if is_network(prefix) => {
                 self.networks.make_room(maps)?;
-                self.networks.enter(prefix);
-                Ok(())
+                self.networks.enter(prefix, maps, wanted)
             }
             Target::V4(prefix) => {
                 let mut addresses = prefix.first()..=prefix.last();
                 addresses.try_for_each(|address| self.enter_address(address, maps, wanted))
             }
             Target::V6(prefix) => {
-                self.levels.make_any(maps)?;
+                self.levels.make_any(maps, wanted)?;
+                self.levels.make_pages(maps, wanted)?;
                 self.enter_six(prefix, maps, wanted)
             }
         }
@@ -113,19 +113,19 @@ impl Set {
         if nets.is_empty() {
             return Ok(());
         }
-        self.levels.make_any(maps)?;
+        self.levels.make_any(maps, wanted)?;
         one_of_each_32(nets).for_each(|prefix| _ = self.levels.make_way(prefix));
         self.lengths.insert(64);
-        let wanted = Beyond { levels: &self.levels, wanted };
+        let beyond = Beyond { levels: &self.levels, wanted };
         if self.six.store.is_fresh_and_empty() {
-            let entry_in = |table: &SixTable, at: usize| table.entry_of_net64(nets[at], wanted.wanted);
+            let entry_in = |table: &SixTable, at: usize| table.entry_of_net64(nets[at], wanted);
             let refused = self.six.store.fill_all(entry_in, 0..nets.len());
-            refused.into_iter().try_for_each(|entry| self.six.enter(|_| entry, maps, &wanted))?;
+            refused.into_iter().try_for_each(|entry| self.six.enter(|_| entry, maps, &beyond))?;
         } else {
-            let entry_in = |table: &SixTable, at: usize| table.entry_of_net64(nets[at], wanted.wanted);
-            self.six.enter_all(entry_in, nets.len(), maps, &wanted)?;
+            let entry_in = |table: &SixTable, at: usize| table.entry_of_net64(nets[at], wanted);
+            self.six.enter_all(entry_in, nets.len(), maps, &beyond)?;
         }
-        one_of_each_32(nets).for_each(|prefix| self.levels.show(prefix));
+        one_of_each_32(nets).for_each(|prefix| self.levels.show(prefix, wanted));
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl Set {
             let wanted = Beyond { levels: &self.levels, wanted };
             self.six.enter(|table| table.entry(prefix, wanted.wanted), maps, &wanted)?;
         }
-        self.levels.show(prefix);
+        self.levels.show(prefix, wanted);
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ impl Set {
         for addresses in left.addresses.chunks(AT_ONCE) {
             self.addresses.store.prefetch(|_, at| u64::from(addresses[at]), addresses.len());
             for address in addresses {
-                if may_be_wanted && wanted.blocks_address(*address) {
+                if may_be_wanted && wanted.has_address(*address) {
                     self.relabel_address(*address, wanted);
                 } else {
                     self.addresses.leave(|_| u64::from(*address));
@@ -49,7 +49,7 @@ impl Set {
                 Target::V4(prefix) if is_network(prefix) => self.networks.leave_fresh(prefix, wanted),
                 Target::V4(prefix) => {
                     for address in prefix.first()..=prefix.last() {
-                        if wanted.blocks_address(address) {
+                        if wanted.has_address(address) {
                             self.relabel_address(address, wanted);
                         } else {
                             self.addresses.store.leave_fresh(|_| address.into());
@@ -69,7 +69,7 @@ impl Set {
             Target::V4(prefix) if is_network(prefix) => self.networks.leave(prefix, wanted),
             Target::V4(prefix) => {
                 for address in prefix.first()..=prefix.last() {
-                    if wanted.blocks_address(address) {
+                    if wanted.has_address(address) {
                         self.relabel_address(address, wanted);
                     } else {
                         self.addresses.leave(|_| address.into());
