@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use filter_common::target::Target;
 
+use super::labels::Numbers;
 use super::{Spent, Targets, Timestamp};
 
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
@@ -41,6 +42,11 @@ impl ListId {
     pub(super) const FIRST: Self = Self(0);
     /// None sorts behind it.
     pub(super) const LAST: Self = Self(u16::MAX);
+
+    /// It, as an index.
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// Where a list comes from, and so who may change it and where it survives.
@@ -160,6 +166,10 @@ pub struct List {
     pub origin: Origin,
     /// What it means to be on it.
     pub polarity: Polarity,
+    /// Where it stands in the configuration, if that names it.
+    pub place: Option<u32>,
+    /// How many lists there were before it, ever.
+    pub age: u64,
     /// How many targets it wants.
     pub entries: u64,
     /// How its source was found, if it has one.
@@ -175,6 +185,11 @@ pub struct Lists {
     names: HashMap<Arc<str>, ListId>,
     /// Numbers are given in turn, so that one that was in use a while ago does not come to mean another list at once.
     next: u16,
+    made: u64,
+    /// The numbers under which they are counted.
+    pub(super) numbers: Numbers,
+    /// Something has come, gone, or got another place or name since the order of the lists was looked at.
+    pub(super) is_order_old: bool,
 }
 
 /// There are [`MOST_LISTS`] already.
@@ -257,9 +272,27 @@ impl Lists {
         self.next = self.next.wrapping_add(1);
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
-        self.rows
-            .insert(id, List { name, origin, polarity, entries: 0, reading: None, spent: Spent::default() });
+        let (age, spent) = (self.made, Spent::default());
+        self.rows.insert(id, List { name, origin, polarity, place: None, age, entries: 0, reading: None, spent });
+        self.made += 1;
+        self.is_order_old = true;
         Ok(id)
+    }
+
+    /// These are the lists that the configuration names, in its order.
+    pub fn set_places(&mut self, in_order: impl IntoIterator<Item = ListId>) {
+        self.rows.values_mut().for_each(|list| list.place = None);
+        for (place, id) in (0..).zip(in_order) {
+            self.row(id).place = Some(place);
+        }
+        self.is_order_old = true;
+    }
+
+    /// All of them, those that the configuration names first, in its order, then the others by their age.
+    pub fn in_order(&self) -> Vec<ListId> {
+        let mut lists: Vec<_> = self.iter().collect();
+        lists.sort_by_key(|(_, list)| (list.place.unwrap_or(u32::MAX), list.age));
+        lists.into_iter().map(|(id, _)| id).collect()
     }
 
     /// Gives lists other names, all at once: two may change theirs with each other.
@@ -272,6 +305,7 @@ impl Lists {
             self.names.insert(name.clone(), id);
             self.row(id).name = name;
         }
+        self.is_order_old = true;
     }
 
     /// Forgets a list on which nothing is.
@@ -280,6 +314,7 @@ impl Lists {
             && let Some(list) = self.rows.remove(&id)
         {
             self.names.remove(&list.name);
+            self.is_order_old = true;
         }
     }
 

@@ -9,9 +9,10 @@ use super::addresses::Addresses;
 use super::claims::{Claim, ClaimsId, Registry};
 use super::cover::Cover;
 use super::deadline::Deadlines;
+use super::labels::Labels;
 use super::nets64::Nets64;
 use super::targets::Kept;
-use super::{ListId, SetEffects, Targets, Timestamp};
+use super::{Label, ListId, SetEffects, Targets, Timestamp};
 
 /// Everything that is wanted on one side.
 #[derive(Debug, Default)]
@@ -22,6 +23,7 @@ pub struct Side {
     pub(super) cover: Cover,
     pub(super) registry: Registry,
     pub(super) deadlines: Deadlines,
+    pub(super) labels: Labels,
 }
 
 impl Side {
@@ -100,6 +102,7 @@ impl Side {
     ) {
         let until = |claim: Option<&Claim>| claim.and_then(|claim| claim.until);
         self.move_deadline(target, list, until(known), until(claim.as_ref()));
+        let counted = before.map(|id| self.label_of_set(target, id));
         let after = match claim {
             Some(claim) => Some(self.registry.with(before, claim)),
             None => before.and_then(|id| self.registry.without(id, list)),
@@ -113,9 +116,22 @@ impl Side {
                 self.forget(target);
                 effects.left.push(target);
             }
-            (Some(before), Some(after)) if before != after => self.set_claims(target, after),
+            (Some(before), Some(after)) if before != after => {
+                self.set_claims(target, after);
+                let is_same = |label: &Label| *label == self.label_of_set(target, after);
+                effects.touched.extend(counted.filter(|label| !is_same(label)).map(|label| (target, label)));
+            }
             (Some(_), Some(_)) | (None, None) => {}
         }
+    }
+
+    /// The number of the list for which exactly this target is counted: of the first that wants it.
+    pub fn label_of(&self, target: Target) -> Label {
+        self.claims_of(target).map_or(Label::OTHER, |id| self.label_of_set(target, id))
+    }
+
+    fn label_of_set(&self, target: Target, id: ClaimsId) -> Label {
+        self.labels.of(target, self.registry.claims(id))
     }
 
     /// What `list` says of `target`.
