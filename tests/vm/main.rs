@@ -84,7 +84,8 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     let nobody = Blocklist::default();
     let mut filter = Filter::open(home.pins())?;
     filter.reserve(&combination.needs(), &nobody)?;
-    let settings = Some(Settings { enforce: combination.enforce, paused: combination.paused });
+    let settings =
+        Some(Settings { enforce: combination.enforce, paused: combination.paused, ..Settings::default() });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())
 }

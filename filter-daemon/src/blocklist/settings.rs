@@ -1,5 +1,6 @@
 //! How packets are judged, whatever is listed.
 
+use filter_common::labels::Counters;
 use filter_common::reason::Enforcement;
 
 /// Settings that travel with what is published to packets, never ahead of it.
@@ -9,11 +10,13 @@ pub struct Settings {
     pub enforce: bool,
     /// Is it only counted for a while, whatever the configuration says?
     pub paused: bool,
+    /// Are packets counted for each list, too?
+    pub counters: Counters,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { enforce: true, paused: false }
+        Self { enforce: true, paused: false, counters: Counters::default() }
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use filter_common::labels::Counters;
 use filter_common::target::Target;
 
 use super::pages::{Parts, Turn, Work};
@@ -296,6 +297,10 @@ fn settings(now: &Config, then: &Config) -> Vec<String> {
     let told = [
         (now.mode != then.mode)
             .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned()),
+        (now.counters != then.counters).then(|| match then.counters {
+            Counters::Total => "counters: total".to_owned(),
+            Counters::Lists => "counters: lists".to_owned(),
+        }),
         (now.durable != then.durable).then(|| format!("durable: {}", then.durable)),
         (now.on_exit != then.on_exit).then(|| format!("on_exit: {}", then.on_exit.name())),
     ];
