@@ -17,6 +17,7 @@ mod durable;
 mod empty_config;
 mod enforce;
 mod flush;
+mod for_each_list;
 mod frames;
 mod growth;
 mod hanging;

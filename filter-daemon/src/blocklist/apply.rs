@@ -6,7 +6,7 @@ use filter_common::target::Target;
 
 use super::undo::Step;
 use super::{
-    Blocklist, Change, Claim, Effects, From, List, ListId, MOST_LISTS, Origin, Polarity, Record, Settings, Targets,
+    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Record, Settings, Targets,
     Timestamp, TooManyLists, Undo,
 };
 
@@ -239,7 +239,7 @@ impl Blocklist {
     ) -> Result<ListId, Refusal> {
         match self.lists.find(name) {
             Some(id) => self.must_be_of(id, origin, polarity).map(|()| id),
-            None if self.lists.count_all() >= MOST_LISTS => Err(Refusal::TooManyLists),
+            None if self.lists.are_full() => Err(Refusal::TooManyLists),
             None => Ok(self.make_list(name, origin, polarity, now)?),
         }
     }

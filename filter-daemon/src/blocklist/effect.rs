@@ -1,8 +1,9 @@
 //! What a change of the blocklist means for the filter.
 
+use filter_common::labels::Label;
 use filter_common::target::Target;
 
-use super::{Label, Polarity, Settings, Targets};
+use super::{Polarity, Settings, Targets};
 
 /// What becomes different for packets: for each set, and in how all of them are judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -246,16 +246,12 @@ impl Lists {
         self.names.len()
     }
 
-    /// A new list, on which nothing is. Nobody else has its name.
-    pub fn make(&mut self, name: &str, origin: Origin, polarity: Polarity) -> Result<ListId, TooManyLists> {
-        if self.count_all() >= MOST_LISTS {
-            Err(TooManyLists)
-        } else {
-            self.make_anyway(name, origin, polarity)
-        }
+    /// Are there as many as there may be?
+    pub fn are_full(&self) -> bool {
+        self.count_all() >= MOST_LISTS
     }
 
-    /// The same for one that was there before there was a limit, or that must be there.
+    /// A new list, on which nothing is, however many there are. Nobody else has its name.
     pub fn make_anyway(
         &mut self,
         name: &str,
@@ -273,7 +269,8 @@ impl Lists {
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
         let (age, spent) = (self.made, Spent::default());
-        self.rows.insert(id, List { name, origin, polarity, place: None, age, entries: 0, reading: None, spent });
+        self.rows
+            .insert(id, List { name, origin, polarity, place: None, age, entries: 0, reading: None, spent });
         self.made += 1;
         self.is_order_old = true;
         Ok(id)
@@ -346,7 +343,8 @@ mod tests {
     #[test]
     fn two_lists_may_change_their_names_with_each_other() {
         let mut lists = Lists::default();
-        let [one, two] = ["one", "two"].map(|name| lists.make(name, Origin::File, Polarity::Block).unwrap());
+        let [one, two] =
+            ["one", "two"].map(|name| lists.make_anyway(name, Origin::File, Polarity::Block).unwrap());
         lists.rename([(one, "two".into()), (two, "one".into())]);
         assert_eq!((lists.find("one"), lists.find("two")), (Some(two), Some(one)));
         assert_eq!(&*lists.get(one).name, "two");
@@ -356,7 +354,7 @@ mod tests {
     fn a_live_list_with_nothing_on_it_is_forgotten_and_its_number_used_again() {
         let mut lists = Lists::default();
         for number in 0..10 * MOST_LISTS {
-            let id = lists.make(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
+            let id = lists.make_anyway(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
             lists.forget_empty([id]);
         }
         assert_eq!(lists.count_all(), 0);
@@ -365,7 +363,7 @@ mod tests {
     #[test]
     fn a_list_of_the_configuration_keeps_its_name_while_nothing_is_on_it() {
         let mut lists = Lists::default();
-        let id = lists.make("drop", Origin::File, Polarity::Block).unwrap();
+        let id = lists.make_anyway("drop", Origin::File, Polarity::Block).unwrap();
         lists.forget_empty([id]);
         assert_eq!(lists.find("drop"), Some(id));
     }
@@ -373,8 +371,10 @@ mod tests {
     #[test]
     fn there_is_an_end_to_lists() {
         let mut lists = Lists::default();
-        let made =
-            (0..).take_while(|number| lists.make(&number.to_string(), Origin::Live, Polarity::Block).is_ok());
+        let made = (0..).take_while(|number: &u32| {
+            let is_free = !lists.are_full();
+            is_free && lists.make_anyway(&number.to_string(), Origin::Live, Polarity::Block).is_ok()
+        });
         assert_eq!(made.count(), MOST_LISTS);
     }
 }

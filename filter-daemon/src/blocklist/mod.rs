@@ -33,7 +33,7 @@ pub use change::{Change, From};
 pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
-pub use labels::{Label, Number};
+pub use labels::Number;
 pub use list::{
     Accepted, CONFIG_ALLOW_LIST, CONFIG_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading,
     Stamp, TooManyLists, Trouble, default_list,

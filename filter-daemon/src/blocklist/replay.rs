@@ -87,12 +87,7 @@ impl Blocklist {
     }
 
     /// One of this name that is of the other kind was empty by then: only the clock says otherwise.
-    fn live_list(
-        &mut self,
-        name: &str,
-        polarity: Polarity,
-        now: Timestamp,
-    ) -> Result<ListId, TooManyLists> {
+    fn live_list(&mut self, name: &str, polarity: Polarity, now: Timestamp) -> Result<ListId, TooManyLists> {
         let found = self.lists.find(name);
         if let Some(other) = found.filter(|id| self.lists.get(*id).polarity != polarity) {
             self.release_all(other);

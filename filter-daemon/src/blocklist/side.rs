@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use filter_common::labels::Label;
 use filter_common::target::Target;
 
 use super::addresses::Addresses;
@@ -12,7 +13,7 @@ use super::deadline::Deadlines;
 use super::labels::Labels;
 use super::nets64::Nets64;
 use super::targets::Kept;
-use super::{Label, ListId, SetEffects, Targets, Timestamp};
+use super::{ListId, SetEffects, Targets, Timestamp};
 
 /// Everything that is wanted on one side.
 #[derive(Debug, Default)]
@@ -123,15 +124,6 @@ impl Side {
             }
             (Some(_), Some(_)) | (None, None) => {}
         }
-    }
-
-    /// The number of the list for which exactly this target is counted: of the first that wants it.
-    pub fn label_of(&self, target: Target) -> Label {
-        self.claims_of(target).map_or(Label::OTHER, |id| self.label_of_set(target, id))
-    }
-
-    fn label_of_set(&self, target: Target, id: ClaimsId) -> Label {
-        self.labels.of(target, self.registry.claims(id))
     }
 
     /// What `list` says of `target`.

@@ -8,11 +8,11 @@
 mod numbers;
 mod order;
 mod pages;
+mod question;
 
 #[cfg(test)]
 mod tests;
 
 pub use numbers::Number;
 pub(super) use numbers::Numbers;
-pub use order::Label;
 pub(super) use order::Labels;

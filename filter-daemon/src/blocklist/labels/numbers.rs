@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Label;
+use filter_common::labels::{LAST, Label};
+
 use crate::blocklist::Timestamp;
 
 /// A number that a name has.
@@ -29,7 +30,7 @@ pub struct Numbers {
 
 impl Default for Numbers {
     fn default() -> Self {
-        Self { numbers: vec![None; Label::LISTS], names: HashMap::new(), turn: 0 }
+        Self { numbers: vec![None; usize::from(LAST)], names: HashMap::new(), turn: 0 }
     }
 }
 
@@ -42,7 +43,7 @@ impl Numbers {
             }
             return Some(label);
         }
-        let label = Label::all().find(|label| self.of(*label).is_none())?;
+        let label = all().find(|label| self.of(*label).is_none())?;
         self.names.insert(name.clone(), label);
         *self.slot(label) = Some(Number { name: name.clone(), since: now, let_go: None });
         Some(label)
@@ -63,8 +64,7 @@ impl Numbers {
 
     /// Up to `most` numbers that nobody needs, the longest unneeded ones first.
     pub fn unneeded(&self, most: usize) -> Vec<Label> {
-        let mut labels: Vec<_> =
-            Label::all().filter_map(|label| Some((self.of(label)?.let_go?, label))).collect();
+        let mut labels: Vec<_> = all().filter_map(|label| Some((self.of(label)?.let_go?, label))).collect();
         labels.sort();
         labels.into_iter().map(|(_, label)| label).take(most).collect()
     }
@@ -78,14 +78,19 @@ impl Numbers {
 
     /// Who has this number.
     pub fn of(&self, label: Label) -> Option<&Number> {
-        self.numbers.get(label.index().checked_sub(1)?)?.as_ref()
+        self.numbers.get(usize::from(label).checked_sub(1)?)?.as_ref()
     }
 
     fn of_mut(&mut self, label: Label) -> Option<&mut Number> {
-        self.numbers.get_mut(label.index().checked_sub(1)?)?.as_mut()
+        self.numbers.get_mut(usize::from(label).checked_sub(1)?)?.as_mut()
     }
 
     fn slot(&mut self, label: Label) -> &mut Option<Number> {
-        &mut self.numbers[label.index() - 1]
+        &mut self.numbers[usize::from(label) - 1]
     }
+}
+
+/// All numbers that a list may have.
+fn all() -> impl Iterator<Item = Label> {
+    1..=LAST
 }

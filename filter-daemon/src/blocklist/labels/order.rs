@@ -2,36 +2,11 @@
 
 use std::sync::Arc;
 
+use filter_common::labels::{Label, OTHER};
 use filter_common::target::Target;
 
-use crate::blocklist::claims::Claim;
 use crate::blocklist::ListId;
-
-/// The number of a list, as packets meet it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Label(u8);
-
-impl Label {
-    /// What all lists without a number of their own share.
-    pub const OTHER: Self = Self(0);
-    /// How many lists have a number of their own.
-    pub const LISTS: usize = 250;
-
-    /// All numbers that a list may have.
-    pub fn all() -> impl Iterator<Item = Self> {
-        (1..=Self::LISTS as u8).map(Self)
-    }
-
-    /// It, as a number.
-    pub const fn get(self) -> u8 {
-        self.0
-    }
-
-    /// Where it stands among all numbers, none among them.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+use crate::blocklist::claims::Claim;
 
 /// Where one list stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +16,7 @@ struct Place {
 }
 
 /// Behind everybody: a list that nobody has given a place.
-const LAST: Place = Place { rank: u32::MAX, label: Label::OTHER };
+const LAST: Place = Place { rank: u32::MAX, label: OTHER };
 
 /// The lists, the first one first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,8 +47,7 @@ impl Order {
         self.places.get(list.index()).copied().unwrap_or(LAST)
     }
 
-    /// The number of this list.
-    pub fn label(&self, list: ListId) -> Label {
+    fn label(&self, list: ListId) -> Label {
         self.place(list).label
     }
 
@@ -81,9 +55,11 @@ impl Order {
     fn first(&self, claims: &[Claim]) -> Label {
         let first = match claims {
             [one] => Some(one.list),
-            several => several.iter().map(|claim| claim.list).min_by_key(|list| (self.place(*list).rank, *list)),
+            several => {
+                several.iter().map(|claim| claim.list).min_by_key(|list| (self.place(*list).rank, *list))
+            }
         };
-        first.map_or(Label::OTHER, |list| self.label(list))
+        first.map_or(OTHER, |list| self.label(list))
     }
 
     /// Would all of these lists have the same numbers, and come in the same order?
@@ -122,11 +98,6 @@ impl Labels {
     pub fn change_of(&self, claims: &[Claim]) -> (Label, Label) {
         let after = self.coming.as_ref().map_or(&self.in_force, |coming| &coming.order);
         (self.in_force.first(claims), after.first(claims))
-    }
-
-    /// The number of this list, once what is coming has come.
-    pub fn of_list(&self, list: ListId) -> Label {
-        self.latest().label(list)
     }
 
     /// The order there will be.

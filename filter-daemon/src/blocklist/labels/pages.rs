@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use filter_common::labels::{LAST, Label, OTHER};
+
+use super::Number;
 use super::order::Order;
-use super::{Label, Number};
 use crate::blocklist::{
     Applied, Blocklist, ListId, Origin, PAGE, Polarity, SetEffects, Side, Timestamp, TooManyLists, targets,
 };
@@ -20,7 +22,7 @@ impl Blocklist {
     ) -> Result<ListId, TooManyLists> {
         let id = self.lists.make_anyway(name, origin, polarity)?;
         if polarity == Polarity::Block {
-            let is_among_first = self.blocking().len() <= Label::LISTS;
+            let is_among_first = self.blocking().len() <= usize::from(LAST);
             let name = self.lists.get(id).name.clone();
             let label = is_among_first.then(|| self.lists.numbers.take(&name, now)).flatten();
             self.block.labels.append(id, label.unwrap_or_default());
@@ -36,7 +38,8 @@ impl Blocklist {
             return self.is_relabelling();
         }
         let order = Arc::new(self.wanted_order(now));
-        let lists: Vec<_> = self.blocking().into_iter().filter(|id| self.lists.get(*id).entries > 0).collect();
+        let lists: Vec<_> =
+            self.blocking().into_iter().filter(|id| self.lists.get(*id).entries > 0).collect();
         if order.is_same_for(self.block.labels.latest(), &lists) {
             self.block.labels.set(order);
         } else {
@@ -52,14 +55,20 @@ impl Blocklist {
         self.lists.is_order_old = false;
     }
 
+    /// Is there anything to be done for the order of lists?
+    pub fn is_order_due(&self) -> bool {
+        self.lists.is_order_old || self.is_relabelling()
+    }
+
     /// Is another order coming?
     pub fn is_relabelling(&self) -> bool {
         self.block.labels.coming().is_some()
     }
 
-    /// The number under which what this list is the first to want is counted.
-    pub fn label_of_list(&self, list: ListId) -> Label {
-        self.block.labels.of_list(list)
+    /// The number that this name has.
+    pub fn number_of(&self, name: &str) -> Option<(Label, &Number)> {
+        let label = self.lists.numbers.find(name)?;
+        Some((label, self.number(label)?))
     }
 
     /// Who has this number.
@@ -70,7 +79,7 @@ impl Blocklist {
     /// Numbers that lists lack and names have that need them no longer. Once nothing can be counted under them any more,
     /// their counters are to be set back, and they are [`cleared`](Self::cleared).
     pub fn numbers_to_clear(&self) -> Vec<Label> {
-        let first = self.blocking().into_iter().take(Label::LISTS);
+        let first = self.blocking().into_iter().take(usize::from(LAST));
         let lacking = first.filter(|id| self.lists.numbers.find(&self.lists.get(*id).name).is_none());
         self.lists.numbers.unneeded(lacking.count())
     }
@@ -91,12 +100,12 @@ impl Blocklist {
         let blocking = self.blocking();
         let lists = &mut self.lists;
         let names: Vec<_> = blocking.iter().map(|id| lists.get(*id).name.clone()).collect();
-        let (first, _) = names.split_at(names.len().min(Label::LISTS));
+        let (first, _) = names.split_at(names.len().min(usize::from(LAST)));
         let needed: HashSet<&str> = first.iter().map(|name| &**name).collect();
         lists.numbers.retain(|name| needed.contains(name));
         let labels: Vec<_> =
             first.iter().map(|name| lists.numbers.take(name, now).unwrap_or_default()).collect();
-        let labels = labels.into_iter().chain(std::iter::repeat(Label::OTHER));
+        let labels = labels.into_iter().chain(std::iter::repeat(OTHER));
         Order::of(blocking.into_iter().zip(labels))
     }
 

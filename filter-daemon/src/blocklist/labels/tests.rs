@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use filter_common::target::Target;
+use filter_common::labels::{LAST, Label, OTHER};
+use filter_common::target::{Prefix, Target};
 use proptest::prelude::*;
 
-use super::*;
 use crate::blocklist::{
     Applied, Blocklist, Change, From, ListId, Origin, Polarity, Targets, Timestamp, Undo,
 };
@@ -54,8 +54,8 @@ enum Step {
     Release(Option<usize>, Vec<usize>),
     Expire(u32),
     UndoLast,
-    /// The configuration has this order of its lists, and calls the first one so.
-    Reorder(Vec<usize>, bool),
+    /// The configuration has this order of its lists.
+    Reorder(Vec<usize>),
     Page,
 }
 
@@ -67,10 +67,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (prop::option::of(0..LISTS.len()), words()).prop_map(|(l, w)| Step::Release(l, w)),
         1 => (0..50_u32).prop_map(Step::Expire),
         1 => Just(Step::UndoLast),
-        2 => (order, any::<bool>()).prop_map(|(order, renamed)| Step::Reorder(order, renamed)),
+        2 => order.prop_map(Step::Reorder),
         4 => Just(Step::Page),
     ];
-    prop::collection::vec(step, 0..80)
+    prop::collection::vec(step, 0..40)
 }
 
 /// The blocklist, what a kernel would have that carries out its effects, and plain rules to compare with.
@@ -110,7 +110,10 @@ impl Story {
         }
         for target in effects.relabelled.iter() {
             let before = self.kernel.insert(target, now(target));
-            assert!(before.is_some_and(|before| before != now(target)), "{target} was {before:?} and still is");
+            assert!(
+                before.is_some_and(|before| before != now(target)),
+                "{target} was {before:?} and still is"
+            );
         }
         for target in effects.entered.iter() {
             assert!(self.kernel.insert(target, now(target)).is_none(), "{target} entered twice");
@@ -124,7 +127,36 @@ impl Story {
         let age = |list: &ListId| self.blocklist.lists().get(*list).age;
         let first = holders.iter().min_by_key(|list| (place(list).unwrap_or(usize::MAX), age(list)));
         let name = first.map(|list| &*self.blocklist.lists().get(*list).name);
-        name.and_then(|name| Label::all().find(|label| self.has(*label, name))).unwrap_or_default()
+        name.and_then(|name| (1..=LAST).find(|label| self.has(*label, name))).unwrap_or_default()
+    }
+
+    /// What the kernel asks, by plain rules: of those around it that are looked up in the same way, the narrowest.
+    fn check_questions(&self) {
+        let block = self.blocklist.block();
+        let narrowest = |meant: &dyn Fn(&Target) -> bool| {
+            let around =
+                block.targets().iter().filter(|target| meant(target)).max_by_key(|target| length(*target));
+            around.map_or(OTHER, |target| block.label_of(target))
+        };
+        for word in 0..WORDS.len() {
+            match target(word) {
+                Target::V4(prefix) => {
+                    for address in [prefix.first(), prefix.last()] {
+                        let host = Target::V4(Prefix::host(address));
+                        let expected = narrowest(&|other| length(*other) > 24 && other.covers(&host));
+                        assert_eq!(block.label_of_address(address), expected, "{host}");
+                        let network = Prefix::covering(address, prefix.length().min(24));
+                        let is_around = |other: &Target| other.covers(&Target::V4(network));
+                        let expected = narrowest(&|other| length(*other) <= 24 && is_around(other));
+                        assert_eq!(block.label_of_network(network), expected, "{network}");
+                    }
+                }
+                Target::V6(prefix) => {
+                    let expected = narrowest(&|other| other.covers(&Target::V6(prefix)));
+                    assert_eq!(block.label_of_six(prefix), expected, "{prefix}");
+                }
+            }
+        }
     }
 
     fn has(&self, label: Label, name: &str) -> bool {
@@ -144,6 +176,22 @@ impl Story {
                 assert_eq!(*label, after, "{target}: the first holder's");
             }
         }
+    }
+
+    fn check_shared(&self) {
+        let block = self.blocklist.block();
+        for (id, list) in self.blocklist.lists().iter() {
+            let holders = block.targets().iter().map(|target| block.holders(target)).collect::<Vec<_>>();
+            let shared = holders.iter().filter(|holders| holders.len() > 1 && holders.contains(&id));
+            assert_eq!(self.blocklist.shared_by(id), shared.count() as u64, "{}", list.name);
+        }
+    }
+}
+
+fn length(target: Target) -> u8 {
+    match target {
+        Target::V4(prefix) => prefix.length(),
+        Target::V6(prefix) => prefix.length(),
     }
 }
 
@@ -174,7 +222,7 @@ proptest! {
                         story.apply(&Change::Undo(undo), 0);
                     }
                 }
-                Step::Reorder(order, _) if !story.blocklist.is_relabelling() => {
+                Step::Reorder(order) if !story.blocklist.is_relabelling() => {
                     let order: Vec<_> = order.iter().map(|at| story.configured[*at]).collect();
                     story.blocklist.lists_mut().set_places(order.clone());
                     story.orders = [story.orders[1].clone(), order];
@@ -184,10 +232,109 @@ proptest! {
                 Step::Page => story.apply(&Change::Relabel, 0),
             }
             story.check();
+            if story.blocklist.is_relabelling() {
+                story.check_questions();
+            }
         }
         while story.blocklist.is_relabelling() {
             story.apply(&Change::Relabel, 0);
         }
         story.check();
+        story.check_questions();
+        story.check_shared();
     }
+}
+
+/// So many lists of the configuration, each with one address of its own.
+fn many(count: u32) -> (Blocklist, Vec<ListId>) {
+    let mut blocklist = Blocklist::default();
+    let made = (0..count).map(|number| {
+        let name = format!("list{number}");
+        let id = blocklist.make_list(&name, Origin::File, Polarity::Block, at(1)).unwrap();
+        let own = Targets { addresses: vec![number], ..Targets::default() };
+        let Change::Want { list, origin, polarity, until, shorten, note, by, .. } =
+            want(&name, Origin::File, &[], None)
+        else {
+            unreachable!()
+        };
+        let change = Change::Want { list, origin, polarity, until, shorten, note, by, targets: own };
+        blocklist.apply(&change, at(1)).unwrap();
+        id
+    });
+    let lists: Vec<_> = made.collect();
+    blocklist.lists_mut().set_places(lists.clone());
+    blocklist.order_at_once(at(1));
+    (blocklist, lists)
+}
+
+fn relabel_all(blocklist: &mut Blocklist) -> Targets {
+    let mut relabelled = Targets::default();
+    while blocklist.reorder(at(2)) {
+        relabelled.extend(&blocklist.apply(&Change::Relabel, at(2)).unwrap().effects.block.relabelled);
+    }
+    relabelled.sort();
+    relabelled
+}
+
+fn labels(blocklist: &Blocklist, addresses: impl IntoIterator<Item = u32>) -> Vec<Label> {
+    addresses.into_iter().map(|address| blocklist.block().label_of_address(address)).collect()
+}
+
+#[test]
+fn the_first_250_lists_have_a_number_each_and_the_others_share_one() {
+    let (blocklist, _) = many(260);
+    let own: BTreeSet<_> = labels(&blocklist, 0..250).into_iter().collect();
+    assert!(own.len() == 250 && !own.contains(&OTHER));
+    assert_eq!(labels(&blocklist, 250..260), [OTHER; 10]);
+}
+
+#[test]
+fn who_comes_to_be_first_has_a_number_once_one_was_set_back() {
+    let (mut blocklist, mut lists) = many(251);
+    let label_of_249 = labels(&blocklist, [249])[0];
+    let last = lists.pop().unwrap();
+    lists.insert(0, last);
+    blocklist.lists_mut().set_places(lists);
+    let both = Targets { addresses: vec![249], ..Targets::default() };
+    assert_eq!(relabel_all(&mut blocklist), both, "nobody may have its number yet");
+    assert_eq!(labels(&blocklist, [249, 250]), [OTHER, OTHER]);
+    assert_eq!(blocklist.numbers_to_clear(), [label_of_249]);
+    blocklist.cleared(label_of_249);
+    assert_eq!(relabel_all(&mut blocklist).addresses, [250]);
+    assert_eq!(labels(&blocklist, [249, 250]), [OTHER, label_of_249]);
+    assert_eq!(&*blocklist.number(label_of_249).unwrap().name, "list250");
+    assert_eq!(blocklist.number(label_of_249).unwrap().since, at(2));
+    assert!(blocklist.numbers_to_clear().is_empty());
+}
+
+#[test]
+fn a_name_that_comes_again_has_its_number_again_and_no_other_name_has_it_meanwhile() {
+    let mut blocklist = Blocklist::default();
+    let label = |blocklist: &Blocklist, name: &str| blocklist.number_of(name).map(|(label, _)| label);
+    let flip = |blocklist: &mut Blocklist, name: &str, now| {
+        blocklist.apply(&want(name, Origin::Live, &[4], None), at(now)).unwrap();
+        let number = label(blocklist, name);
+        let from = From::List(name.into());
+        let released =
+            blocklist.apply(&Change::Release { from, targets: [target(4)].into_iter().collect() }, at(now));
+        blocklist.forget_empty_lists(&released.unwrap());
+        blocklist.reorder(at(now));
+        number
+    };
+    let ssh = flip(&mut blocklist, "ssh", 1);
+    let mail = flip(&mut blocklist, "mail", 2);
+    assert!(ssh != mail && ssh.is_some() && mail.is_some());
+    assert_eq!(flip(&mut blocklist, "ssh", 3), ssh);
+    assert_eq!(blocklist.number(ssh.unwrap()).unwrap().since, at(1));
+}
+
+#[test]
+fn a_list_of_another_name_is_counted_anew() {
+    let (mut blocklist, lists) = many(2);
+    let before = labels(&blocklist, [0, 1]);
+    blocklist.lists_mut().rename([(lists[0], "renamed".into())]);
+    assert_eq!(relabel_all(&mut blocklist).addresses, [0]);
+    let after = labels(&blocklist, [0, 1]);
+    assert!(!before.contains(&after[0]) && after[1] == before[1]);
+    assert_eq!(&*blocklist.number(after[0]).unwrap().name, "renamed");
 }
