@@ -32,11 +32,27 @@ pub trait Tables {
     fn allows6(&self, address: Address6) -> bool {
         set::find6(&self.allow(), address).is_some()
     }
+
+    /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
+    /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
+    #[inline(always)]
+    fn is_reply(&self) -> bool {
+        false
+    }
 }
 
 /// What becomes of `frame`? What else is in it is asked after a hit only.
 #[inline(always)]
 pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
+    match judge_by_source(frame, tables) {
+        Verdict::Drop(Reason::TooManyTags) => Verdict::Drop(Reason::TooManyTags),
+        Verdict::Drop(_) if tables.is_reply() => Verdict::Pass(Reason::Reply),
+        verdict => verdict,
+    }
+}
+
+#[inline(always)]
+fn judge_by_source(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     match packet::source(frame) {
         // What a hit needs is read once more, so that a miss need not keep it.
         Source::V6(address) => match set::find6(&tables.block(), address) {

@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::helpers::bpf_xdp_load_bytes;
 use aya_ebpf::programs::XdpContext;
+use filter_common::flow::Bytes;
 use filter_common::hash::Address6;
 use filter_common::packet::Frame;
 
@@ -72,8 +73,8 @@ impl Frame for InPlace {
 /// A packet of which any byte may lie outside its linear part: some drivers put even the headers there.
 ///
 /// Where a byte lies is asked for each read. Nothing is remembered between two of them.
-struct Anywhere {
-    context: *mut xdp_md,
+pub struct Anywhere {
+    pub context: *mut xdp_md,
 }
 
 impl Anywhere {
@@ -129,5 +130,13 @@ impl Frame for Anywhere {
     #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
         Self { context: self.context }
+    }
+}
+
+/// For those whose source is listed: without a look at where they lie, which a verifier would have to keep track of.
+impl Bytes for Anywhere {
+    #[inline(always)]
+    fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
+        self.copy(at)
     }
 }

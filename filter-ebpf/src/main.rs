@@ -4,6 +4,7 @@
 #![no_main]
 #![deny(unsafe_code)]
 
+mod flow_map;
 mod frame;
 mod license;
 mod maps;
@@ -17,7 +18,7 @@ use filter_common::reason::{Enforcement, Outcome, Verdict};
 
 #[xdp(frags)]
 pub fn filterd_judge(ctx: XdpContext) -> u32 {
-    let tables = maps::Maps;
+    let tables = maps::Maps { context: ctx.ctx };
     let verdict = judge(&frame::InPlace::new(&ctx), &tables);
     // Whether drops are enforced is read where there is one: most packets have none.
     let enforcement = match verdict {

@@ -59,7 +59,10 @@ fn the_sum_is_right(net: &Net) {
 
 #[test]
 fn a_shared_entry_counts_for_the_first_list_until_that_lets_go() {
-    let net = net_of("203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n", "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n198.19.0.1\n");
+    let net = net_of(
+        "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n",
+        "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n198.19.0.1\n",
+    );
     let shared = [ATTACKER, "198.18.0.9", ATTACKER6];
     net.expect_each(shared).dropped();
     assert_eq!([hits(&net, "first", "dropped"), hits(&net, "second", "dropped")], [3, 0]);
@@ -128,7 +131,10 @@ fn a_list_that_is_not_what_its_file_says_is_told_with_what_to_do() {
     let told = net.filterd(["lists"]).exits(7);
     told.says("first.txt").says("since");
     let fault = row(&net.filterd(["lists", "--json"]).exits(7).json(), "first")["fault"].clone();
-    assert!(fault["message"].is_string() && fault["remedy"].is_string() && fault["since"].is_u64(), "{fault}");
+    assert!(
+        fault["message"].is_string() && fault["remedy"].is_string() && fault["since"].is_u64(),
+        "{fault}"
+    );
 }
 
 #[test]

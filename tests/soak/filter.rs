@@ -83,7 +83,7 @@ impl Truth for Listed {
 }
 
 impl Wanted for Addresses {
-    fn blocks_address(&self, address: u32) -> bool {
+    fn has_address(&self, address: u32) -> bool {
         self.0.contains(&address)
     }
 

@@ -82,8 +82,8 @@ pub trait SixTargets: Labels {
 
 /// What is wanted in one set.
 pub trait Wanted: SixTargets {
-    /// Is this address blocked by itself or by a prefix longer than /24?
-    fn blocks_address(&self, address: u32) -> bool;
+    /// Is this address wanted by itself or by a prefix longer than /24?
+    fn has_address(&self, address: u32) -> bool;
 
     /// May an address stand in the table for the sake of a prefix longer than /24?
     fn has_long_prefixes(&self) -> bool;
@@ -94,12 +94,12 @@ pub trait Wanted: SixTargets {
     /// Prefixes up to /24 within this one.
     fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4>;
 
-    /// Is an IPv6 prefix blocked that covers this one, and is no shorter than so many bits? The same one counts.
+    /// Is an IPv6 prefix wanted that covers this one, and is no shorter than so many bits? The same one counts.
     fn covers_six(&self, prefix: Prefix6, shortest: u8) -> bool;
 
-    /// Is an IPv6 prefix blocked that is within this one, and longer?
+    /// Is an IPv6 prefix wanted that is within this one, and longer?
     fn has_six_within(&self, prefix: Prefix6) -> bool;
 
-    /// Is exactly this IPv6 prefix blocked?
+    /// Is exactly this IPv6 prefix wanted?
     fn wants_six(&self, prefix: Prefix6) -> bool;
 }

@@ -7,7 +7,7 @@ use filter_common::target::{Prefix, Target};
 use proptest::prelude::*;
 
 use crate::blocklist::{
-    Applied, Blocklist, Change, From, ListId, Origin, Polarity, Targets, Timestamp, Undo,
+    Applied, Blocklist, Change, From, ListId, Origin, Polarity, Targets, Timestamp, Undo, Want,
 };
 
 /// Few enough that they meet again, wide enough that a new order takes several pages.
@@ -36,16 +36,8 @@ fn at(seconds: u32) -> Timestamp {
 }
 
 fn want(list: &str, origin: Origin, words: &[usize], until: Option<u32>) -> Change {
-    Change::Want {
-        list: list.into(),
-        origin,
-        polarity: Polarity::Block,
-        until: until.map(at),
-        shorten: false,
-        note: None,
-        by: None,
-        targets: words.iter().map(|word| target(*word)).collect(),
-    }
+    let targets = words.iter().map(|word| target(*word)).collect();
+    Change::Want(Want { origin, until: until.map(at), ..Want::live(list, Polarity::Block, targets) })
 }
 
 #[derive(Clone, Debug)]
@@ -252,12 +244,8 @@ fn many(count: u32) -> (Blocklist, Vec<ListId>) {
         let name = format!("list{number}");
         let id = blocklist.make_list(&name, Origin::File, Polarity::Block, at(1)).unwrap();
         let own = Targets { addresses: vec![number], ..Targets::default() };
-        let Change::Want { list, origin, polarity, until, shorten, note, by, .. } =
-            want(&name, Origin::File, &[], None)
-        else {
-            unreachable!()
-        };
-        let change = Change::Want { list, origin, polarity, until, shorten, note, by, targets: own };
+        let origin = Origin::File;
+        let change = Change::Want(Want { origin, ..Want::live(&*name, Polarity::Block, own) });
         blocklist.apply(&change, at(1)).unwrap();
         id
     });
