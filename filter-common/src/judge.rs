@@ -44,15 +44,6 @@ pub trait Tables {
 /// What becomes of `frame`? What else is in it is asked after a hit only.
 #[inline(always)]
 pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
-    match judge_by_source(frame, tables) {
-        Verdict::Drop(Reason::TooManyTags) => Verdict::Drop(Reason::TooManyTags),
-        Verdict::Drop(_) if tables.is_reply() => Verdict::Pass(Reason::Reply),
-        verdict => verdict,
-    }
-}
-
-#[inline(always)]
-fn judge_by_source(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     match packet::source(frame) {
         // What a hit needs is read once more, so that a miss need not keep it.
         Source::V6(address) => match set::find6(&tables.block(), address) {
@@ -80,6 +71,7 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
             Some(found) if tables.may_overlap() && tables.allows4(found.address(&tables.block())) => {
                 Reason::Allowed
             }
+            Some(_) if tables.is_reply() => Reason::Reply,
             Some(found) => found.reason(),
         },
         Source::V6(source) => match set::find6(&tables.block(), source) {
@@ -102,6 +94,8 @@ fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> 
         Reason::Allowed
     } else if is_neighbour_discovery {
         Reason::Neighbour
+    } else if tables.is_reply() {
+        Reason::Reply
     } else {
         found
     }

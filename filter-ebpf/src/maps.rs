@@ -21,7 +21,7 @@ use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
 
 use crate::flow_map;
-use crate::frame::Anywhere;
+use crate::frame::{Anywhere, Context};
 
 /// The words of a map, as many as there are.
 type Map = [u64; 0];
@@ -53,12 +53,12 @@ pub static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArr
 static SETTINGS: Settings = Settings::OFF;
 
 /// All of them, and the settings.
-pub struct Maps {
+pub struct Maps<'a> {
     /// The packet that is judged.
-    pub context: *mut xdp_md,
+    pub context: &'a Context,
 }
 
-impl Tables for Maps {
+impl Tables for Maps<'_> {
     #[inline(always)]
     fn enforcement(&self) -> Enforcement {
         let clock = || {
@@ -101,7 +101,7 @@ impl Tables for Maps {
 
     #[inline(always)]
     fn is_reply(&self) -> bool {
-        read(&SETTINGS.match_new) != 0 && filterd_replies(self.context) != 0
+        read(&SETTINGS.match_new) != 0 && filterd_replies(self.context.get()) != 0
     }
 }
 

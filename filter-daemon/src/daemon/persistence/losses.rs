@@ -85,7 +85,12 @@ impl Losses {
                      file is gone"
                 )
             }
-            false => "add again what is missing; this is told until filterd is started again".to_owned(),
+            false => {
+                format!(
+                    "add again what is missing, remove again what is back; it could not be noted in {note}, so a later \
+                     start may not tell of it: this one does as long as it runs"
+                )
+            }
         }
     }
 }

@@ -16,21 +16,33 @@ use crate::daemon::time;
 use crate::journal::{Damage, Found, Instead, Journal};
 use crate::text::{Explain, printable};
 
+/// What is known of whoever filtered before, from elsewhere than the state directory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Before {
+    /// A filter was found in the kernel: whoever blocked anything had a journal.
+    pub left_at_work: bool,
+    /// Since when not all live entries were on disk when it ended, in seconds since 1970.
+    pub unsaved: Option<u64>,
+}
+
 /// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
-/// default one. `left_at_work` says that a filter of before was found in the kernel, which had a journal.
+/// default one.
 pub fn restore(
     directory: &Path,
     config: &Config,
-    left_at_work: bool,
+    before: Before,
 ) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
     let here = clock::moment();
     let now = here.own;
-    let (journal, found, refused) = Journal::open(directory, &here, &mut |record| {
+    let Before { left_at_work, unsaved } = before;
+    let (journal, mut found, refused) = Journal::open(directory, &here, &mut |record| {
         if outcome.is_ok() {
             outcome = blocklist.replay(record, now);
         }
     })?;
+    let unsaved = unsaved.map(|since| Timestamp::from_secs(u32::try_from(since).unwrap_or(u32::MAX)));
+    found.behind = found.behind.or(unsaved);
     let refused_since = refused.as_ref().map(|error| (now, error.explain()));
     let (retry, checked) = (clock::instant(), clock::instant());
     let clock_is_behind = found.clock_behind;
