@@ -73,7 +73,7 @@ impl ForeignEgress {
     /// Attaches it to `eth0`: by a link of TCX where the kernel has that and it is wanted, else as a filter of `clsact`.
     pub fn attach(namespace: &Namespace, by_link: bool) -> Self {
         let name = "other_egress";
-        let mut object = Ebpf::load(&object_file(name, b"classifier", &NEXT)).expect("two instructions load");
+        let mut object = Ebpf::load(&Self::object()).expect("two instructions load");
         let program: &mut SchedClassifier =
             object.program_mut(name).expect("the object has it").try_into().expect("and it is a classifier");
         program.load().expect("the verifier has nothing to say");
@@ -87,6 +87,11 @@ impl ForeignEgress {
             program.attach_with_options("eth0", TcAttachType::Egress, options).expect("there is room")
         });
         Self { name, _program: object }
+    }
+
+    /// Its object file.
+    pub fn object() -> Vec<u8> {
+        object_file("other_egress", b"classifier", &NEXT)
     }
 
     /// The programs of links on what `eth0` sends; none on a kernel without.
