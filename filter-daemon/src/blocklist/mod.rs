@@ -38,7 +38,7 @@ pub use list::{
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
 pub use record::Record;
-pub use settings::Settings;
+pub use settings::{Settings, Strictness};
 pub use side::Side;
 pub use spent::Spent;
 pub use targets::Targets;

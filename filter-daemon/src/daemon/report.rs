@@ -27,6 +27,7 @@ impl Owner {
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
             tables: self.tables(),
+            flows: self.flows.status(),
             lists: self
                 .protection
                 .blocklist()
@@ -40,6 +41,7 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.extend(self.flows.faults());
         faults.extend(self.pause.fault());
         faults.extend(self.persistence.faults());
         faults.extend(self.pinned.fault());

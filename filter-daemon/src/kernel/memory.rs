@@ -177,6 +177,8 @@ impl State {
             Request::Adopt
             | Request::ZeroList(_)
             | Request::MendPins
+            | Request::Ports
+            | Request::Seed(_)
             | Request::Detach { .. }
             | Request::Rename { .. }
             | Request::Succeed { .. }

@@ -267,6 +267,7 @@ fn replies_are_those_of_the_version_that_landed() {
             gaps: 4,
             accepted: false,
         }],
+        flows: None,
         tables: vec![status::Table {
             name: "ipv6".into(),
             entries: 5,

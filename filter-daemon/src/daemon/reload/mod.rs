@@ -32,7 +32,7 @@ use crate::blocklist::{
     Blocklist, Change, Effects, From, ListId, PAGE, Polarity, Record, Settings, Targets, Undo, Want,
 };
 use crate::clock;
-use crate::config::Config;
+use crate::config::{Config, Matches};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
@@ -159,7 +159,7 @@ impl Reload {
             return (Stage::Ended(Err(error.into())), Turn::Done);
         }
         let [before, after] = self.settings;
-        let loosens = before.enforce && !after.enforce;
+        let loosens = after.strictness() < unpaused(before).strictness();
         let settings = if loosens { after } else { before };
         match parts.protection.commit(&Change::Settings(settings), clock::now()) {
             Err(error) => (Stage::Ended(Err(error)), Turn::Done),
@@ -255,7 +255,7 @@ impl Reload {
 
     fn after_leaving(&self, protection: &Protection) -> Stage {
         let [before, after] = self.settings;
-        let tightens = !before.enforce && after.enforce;
+        let tightens = after.strictness() > unpaused(before).strictness();
         let latest = protection.latest();
         if tightens || self.leaves(Polarity::Allow, protection) {
             Stage::Left(latest.left.max(latest.loosened))
@@ -373,6 +373,17 @@ fn wait(
     if capacity.has_been_seen(commit) { (then(), Turn::More) } else { (again(commit), Turn::Wait) }
 }
 
+/// How packets are to be judged, as a configuration says.
+fn settings_of(config: &Config) -> Settings {
+    let match_new = config.matches == Matches::New;
+    Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
+}
+
+/// As the configuration says: a pause is no part of it, and may end meanwhile.
+fn unpaused(settings: Settings) -> Settings {
+    Settings { paused: None, ..settings }
+}
+
 /// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know, and which copies there
 /// should be.
 pub fn begin_with(
@@ -394,9 +405,4 @@ pub fn begin_with(
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
     Ok((loaded.config, reloaded, to_keep))
-}
-
-/// How packets are judged by this configuration.
-fn settings_of(config: &Config) -> Settings {
-    Settings { enforce: config.enforce, counters: config.counters, ..Settings::default() }
 }

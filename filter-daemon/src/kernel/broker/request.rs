@@ -1,6 +1,7 @@
 //! What the holder of the kernel can be asked to do: little, and nothing that a hostile asker could turn against anything
 //! but the filter itself. What stands in a request is believed by nobody: `server` checks it.
 
+use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Attached, KernelError, Link};
@@ -141,6 +142,10 @@ pub enum Request {
         /// The name that it was asked for by, if another interface has that now: noted for whoever starts next.
         formerly: Option<String>,
     },
+    /// Hand over the map of the UDP ports that begin flows; there is one while a judge asks for own flows.
+    Ports,
+    /// Remember these flows as if something had just been sent.
+    Seed(Vec<[u64; KEY_WORDS]>),
     /// How many packets became what?
     Count,
     /// How many were counted for each list?
