@@ -18,6 +18,7 @@ mod empty_config;
 mod enforce;
 mod flows;
 mod flush;
+mod for_each_list;
 mod frames;
 mod growth;
 mod hanging;

@@ -11,6 +11,7 @@ mod cover;
 mod deadline;
 mod difference;
 mod effect;
+mod labels;
 mod list;
 mod nets64;
 mod overlap;
@@ -32,6 +33,7 @@ pub use change::{Change, From, Want};
 pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
+pub use labels::Number;
 pub use list::{
     Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };

@@ -140,7 +140,11 @@ impl Blocklist {
 impl Side {
     /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
     /// target to go on; nothing if that was the last.
-    fn walk(&self, after: Option<Target>, mut take: impl FnMut(Target, ClaimsId) -> bool) -> Option<Target> {
+    pub(super) fn walk(
+        &self,
+        after: Option<Target>,
+        mut take: impl FnMut(Target, ClaimsId) -> bool,
+    ) -> Option<Target> {
         for (seen, (target, id)) in (1..).zip(self.all_after(after)) {
             if !take(target, id) || seen >= MOST_SEEN {
                 return Some(target);

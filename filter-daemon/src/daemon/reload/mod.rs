@@ -38,6 +38,7 @@ use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
 pub use load::{Loaded, known};
+pub use look::written;
 pub use matching::Known;
 pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
@@ -411,5 +412,6 @@ pub fn begin_with(
     blocklist.expire_all(now);
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
+    blocklist.order_at_once(now);
     Ok((loaded.config, reloaded, to_keep))
 }
