@@ -10,9 +10,9 @@ use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
-/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
-/// nobody else is served.
-pub const PAGE: u64 = 8192;
+/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond, and three or four
+/// where a table of ten million is nearly full, in which nobody else is served.
+pub const PAGE: u64 = 4096;
 
 /// The most targets that one page looks at: a millisecond, too.
 const MOST_SEEN: usize = 1 << 16;

@@ -94,7 +94,9 @@ impl Owner {
                 return Ended::Asked;
             }
             self.persistence.write_soon(self.protection.take_records());
-            self.capacity.settle(&mut self.protection);
+            if self.capacity.settle(&mut self.protection) {
+                self.wake();
+            }
             self.persistence.keep_up(self.protection.blocklist(), clock::now());
             self.capacity.shrink_in_time(&mut self.protection);
             if self.has_nothing_under_way()

@@ -17,6 +17,7 @@ mod sources;
 mod told;
 mod undoing;
 
+use std::thread;
 use std::time::Instant;
 
 use filter_common::target::Target;
@@ -117,6 +118,7 @@ impl Reload {
             return Err(error);
         }
         let Done { entered, left, allowed, disallowed, .. } = self.done;
+        aside(self.applied);
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(blocklist, &mut reloaded);
         reloaded.milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -363,6 +365,11 @@ impl Stage {
     const fn leave(polarity: Polarity) -> Self {
         Self::Leave { polarity, list: 0, after: None }
     }
+}
+
+/// Gives memory back where nobody waits for it: of ten million targets that takes milliseconds.
+fn aside(whatever: impl Send + 'static) {
+    thread::spawn(move || drop(whatever));
 }
 
 fn wait(

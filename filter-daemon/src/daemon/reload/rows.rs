@@ -156,6 +156,7 @@ impl Rows {
             let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
             blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
         }
+        super::aside(self.contents);
         // It is told of only where the configuration allows something.
         if let Some(allow) = blocklist.lists().find(CONFIG_ALLOW_LIST) {
             blocklist.lists_mut().forget(allow);
