@@ -382,7 +382,7 @@ fn wait(
 }
 
 /// How packets are to be judged, as a configuration says.
-fn settings_of(config: &Config) -> Settings {
+pub fn settings_of(config: &Config) -> Settings {
     let match_new = config.matches == Matches::New;
     Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
 }
