@@ -55,6 +55,7 @@ pub struct Blocklist {
     allow: Side,
     lists: Lists,
     settings: Settings,
+    began: Timestamp,
 }
 
 impl Blocklist {
@@ -84,6 +85,11 @@ impl Blocklist {
     /// The same, to note what is known of them beside their entries.
     pub fn lists_mut(&mut self) -> &mut Lists {
         &mut self.lists
+    }
+
+    /// When those who judge by it began to: what was on a list by then may have been so for longer than anybody here knows.
+    pub const fn began(&self) -> Timestamp {
+        self.began
     }
 
     /// How packets are to be judged.
