@@ -214,7 +214,7 @@ impl Protection {
                 needs
             }
             Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) => return Ok(()),
-            Change::Pause(_) | Change::LookForOverlap => return Ok(()),
+            Change::Pause(_) | Change::LookForOverlap | Change::Relabel => return Ok(()),
         };
         self.filter.reserve(&needs, &self.blocklist)
     }

@@ -9,6 +9,7 @@ mod change;
 pub mod commit;
 mod configuration;
 mod confine;
+mod counting;
 mod diff;
 mod error;
 mod expiry;

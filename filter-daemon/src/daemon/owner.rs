@@ -13,6 +13,7 @@ use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
+use super::counting::Counting;
 use super::diff::Diff;
 use super::expiry::Untold;
 use super::flows::Flows;
@@ -52,6 +53,7 @@ pub struct Owner {
     pub(super) pinned: Pinned,
     pub(super) time: Time,
     pub(super) pause: Pause,
+    pub(super) counting: Counting,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) diff: Slot<Diff>,
@@ -88,6 +90,7 @@ impl Owner {
             pinned: Pinned::default(),
             time,
             pause: Pause::none(&run.state_dir),
+            counting: Counting::default(),
             pages: Pages::default(),
             reload: Slot::empty(),
             diff: Slot::empty(),

@@ -6,7 +6,7 @@ use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::{List, Polarity};
 use crate::clock;
-use crate::control::wire::{self, Fault, reload, stats, status};
+use crate::control::wire::{self, Fault, lists, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
 impl Owner {
@@ -53,6 +53,11 @@ impl Owner {
         faults
     }
 
+    /// Every list, and what is known of it.
+    pub fn lists_report(&mut self) -> Result<lists::Reply, KernelError> {
+        Ok(self.counting.report(&self.protection))
+    }
+
     /// What became of how many packets.
     pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
         let counted = self.protection.filter_mut().counters()?.into_iter().map(|(outcome, packets)| {
@@ -64,10 +69,20 @@ impl Owner {
                 meaning: reason.meaning().to_owned(),
             }
         });
+        let reasons = counted.collect();
+        let lists::Reply { counted_since, other, gone, lists, .. } = self.lists_report()?;
+        let of_list = |list: lists::List| {
+            let (list, since, hits) = (list.name, list.since?, list.hits?);
+            Some(stats::OfList { list, since, hits })
+        };
         Ok(stats::Reply {
             version: wire::VERSION,
             enforce: self.protection.filter().settings().enforce,
-            reasons: counted.collect(),
+            reasons,
+            counted_since,
+            lists: lists.into_iter().filter_map(of_list).collect(),
+            other,
+            gone,
         })
     }
 

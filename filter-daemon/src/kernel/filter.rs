@@ -130,6 +130,8 @@ impl Filter {
     fn make_room(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
         self.make_labels(needs.counters, truth)?;
         self.block.make_room(&needs.block, &mut self.maps, truth.block())?;
+        // What was begun before labels were wanted has none.
+        self.make_labels(needs.counters, truth)?;
         if !needs.allow.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
         }

@@ -76,11 +76,6 @@ impl ListCounters {
         counters.for_each(|(window, at)| window.store(at, 0));
     }
 
-    /// Plans that there are none.
-    pub fn drop_next(&mut self, maps: &mut Maps) {
-        self.counters.drop_next(maps);
-    }
-
     /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
         self.counters.discard(maps);

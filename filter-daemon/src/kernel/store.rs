@@ -6,10 +6,10 @@ use filter_common::cuckoo::Full;
 use filter_common::cuckoo::geometry::Geometry;
 
 use super::broker::request::{MapName, SetName};
-use super::kind::{Entry, Key, Kind, Live};
+use super::kind::{Entry, Key, Kind, Live, TableLabels};
 use super::maps::Maps;
 use super::moving::{Moving, Readers};
-use super::staged::{InMap, Staged};
+use super::staged::{InMap, OrderedBoth, Staged};
 use super::window::Window;
 use super::{KernelError, Occupancy};
 
@@ -53,12 +53,20 @@ impl<K: Kind> Store<K> {
         self.newest_live().map_or(0, Moving::entries)
     }
 
+    /// Has the map of an empty table made, while others go on.
+    pub fn order(&self, geometry: Geometry, maps: &mut Maps) -> Result<(K, OrderedBoth), KernelError> {
+        let kind = K::new(maps.number(), geometry, maps.want_labels(self.set));
+        let (words, of_labels) = (kind.words(), kind.label_words());
+        let ordered = self.tables.order_with_labels(kind.generation(), words, of_labels, maps)?;
+        Ok((kind, ordered))
+    }
+
     /// Has an empty table made.
     pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
         let kind = K::new(maps.number(), geometry, maps.want_labels(self.set));
         let window = self.tables.make(kind.generation(), kind.words(), maps)?;
         let labels = self.tables.make_labels(kind.generation(), kind.label_words(), maps)?;
-        Ok(Built { live: Moving::new(kind.scheme(), geometry, window, labels), kind })
+        Ok(Built::empty(kind, window, labels))
     }
 
     /// Puts a filled table beside the one in use.
@@ -226,6 +234,11 @@ impl<K: Kind> InMap for Built<K> {
 }
 
 impl<K: Kind> Built<K> {
+    /// In this map, whose words are zero, and with these labels.
+    pub fn empty(kind: K, window: Window, labels: TableLabels) -> Self {
+        Self { live: Moving::new(kind.scheme(), kind.geometry(), window, labels), kind }
+    }
+
     fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
         if self.kind.is_labelled() {
             let (key, label) = entry_in(&self.kind);

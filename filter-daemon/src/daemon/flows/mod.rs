@@ -44,6 +44,7 @@ impl Flows {
                         watch.range()
                     );
                     self.watch = Some(watch);
+                    self.seed(filter);
                 }
                 Err(error) => self.is_refused(&error),
             }

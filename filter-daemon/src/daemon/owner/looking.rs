@@ -18,7 +18,6 @@ impl Owner {
         let (names, mode) = (self.interface_names(), self.mode());
         let filter = self.protection.filter_mut();
         self.flows.follow(filter);
-        self.flows.seed(filter);
         let attached = self.interfaces.attach(names, mode, filter).await;
         // What was begun since it was looked, and before the egress program was there.
         self.flows.seed(filter);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tracing::{error, info, warn};
 
-use super::losses::{Losses, told_behind};
+use super::losses::{A_COMMIT_BEHIND, Losses, told_behind};
 use super::{Persistence, live_entries};
 use crate::blocklist::{Blocklist, List, Timestamp};
 use crate::clock;
@@ -60,8 +60,8 @@ pub fn restore(
     if found.behind.is_some() && persistence.losses.are_noted() {
         persistence.journal.has_noted();
     }
-    if clock_is_behind.is_some() {
-        // Whoever reads it later is to count as this one does.
+    // Whoever reads it later is to count as this one does; and finds nothing missing behind a row that is written now.
+    if clock_is_behind.is_some() || found.is_a_commit_behind && persistence.losses.are_noted() {
         persistence.note_time();
     }
     blocklist.expire_all(now);
@@ -100,6 +100,9 @@ fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp
     }
     if let Some(since) = found.behind {
         error!("{}", told_behind(since));
+    }
+    if found.is_a_commit_behind {
+        error!("{A_COMMIT_BEHIND}");
     }
     if found.damaged_rows > 0 {
         let rows = counted_as(found.damaged_rows, ["row of the journal is", "rows of the journal are"]);

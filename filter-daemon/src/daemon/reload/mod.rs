@@ -17,6 +17,7 @@ mod sources;
 mod told;
 mod undoing;
 
+use std::thread;
 use std::time::Instant;
 
 use filter_common::target::Target;
@@ -37,6 +38,7 @@ use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
 pub use load::{Loaded, known};
+pub use look::written;
 pub use matching::Known;
 pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
@@ -116,6 +118,7 @@ impl Reload {
             return Err(error);
         }
         let Done { entered, left, allowed, disallowed, .. } = self.done;
+        aside(self.applied);
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(blocklist, &mut reloaded);
         reloaded.milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -364,6 +367,11 @@ impl Stage {
     }
 }
 
+/// Gives memory back where nobody waits for it: of ten million targets that takes milliseconds.
+fn aside(whatever: impl Send + 'static) {
+    thread::spawn(move || drop(whatever));
+}
+
 fn wait(
     commit: u64,
     capacity: &mut Capacity,
@@ -374,7 +382,7 @@ fn wait(
 }
 
 /// How packets are to be judged, as a configuration says.
-fn settings_of(config: &Config) -> Settings {
+pub fn settings_of(config: &Config) -> Settings {
     let match_new = config.matches == Matches::New;
     Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
 }
@@ -404,5 +412,6 @@ pub fn begin_with(
     blocklist.expire_all(now);
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
+    blocklist.begin(now);
     Ok((loaded.config, reloaded, to_keep))
 }

@@ -27,6 +27,7 @@ impl Owner {
                 answer(reply, Ok(test::Reply { tested, paused_until }));
             }
             Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
+            Call::Lists(Asked { reply, .. }) => answer(reply, self.lists_report().map_err(kernel_failed)),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),

@@ -139,6 +139,24 @@ pub enum Request {
         /// Its size.
         words: u32,
     },
+    /// Begin to make such a map, away from whatever is asked next.
+    Begin {
+        /// Which.
+        map: MapName,
+        /// Its number.
+        generation: u64,
+        /// Its size.
+        words: u32,
+    },
+    /// Hand over a map that was begun, if it is made.
+    Collect {
+        /// Which.
+        map: MapName,
+        /// Its number.
+        generation: u64,
+        /// Wait until it is.
+        waits: bool,
+    },
     /// Forget a map that no judge was published for.
     Discard {
         /// Which.
@@ -207,6 +225,8 @@ pub enum Request {
 pub enum Answer {
     /// It is done.
     Done,
+    /// Not yet.
+    NotYet,
     /// How it was attached.
     Attached(Attached),
     /// Every link that is still on an interface.

@@ -82,7 +82,6 @@ impl Filter {
         if needs.counters == Counters::Total && self.settings().counters == Counters::Total {
             self.maps.count(Counters::Total);
             self.block.forget_labels();
-            self.lists.drop_next(&mut self.maps);
         }
         self.block.tidy(&needs.block, &mut self.maps);
         if needs.allow.is_empty() {

@@ -1,5 +1,7 @@
 //! The table of IPv4 addresses.
 
+use std::iter;
+
 use filter_common::Words;
 use filter_common::cuckoo::Table;
 use filter_common::cuckoo::exact::{self, Exact};
@@ -96,7 +98,8 @@ impl Kind for Addresses {
         all.map(move |(address, known)| (address, if asks { label(address as u32) } else { known }))
     }
 
-    fn copied(live: &Live<Self>) -> Option<Entries<Self>> {
+    fn copied(live: Option<&Live<Self>>) -> Option<Entries<Self>> {
+        let Some(live) = live else { return Some(Box::new(iter::empty())) };
         let (table, labels) = (live.table(), live.table().labels());
         let words = (0..table.geometry().words()).map(|at| table.words().load(at)).collect();
         let slots = if labels.all().is_some() { table.geometry().slots() as u32 } else { 0 };

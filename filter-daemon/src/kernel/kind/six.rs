@@ -112,7 +112,7 @@ impl Kind for SixTable {
         wanted.six_after(None).map(|prefix| self.entry(prefix, wanted))
     }
 
-    fn copied(_live: &Live<Self>) -> Option<Entries<Self>> {
+    fn copied(_live: Option<&Live<Self>>) -> Option<Entries<Self>> {
         None
     }
 
