@@ -14,12 +14,13 @@ use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
+use filter_common::cuckoo::six::Fingerprint;
 use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::labels::{self, Counted, Label};
 use filter_common::reason::{self, Enforcement, Reason};
-use filter_common::set::{self, Found4, Set, SetLabels};
+use filter_common::set::{self, Found4, Set, SetLabels, Sought6};
 use filter_common::settings::{SetSettings, Settings};
 
 use crate::flow_map;
@@ -154,6 +155,16 @@ impl SetLabels for BlockLabels {
     fn six(&self) -> Option<impl Words> {
         Window::of(&raw const SIX_LABELS)
     }
+
+    #[inline(always)]
+    fn of_six(&self, _: &impl Set, sought: Sought6) -> Option<Label> {
+        let label = match sought {
+            Sought6::Net64(shuffled) => filterd_label6(NET64, shuffled, 0),
+            Sought6::Shorter(shuffled) => filterd_label6(SHORTER, shuffled, 0),
+            Sought6::Longer(Fingerprint { number, more }) => filterd_label6(LONGER, number, more),
+        };
+        (label < NO_LABEL).then_some(label as Label)
+    }
 }
 
 /// A function of its own, as those below. It reads the packet anew, so that a miss need keep nothing of it.
@@ -230,6 +241,24 @@ extern "C" fn filterd_count_network4(address: u32, counted: u32) -> u32 {
 #[inline(never)]
 extern "C" fn filterd_count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
     count(set::label6(&blocked(), &BlockLabels, Address6 { high, low }, is_net64 != 0), counted)
+}
+
+/// What [`filterd_label6`] is asked for, and what it answers where that is not there.
+const NET64: u32 = 0;
+const SHORTER: u32 = 1;
+const LONGER: u32 = 2;
+const NO_LABEL: u32 = 256;
+
+/// A function of its own, which the verifier walks once, and not for each length in use.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_label6(kind: u32, number: u64, more: u32) -> u32 {
+    let sought = match kind {
+        NET64 => Sought6::Net64(number),
+        SHORTER => Sought6::Shorter(number),
+        _ => Sought6::Longer(Fingerprint { number, more }),
+    };
+    set::label_of_six(&blocked(), &BlockLabels, sought).map_or(NO_LABEL, u32::from)
 }
 
 #[unsafe(no_mangle)]

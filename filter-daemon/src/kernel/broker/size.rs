@@ -69,7 +69,7 @@ pub const fn prefixes(geometry: Geometry) -> u32 {
 /// The words of the labels beside a table of this shape: those of its stash, of its slots, and some that nobody has, which
 /// a verifier who does not know how many lanes there are thinks to be the last ones.
 pub const fn labels_beside(geometry: Geometry) -> u32 {
-    const NOBODYS: u32 = 16;
+    const NOBODYS: u32 = 32;
     labels::words_for(stash::LABELS + geometry.slots() as u32 + NOBODYS)
 }
 
