@@ -19,6 +19,7 @@ mod enforce;
 mod flush;
 mod frames;
 mod growth;
+mod guard;
 mod hanging;
 mod held_back;
 mod hostile_clients;

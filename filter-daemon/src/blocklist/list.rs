@@ -18,6 +18,9 @@ pub const CONFIG_LIST: &str = "config";
 /// The list that holds the configuration's own `allow:`.
 pub const CONFIG_ALLOW_LIST: &str = "config-allow";
 
+/// The list of what this host needs, which is never blocked.
+pub const GUARD_LIST: &str = "guard";
+
 /// The list of those who add without naming one.
 const DEFAULT_LIST: &str = "manual";
 
@@ -52,6 +55,8 @@ pub enum Origin {
     File,
     /// Commands, while the daemon runs: the journal keeps what they said.
     Live,
+    /// This host itself, by what the daemon finds out of it while it runs: nobody else changes it.
+    Host,
 }
 
 impl Origin {
@@ -61,6 +66,7 @@ impl Origin {
             Self::Config => "config",
             Self::File => "file",
             Self::Live => "live",
+            Self::Host => "host",
         }
     }
 
@@ -102,6 +108,8 @@ pub struct Reading {
     pub special: u64,
     /// Does it mean special ranges?
     pub includes_special: bool,
+    /// Does it mean prefixes that are very wide?
+    pub takes_wide: bool,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
     /// How long what it names stays on the list; for good if none.

@@ -6,6 +6,7 @@ use clap::Args;
 use filter_common::target::Target;
 
 use super::ask::change::{self, Outcome};
+use super::ask::guarded;
 use super::ask::trouble::Trouble;
 use super::ask::ttl::Ttl;
 use super::render::console::Console;
@@ -26,7 +27,11 @@ Examples:
   filterd add 198.51.100.0/24 2001:db8:bad::/48 --note 'ticket 4711'
   filterd add 203.0.113.7 --ttl 2h --list ssh
   filterd add 203.0.113.16-203.0.113.99
-  filterd add - < blocklist.txt")]
+  filterd add - < blocklist.txt
+
+What this host needs is guarded, and nothing overrides that: its own addresses, gateways and name servers, and whoever is
+logged in from elsewhere (`filterd allow list --list guard`). An add of nothing else exits with 5; a prefix around it is
+blocked, and it passes, which is told.")]
 pub struct Add {
     /// Address, prefix, range a-b, or - to read them from standard input, one a line
     #[arg(value_name = "TARGET", required = true)]
@@ -43,6 +48,9 @@ pub struct Add {
     /// End what the list blocks for longer after --ttl, too
     #[arg(long, requires = "ttl")]
     shorten: bool,
+    /// Block a prefix shorter than /8, or than /16 of IPv6, too: what is guarded passes all the same
+    #[arg(long)]
+    wide: bool,
     /// Exit with 4 if nothing changed
     #[arg(long)]
     strict: bool,
@@ -61,6 +69,8 @@ impl Add {
         outcome.remedies = self.remedies(&outcome);
         console.answer(&outcome, |outcome| self.render(outcome, &clock))?;
         outcome.remedies.iter().for_each(|remedy| console.note(remedy));
+        outcome.changed.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
+        guarded::tell(&outcome, console);
         change::tell_durability(&outcome.changed, console);
         Ok(self.exit(&outcome))
     }
@@ -68,7 +78,7 @@ impl Add {
     fn request(&self, targets: Strings) -> wire::Add {
         let ttl = self.ttl.map(Ttl::as_secs);
         let (list, note) = (self.list.as_ref().map(ToString::to_string), self.note.clone());
-        wire::Add { targets, list, ttl, note, shorten: self.shorten }
+        wire::Add { targets, list, ttl, note, shorten: self.shorten, wide: self.wide }
     }
 
     /// What is attached nowhere drops nothing, which is not what the configuration says; counting only is.
@@ -89,6 +99,7 @@ impl Add {
             (_, 0, ..) => String::new(),
             ([word], 1, ..) if word != "-" => {
                 let mut lines = vec![self.one(word, outcome) + &but(&outcome.changed)];
+                lines.extend(guarded::around(&outcome.changed));
                 lines.extend(allowed(&outcome.changed, clock));
                 lines.extend(longer.iter().map(|entry| longer_by(&outcome.first, entry, blocked, clock)));
                 lines.join("\n")
@@ -108,6 +119,7 @@ impl Add {
                     _ => counted(named, "target"),
                 };
                 let mut lines = vec![format!("{what}: {}{}", parts.join(", "), but(&outcome.changed))];
+                lines.extend(guarded::around(&outcome.changed));
                 lines.extend(allowed(&outcome.changed, clock));
                 // One entry may be around several targets.
                 let told: BTreeSet<_> =

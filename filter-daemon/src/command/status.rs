@@ -115,7 +115,8 @@ fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
             None => rejected.into_iter().chain(special).collect::<Vec<_>>().join(", "),
         };
         let expired = (list.expired > 0).then(|| format!("{} expired", count(list.expired)));
-        let told = expired.into_iter().chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
+        let guarded = (list.guarded > 0).then(|| format!("{} guarded, which pass", count(list.guarded)));
+        let told = expired.into_iter().chain(guarded).chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -148,6 +149,7 @@ mod tests {
             rejected,
             special: 0,
             expired: 0,
+            guarded: 0,
             error: error.map(str::to_owned),
             read: None,
         };

@@ -16,6 +16,7 @@ mod quad;
 mod rejected;
 mod special;
 pub mod trouble;
+pub mod well_known;
 
 pub use crate::blocklist::{Accepted, Targets};
 pub use copies::{Copies, Draft};

@@ -9,6 +9,7 @@ fn add(words: &[&str], ttl: Option<&str>) -> Add {
         list: None,
         note: None,
         shorten: false,
+        wide: false,
         strict: false,
     }
 }

@@ -69,7 +69,7 @@ impl Add {
     fn request(&self, targets: Strings) -> wire::Allow {
         let ttl = self.ttl.map(Ttl::as_secs);
         let (list, note) = (self.list.as_ref().map(ToString::to_string), self.note.clone());
-        wire::Allow(wire::Add { targets, list, ttl, note, shorten: self.shorten })
+        wire::Allow(wire::Add { targets, list, ttl, note, shorten: self.shorten, wide: false })
     }
 
     fn render(&self, outcome: &Outcome, clock: &Clock) -> String {

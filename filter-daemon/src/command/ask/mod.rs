@@ -3,6 +3,7 @@
 
 pub mod batch;
 pub mod change;
+pub mod guarded;
 pub mod input;
 mod interrupt;
 mod left_at_work;

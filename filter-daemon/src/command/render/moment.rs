@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 use crate::clock;
 use crate::control::wire::Entry;
-use crate::control::wire::entry::LIVE;
+use crate::control::wire::entry::{HOST, LIVE};
 
 /// Now and here.
 pub struct Clock {
@@ -41,7 +41,7 @@ impl Clock {
     /// `since 2 h ago`; `read 2 h ago`, of an entry that is read again at every start.
     pub fn of(&self, entry: &Entry) -> String {
         match &entry.origin {
-            Some(origin) if origin != LIVE => format!("{READ}{}", self.ago(entry.since)),
+            Some(origin) if ![LIVE, HOST].contains(&origin.as_str()) => format!("{READ}{}", self.ago(entry.since)),
             Some(_) | None => self.since(entry.since),
         }
     }

@@ -1,8 +1,8 @@
 //! What a reload would change, and whom of those in touch with this host it would cut: read as a reload reads (away from the
-//! owner), compared page by page, and nothing is changed. `peers` says who is in touch, by `sockets`; `cover` which of what
+//! owner), compared page by page, and nothing is changed. `peers` says who is in touch, by `sockets`; `covering` which of what
 //! was read covers them.
 
-mod cover;
+mod guarded;
 mod peers;
 mod sockets;
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use filter_common::target::Target;
 
+use super::covering::Cover;
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded};
 use crate::blocklist::{
@@ -21,7 +22,8 @@ use crate::clock;
 use crate::config::Config;
 use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT, MOST_ENTRIES, Reply, Role};
 use crate::control::wire::reload::HeldBack;
-use cover::Cover;
+pub use guarded::Guarded;
+use guarded::Named;
 use peers::Peers;
 
 /// Peers that are looked at in one turn.
@@ -32,6 +34,7 @@ const PEERS_A_TURN: usize = 256;
 pub struct Read {
     loaded: Loaded,
     peers: Vec<Peer>,
+    guarded: Vec<Named>,
     unseen: Vec<String>,
 }
 
@@ -84,7 +87,7 @@ enum Stage {
 }
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
-pub fn gather(loaded: Loaded) -> Read {
+pub fn gather(loaded: Loaded, guarded: Guarded) -> Read {
     let Peers { known, unseen } = Peers::look();
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
@@ -104,8 +107,9 @@ pub fn gather(loaded: Loaded) -> Read {
         allowed: covered(&allows, address).is_some(),
     });
     let peers = peers.collect();
+    let guarded = guarded::named(guarded, |address| covered(&blocks, address));
     drop((blocks, allows));
-    Read { loaded, peers, unseen }
+    Read { loaded, peers, guarded, unseen }
 }
 
 impl Read {
@@ -118,7 +122,7 @@ impl Read {
 impl Diff {
     /// Begins to compare what was read with what is.
     pub fn begin(read: Read, now: Now<'_>, blocklist: &Blocklist) -> Self {
-        let Read { loaded, peers, unseen } = read;
+        let Read { loaded, peers, guarded, unseen } = read;
         let [before, after] = now.interfaces;
         let beyond = |known: &[String], all: &[String]| -> Vec<String> {
             all.iter().filter(|name| !known.contains(name)).cloned().collect()
@@ -130,6 +134,7 @@ impl Diff {
             detach: beyond(&after, &before),
             settings: settings(now.config, &loaded.config),
             peers: peers.len() as u64,
+            guarded: guarded::tell(&guarded, blocklist),
             unseen,
             ..Reply::default()
         };

@@ -19,8 +19,9 @@ impl Owner {
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
         let expiry = expiry::until_due(&self.protection, &self.capacity);
         let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
-        let deadlines =
-            [expiry, persistence, interfaces, self.pause.until_due(), self.configuration.trial.until_due()];
+        let (pause, trial) = (self.pause.until_due(), self.configuration.trial.until_due());
+        let guard = Some(self.guard.until_due());
+        let deadlines = [expiry, persistence, interfaces, pause, trial, guard];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
     }
@@ -45,6 +46,7 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
+        self.guard.mind(&mut self.protection);
         self.mind_pause();
         self.mind_trial();
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);

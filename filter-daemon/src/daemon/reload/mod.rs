@@ -16,6 +16,7 @@ mod rows;
 mod sources;
 mod told;
 mod undoing;
+mod warnings;
 
 use std::time::Instant;
 
@@ -384,7 +385,9 @@ pub fn begin_with(
     let now = clock::now();
     let enforce = Settings { enforce: loaded.config.enforce, ..Settings::default() };
     blocklist.apply(&Change::Settings(enforce), now)?;
+    let mut reloaded = Reloaded::default();
     for (id, targets) in std::mem::take(&mut rows.contents) {
+        warnings::of_contents(blocklist.lists().get(id), &targets, &mut reloaded.warnings);
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
         let since = rows.read_at(id).unwrap_or(now).min(now);
         let until = rows.term(id).map(|term| since.later_by(term.ttl.as_secs() as i64));
@@ -393,7 +396,6 @@ pub fn begin_with(
         blocklist.replay(want, now)?;
     }
     blocklist.expire_all(now);
-    let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
     Ok((loaded.config, reloaded, to_keep))
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::answer;
-use super::failure::{belongs_elsewhere, not_done, not_durable, other_polarity, partly_flushed, reserved};
+use super::failure::{belongs_elsewhere, is_the_guards, not_done, not_durable, other_polarity, partly_flushed, reserved};
+use super::guarding::{self, Guarding};
 use super::question::{all_allowed, held, longer, overlapping};
-use crate::blocklist::{Blocklist, Change, From, ListId, Origin, Polarity, Targets, default_list};
+use crate::blocklist::{Blocklist, Change, From, GUARD_LIST, ListId, Origin, Polarity, Targets, default_list};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
@@ -23,7 +24,7 @@ const MOST_LOOKED_AT: usize = 100;
 
 impl Owner {
     pub(super) fn add(&mut self, polarity: Polarity, request: add::Request, reply: ReplyTo<Changed>) {
-        let add::Request { targets, list, ttl, note, shorten, by } = request;
+        let add::Request { targets, list, ttl, note, shorten, wide, by } = request;
         let list: Arc<str> = list.as_ref().map_or(default_list(polarity), ListName::as_str).into();
         if let Err(failure) = self.must_be_live(&list, polarity) {
             return answer(reply, Err(failure));
@@ -33,18 +34,34 @@ impl Owner {
             let (list, note, by) = (list.clone(), note.clone(), by.clone());
             Change::Want { list, origin: Origin::Live, polarity, until, shorten, note, by, targets }
         };
-        let targets: Targets = targets.into_iter().collect();
+        let mut targets: Targets = targets.into_iter().collect();
+        let guarding = match polarity {
+            Polarity::Block => Guarding::of(&mut targets, wide, self.guard.view()),
+            Polarity::Allow => Ok(Guarding::default()),
+        };
+        let guarding = match guarding {
+            Ok(guarding) => guarding,
+            Err(failure) => return answer(reply, Err(failure)),
+        };
         let (idle, except) = (self.idle(), self.except());
         let all = targets.clone();
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
+            let Guarding { refused, around, warnings } = guarding;
+            changed.refused = refused.len() as u64;
+            (changed.guarded, changed.around) = (guarding::told(&refused), guarding::told(&around));
+            changed.warnings = warnings;
             if polarity == Polarity::Block {
                 changed.allowed = all_allowed(blocklist, &all);
             }
             if all.len() <= MOST_LOOKED_AT {
                 changed.longer = longer(blocklist, polarity, &all, until);
                 match polarity {
-                    Polarity::Block => changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all),
+                    Polarity::Block => {
+                        changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all);
+                        // What is guarded is told apart.
+                        changed.allowed_by.retain(|entry| entry.list != GUARD_LIST);
+                    }
                     Polarity::Allow => changed.blocked_by = overlapping(blocklist, Polarity::Block, &all),
                 }
             }
@@ -134,6 +151,9 @@ impl Owner {
         let lists = self.protection.blocklist().lists();
         let found = lists.find(name).map(|id| lists.get(id));
         let is_default = Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity));
+        if name == GUARD_LIST {
+            return Err(is_the_guards(name));
+        }
         if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
             return Err(belongs_elsewhere(name));
         }

@@ -3,6 +3,7 @@
 
 mod edit;
 pub mod failure;
+mod guarding;
 mod pause;
 mod question;
 
