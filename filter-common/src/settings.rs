@@ -15,6 +15,8 @@ use crate::hash;
 pub struct Settings {
     /// Drop, or only count? The number of an [`Enforcement`](crate::reason::Enforcement).
     pub enforce: u64,
+    /// When a pause is over, in nanoseconds since boot, suspend included; looked at where `enforce` says that there is one.
+    pub paused_until: u64,
     /// May a source that is to be blocked be allowed, too, so that the word that tells is looked at on a hit? (0 or 1)
     pub overlap: u64,
     /// The set of sources to block.
@@ -97,12 +99,13 @@ pub const WORDS: usize = size_of::<Settings>() / size_of::<u64>();
 
 impl Settings {
     /// Counts only, and looks nothing up.
-    pub const OFF: Self = Self { enforce: 0, overlap: 0, block: SetSettings::OFF, allow: SetSettings::OFF };
+    pub const OFF: Self =
+        Self { enforce: 0, paused_until: 0, overlap: 0, block: SetSettings::OFF, allow: SetSettings::OFF };
 
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let head = [self.enforce, self.overlap].into_iter();
+        let head = [self.enforce, self.paused_until, self.overlap].into_iter();
         let mut rest = head.chain(self.block.words()).chain(self.allow.words());
         words.fill_with(|| rest.next().expect("every field is told"));
         words
@@ -114,6 +117,7 @@ impl Settings {
         let mut next = || rest.next().unwrap_or_default();
         Self {
             enforce: next(),
+            paused_until: next(),
             overlap: next(),
             block: SetSettings::read(&mut next),
             allow: SetSettings::read(&mut next),

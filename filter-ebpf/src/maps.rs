@@ -9,6 +9,7 @@
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
 use aya_ebpf::btf_maps::PerCpuArray;
+use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::hash::Address6;
@@ -49,7 +50,11 @@ pub struct Maps;
 impl Tables for Maps {
     #[inline(always)]
     fn enforcement(&self) -> Enforcement {
-        Enforcement::of(read(&SETTINGS.enforce))
+        let clock = || {
+            // SAFETY: it takes nothing and changes nothing.
+            unsafe { bpf_ktime_get_boot_ns() }
+        };
+        Enforcement::of(read(&SETTINGS.enforce)).now(read(&SETTINGS.paused_until), clock)
     }
 
     #[inline(always)]

@@ -70,7 +70,7 @@ fn nobody_takes_the_guards_list_or_ends_it() {
     net.filterd(["flush"]).succeeds();
     net.configure("lists: [{name: guard, path: $HOME/guard.txt}]");
     net.filterd(["reload"]).exits(3).complains("guard");
-    net.filterd(["status"]).succeeds().says("guard");
+    net.filterd(["status"]).exits(7).says("guard  host");
     net.filterd(["add", GATEWAY]).exits(5);
 }
 

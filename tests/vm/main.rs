@@ -8,7 +8,7 @@ mod loaded;
 
 use std::time::Instant;
 
-use filterd::blocklist::{Blocklist, Effects, Settings};
+use filterd::blocklist::{Blocklist, Effects, Settings, Timestamp};
 use filterd::kernel::{Filter, KernelError};
 use filterd::text::Explain;
 use harness::Home;
@@ -84,7 +84,11 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     let nobody = Blocklist::default();
     let mut filter = Filter::open(home.pins())?;
     filter.reserve(&combination.needs(), &nobody)?;
-    let settings = Some(Settings { enforce: combination.enforce, paused: combination.paused });
+    let settings = Some(Settings {
+        enforce: combination.enforce,
+        paused: combination.paused.then_some(Timestamp::from_secs(u32::MAX)),
+        ..Settings::default()
+    });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())
 }

@@ -2,7 +2,7 @@
 
 use filter_common::target::Target;
 
-use super::{Blocklist, Change, From, ListId, Polarity, Side, Targets};
+use super::{Blocklist, Change, From, ListId, Polarity, Side, Targets, Want};
 
 /// What a change would mean for the filter, and for how many of its targets it would change anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Blocklist {
     pub fn preview(&self, change: &Change) -> Difference {
         let mut difference = Difference::default();
         match change {
-            Change::Want { list, polarity, targets, .. } => {
+            Change::Want(Want { list, polarity, targets, .. }) => {
                 let (list, side) = (self.lists().find(list), self.side(*polarity));
                 side.prefetch(targets);
                 targets.iter().for_each(|target| preview_want(side, target, list, &mut difference));

@@ -28,13 +28,12 @@ mod undo;
 use filter_common::target::Target;
 
 pub use apply::{Applied, Refusal};
-pub use change::{Change, From};
+pub use change::{Change, From, Want};
 pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use list::{
-    Accepted, CONFIG_ALLOW_LIST, CONFIG_LIST, GUARD_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading,
-    Stamp, TooManyLists, Trouble, default_list,
+    Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;

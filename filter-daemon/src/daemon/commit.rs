@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::needs;
 use crate::blocklist::{
     Applied, Blocklist, Bookmark, Change, Effects, Polarity, Record, Refusal, Settings, Targets, Timestamp,
+    Want,
 };
 use crate::kernel::{Filter, KernelError, Needs};
 use crate::text::Explain;
@@ -51,7 +52,8 @@ pub enum NotDone {
 impl Latest {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
-        let loosens = effects.settings.is_some_and(|after| before.drops() && !after.drops());
+        // A pause before it may have ended by itself.
+        let loosens = effects.settings.is_some_and(|after| before.enforce && !after.drops());
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
             (!effects.block.left.is_empty(), &mut self.left),
@@ -196,7 +198,7 @@ impl Protection {
 
     fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
         let needs = match change {
-            Change::Want { polarity, targets, .. } => self.needs_with(*polarity, targets),
+            Change::Want(Want { polarity, targets, .. }) => self.needs_with(*polarity, targets),
             Change::Undo(undo) => {
                 let mut needs = needs::of(&self.blocklist);
                 let lists = self.blocklist.lists();

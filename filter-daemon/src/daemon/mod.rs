@@ -21,6 +21,7 @@ mod leftovers;
 mod lists;
 mod log;
 mod memory;
+mod names;
 pub mod needs;
 mod not_succeeded;
 mod owner;

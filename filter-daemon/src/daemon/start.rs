@@ -190,7 +190,7 @@ fn end(mut owner: Owner, by: End) -> Result<(), DaemonError> {
         (End::WithoutBroker(gone), _) => {
             error!(
                 "without the broker filterd can change nothing: it stops, and its filter is left as it is{}",
-                if owner.is_paused() { ", paused until the next start" } else { "" }
+                if owner.is_paused() { ", paused until that is over" } else { "" }
             );
             left = Err(gone);
         }

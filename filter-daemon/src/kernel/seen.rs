@@ -7,6 +7,7 @@ use filter_common::set::{Set, View};
 use filter_common::settings::{SetSettings, Settings};
 
 use super::window::Window;
+use crate::clock;
 
 /// A judge's settings, and the maps it looks things up in.
 pub struct Seen<'a> {
@@ -42,7 +43,7 @@ impl<'a> SetWindows<'a> {
 
 impl Tables for Seen<'_> {
     fn enforcement(&self) -> Enforcement {
-        Enforcement::of(self.settings.enforce)
+        Enforcement::of(self.settings.enforce).now(self.settings.paused_until, clock::kernel_now)
     }
 
     fn block(&self) -> impl Set {

@@ -8,6 +8,7 @@ use super::broker::request::{Blueprint, MapName, MapPart, MapUse, SetName};
 use super::kind::{Addresses, SixTable};
 use super::levels::LevelsMap;
 use crate::blocklist::Settings;
+use crate::clock;
 
 /// Everything that the words of a judge's settings say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,7 @@ impl JudgeSpec {
     pub fn words(&self) -> words::Settings {
         words::Settings {
             enforce: self.settings.enforcement() as u64,
+            paused_until: self.settings.paused.map_or(0, clock::in_the_kernel),
             overlap: self.overlap.is_some().into(),
             block: self.block.words(),
             allow: self.allow.words(),

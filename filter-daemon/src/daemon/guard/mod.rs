@@ -19,9 +19,10 @@ use tracing::{error, info};
 
 use super::commit::Protection;
 use crate::blocklist::{
-    Blocklist, Change, From, GUARD_LIST, Origin, Polarity, Record, Refusal, Targets, Timestamp,
+    Blocklist, Change, From, Origin, Polarity, Record, Refusal, Targets, Timestamp, Want,
 };
 use crate::clock;
+use crate::config::name::GUARD_LIST;
 use crate::command::render::figure::counted_as;
 use crate::control::wire::{About, Fault};
 use crate::host::{self, Fact, Places, Stamp, Untold};
@@ -233,15 +234,9 @@ impl Guard {
         if come.is_empty() && gone.is_empty() && self.undone.is_none() {
             return;
         }
-        let changes = by_reason(come.iter().copied()).into_iter().map(|(why, targets)| Change::Want {
-            list: GUARD_LIST.into(),
-            origin: Origin::Host,
-            polarity: Polarity::Allow,
-            until: None,
-            shorten: false,
-            note: Some(why),
-            by: None,
-            targets,
+        let changes = by_reason(come.iter().copied()).into_iter().map(|(why, targets)| {
+            let want = Want::live(GUARD_LIST, Polarity::Allow, targets);
+            Change::Want(Want { origin: Origin::Host, note: Some(why), ..want })
         });
         let release = || Change::Release { from: From::List(GUARD_LIST.into()), targets: targets(&gone) };
         let changes: Vec<_> = changes.chain((!gone.is_empty()).then(release)).collect();

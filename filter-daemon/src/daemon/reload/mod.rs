@@ -30,7 +30,7 @@ use super::lists::ToKeep;
 use super::needs;
 use super::pages::{Parts, Turn, Work};
 use crate::blocklist::{
-    Blocklist, Change, Effects, From, ListId, Origin, PAGE, Polarity, Record, Settings, Targets, Undo,
+    Blocklist, Change, Effects, From, ListId, PAGE, Polarity, Record, Settings, Targets, Undo, Want,
 };
 use crate::clock;
 use crate::config::Config;
@@ -91,7 +91,7 @@ impl Reload {
     /// Begins to make `loaded` true. If lists stand in its way, nothing has changed.
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
-        let after = Settings { enforce: loaded.config.enforce, ..Settings::default() };
+        let after = settings_of(&loaded.config);
         let needs = needs::of(blocklist);
         Ok(Self {
             began,
@@ -312,14 +312,13 @@ impl Reload {
 
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
-        let origin: Origin = list.origin;
-        let (list, polarity) = (list.name.clone(), list.polarity);
+        let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
         let term = self.rows.term(id);
         let (shorten, until) = (term.is_some(), term.map(|term| clock::after(term.ttl)));
         // What is there keeps its time, and what is over does not begin again.
         let targets =
             if term.is_some_and(|term| !term.is_new) { blocklist.new_on(id, &targets) } else { targets };
-        Change::Want { list, origin, polarity, until, shorten, note: None, by: None, targets }
+        Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
     }
 }
 
@@ -383,8 +382,7 @@ pub fn begin_with(
 ) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
     let mut rows = Rows::take(&mut loaded, blocklist)?;
     let now = clock::now();
-    let enforce = Settings { enforce: loaded.config.enforce, ..Settings::default() };
-    blocklist.apply(&Change::Settings(enforce), now)?;
+    blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
     let mut reloaded = Reloaded::default();
     for (id, targets) in std::mem::take(&mut rows.contents) {
         warnings::of_contents(blocklist.lists().get(id), &targets, &mut reloaded.warnings);
@@ -398,4 +396,9 @@ pub fn begin_with(
     blocklist.expire_all(now);
     let to_keep = rows.settle(blocklist, &mut reloaded);
     Ok((loaded.config, reloaded, to_keep))
+}
+
+/// How packets are judged by this configuration.
+fn settings_of(config: &Config) -> Settings {
+    Settings { enforce: config.enforce, counters: config.counters, ..Settings::default() }
 }

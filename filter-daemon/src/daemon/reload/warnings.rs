@@ -2,7 +2,8 @@
 
 use filter_common::target::Target;
 
-use crate::blocklist::{CONFIG_LIST, List, Polarity, Targets};
+use crate::blocklist::{List, Polarity, Targets};
+use crate::config::name::CONFIG_LIST;
 use crate::source::well_known;
 
 /// More prefixes of `block:` than these are not told one by one.

@@ -53,7 +53,7 @@ impl Owner {
         if self.interfaces.iter().all(|one| one.attached().is_none()) {
             return Some(Idle::NothingAttached);
         }
-        match self.protection.filter().settings().enforcement() {
+        match self.protection.filter().settings().at(clock::now()).enforcement() {
             Enforcement::Drop => None,
             Enforcement::Count => Some(Idle::NotEnforced),
             Enforcement::Pause => Some(Idle::Paused),
@@ -158,6 +158,18 @@ pub(super) fn longer(
     let lasts = |claim: &NamedClaim| claim.until.is_none_or(|until| until > asked);
     let all = targets.iter().flat_map(|target| blocklist.covering(polarity, target)).filter(lasts);
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
+}
+
+/// How many of these targets lie within wider entries, and within which.
+pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> (u64, Vec<Entry>) {
+    let (mut count, mut entries) = (0, Vec::new());
+    for target in targets.iter() {
+        let covering = blocklist.covering(polarity, target);
+        let mut wider = covering.into_iter().filter(|claim| claim.target != target).peekable();
+        count += u64::from(wider.peek().is_some());
+        entries.extend(wider.take(MOST_HELD - entries.len()).map(|claim| entry(blocklist, claim)));
+    }
+    (count, entries)
 }
 
 fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {

@@ -83,7 +83,7 @@ impl Judge {
         let words: &[u64; settings::WORDS] = self.blueprint.settings.as_slice().try_into().ok()?;
         let settings = Settings::from_words(words);
         let is_paused = Enforcement::of(settings.enforce) == Enforcement::Pause;
-        let resumed = Settings { enforce: Enforcement::Drop as u64, ..settings };
+        let resumed = Settings { enforce: Enforcement::Drop as u64, paused_until: 0, ..settings };
         let maps = self.blueprint.maps.clone();
         is_paused.then(|| Blueprint { settings: resumed.as_words().to_vec(), maps })
     }
