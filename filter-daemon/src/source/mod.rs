@@ -17,6 +17,7 @@ mod rejected;
 mod special;
 pub mod trouble;
 pub mod well_known;
+pub mod wide;
 
 pub use crate::blocklist::{Accepted, Targets};
 pub use copies::{Copies, Draft};

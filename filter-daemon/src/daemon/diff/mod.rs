@@ -24,7 +24,9 @@ use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT,
 use crate::control::wire::reload::HeldBack;
 pub use guarded::Guarded;
 use guarded::Named;
-use peers::Peers;
+pub use peers::Peers;
+#[cfg(test)]
+pub use peers::Role as PeerRole;
 
 /// Peers that are looked at in one turn.
 const PEERS_A_TURN: usize = 256;
@@ -88,7 +90,12 @@ enum Stage {
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
 pub fn gather(loaded: Loaded, guarded: Guarded) -> Read {
-    let Peers { known, unseen } = Peers::look();
+    gather_with(loaded, Peers::look(), guarded)
+}
+
+/// The same for these peers.
+pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
+    let Peers { known, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
         let lists = loaded.lists.iter().filter(move |list| list.polarity == polarity);

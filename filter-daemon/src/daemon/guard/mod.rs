@@ -69,11 +69,18 @@ pub struct Guard {
 impl Guard {
     /// Finds out what this host needs.
     pub async fn begin() -> Self {
-        let places = Places::default();
+        let mut this = Self::of_nothing();
+        this.take_links(links().await);
+        this.read_files();
+        this
+    }
+
+    /// Nothing is known yet.
+    fn of_nothing() -> Self {
         let now = clock::instant();
-        let mut this = Self {
+        Self {
             stamp: Stamp::default(),
-            places,
+            places: Places::default(),
             links: Vec::new(),
             files: Vec::new(),
             looked_at: now,
@@ -86,10 +93,7 @@ impl Guard {
             files_untold: Vec::new(),
             undone: None,
             askers: Askers::default(),
-        };
-        this.take_links(links().await);
-        this.read_files();
-        this
+        }
     }
 
     /// Allows it in a blocklist that nobody enforces yet.
@@ -307,3 +311,6 @@ fn targets(addresses: &[IpAddr]) -> Targets {
     targets.sort();
     targets
 }
+
+#[cfg(test)]
+mod tests;

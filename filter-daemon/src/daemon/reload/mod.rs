@@ -37,6 +37,8 @@ use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
+#[cfg(test)]
+pub use load::LoadedList;
 pub use load::{Loaded, known};
 pub use matching::Known;
 pub use rows::{Rows, must_not_be_live};

@@ -1,13 +1,8 @@
 //! What the operator should know of lists that were taken as they are.
 
-use filter_common::target::Target;
-
 use crate::blocklist::{List, Polarity, Targets};
 use crate::config::name::CONFIG_LIST;
-use crate::source::well_known;
-
-/// More prefixes of `block:` than these are not told one by one.
-const MOST_TOLD: usize = 5;
+use crate::source::{well_known, wide};
 
 /// What is on a list, taken by itself.
 pub fn of_contents(list: &List, targets: &Targets, warnings: &mut Vec<String>) {
@@ -15,19 +10,9 @@ pub fn of_contents(list: &List, targets: &Targets, warnings: &mut Vec<String>) {
         return;
     }
     if *list.name == *CONFIG_LIST {
-        of_wide(targets, warnings);
+        warnings.extend(wide::told(&targets.others));
     }
     of_well_known(&list.name, targets, warnings);
-}
-
-/// What `block:` says is meant; most who name half the internet have slipped all the same.
-fn of_wide(block: &Targets, warnings: &mut Vec<String>) {
-    let wide = block.others.iter().filter(|target| target.is_wide());
-    let told = |target: &Target| {
-        let shorter = if matches!(target, Target::V4(_)) { "/8" } else { "/16" };
-        format!("`block:` names {target}, which is wider than a {shorter}: it is blocked around what is guarded")
-    };
-    warnings.extend(wide.take(MOST_TOLD).map(told));
 }
 
 /// Resolvers and networks that many hosts need.

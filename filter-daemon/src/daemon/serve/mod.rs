@@ -8,6 +8,8 @@ mod pause;
 mod question;
 
 use super::owner::Owner;
+#[cfg(test)]
+pub use guarding::Guarding;
 use crate::blocklist::Polarity;
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Asked, Call, Failure, ping, test};
