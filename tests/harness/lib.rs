@@ -42,11 +42,11 @@ pub use wire::Wire;
 
 /// The host that filterd guards. What is its own, and its gateway, is never blocked: so that stories may block what they like,
 /// both are in the ranges for benchmarks.
-pub const HOST: &str = "198.18.0.1";
+pub const HOST: &str = "198.19.255.1";
 /// The same host's IPv6 address.
 pub const HOST6: &str = "2001:2::1";
 /// Where the host sends what is for neither of its own networks: the peer.
-pub const GATEWAY: &str = "198.18.0.254";
+pub const GATEWAY: &str = "198.19.255.254";
 /// The same for IPv6.
 pub const GATEWAY6: &str = "2001:2::fe";
 /// Whom the stories block; the peer really has this address.

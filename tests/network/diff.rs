@@ -77,12 +77,12 @@ fn diff_names_each_live_peer_that_a_reload_then_cuts() {
     let bystander = net.peer().entered(|| TcpListener::bind((BYSTANDER, 4443))).expect("nobody else listens");
     let went = net.host().entered(|| TcpStream::connect((BYSTANDER, 4443))).expect("it listens");
     net.filterd(["diff"]).succeeds().says("would be cut");
-    net.file("drop.txt", "192.0.2.77\n203.0.113.0/24\n198.18.0.254\n2001:2::/64\n");
+    net.file("drop.txt", "192.0.2.77\n203.0.113.0/24\n198.19.255.254\n2001:2::/64\n");
     net.filterd(["diff"])
         .exits(1)
         .says("*** 1 of ")
         .says("  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`\n")
-        .says("198.18.0.254 is guarded (a gateway of this host), and stays, though 198.18.0.254 of list `drop` names it\n")
+        .says("198.19.255.254 is guarded (a gateway of this host), and stays, though 198.19.255.254 of list `drop` names it\n")
         .says("2001:2::fe is guarded (a gateway of this host), and stays, though 2001:2::/64 of list `drop` names it")
         .is_silent_about(BYSTANDER);
     net.expect_each([ATTACKER, BYSTANDER]).passes();

@@ -23,13 +23,13 @@ fn an_add_of_what_this_host_needs_is_refused_with_the_reason() {
         net.filterd(["add", needed]).exits(5).complains(needed).complains(why);
         net.filterd(["test", needed]).exits(1).says("list `guard`").says(why);
     }
-    net.filterd(["list"]).succeeds().is_silent_about("198.18.0");
+    net.filterd(["list"]).succeeds().is_silent_about("198.19.255");
     net.expect_each([GATEWAY, GATEWAY6, HOST]).passes();
     // Whatever else was named is blocked all the same.
     net.filterd(["add", GATEWAY, ATTACKER])
         .exits(7)
         .says("1 newly blocked")
-        .complains("1 target is guarded, and was not blocked: 198.18.0.254 (a gateway of this host)");
+        .complains("1 target is guarded, and was not blocked: 198.19.255.254 (a gateway of this host)");
     net.expect(ATTACKER).dropped();
     net.filterd_reading(["add", "-"], &format!("{GATEWAY}\n{BYSTANDER}\n")).exits(7);
     net.expect(BYSTANDER).dropped();
@@ -40,17 +40,17 @@ fn an_add_of_what_this_host_needs_is_refused_with_the_reason() {
 #[test]
 fn what_contains_what_this_host_needs_is_blocked_around_it() {
     let net = Net::with_filterd("");
-    net.filterd(["add", "198.18.0.0/24", "2001:2::/64"])
+    net.filterd(["add", "198.19.255.0/24", "2001:2::/64"])
         .succeeds()
         .says("except what is guarded, and passes: ")
-        .says("198.18.0.254 (a gateway of this host)")
+        .says("198.19.255.254 (a gateway of this host)")
         .says("2001:2::1 (this host's own address on eth0)");
-    net.expect_each(["198.18.0.253", "198.18.0.255", "198.18.0.0", "2001:2::2", "2001:2::fd"]).dropped();
+    net.expect_each(["198.19.255.253", "198.19.255.255", "198.19.255.0", "2001:2::2", "2001:2::fd"]).dropped();
     net.expect_each([GATEWAY, GATEWAY6, HOST, HOST6]).passes();
-    net.filterd(["remove", "198.18.0.0/24"]).succeeds();
+    net.filterd(["remove", "198.19.255.0/24"]).succeeds();
     // A range is the prefixes it makes.
-    net.filterd(["add", "198.18.0.253-198.18.0.254"]).exits(7).complains("198.18.0.254");
-    net.expect("198.18.0.253").dropped();
+    net.filterd(["add", "198.19.255.253-198.19.255.254"]).exits(7).complains("198.19.255.254");
+    net.expect("198.19.255.253").dropped();
     net.expect(GATEWAY).passes();
 }
 

@@ -45,7 +45,7 @@ const LIST_KEYS: [Key<Draft>; 9] = [
         take: |faults, node, draft| entries(faults, node, &mut draft.limits.max_entries),
     },
     Key { name: "include_special", take: include_special },
-    Key { name: "wide", take: wide },
+    Key { name: "include_wide", take: include_wide },
 ];
 
 /// The keys without which a list is none.
@@ -253,9 +253,9 @@ fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
     }
 }
 
-fn wide(faults: &mut Faults, node: Node, draft: &mut Draft) {
+fn include_wide(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let meaning = "write true to block prefixes shorter than /8, or than /16 of IPv6, that the list names";
-    draft.special.wide = truth(faults, node, "`wide`", meaning).unwrap_or(draft.special.wide);
+    draft.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.special.wide);
 }
 
 fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {

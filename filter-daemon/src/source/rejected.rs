@@ -47,7 +47,7 @@ impl fmt::Display for Reason {
             Self::NoTarget(error) => write!(f, "{}: {}", error.fault(), error.hint()),
             Self::More => f.write_str("goes on after its target: begin what follows with #"),
             Self::Wide => f.write_str(
-                "is wider than a /8, or a /16 of IPv6: where a list means that, its configuration says `wide: true`",
+                "is wider than a /8, or a /16 of IPv6: where a list means that, its configuration says `include_wide: true`",
             ),
             Self::TooLong => write!(f, "goes on for more than {} bytes", lines::LONGEST),
         }

@@ -51,7 +51,7 @@ fn a_line_that_names_a_good_part_of_the_internet_is_not_taken_unless_it_is_meant
     assert_eq!((left.len(), rejected.as_slice()), (5, wide.as_slice()), "{left:?}");
     assert!(told(Special::INCLUDED).1.is_empty());
     let list = parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, Special::EXCLUDED).unwrap();
-    assert!(list.rejected[0].to_string().contains("`wide: true`"), "{}", list.rejected[0]);
+    assert!(list.rejected[0].to_string().contains("`include_wide: true`"), "{}", list.rejected[0]);
 }
 
 #[test]
