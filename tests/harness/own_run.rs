@@ -34,7 +34,8 @@ impl OwnRun {
 
     /// A user comes from there, as logind writes it down.
     pub fn login(&self, user: &str, from: &str) {
-        let session = format!("UID=1000\nUSER={user}\nACTIVE=1\nSTATE=active\nREMOTE=1\nREMOTE_HOST={from}\n");
+        let session =
+            format!("UID=1000\nUSER={user}\nACTIVE=1\nSTATE=active\nREMOTE=1\nREMOTE_HOST={from}\n");
         // As logind does it: nobody reads half of one.
         let (new, session_file) = (self.directory.join("new"), self.session(user));
         fs::write(&new, session).expect("a home can be written");

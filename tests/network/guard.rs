@@ -45,7 +45,8 @@ fn what_contains_what_this_host_needs_is_blocked_around_it() {
         .says("except what is guarded, and passes: ")
         .says("198.19.255.254 (a gateway of this host)")
         .says("2001:2::1 (this host's own address on eth0)");
-    net.expect_each(["198.19.255.253", "198.19.255.255", "198.19.255.0", "2001:2::2", "2001:2::fd"]).dropped();
+    net.expect_each(["198.19.255.253", "198.19.255.255", "198.19.255.0", "2001:2::2", "2001:2::fd"])
+        .dropped();
     net.expect_each([GATEWAY, GATEWAY6, HOST, HOST6]).passes();
     net.filterd(["remove", "198.19.255.0/24"]).succeeds();
     // A range is the prefixes it makes.
@@ -57,7 +58,11 @@ fn what_contains_what_this_host_needs_is_blocked_around_it() {
 #[test]
 fn nobody_takes_the_guards_list_or_ends_it() {
     let net = Net::with_filterd("");
-    net.filterd(["allow", "list"]).succeeds().says(GATEWAY).says("# guard, since").says("a gateway of this host");
+    net.filterd(["allow", "list"])
+        .succeeds()
+        .says(GATEWAY)
+        .says("# guard, since")
+        .says("a gateway of this host");
     for words in [
         ["add", ATTACKER, "--list", "guard"].as_slice(),
         &["allow", "add", ATTACKER, "--list", "guard"],

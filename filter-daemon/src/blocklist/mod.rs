@@ -11,6 +11,7 @@ mod cover;
 mod deadline;
 mod difference;
 mod effect;
+mod labels;
 mod list;
 mod nets64;
 mod overlap;
@@ -32,13 +33,14 @@ pub use change::{Change, From, Want};
 pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
+pub use labels::Number;
 pub use list::{
     Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
 pub use record::Record;
-pub use settings::Settings;
+pub use settings::{Settings, Strictness};
 pub use side::Side;
 pub use spent::Spent;
 pub use targets::Targets;

@@ -10,9 +10,9 @@ use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
-/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
-/// nobody else is served.
-pub const PAGE: u64 = 8192;
+/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond, and three or four
+/// where a table of ten million is nearly full, in which nobody else is served.
+pub const PAGE: u64 = 4096;
 
 /// The most targets that one page looks at: a millisecond, too.
 const MOST_SEEN: usize = 1 << 16;
@@ -140,7 +140,11 @@ impl Blocklist {
 impl Side {
     /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
     /// target to go on; nothing if that was the last.
-    fn walk(&self, after: Option<Target>, mut take: impl FnMut(Target, ClaimsId) -> bool) -> Option<Target> {
+    pub(super) fn walk(
+        &self,
+        after: Option<Target>,
+        mut take: impl FnMut(Target, ClaimsId) -> bool,
+    ) -> Option<Target> {
         for (seen, (target, id)) in (1..).zip(self.all_after(after)) {
             if !take(target, id) || seen >= MOST_SEEN {
                 return Some(target);

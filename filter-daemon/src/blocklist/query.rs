@@ -54,6 +54,11 @@ impl Blocklist {
         targets.iter().filter(is_new).collect()
     }
 
+    /// How many entries of this list are on another one, too.
+    pub fn shared_by(&self, list: ListId) -> u64 {
+        self.side_of(list).registry.shared_by(list)
+    }
+
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
         let list = self.lists.get(claim.list).name.clone();
         let Claim { since, until, note, by, .. } = claim.clone();

@@ -21,7 +21,8 @@ pub fn connection() -> Option<String> {
         if process <= 1 {
             return None;
         }
-        if let Some(connection) = fs::read(format!("/proc/{process}/environ")).ok().and_then(|all| in_(&all)) {
+        if let Some(connection) = fs::read(format!("/proc/{process}/environ")).ok().and_then(|all| in_(&all))
+        {
             return Some(connection);
         }
         process = parent(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)?;
@@ -31,9 +32,7 @@ pub fn connection() -> Option<String> {
 
 /// In an environment as the kernel shows it.
 fn in_(environment: &[u8]) -> Option<String> {
-    let of = |word: &[u8]| {
-        Some(word.strip_prefix(NAME.as_bytes())?.strip_prefix(b"=")?.to_vec())
-    };
+    let of = |word: &[u8]| Some(word.strip_prefix(NAME.as_bytes())?.strip_prefix(b"=")?.to_vec());
     String::from_utf8(environment.split(|byte| *byte == 0).find_map(of)?).ok()
 }
 

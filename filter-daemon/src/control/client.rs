@@ -15,9 +15,9 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, soc
 use thiserror::Error;
 
 pub use super::endpoint::{Endpoint, TIMEOUT};
-use super::{came_by, pins_note};
 use super::session::STOPPING;
 use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method, Ping};
+use super::{came_by, pins_note};
 use crate::clock;
 use crate::text::{Explain, printable};
 

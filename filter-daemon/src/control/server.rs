@@ -17,6 +17,7 @@ use super::answer;
 use super::audit::{Book, Witness};
 use super::complaints::Complaints;
 use super::connections::Connections;
+use super::pins_note;
 use super::session::{self, Client, Context, Patience};
 use super::socket::{SocketError, SocketFile};
 use super::wire::{Call, Failure};
@@ -61,7 +62,14 @@ impl Server {
     /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
     pub fn listen(path: &Path) -> Result<Self, SocketError> {
         let (file, listener) = SocketFile::listen(path)?;
-        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw(), successors: None, askers: None })
+        Ok(Self {
+            file,
+            listener,
+            limits: Limits::default(),
+            starter: geteuid().as_raw(),
+            successors: None,
+            askers: None,
+        })
     }
 
     /// Listens in the place of another daemon, which has handed it over: clients that wait there are served.
@@ -70,7 +78,14 @@ impl Server {
         listener.set_nonblocking(true)?;
         let listener = UnixListener::from_std(listener)?;
         let file = SocketFile::handed_over(path, Lock::handed_over(claim))?;
-        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw(), successors: None, askers: None })
+        Ok(Self {
+            file,
+            listener,
+            limits: Limits::default(),
+            starter: geteuid().as_raw(),
+            successors: None,
+            askers: None,
+        })
     }
 
     /// The other daemon has gone: the file of the socket is ours.
@@ -129,6 +144,11 @@ impl Handle {
     /// Both descriptors: of what listens, and of what is locked.
     pub fn share(&self) -> io::Result<[OwnedFd; 2]> {
         Ok([self.listener.try_clone()?, self.claim.try_clone()?])
+    }
+
+    /// Notes what the next one to listen here, and whoever finds nobody, is to know.
+    pub fn note(&self, pins: &Path, unsaved: Option<u64>) -> io::Result<()> {
+        pins_note::write(&self.claim.try_clone()?.into(), pins, unsaved)
     }
 
     /// The file of the socket is another's now, and stays.

@@ -23,9 +23,8 @@ impl Stamp {
     pub fn of(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
         let files: Vec<_> = paths.into_iter().map(|path| of(path.as_ref())).collect();
         let settled = clock::since_1970().saturating_sub(RECENT);
-        let changed = |file: &[i64; 7]| {
-            Duration::new(file[5].try_into().unwrap_or(0), file[6].try_into().unwrap_or(0))
-        };
+        let changed =
+            |file: &[i64; 7]| Duration::new(file[5].try_into().unwrap_or(0), file[6].try_into().unwrap_or(0));
         let is_settled = files.iter().flatten().all(|file| changed(file) < settled);
         Self { files, is_settled }
     }

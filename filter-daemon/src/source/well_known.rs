@@ -299,7 +299,10 @@ mod tests {
         assert_eq!(told("list drop", &targets).as_deref(), Some(expected));
         let everything: Targets = [target("0.0.0.0/0"), target("::/0")].into_iter().collect();
         let told_of = told("`block:`", &everything).unwrap();
-        assert!(told_of.contains("2 of Quad9's public resolvers") && told_of.ends_with("2 in Google's network"), "{told_of}");
+        assert!(
+            told_of.contains("2 of Quad9's public resolvers") && told_of.ends_with("2 in Google's network"),
+            "{told_of}"
+        );
         assert_eq!(told("list drop", &[target("203.0.113.7")].into_iter().collect()), None);
     }
 }

@@ -9,7 +9,9 @@ const MOST_TOLD: usize = 5;
 pub fn told<'a>(block: impl IntoIterator<Item = &'a Target>) -> Vec<String> {
     let told = |target: &Target| {
         let shorter = if matches!(target, Target::V4(_)) { "/8" } else { "/16" };
-        format!("`block:` names {target}, which is wider than a {shorter}: it is blocked around what is guarded")
+        format!(
+            "`block:` names {target}, which is wider than a {shorter}: it is blocked around what is guarded"
+        )
     };
     block.into_iter().filter(|target| target.is_wide()).take(MOST_TOLD).map(told).collect()
 }

@@ -119,7 +119,8 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
     }
     lines.extend(in_the_configuration(all));
     let is_guarded = all.iter().flat_map(|held| &held.by).any(|by| by.origin == HOST);
-    lines.extend(is_guarded.then(|| "the guard's list is filterd's own, and nothing overrides it".to_owned()));
+    lines
+        .extend(is_guarded.then(|| "the guard's list is filterd's own, and nothing overrides it".to_owned()));
     // An older daemon tells only the names of the lists.
     let unnamed = all.iter().find(|held| held.by.is_empty());
     lines.extend(unnamed.map(|held| format!("`filterd test {}` names the entries", held.target)));

@@ -41,7 +41,9 @@ impl Clock {
     /// `since 2 h ago`; `read 2 h ago`, of an entry that is read again at every start.
     pub fn of(&self, entry: &Entry) -> String {
         match &entry.origin {
-            Some(origin) if ![LIVE, HOST].contains(&origin.as_str()) => format!("{READ}{}", self.ago(entry.since)),
+            Some(origin) if ![LIVE, HOST].contains(&origin.as_str()) => {
+                format!("{READ}{}", self.ago(entry.since))
+            }
             Some(_) | None => self.since(entry.since),
         }
     }

@@ -122,7 +122,8 @@ impl<'de> Visitor<'de> for Object {
         }
         let Some(method) = method else { return Err(A::Error::missing_field("method")) };
         let late = |parameters| Message::of(&method, parameters).map_err(A::Error::custom);
-        let message = message.map_or_else(|| late(early.unwrap_or_else(|| Value::Object(Default::default()))), Ok)?;
+        let message =
+            message.map_or_else(|| late(early.unwrap_or_else(|| Value::Object(Default::default()))), Ok)?;
         Ok(Line { message, came_by })
     }
 }

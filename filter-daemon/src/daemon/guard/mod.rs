@@ -22,8 +22,8 @@ use crate::blocklist::{
     Blocklist, Change, From, Origin, Polarity, Record, Refusal, Targets, Timestamp, Want,
 };
 use crate::clock;
-use crate::config::name::GUARD_LIST;
 use crate::command::render::figure::counted_as;
+use crate::config::name::GUARD_LIST;
 use crate::control::wire::{About, Fault};
 use crate::host::{self, Fact, Places, Stamp, Untold};
 use crate::text::{Explain, Explanation};
@@ -298,9 +298,7 @@ async fn links() -> Links {
 }
 
 /// The same by reasons: a change has one note.
-fn by_reason<'a>(
-    all: impl Iterator<Item = (&'a IpAddr, &'a Arc<str>)>,
-) -> BTreeMap<Arc<str>, Targets> {
+fn by_reason<'a>(all: impl Iterator<Item = (&'a IpAddr, &'a Arc<str>)>) -> BTreeMap<Arc<str>, Targets> {
     let mut changes: BTreeMap<Arc<str>, Vec<IpAddr>> = BTreeMap::new();
     all.for_each(|(address, why)| changes.entry(why.clone()).or_default().push(*address));
     changes.into_iter().map(|(why, addresses)| (why, targets(&addresses))).collect()

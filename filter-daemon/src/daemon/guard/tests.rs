@@ -34,12 +34,12 @@ const ALL: u64 = 10_000;
 
 #[test]
 fn none_of_the_guarded_is_ever_dropped_and_diff_had_named_whoever_is_cut() {
-    let number = |name, otherwise| {
-        std::env::var(name).map_or(otherwise, |word| word.parse().expect("it is a number"))
-    };
+    let number =
+        |name, otherwise| std::env::var(name).map_or(otherwise, |word| word.parse().expect("it is a number"));
     let (first, reloads) = (number("FILTERD_SEED", 0), number("FILTERD_STORIES", ALL));
     let (place, mut told) = (TempDir::new().unwrap(), Told::default());
-    let (mut persistence, _) = persistence::restore(place.path(), &Config::default(), false).unwrap();
+    let (mut persistence, _) =
+        persistence::restore(place.path(), &Config::default(), Default::default()).unwrap();
     let mut blocklist = Some(Blocklist::default());
     for seed in first..first + reloads.div_ceil(RELOADS) {
         let mut story = Story::begin(seed, blocklist.take().unwrap(), &mut persistence);

@@ -76,7 +76,10 @@ fn all_guarded(refused: &[Guarded]) -> Failure {
 }
 
 fn too_wide(why: String) -> Failure {
-    Failure::Refused(Explanation::new(why, "if that is meant, say --wide; what is guarded passes all the same"))
+    Failure::Refused(Explanation::new(
+        why,
+        "if that is meant, say --wide; what is guarded passes all the same",
+    ))
 }
 
 fn warnings(targets: &Targets) -> Vec<String> {
@@ -128,7 +131,8 @@ mod tests {
     fn what_contains_guarded_addresses_is_blocked_around_them() {
         let (left, told) = guarding(&["192.0.2.0/24", "192.0.2.1", "2001:db8::/64"], false).unwrap();
         assert_eq!(left, ["2001:db8::/64", "192.0.2.0/24"]);
-        let around: Vec<_> = told.around.iter().map(|one| format!("{} {}", one.target, one.address)).collect();
+        let around: Vec<_> =
+            told.around.iter().map(|one| format!("{} {}", one.target, one.address)).collect();
         assert_eq!(
             around,
             ["192.0.2.0/24 192.0.2.1", "192.0.2.0/24 192.0.2.254", "2001:db8::/64 2001:db8::1"]

@@ -8,12 +8,12 @@ mod pause;
 mod question;
 
 use super::owner::Owner;
-#[cfg(test)]
-pub use guarding::Guarding;
 use crate::blocklist::Polarity;
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Asked, Call, Failure, ping, test};
 use failure::kernel_failed;
+#[cfg(test)]
+pub use guarding::Guarding;
 
 impl Owner {
     /// Carries a request out, or begins to, and sees to it that it is answered.
@@ -30,6 +30,7 @@ impl Owner {
                 answer(reply, Ok(test::Reply { tested, paused_until }));
             }
             Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
+            Call::Lists(Asked { reply, .. }) => answer(reply, self.lists_report().map_err(kernel_failed)),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),
