@@ -206,7 +206,9 @@ fn a_list_that_blocked_may_allow_from_now_on_and_the_reverse() {
     net.configure(&list(false));
     net.filterd(["reload"]).succeeds().says("2 targets allowed no longer");
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
-    net.filterd(["status"]).succeeds().is_silent_about("Lists that allow");
+    let lists = net.filterd(["status", "--json"]).succeeds().json()["lists"].clone();
+    let office = lists.as_array().and_then(|lists| lists.iter().find(|list| list["name"] == "office"));
+    assert!(office.is_some_and(|list| list["allows"].is_null()), "{lists}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod flush;
 mod for_each_list;
 mod frames;
 mod growth;
+mod guard;
 mod hanging;
 mod held_back;
 mod hostile_clients;

@@ -38,6 +38,8 @@ pub enum Origin {
     File,
     /// Commands, while the daemon runs: the journal keeps what they said.
     Live,
+    /// This host itself, by what the daemon finds out of it while it runs: nobody else changes it.
+    Host,
 }
 
 impl Origin {
@@ -47,6 +49,7 @@ impl Origin {
             Self::Config => "config",
             Self::File => "file",
             Self::Live => "live",
+            Self::Host => "host",
         }
     }
 
@@ -88,6 +91,8 @@ pub struct Reading {
     pub special: u64,
     /// Does it mean special ranges?
     pub includes_special: bool,
+    /// Does it mean prefixes that are very wide?
+    pub takes_wide: bool,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
     /// How long what it names stays on the list; for good if none.

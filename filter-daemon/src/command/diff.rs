@@ -7,7 +7,7 @@ use super::render::console::Console;
 use super::render::figure::{count, counted, counted_as};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire;
-use crate::control::wire::diff::{Cut, ListDifference, Reply, Role};
+use crate::control::wire::diff::{Cut, ListDifference, Reply, Role, Stays};
 use crate::exit::Exit;
 use crate::text::printable;
 
@@ -70,6 +70,7 @@ fn render(found: &Reply) -> String {
     }
     let unseen = found.unseen.iter().map(|why| format!("not looked at: {}", printable::on_one_line(why)));
     lines.extend(peers(found));
+    lines.extend(guarded(found));
     lines.extend(unseen);
     lines.join("\n")
 }
@@ -124,6 +125,18 @@ fn peers(found: &Reply) -> Vec<String> {
     if left > 0 {
         lines.push(format!("  and {} more", count(left)));
     }
+    lines
+}
+
+/// Who stays, though something names them.
+fn guarded(found: &Reply) -> Vec<String> {
+    let told = found.guarded.iter().take(MOST_CUT).map(|Stays { address, why, target, list }| {
+        let why = printable::on_one_line(why);
+        format!("{address} is guarded ({why}), and stays, though {target} of list `{list}` names it")
+    });
+    let mut lines: Vec<_> = told.collect();
+    let left = found.guarded.len().saturating_sub(MOST_CUT);
+    lines.extend((left > 0).then(|| format!("and {} more who are guarded", count(left as u64))));
     lines
 }
 

@@ -28,7 +28,7 @@ const KEYS: [Key<Config>; 10] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 8] = [
+const LIST_KEYS: [Key<Draft>; 9] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
     Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
@@ -46,6 +46,7 @@ const LIST_KEYS: [Key<Draft>; 8] = [
         take: |faults, node, draft| entries(faults, node, &mut draft.limits.max_entries),
     },
     Key { name: "include_special", take: include_special },
+    Key { name: "include_wide", take: include_wide },
 ];
 
 /// The keys without which a list is none.
@@ -242,7 +243,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             && let Some(path) = draft.path
         {
             // What must pass may well be private.
-            let special = if draft.allows { Special::Included } else { draft.special };
+            let special = if draft.allows { Special::INCLUDED } else { draft.special };
             let Draft { allows, limits, ttl, .. } = draft;
             config.lists.push(List { name, path, allows, limits, special, ttl });
         }
@@ -264,8 +265,13 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
 fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let meaning = "write true to block private, loopback and other special ranges that the list names";
     if let Some(truth) = truth(faults, node, "`include_special`", meaning) {
-        draft.special = if truth { Special::Included } else { Special::Excluded };
+        draft.special.included = truth;
     }
+}
+
+fn include_wide(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    let meaning = "write true to block prefixes shorter than /8, or than /16 of IPv6, that the list names";
+    draft.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.special.wide);
 }
 
 fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {

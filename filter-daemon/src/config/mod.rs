@@ -118,7 +118,7 @@ pub struct List {
     pub allows: bool,
     /// How much it may change without being asked about.
     pub limits: Limits,
-    /// Does it mean private, loopback and other special ranges?
+    /// Does it mean private, loopback and other special ranges, or half the internet?
     pub special: Special,
     /// How long what it names stays on the list; for good if none.
     pub ttl: Option<Duration>,

@@ -48,6 +48,9 @@ pub struct Reply {
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,
+    /// Guarded addresses that nothing blocks now and something would: they stay (the first thousand).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guarded: Vec<Stays>,
     /// Where peers could not be looked for, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
@@ -103,6 +106,19 @@ pub struct Cut {
     pub list: String,
 }
 
+/// A guarded address that something names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stays {
+    /// The address.
+    pub address: String,
+    /// Why it is guarded.
+    pub why: String,
+    /// The entry that would block it.
+    pub target: String,
+    /// The list of that entry.
+    pub list: String,
+}
+
 /// What a peer is to this host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Role {
@@ -130,6 +146,7 @@ impl Reply {
 
 impl Method for Diff {
     const NAME: &'static str = "io.filterd.Diff";
+    const MAY_CUT: bool = true;
     type Request = ();
     type Reply = Reply;
     /// It reads every list again.

@@ -34,6 +34,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
         ttl: Some(Duration::from_secs(7200)),
         note: Some("brute force".into()),
         shorten: false,
+        wide: false,
         by: None,
     };
     assert_eq!(raw.check(), Ok(checked));
@@ -111,7 +112,7 @@ fn there_are_two_families() {
 #[test]
 fn requests_are_those_of_the_version_that_landed() {
     fn written<M: Method>(parameters: &M) -> String {
-        serde_json::to_string(&Envelope { method: M::NAME, parameters }).unwrap()
+        serde_json::to_string(&Envelope { method: M::NAME, came_by: None, parameters }).unwrap()
     }
     let full =
         Add { list: Some("ssh".into()), ttl: Some(7200), note: Some("x".into()), ..add(&["192.0.2.1"]) };
@@ -283,6 +284,7 @@ fn replies_are_those_of_the_version_that_landed() {
             targets: 8,
             rejected: 9,
             special: 0,
+            guarded: 0,
             expired: 0,
             error: Some("gone".into()),
             read: None,
@@ -387,11 +389,14 @@ fn every_field_is_documented() {
 #[test]
 fn to_allow_is_a_method_of_its_own() {
     let allow = Allow(add(&["192.0.2.1"]));
-    let written = serde_json::to_string(&Envelope { method: Allow::NAME, parameters: &allow }).unwrap();
+    let written =
+        serde_json::to_string(&Envelope { method: Allow::NAME, came_by: None, parameters: &allow }).unwrap();
     assert_eq!(written, r#"{"method":"io.filterd.Allow","parameters":{"targets":["192.0.2.1"]}}"#);
     assert_eq!(serde_json::from_str::<Message>(&written).unwrap(), Message::Allow(allow));
     let disallow = Disallow(Remove { targets: ["192.0.2.1"].iter().collect(), list: None });
-    let written = serde_json::to_string(&Envelope { method: Disallow::NAME, parameters: &disallow }).unwrap();
+    let written =
+        serde_json::to_string(&Envelope { method: Disallow::NAME, came_by: None, parameters: &disallow })
+            .unwrap();
     assert_eq!(written, r#"{"method":"io.filterd.Disallow","parameters":{"targets":["192.0.2.1"]}}"#);
     assert!(serde_json::from_str::<Message>(&written.replace("targets", "target")).is_err());
     assert!(refusal(Allow(add(&["10.0.0.1/8"]))).contains("host bits"));

@@ -52,6 +52,15 @@ pub fn target(word: &str) -> Result<Target, String> {
     word.parse().map_err(range)
 }
 
+/// Why such a target is blocked only where somebody says that it is meant.
+pub fn too_wide(target: &Target) -> Option<String> {
+    let shorter = match target {
+        Target::V4(_) => "/8",
+        Target::V6(_) => "/16",
+    };
+    target.is_wide().then(|| format!("{target} is wider than a {shorter}"))
+}
+
 /// The name of a list; the error names the word.
 pub fn list_name(name: &str) -> Result<ListName, String> {
     name.parse().map_err(|error| format!("{}: {error}", printable::word(name)))

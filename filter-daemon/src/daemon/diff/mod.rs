@@ -1,8 +1,8 @@
 //! What a reload would change, and whom of those in touch with this host it would cut: read as a reload reads (away from the
-//! owner), compared page by page, and nothing is changed. `peers` says who is in touch, by `sockets`; `cover` which of what
+//! owner), compared page by page, and nothing is changed. `peers` says who is in touch, by `sockets`; `covering` which of what
 //! was read covers them.
 
-mod cover;
+mod guarded;
 mod peers;
 
 use std::collections::HashSet;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use filter_common::labels::Counters;
 use filter_common::target::Target;
 
+use super::covering::Cover;
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded, settings_of};
 use crate::blocklist::{
@@ -22,8 +23,11 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::config::{Config, Matches};
 use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT, MOST_ENTRIES, Reply, Role};
 use crate::control::wire::reload::HeldBack;
-use cover::Cover;
-use peers::Peers;
+pub use guarded::Guarded;
+use guarded::Named;
+pub use peers::Peers;
+#[cfg(test)]
+pub use peers::Role as PeerRole;
 
 /// Peers that are looked at in one turn.
 const PEERS_A_TURN: usize = 256;
@@ -33,6 +37,7 @@ const PEERS_A_TURN: usize = 256;
 pub struct Read {
     loaded: Loaded,
     peers: Vec<Peer>,
+    guarded: Vec<Named>,
     unseen: Vec<String>,
 }
 
@@ -85,8 +90,13 @@ enum Stage {
 }
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
-pub fn gather(loaded: Loaded) -> Read {
-    let Peers { known, unseen } = Peers::look();
+pub fn gather(loaded: Loaded, guarded: Guarded) -> Read {
+    gather_with(loaded, Peers::look(), guarded)
+}
+
+/// The same for these peers.
+pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
+    let Peers { known, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
         let lists = loaded.lists.iter().filter(move |list| list.polarity == polarity);
@@ -105,8 +115,9 @@ pub fn gather(loaded: Loaded) -> Read {
         allowed: covered(&allows, address).is_some(),
     });
     let peers = peers.collect();
+    let guarded = guarded::named(guarded, |address| covered(&blocks, address));
     drop((blocks, allows));
-    Read { loaded, peers, unseen }
+    Read { loaded, peers, guarded, unseen }
 }
 
 impl Read {
@@ -119,7 +130,7 @@ impl Read {
 impl Diff {
     /// Begins to compare what was read with what is.
     pub fn begin(read: Read, now: Now<'_>, blocklist: &Blocklist) -> Self {
-        let Read { loaded, peers, unseen } = read;
+        let Read { loaded, peers, guarded, unseen } = read;
         let [before, after] = now.interfaces;
         let beyond = |known: &[String], all: &[String]| -> Vec<String> {
             all.iter().filter(|name| !known.contains(name)).cloned().collect()
@@ -131,6 +142,7 @@ impl Diff {
             detach: beyond(&after, &before),
             settings: settings(now.config, &loaded.config),
             peers: peers.len() as u64,
+            guarded: guarded::tell(&guarded, blocklist),
             unseen,
             ..Reply::default()
         };

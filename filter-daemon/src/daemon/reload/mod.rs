@@ -16,6 +16,7 @@ mod rows;
 mod sources;
 mod told;
 mod undoing;
+mod warnings;
 
 use std::thread;
 use std::time::Instant;
@@ -37,6 +38,8 @@ use crate::config::{Config, Matches};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
+#[cfg(test)]
+pub use load::LoadedList;
 pub use load::{Loaded, known};
 pub use look::written;
 pub use matching::Known;
@@ -401,7 +404,9 @@ pub fn begin_with(
     let mut rows = Rows::take(&mut loaded, blocklist)?;
     let now = clock::now();
     blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
+    let mut reloaded = Reloaded::default();
     for (id, targets) in std::mem::take(&mut rows.contents) {
+        warnings::of_contents(blocklist.lists().get(id), &targets, &mut reloaded.warnings);
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
         let since = rows.read_at(id).unwrap_or(now).min(now);
         let until = rows.term(id).map(|term| since.later_by(term.ttl.as_secs() as i64));
@@ -410,7 +415,6 @@ pub fn begin_with(
         blocklist.replay(want, now)?;
     }
     blocklist.expire_all(now);
-    let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
     blocklist.begin(now);
     Ok((loaded.config, reloaded, to_keep))

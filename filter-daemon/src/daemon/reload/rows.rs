@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
+use super::warnings;
 use crate::blocklist::{Accepted, Blocklist, ListId, Origin, Polarity, Reading, Targets, Timestamp, Trouble};
 use crate::clock;
 use crate::command::render::figure::counted_as;
@@ -152,6 +153,7 @@ impl Rows {
         blocklist.lists_mut().set_places(places);
         let nothing = Targets::default();
         for (id, named) in &self.contents {
+            warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // Where everything counts anew, or for good, nothing is over.
             let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
             blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
@@ -180,7 +182,7 @@ fn note(
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
     (reading.path, reading.ttl) = (path, ttl);
-    reading.includes_special = special == Special::Included;
+    (reading.includes_special, reading.takes_wide) = (special.included, special.wide);
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
@@ -193,8 +195,8 @@ fn note(
         Found::Accepted { accepted, draft: bytes, special, .. } => {
             reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
-            warn_of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
-            warn_of_special(&name, special, &mut reloaded.warnings);
+            warnings::of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
+            warnings::of_special(&name, special, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
             reading.rejected = accepted.rejected;
             reading.trouble = None;
@@ -244,27 +246,4 @@ pub fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(
     live.map_or(Ok(()), |list| {
         Err(DaemonError::ListIsLive { name: list.name.to_string(), entries: list.entries })
     })
-}
-
-/// A feed that names private ranges would cut a host off from its own network.
-fn warn_of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
-    let targets = match special {
-        0 => return,
-        1 => "1 target is, at least in part, a special range, which was".to_owned(),
-        count => format!("{count} targets are, at least in part, special ranges, which were"),
-    };
-    let why =
-        "left out (private, loopback, link-local, multicast, reserved): `include_special: true` takes them";
-    warnings.push(format!("list {name}: {targets} {why}"));
-}
-
-/// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks
-/// with the rights of its user.
-fn warn_of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
-    let lines = match rejected {
-        0 => return,
-        1 => "1 line was".to_owned(),
-        count => format!("{count} lines were"),
-    };
-    warnings.push(format!("list {name}: {lines} not understood, and skipped: `filterd check` shows more"));
 }

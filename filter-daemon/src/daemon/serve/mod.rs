@@ -3,6 +3,7 @@
 
 mod edit;
 pub mod failure;
+mod guarding;
 mod pause;
 mod question;
 
@@ -11,6 +12,8 @@ use crate::blocklist::Polarity;
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Asked, Call, Failure, ping, test};
 use failure::kernel_failed;
+#[cfg(test)]
+pub use guarding::Guarding;
 
 impl Owner {
     /// Carries a request out, or begins to, and sees to it that it is answered.
