@@ -1,5 +1,9 @@
 //! What a change of the blocklist means for the filter.
 
+use std::collections::BTreeMap;
+
+use filter_common::target::Target;
+
 use super::{Polarity, Settings, Targets};
 
 /// What becomes different for packets: for each set, and in how all of them are judged.
@@ -45,6 +49,12 @@ impl Effects {
         }
     }
 
+    /// What entered and left again, or the reverse, is as it was.
+    pub(super) fn balance(&mut self) {
+        self.block.balance();
+        self.allow.balance();
+    }
+
     pub(super) const fn of_mut(&mut self, polarity: Polarity) -> &mut SetEffects {
         match polarity {
             Polarity::Block => &mut self.block,
@@ -63,6 +73,7 @@ impl Effects {
         }
         sum.block.sort();
         sum.allow.sort();
+        sum.balance();
         sum
     }
 
@@ -76,6 +87,19 @@ impl SetEffects {
     /// Nothing enters, leaves or is counted for another list.
     pub fn is_empty(&self) -> bool {
         self.entered.is_empty() && self.left.is_empty() && self.relabelled.is_empty()
+    }
+
+    /// Of one thing after another done to what several are behind, only the difference is left.
+    fn balance(&mut self) {
+        if self.entered.is_empty() || self.left.is_empty() {
+            return;
+        }
+        let mut balance = BTreeMap::<Target, i32>::new();
+        self.entered.iter().for_each(|target| *balance.entry(target).or_default() += 1);
+        self.left.iter().for_each(|target| *balance.entry(target).or_default() -= 1);
+        let those = |sign| balance.iter().filter(move |(_, balance)| balance.signum() == sign);
+        let [entered, left] = [1, -1].map(|sign| those(sign).map(|(target, _)| *target).collect());
+        (self.entered, self.left) = (entered, left);
     }
 
     fn extend(&mut self, more: &Self) {
