@@ -14,6 +14,7 @@ extern crate std;
 pub mod cuckoo;
 pub mod hash;
 pub mod judge;
+pub mod labels;
 pub mod levels;
 pub mod networks;
 pub mod packet;

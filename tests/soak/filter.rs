@@ -5,7 +5,7 @@ use std::path::Path;
 
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
-use filterd::kernel::{Filter, Needs, Occupancy, SetNeeds, SixTargets, Truth, Wanted, grace};
+use filterd::kernel::{Filter, Labels, Needs, Occupancy, SetNeeds, SixTargets, Truth, Wanted, grace};
 
 /// Addresses, and the table that blocks them.
 pub struct Blocked {
@@ -111,6 +111,8 @@ impl Wanted for Addresses {
         false
     }
 }
+
+impl Labels for Addresses {}
 
 impl SixTargets for Addresses {
     fn six_after(&self, _after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {

@@ -35,8 +35,7 @@ pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use list::{
-    Accepted, CONFIG_ALLOW_LIST, CONFIG_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading,
-    Stamp, TooManyLists, Trouble, default_list,
+    Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;

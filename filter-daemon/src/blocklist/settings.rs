@@ -1,5 +1,6 @@
 //! How packets are judged, whatever is listed.
 
+use filter_common::labels::Counters;
 use filter_common::reason::Enforcement;
 
 use super::Timestamp;
@@ -11,11 +12,13 @@ pub struct Settings {
     pub enforce: bool,
     /// Until when it is only counted, whatever the configuration says.
     pub paused: Option<Timestamp>,
+    /// Are packets counted for each list, too?
+    pub counters: Counters,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { enforce: true, paused: None }
+        Self { enforce: true, paused: None, counters: Counters::default() }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filter_common::labels::Counters;
 use filter_common::target::{Span, Target};
 
 use super::limits::{entries, share, ttl};
@@ -14,10 +15,11 @@ use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
 use crate::source::{Limits, Special};
 use crate::text::printable::excerpt;
 
-const KEYS: [Key<Config>; 8] = [
+const KEYS: [Key<Config>; 9] = [
     Key { name: "interfaces", take: interfaces },
     Key { name: "mode", take: mode },
     Key { name: "enforce", take: enforce },
+    Key { name: "counters", take: counters },
     Key { name: "block", take: |faults, node, config| targets(faults, node, "`block`", &mut config.block) },
     Key { name: "allow", take: |faults, node, config| targets(faults, node, "`allow`", &mut config.allow) },
     Key { name: "lists", take: lists },
@@ -54,6 +56,8 @@ pub const MOST_LISTS: usize = 1000;
 const LIST_EXAMPLE: &str = "write {name: drop, path: lists/drop.txt}";
 
 const ON_EXIT: [(&str, OnExit); 2] = [("detach", OnExit::Detach), ("keep", OnExit::Keep)];
+
+const COUNTERS: [(&str, Counters); 2] = [("total", Counters::Total), ("lists", Counters::Lists)];
 
 const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native), ("generic", Mode::Generic)];
 
@@ -115,6 +119,17 @@ fn mode(faults: &mut Faults, node: Node, config: &mut Config) {
 fn enforce(faults: &mut Faults, node: Node, config: &mut Config) {
     let meaning = "write true to drop packets, false to only count them";
     config.enforce = truth(faults, node, "`enforce`", meaning).unwrap_or(config.enforce);
+}
+
+fn counters(faults: &mut Faults, node: Node, config: &mut Config) {
+    let Some(word) = faults.text(node, "`counters`") else { return };
+    if let Some((_, counters)) = COUNTERS.iter().find(|(name, _)| *name == word.text) {
+        config.counters = *counters;
+        return;
+    }
+    let meant = nearest(&word.text, COUNTERS.map(|(name, _)| name));
+    let help = meant.map_or("it is lists or total".into(), |meant| format!("did you mean {meant}?"));
+    faults.tell(word.node, format!("`counters` cannot be `{}`", excerpt(&word.text)), help);
 }
 
 fn durable(faults: &mut Faults, node: Node, config: &mut Config) {

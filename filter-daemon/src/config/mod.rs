@@ -4,7 +4,7 @@ mod check;
 mod diagnostic;
 mod interface;
 mod limits;
-mod name;
+pub mod name;
 mod nearest;
 mod nesting;
 pub mod pin;
@@ -17,6 +17,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filter_common::labels::Counters;
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,8 @@ pub struct Config {
     pub mode: Mode,
     /// Are packets dropped, or only counted?
     pub enforce: bool,
+    /// Are packets counted for each list, too?
+    pub counters: Counters,
     /// What is blocked.
     pub block: Vec<Target>,
     /// What is allowed, whatever is blocked.
@@ -113,6 +116,7 @@ impl Default for Config {
             interfaces: Vec::new(),
             mode: Mode::Auto,
             enforce: true,
+            counters: Counters::default(),
             block: Vec::new(),
             allow: Vec::new(),
             lists: Vec::new(),

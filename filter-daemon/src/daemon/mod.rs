@@ -19,6 +19,7 @@ mod leftovers;
 mod lists;
 mod log;
 mod memory;
+mod names;
 pub mod needs;
 mod not_succeeded;
 mod owner;

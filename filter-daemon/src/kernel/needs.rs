@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use filter_common::labels::{Label, OTHER};
 use filter_common::target::{Prefix4, Prefix6};
 
 /// What there must be room for.
@@ -50,8 +51,30 @@ pub trait Truth {
     fn allow(&self) -> &impl Wanted;
 }
 
+/// For which list packets are counted: the first, in the configuration's order (then live lists by age), of those that have
+/// the narrowest target around the source.
+///
+/// What is asked of the set that allows is not used.
+pub trait Labels {
+    /// Of an address that is blocked by itself, or by a prefix longer than /24.
+    fn label_of_address(&self, _address: u32) -> Label {
+        OTHER
+    }
+
+    /// Of the narrowest IPv4 prefix up to /24 that is blocked and covers this one. The same one counts. Where none does,
+    /// any answer will do.
+    fn label_of_network(&self, _prefix: Prefix4) -> Label {
+        OTHER
+    }
+
+    /// The same of IPv6 prefixes, of any length.
+    fn label_of_six(&self, _prefix: Prefix6) -> Label {
+        OTHER
+    }
+}
+
 /// The IPv6 targets that belong into a table.
-pub trait SixTargets {
+pub trait SixTargets: Labels {
     /// Every one behind `after`, or all of them, in an order that stays the same while targets come and go: what is asked for
     /// page by page.
     fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;

@@ -110,6 +110,10 @@ fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
     apply(&mut blocklist, &want("manual-allow", Polarity::Block, "192.0.2.1"), 1);
     apply(&mut blocklist, &want("drop", Polarity::Allow, "192.0.2.2"), 1);
     apply(&mut blocklist, &want("bad", Polarity::Block, "192.0.2.3"), 1);
+    let default_list = |polarity| match polarity {
+        Polarity::Block => "manual",
+        Polarity::Allow => "manual-allow",
+    };
     let is_taken = |list: &List| &*list.name != default_list(list.polarity);
     let records = blocklist.move_out_of_the_way(is_taken, default_list).unwrap();
     let names = |blocklist: &Blocklist| -> Vec<_> {

@@ -6,11 +6,12 @@ use tracing::{error, info, warn};
 
 use super::losses::{Losses, told_behind};
 use super::{Persistence, live_entries};
-use crate::blocklist::{Blocklist, List, Timestamp, default_list};
+use crate::blocklist::{Blocklist, List, Timestamp};
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::{Config, ListName};
 use crate::daemon::error::DaemonError;
+use crate::daemon::names::default_list;
 use crate::daemon::time;
 use crate::journal::{Damage, Found, Instead, Journal};
 use crate::text::{Explain, printable};

@@ -8,7 +8,7 @@ use super::find::{self, Found, find};
 use super::matching::{self, Known};
 use super::sources::Sources;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
@@ -76,7 +76,7 @@ impl Loaded {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
-            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
+            let polarity = polarity_of(list);
             let is_turned = before.is_some_and(|before| before.polarity.is_some_and(|was| was != polarity));
             let turned = before.filter(|_| is_turned).map(Known::turned);
             let before = turned.as_ref().or(before);
@@ -100,7 +100,7 @@ impl Loaded {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
-            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
+            let polarity = polarity_of(list);
             let is_same = |known: &&Known| known.polarity.is_none_or(|was| was == polarity);
             LoadedList {
                 name: list.name.as_str().into(),
@@ -116,4 +116,8 @@ impl Loaded {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
     }
+}
+
+const fn polarity_of(list: &config::List) -> Polarity {
+    if list.allows { Polarity::Allow } else { Polarity::Block }
 }

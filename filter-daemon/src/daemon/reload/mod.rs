@@ -90,7 +90,7 @@ impl Reload {
     /// Begins to make `loaded` true. If lists stand in its way, nothing has changed.
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
-        let after = Settings { enforce: loaded.config.enforce, ..Settings::default() };
+        let after = settings_of(&loaded.config);
         let needs = needs::of(blocklist);
         Ok(Self {
             began,
@@ -381,8 +381,7 @@ pub fn begin_with(
 ) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
     let mut rows = Rows::take(&mut loaded, blocklist)?;
     let now = clock::now();
-    let enforce = Settings { enforce: loaded.config.enforce, ..Settings::default() };
-    blocklist.apply(&Change::Settings(enforce), now)?;
+    blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
         let since = rows.read_at(id).unwrap_or(now).min(now);
@@ -395,4 +394,9 @@ pub fn begin_with(
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
     Ok((loaded.config, reloaded, to_keep))
+}
+
+/// How packets are judged by this configuration.
+fn settings_of(config: &Config) -> Settings {
+    Settings { enforce: config.enforce, counters: config.counters, ..Settings::default() }
 }

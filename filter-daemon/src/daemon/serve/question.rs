@@ -160,6 +160,18 @@ pub(super) fn longer(
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
 
+/// How many of these targets lie within wider entries, and within which.
+pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> (u64, Vec<Entry>) {
+    let (mut count, mut entries) = (0, Vec::new());
+    for target in targets.iter() {
+        let covering = blocklist.covering(polarity, target);
+        let mut wider = covering.into_iter().filter(|claim| claim.target != target).peekable();
+        count += u64::from(wider.peek().is_some());
+        entries.extend(wider.take(MOST_HELD - entries.len()).map(|claim| entry(blocklist, claim)));
+    }
+    (count, entries)
+}
+
 fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
     blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name())
 }

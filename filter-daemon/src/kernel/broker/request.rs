@@ -143,6 +143,10 @@ pub enum Request {
     },
     /// How many packets became what?
     Count,
+    /// How many were counted for each list?
+    CountLists,
+    /// Let a list's counters begin anew.
+    ZeroList(u8),
     /// Let packets meet what has been published apart, in place of another filterd's.
     Succeed {
         /// From then on that one goes on, in milliseconds of the machine's uptime: nothing may be touched any more.
@@ -171,6 +175,8 @@ pub enum Answer {
     Links(Vec<Link>),
     /// Packets, in the order of all outcomes.
     Counted(Vec<u64>),
+    /// The same of every label, in the order of [`filter_common::labels`].
+    CountedLists(Vec<u64>),
     /// The first words: the highest number that a map was pinned under.
     Ready(u64),
     /// It is not done.

@@ -157,6 +157,8 @@ impl Server {
                 self.mend_pins()?;
                 Answer::Done
             }
+            Request::CountLists => Answer::CountedLists(vec![0; filter_common::labels::COUNTERS as usize]),
+            Request::ZeroList(_) => Answer::Done,
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
             Request::Succeed { too_late } => {
                 self.too_late = too_late;
