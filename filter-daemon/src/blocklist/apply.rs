@@ -6,8 +6,8 @@ use filter_common::target::Target;
 
 use super::undo::Step;
 use super::{
-    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Reach, Record, Settings, Targets,
-    Timestamp, TooManyLists, Undo, Want,
+    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Reach, Record, Settings,
+    Targets, Timestamp, TooManyLists, Undo, Want,
 };
 
 /// What a change did.
@@ -76,7 +76,8 @@ impl Blocklist {
             Change::Want(Want { list, origin, polarity, until, shorten, note, by, targets }) => {
                 let list = self.list_for(list, *origin, *polarity)?;
                 let by = by.clone().map(|by| self.side_mut(*polarity).registry.shared(by));
-                let claim = Claim { list, since: now, until: *until, note: note.clone(), by, reach: Reach::AS_GIVEN };
+                let claim =
+                    Claim { list, since: now, until: *until, note: note.clone(), by, reach: Reach::AS_GIVEN };
                 if *shorten {
                     return Ok(self.want_exactly(&claim, targets));
                 }
@@ -259,9 +260,7 @@ impl Blocklist {
 
     fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
         match from {
-            From::List(name) => {
-                Ok(vec![self.list_named(name)?])
-            }
+            From::List(name) => Ok(vec![self.list_named(name)?]),
             From::EveryLiveList(polarity) => Ok(self.lists.live(*polarity).collect()),
         }
     }

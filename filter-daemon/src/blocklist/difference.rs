@@ -24,7 +24,9 @@ impl Blocklist {
                 let (side, reach) = (self.side(*polarity), self.lists().reach_of(list));
                 let list = self.lists().find(list);
                 side.prefetch(targets);
-                targets.iter().for_each(|target| self.preview_want(side, target, (list, reach), &mut difference));
+                targets
+                    .iter()
+                    .for_each(|target| self.preview_want(side, target, (list, reach), &mut difference));
                 if reach != Reach::AS_GIVEN {
                     difference.enters.sort();
                 }
@@ -32,7 +34,9 @@ impl Blocklist {
             Change::Release { from, targets } => {
                 for polarity in Polarity::ALL {
                     let lists = self.lists_on(polarity, from);
-                    targets.iter().for_each(|target| self.preview_release(polarity, target, &lists, &mut difference));
+                    targets
+                        .iter()
+                        .for_each(|target| self.preview_release(polarity, target, &lists, &mut difference));
                 }
             }
             Change::Expire { .. }
@@ -69,7 +73,13 @@ impl Blocklist {
     }
 
     /// What is widened leaves with the last that stands behind it: that is seen when it is done.
-    fn preview_release(&self, polarity: Polarity, target: Target, lists: &[ListId], difference: &mut Difference) {
+    fn preview_release(
+        &self,
+        polarity: Polarity,
+        target: Target,
+        lists: &[ListId],
+        difference: &mut Difference,
+    ) {
         let (holders, side) = (self.holders(polarity, target), self.side(polarity).holders(target));
         let released = holders.iter().filter(|list| lists.contains(list)).count();
         difference.changes += u64::from(released > 0);

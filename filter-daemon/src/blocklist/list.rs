@@ -241,7 +241,11 @@ impl Lists {
         self.next = self.next.wrapping_add(1);
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
-        let reach = if origin.is_live() && polarity == Polarity::Block { self.live_reach(&name) } else { Reach::AS_GIVEN };
+        let reach = if origin.is_live() && polarity == Polarity::Block {
+            self.live_reach(&name)
+        } else {
+            Reach::AS_GIVEN
+        };
         let spent = Spent::default();
         self.rows.insert(id, List { name, origin, polarity, entries: 0, reading: None, spent, reach });
         Ok(id)

@@ -11,6 +11,7 @@ mod cover;
 mod deadline;
 mod difference;
 mod effect;
+mod extent;
 mod list;
 mod nets64;
 mod overlap;
@@ -34,6 +35,7 @@ pub use change::{Change, From, Want};
 pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
+pub use extent::Extent;
 pub use list::{
     Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };

@@ -89,7 +89,8 @@ impl Blocklist {
         let of_set = |target, set| self.claims_in(polarity, target, set).filter(|claim| keep(claim.list));
         let (mut sets, mut targets) = (BTreeMap::<Set, Targets>::new(), 0);
         let after = self.walk(polarity, after, |target, (place, id)| {
-            let hidden = of_set(target, (place, id)).count() < self.side_at(polarity, place).registry.claims(id).len();
+            let hidden =
+                of_set(target, (place, id)).count() < self.side_at(polarity, place).registry.claims(id).len();
             if of_set(target, (place, id)).next().is_some() {
                 // Where a claim of it stands for others, it is no set that many share.
                 let alone = hidden.then_some(target);
@@ -198,7 +199,6 @@ impl Blocklist {
 }
 
 impl Side {
-
     /// What sorts behind `after`, in order.
     pub(super) fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
         let (from4, from6) = match after {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::ClaimsId;
-use super::widen::Place;
 use super::targets::{of_address, of_net64};
+use super::widen::Place;
 use super::{Blocklist, Claim, List, ListId, Polarity, Side, Targets, Timestamp};
 
 /// What one list says of one target, with the list's name.
@@ -54,6 +54,16 @@ impl Blocklist {
         let List { spent, .. } = self.lists.get(list);
         let is_new = |target: &Target| self.claim_of(*target, list).is_none() && !spent.contains(*target);
         targets.iter().filter(is_new).collect()
+    }
+
+    /// What covers `target` of what lists of one side name still though its time on them is over, with the names of these.
+    pub fn spent_covering(&self, polarity: Polarity, target: Target) -> Vec<(Target, Arc<str>)> {
+        let lists = self.lists.iter().filter(|(_, list)| list.polarity == polarity && !list.spent.is_empty());
+        let all = lists.flat_map(|(_, list)| {
+            let covers = list.spent.covering(target);
+            covers.map(|one| (one, list.name.clone())).collect::<Vec<_>>()
+        });
+        all.collect()
     }
 
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {

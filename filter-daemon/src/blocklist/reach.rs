@@ -1,7 +1,11 @@
 //! How far what a list says of IPv6 reaches: a host has a whole /64 to choose its addresses from, so a ban of one of them
 //! may have to block all of that.
 
+use std::borrow::Cow;
+
 use filter_common::target::{Prefix, Target};
+
+use super::Targets;
 
 /// The length of prefix that is blocked for the sake of a longer one; two while a reload changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +36,14 @@ impl Reach {
     /// The length that counts in the end.
     pub const fn length(self) -> u8 {
         self.length
+    }
+
+    /// What is blocked for the sake of all of these.
+    pub fn all_of(self, targets: &Targets) -> Cow<'_, Targets> {
+        if self == Self::AS_GIVEN {
+            return Cow::Borrowed(targets);
+        }
+        Cow::Owned(targets.iter().flat_map(|target| self.of(target)).collect())
     }
 
     /// What is blocked for the sake of `target`: one prefix, or two, the one that counts in the end first.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Blocklist, Bookmark, Claim, Effects, List, ListId, Origin, Polarity, Reach, Record, Timestamp, TooManyLists,
+    Blocklist, Bookmark, Claim, Effects, List, ListId, Origin, Polarity, Reach, Record, Timestamp,
+    TooManyLists,
 };
 
 impl Blocklist {

@@ -59,8 +59,14 @@ impl Wide {
     }
 
     /// What stands behind this, the one that is asked for first.
-    fn all_behind(&self, wide: Target, list: ListId, first: Target) -> impl Iterator<Item = (Target, &Claim)> {
-        let is_behind = move |(target, claim): &(Target, &Claim)| claim.reach.of(*target).any(|one| one == wide);
+    fn all_behind(
+        &self,
+        wide: Target,
+        list: ListId,
+        first: Target,
+    ) -> impl Iterator<Item = (Target, &Claim)> {
+        let is_behind =
+            move |(target, claim): &(Target, &Claim)| claim.reach.of(*target).any(|one| one == wide);
         let all = self.given.all_within(wide).filter(move |(target, _)| *target != first);
         let all = all.filter_map(move |(target, id)| Some((target, self.given.registry.of(id, list)?)));
         let first = self.given.claim_of(first, list).map(|claim| (first, claim));
@@ -78,7 +84,8 @@ impl Blocklist {
     /// Is what `list` says of `target` kept apart?
     pub(super) fn is_apart(&self, target: Target, list: ListId) -> bool {
         matches!(target, Target::V6(_))
-            && (self.lists.get(list).reach != Reach::AS_GIVEN || self.wide.given.claim_of(target, list).is_some())
+            && (self.lists.get(list).reach != Reach::AS_GIVEN
+                || self.wide.given.claim_of(target, list).is_some())
     }
 
     /// What `list` says of `target`, which is kept apart, becomes this. Tells what it said before.
@@ -123,11 +130,7 @@ impl Blocklist {
 
     /// What is blocked if `list` wants these, or once what it wants of them has been changed.
     pub fn in_effect<'a>(&self, list: &str, targets: &'a Targets) -> Cow<'a, Targets> {
-        let reach = self.lists.reach_of(list);
-        if reach == Reach::AS_GIVEN {
-            return Cow::Borrowed(targets);
-        }
-        Cow::Owned(targets.iter().flat_map(|target| reach.of(target)).collect())
+        self.lists.reach_of(list).all_of(targets)
     }
 
     /// What is blocked, or allowed, if these `live` lists are joined, which widen nothing yet.
@@ -139,12 +142,17 @@ impl Blocklist {
         let claims = |id| wanted.registry.claims(id).iter();
         let reaches = |id| claims(id).map(|claim| self.lists.reach_of(&live.lists.get(claim.list).name));
         let all = wanted.all_after(None);
-        all.flat_map(|(target, id)| reaches(id).flat_map(move |reach| reach.of(target)).collect::<Vec<_>>()).collect()
+        all.flat_map(|(target, id)| reaches(id).flat_map(move |reach| reach.of(target)).collect::<Vec<_>>())
+            .collect()
     }
 
     /// `claim` as its list makes it of `target`.
     pub(super) fn reaching(&self, claim: &Claim, target: Target) -> Claim {
-        let reach = if self.is_apart(target, claim.list) { self.lists.get(claim.list).reach } else { Reach::AS_GIVEN };
+        let reach = if self.is_apart(target, claim.list) {
+            self.lists.get(claim.list).reach
+        } else {
+            Reach::AS_GIVEN
+        };
         Claim { reach, ..claim.clone() }
     }
 

@@ -77,7 +77,12 @@ fn id(story: &Story, list: usize) -> ListId {
 }
 
 /// Does the step to both. Tells what it meant for packets.
-fn take(story: &mut Story, reference: &mut Reference, step: &Step, before: &mut Vec<(Undo, Reference)>) -> Effects {
+fn take(
+    story: &mut Story,
+    reference: &mut Reference,
+    step: &Step,
+    before: &mut Vec<(Undo, Reference)>,
+) -> Effects {
     let earlier = reference.clone();
     let applied = match step {
         Step::Want(list, words, until, shorten) => {
@@ -104,7 +109,8 @@ fn take(story: &mut Story, reference: &mut Reference, step: &Step, before: &mut 
         Step::Begin(list, to) => {
             let reach = reference.reaches[*list].settled().becoming(*to);
             // What is on its way to another length comes there first.
-            let applied = reach_all(story, reference, *list, reach.settled().becoming(reach.settled().length()));
+            let applied =
+                reach_all(story, reference, *list, reach.settled().becoming(reach.settled().length()));
             reference.reaches[*list] = reach;
             story.blocklist.lists.set_reach(id(story, *list), reach);
             before.clear();
@@ -225,7 +231,10 @@ fn outlives_the_journal(story: &Story, reference: &Reference) -> Result<(), Test
     };
     prop_assert_eq!(claims(&other), claims(story));
     let settled = |((_, target), _): (&(usize, Target), _)| *target;
-    let lists = reference.claims.iter().map(|(key, value)| (reference.reaches[key.0].settled(), settled((key, value))));
+    let lists = reference
+        .claims
+        .iter()
+        .map(|(key, value)| (reference.reaches[key.0].settled(), settled((key, value))));
     let blocked: BTreeSet<_> = lists.flat_map(|(reach, target)| reach.of(target)).collect();
     prop_assert_eq!(other.blocklist.block().targets().iter().collect::<BTreeSet<_>>(), blocked);
     Ok(())
@@ -240,7 +249,10 @@ fn a_ban_of_one_address_blocks_its_64_which_leaves_with_the_last_of_them() {
     assert!(story.add(0, "2001:db8::2", None).is_empty());
     assert!(story.expire(10).is_empty());
     let covering = story.blocklist.covering(Polarity::Block, target("2001:db8::7"));
-    assert_eq!((covering.len(), covering[0].target, covering[0].blocks), (1, target("2001:db8::2"), target("2001:db8::/64")));
+    assert_eq!(
+        (covering.len(), covering[0].target, covering[0].blocks),
+        (1, target("2001:db8::2"), target("2001:db8::/64"))
+    );
     assert_eq!(story.remove(0, "2001:db8::2").block.left, net);
     assert!(story.blocklist.block().is_empty());
 }

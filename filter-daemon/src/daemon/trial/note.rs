@@ -107,10 +107,12 @@ impl Place {
     fn replace(&self, note: &Note) -> io::Result<()> {
         let new = self.0.with_extension("new");
         _ = fs::remove_file(&new);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(note.text().as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &self.0)?;
+        let replaced = write_aside(&new, note).and_then(|()| fs::rename(&new, &self.0));
+        if replaced.is_err() {
+            // Where there is no room, what was begun would take some.
+            _ = fs::remove_file(&new);
+        }
+        replaced?;
         self.sync()
     }
 
@@ -136,6 +138,12 @@ fn since_boot() -> i64 {
 /// Where the kernel does not say it, it is not known.
 fn boot() -> String {
     fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
+}
+
+fn write_aside(new: &Path, note: &Note) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(new)?;
+    file.write_all(note.text().as_bytes())?;
+    file.sync_all()
 }
 
 #[cfg(test)]
