@@ -74,7 +74,8 @@ pub const fn is_of_a_list(reason: Reason) -> bool {
         | Reason::Malformed
         | Reason::TooManyTags
         | Reason::Neighbour
-        | Reason::Allowed => false,
+        | Reason::Allowed
+        | Reason::Reply => false,
     }
 }
 

@@ -71,11 +71,13 @@ pub enum Reason {
     Neighbour = 8,
     /// Its source is listed, and allowed.
     Allowed = 9,
+    /// Its source is listed, but it is part of a flow that this host began.
+    Reply = 10,
 }
 
 impl Reason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Unlisted,
         Self::NotIp,
         Self::Malformed,
@@ -86,6 +88,7 @@ impl Reason {
         Self::Other6,
         Self::Neighbour,
         Self::Allowed,
+        Self::Reply,
     ];
 
     /// The stable name under which `stats` and its JSON tell it.
@@ -101,6 +104,7 @@ impl Reason {
             Self::Other6 => "ipv6_other",
             Self::Neighbour => "neighbour",
             Self::Allowed => "allowed",
+            Self::Reply => "reply",
         }
     }
 
@@ -121,6 +125,7 @@ impl Reason {
                 "its IPv6 source is listed, but it is neighbour discovery, which unlisted hosts on the link need"
             }
             Self::Allowed => "its source is listed, but allowed",
+            Self::Reply => "its source is listed, but this host began what it is part of (`match: new`)",
         }
     }
 
@@ -128,9 +133,12 @@ impl Reason {
     #[inline(always)]
     pub const fn verdict(self) -> Verdict {
         match self {
-            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Neighbour | Self::Allowed => {
-                Verdict::Pass(self)
-            }
+            Self::Unlisted
+            | Self::NotIp
+            | Self::Malformed
+            | Self::Neighbour
+            | Self::Allowed
+            | Self::Reply => Verdict::Pass(self),
             Self::TooManyTags | Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => {
                 Verdict::Drop(self)
             }

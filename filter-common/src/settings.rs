@@ -19,6 +19,8 @@ pub struct Settings {
     pub paused_until: u64,
     /// May a source that is to be blocked be allowed, too, so that the word that tells is looked at on a hit? (0 or 1)
     pub overlap: u64,
+    /// Does what is part of a flow of this host's own pass, whoever sent it? (0 or 1)
+    pub match_new: u64,
     /// The set of sources to block.
     pub block: SetSettings,
     /// The set of sources to allow, asked after a hit in the other.
@@ -99,13 +101,19 @@ pub const WORDS: usize = size_of::<Settings>() / size_of::<u64>();
 
 impl Settings {
     /// Counts only, and looks nothing up.
-    pub const OFF: Self =
-        Self { enforce: 0, paused_until: 0, overlap: 0, block: SetSettings::OFF, allow: SetSettings::OFF };
+    pub const OFF: Self = Self {
+        enforce: 0,
+        paused_until: 0,
+        overlap: 0,
+        match_new: 0,
+        block: SetSettings::OFF,
+        allow: SetSettings::OFF,
+    };
 
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let head = [self.enforce, self.paused_until, self.overlap].into_iter();
+        let head = [self.enforce, self.paused_until, self.overlap, self.match_new].into_iter();
         let mut rest = head.chain(self.block.words()).chain(self.allow.words());
         words.fill_with(|| rest.next().expect("every field is told"));
         words
@@ -119,6 +127,7 @@ impl Settings {
             enforce: next(),
             paused_until: next(),
             overlap: next(),
+            match_new: next(),
             block: SetSettings::read(&mut next),
             allow: SetSettings::read(&mut next),
         }
@@ -241,6 +250,7 @@ mod tests {
         }
         set!(enforce);
         set!(overlap);
+        set!(match_new);
         set!(block.networks4);
         set!(block.addresses4.in_use);
         set!(block.addresses4.index_bits);

@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::helpers::bpf_xdp_load_bytes;
 use aya_ebpf::programs::XdpContext;
+use filter_common::flow::Bytes;
 use filter_common::hash::Address6;
 use filter_common::packet::Frame;
 
@@ -14,19 +15,54 @@ const IPV4_SOURCE: usize = 12;
 const IPV6_HEADER: usize = 40;
 const IPV6_SOURCE: usize = 8;
 
+/// The context that the program was called with, in a place in memory: a miss needs it no more, and has no register to keep
+/// it in.
+pub struct Context(*mut xdp_md);
+
+impl Context {
+    /// A place for it.
+    #[inline(always)]
+    pub const fn nowhere() -> Self {
+        Self(core::ptr::null_mut())
+    }
+
+    /// Puts it there.
+    #[inline(always)]
+    pub fn keep(&mut self, ctx: &XdpContext) {
+        let place = &raw mut self.0;
+        // SAFETY: it was a reference. Volatile, so that it is truly put there.
+        unsafe { place.write_volatile(ctx.ctx) }
+    }
+
+    /// What it was called with.
+    #[inline(always)]
+    pub fn get(&self) -> *mut xdp_md {
+        let place = &raw const self.0;
+        // SAFETY: it was a reference. Volatile, so that it is read only where it is needed.
+        unsafe { place.read_volatile() }
+    }
+}
+
 /// The linear part of a packet, which nearly always holds all its headers.
-pub struct InPlace {
-    context: *mut xdp_md,
+pub struct InPlace<'a> {
+    context: &'a Context,
+    linear: Linear,
+}
+
+impl<'a> InPlace<'a> {
+    #[inline(always)]
+    pub fn new(ctx: &XdpContext, context: &'a Context) -> Self {
+        Self { context, linear: Linear { start: ctx.data(), end: ctx.data_end() } }
+    }
+}
+
+/// From where to where it lies.
+struct Linear {
     start: usize,
     end: usize,
 }
 
-impl InPlace {
-    #[inline(always)]
-    pub fn new(ctx: &XdpContext) -> Self {
-        Self { context: ctx.ctx, start: ctx.data(), end: ctx.data_end() }
-    }
-
+impl Linear {
     /// Do the `length` bytes at `at` lie in the packet?
     #[inline(always)]
     fn reaches(&self, at: usize, length: usize) -> bool {
@@ -41,9 +77,7 @@ impl InPlace {
         // on every architecture this program is built for, and a bytewise load would cost four times as much.
         unsafe { pointer.read_volatile() }
     }
-}
 
-impl Frame for InPlace {
     #[inline(always)]
     fn u16(&self, at: usize) -> Option<u16> {
         self.reaches(at, 2).then(|| u16::from_be(self.read(at)))
@@ -62,24 +96,41 @@ impl Frame for InPlace {
             (self.read(at), Address6 { high, low })
         })
     }
+}
+
+impl Frame for InPlace<'_> {
+    #[inline(always)]
+    fn u16(&self, at: usize) -> Option<u16> {
+        self.linear.u16(at)
+    }
+
+    #[inline(always)]
+    fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
+        self.linear.ipv4(at)
+    }
+
+    #[inline(always)]
+    fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
+        self.linear.ipv6(at)
+    }
 
     #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
-        Anywhere { context: self.context }
+        Anywhere { context: self.context.get() }
     }
 }
 
 /// A packet of which any byte may lie outside its linear part: some drivers put even the headers there.
 ///
 /// Where a byte lies is asked for each read. Nothing is remembered between two of them.
-struct Anywhere {
-    context: *mut xdp_md,
+pub struct Anywhere {
+    pub context: *mut xdp_md,
 }
 
 impl Anywhere {
     /// The linear part, as it is now.
     #[inline(always)]
-    fn in_place(&self) -> InPlace {
+    fn in_place(&self) -> Linear {
         // SAFETY: the context lives as long as the program runs.
         let start = unsafe { &raw const (*self.context).data };
         // SAFETY: as above.
@@ -88,7 +139,7 @@ impl Anywhere {
         let start = unsafe { start.read_volatile() };
         // SAFETY: as above.
         let end = unsafe { end.read_volatile() };
-        InPlace { context: self.context, start: start as usize, end: end as usize }
+        Linear { start: start as usize, end: end as usize }
     }
 
     /// A copy of what lies at `at`: numbers as they are on the wire, if the packet reaches that far.
@@ -129,5 +180,13 @@ impl Frame for Anywhere {
     #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
         Self { context: self.context }
+    }
+}
+
+/// For those whose source is listed: without a look at where they lie, which a verifier would have to keep track of.
+impl Bytes for Anywhere {
+    #[inline(always)]
+    fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
+        self.copy(at)
     }
 }

@@ -4,6 +4,7 @@
 #![no_main]
 #![deny(unsafe_code)]
 
+mod flow_map;
 mod frame;
 mod license;
 mod maps;
@@ -17,8 +18,10 @@ use filter_common::reason::{Enforcement, Outcome, Verdict};
 
 #[xdp(frags)]
 pub fn filterd_judge(ctx: XdpContext) -> u32 {
-    let tables = maps::Maps;
-    let verdict = judge(&frame::InPlace::new(&ctx), &tables);
+    let mut context = frame::Context::nowhere();
+    context.keep(&ctx);
+    let tables = maps::Maps { context: &context };
+    let verdict = judge(&frame::InPlace::new(&ctx, &context), &tables);
     // Whether drops are enforced is read where there is one: most packets have none.
     let enforcement = match verdict {
         Verdict::Pass(_) => Enforcement::Count,

@@ -8,15 +8,20 @@
 //! place the loader writes the maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
+use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::btf_maps::PerCpuArray;
 use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
+use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::reason::{self, Enforcement};
 use filter_common::set::{self, Set};
 use filter_common::settings::{SetSettings, Settings};
+
+use crate::flow_map;
+use crate::frame::{Anywhere, Context};
 
 /// The words of a map, as many as there are.
 type Map = [u64; 0];
@@ -35,6 +40,9 @@ unsafe extern "C" {
 
     /// One word: may something that is allowed be blocked?
     static OVERLAP: Map;
+
+    /// Own flows, which the egress program writes: here the map itself, not its value.
+    static FLOWS: Map;
 }
 
 /// Packets by what became of them.
@@ -45,9 +53,12 @@ pub static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArr
 static SETTINGS: Settings = Settings::OFF;
 
 /// All of them, and the settings.
-pub struct Maps;
+pub struct Maps<'a> {
+    /// The packet that is judged.
+    pub context: &'a Context,
+}
 
-impl Tables for Maps {
+impl Tables for Maps<'_> {
     #[inline(always)]
     fn enforcement(&self) -> Enforcement {
         let clock = || {
@@ -70,13 +81,7 @@ impl Tables for Maps {
 
     #[inline(always)]
     fn allow(&self) -> impl Set {
-        SetMaps {
-            settings: &SETTINGS.allow,
-            addresses: &raw const ALLOW_ADDRESSES,
-            networks: &raw const ALLOW_NETWORKS,
-            levels: &raw const ALLOW_LEVELS,
-            six: &raw const ALLOW_SIX,
-        }
+        allowed()
     }
 
     #[inline(always)]
@@ -93,6 +98,31 @@ impl Tables for Maps {
     fn allows6(&self, address: Address6) -> bool {
         filterd_allows6(address.high, address.low) != 0
     }
+
+    #[inline(always)]
+    fn is_reply(&self) -> bool {
+        read(&SETTINGS.match_new) != 0 && filterd_replies(self.context.get()) != 0
+    }
+}
+
+/// A function of its own, as those below. It reads the packet anew, so that a miss need keep nothing of it.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_replies(context: *mut xdp_md) -> u32 {
+    flow::is_reply(&Anywhere { context }, &Flows, flow_map::now).into()
+}
+
+/// Own flows. The judge only reads them.
+struct Flows;
+
+impl flow::Memory for Flows {
+    #[inline(always)]
+    fn last(&self, key: &Key) -> Option<u64> {
+        flow_map::last((&raw const FLOWS).cast_mut().cast(), key)
+    }
+
+    #[inline(always)]
+    fn note(&self, _: &Key, _: u64) {}
 }
 
 /// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
@@ -100,14 +130,25 @@ impl Tables for Maps {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_allows4(address: u32) -> u32 {
-    set::find4(&Maps.allow(), address).is_some().into()
+    set::find4(&allowed(), address).is_some().into()
 }
 
 /// The same for IPv6.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
-    set::find6(&Maps.allow(), Address6 { high, low }).is_some().into()
+    set::find6(&allowed(), Address6 { high, low }).is_some().into()
+}
+
+#[inline(always)]
+fn allowed() -> SetMaps {
+    SetMaps {
+        settings: &SETTINGS.allow,
+        addresses: &raw const ALLOW_ADDRESSES,
+        networks: &raw const ALLOW_NETWORKS,
+        levels: &raw const ALLOW_LEVELS,
+        six: &raw const ALLOW_SIX,
+    }
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.

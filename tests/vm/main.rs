@@ -87,6 +87,7 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     let settings = Some(Settings {
         enforce: combination.enforce,
         paused: combination.paused.then_some(Timestamp::from_secs(u32::MAX)),
+        match_new: combination.match_new,
         ..Settings::default()
     });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;

@@ -66,6 +66,10 @@ impl Blocklist {
             applied.effects.balance();
             self.note_overlap(&mut applied.effects);
         }
+        for polarity in Polarity::ALL {
+            let side = self.side(polarity);
+            applied.effects.of_mut(polarity).note_relabelled(|target| side.label_of(target));
+        }
         Ok(applied)
     }
 
@@ -74,7 +78,7 @@ impl Blocklist {
             // A list on which nothing would be is not made.
             Change::Want(want) if want.targets.is_empty() => Ok(Applied::default()),
             Change::Want(Want { list, origin, polarity, until, shorten, note, by, targets }) => {
-                let list = self.list_for(list, *origin, *polarity)?;
+                let list = self.list_for(list, *origin, *polarity, now)?;
                 let by = by.clone().map(|by| self.side_mut(*polarity).registry.shared(by));
                 let claim =
                     Claim { list, since: now, until: *until, note: note.clone(), by, reach: Reach::AS_GIVEN };
@@ -90,6 +94,7 @@ impl Blocklist {
             Change::Expire { polarity, most } => Ok(self.expire(*polarity, now, *most)),
             Change::Reach { list, targets } => Ok(self.reach_anew(self.list_named(list)?, targets)),
             Change::LookForOverlap => Ok(Applied::default()),
+            Change::Relabel => Ok(self.relabel_page()),
             Change::Settings(settings) => {
                 Ok(self.set(Settings { paused: self.settings.paused, ..*settings }))
             }
@@ -240,10 +245,17 @@ impl Blocklist {
         })
     }
 
-    fn list_for(&mut self, name: &str, origin: Origin, polarity: Polarity) -> Result<ListId, Refusal> {
+    fn list_for(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        polarity: Polarity,
+        now: Timestamp,
+    ) -> Result<ListId, Refusal> {
         match self.lists.find(name) {
             Some(id) => self.must_be_of(id, origin, polarity).map(|()| id),
-            None => Ok(self.lists.make(name, origin, polarity)?),
+            None if self.lists.are_full() => Err(Refusal::TooManyLists),
+            None => Ok(self.make_list(name, origin, polarity, now)?),
         }
     }
 

@@ -37,6 +37,8 @@ pub enum Change {
     Pause(Option<Timestamp>),
     /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out.
     LookForOverlap,
+    /// The next page of targets goes by the order in which the lists stand now.
+    Relabel,
     /// What an earlier change did is undone, except where others have changed it since.
     Undo(Undo),
 }

@@ -89,6 +89,8 @@ pub struct Registry {
     last: Option<(Option<ClaimsId>, Claim, ClaimsId)>,
     /// Who adds, each kept once: a few, of whom nearly every claim names one.
     authors: HashSet<Arc<str>>,
+    /// How many targets of each list other lists want, too, by the list's number.
+    shared: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -168,7 +170,14 @@ impl Registry {
 
     /// So many more use this set.
     pub fn share(&mut self, id: ClaimsId, more: u32) {
-        self.sets[id.index()].users += more;
+        let set = &mut self.sets[id.index()];
+        set.users += more;
+        count_shared(&mut self.shared, &set.claims, i64::from(more));
+    }
+
+    /// How many targets of this list other lists want, too.
+    pub fn shared_by(&self, list: ListId) -> u64 {
+        self.shared.get(list.index()).copied().unwrap_or(0)
     }
 
     fn enter(&mut self, claims: Arc<[Claim]>) -> ClaimsId {
@@ -176,6 +185,7 @@ impl Registry {
             self.share(id, 1);
             return id;
         }
+        count_shared(&mut self.shared, &claims, 1);
         let set = Set { claims: claims.clone(), users: 1 };
         let id = match self.unused.pop() {
             Some(id) => {
@@ -194,6 +204,7 @@ impl Registry {
     fn leave(&mut self, id: ClaimsId) {
         let set = &mut self.sets[id.index()];
         set.users -= 1;
+        count_shared(&mut self.shared, &set.claims, -1);
         if set.users == 0 {
             let claims = std::mem::take(&mut set.claims);
             self.known.remove(&claims);
@@ -201,5 +212,18 @@ impl Registry {
             // The number may come to mean another set.
             self.last = None;
         }
+    }
+}
+
+/// So many targets more have all of these claims, or fewer.
+fn count_shared(shared: &mut Vec<u64>, claims: &[Claim], more: i64) {
+    if claims.len() < 2 {
+        return;
+    }
+    for index in claims.iter().map(|claim| claim.list.index()) {
+        if shared.len() <= index {
+            shared.resize(index + 1, 0);
+        }
+        shared[index] = shared[index].saturating_add_signed(more);
     }
 }

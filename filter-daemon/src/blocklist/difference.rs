@@ -44,6 +44,7 @@ impl Blocklist {
             | Change::Settings(_)
             | Change::Pause(_)
             | Change::LookForOverlap
+            | Change::Relabel
             | Change::Undo(_) => {}
         }
         difference

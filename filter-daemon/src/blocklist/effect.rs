@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use filter_common::labels::Label;
 use filter_common::target::Target;
 
 use super::{Polarity, Settings, Targets};
@@ -28,6 +29,8 @@ pub struct SetEffects {
     pub left: Targets,
     /// In the set before and after, but now counted for another list.
     pub relabelled: Targets,
+    /// While a change is made: who may come to be counted for another list, and for which they were.
+    pub(super) touched: Vec<(Target, Label)>,
 }
 
 impl Effects {
@@ -71,9 +74,11 @@ impl Effects {
             sum.overlaps = effects.overlaps.or(sum.overlaps);
             sum.settings = effects.settings.or(sum.settings);
         }
-        sum.block.sort();
-        sum.allow.sort();
         sum.balance();
+        for set in [&mut sum.block, &mut sum.allow] {
+            set.sort();
+            set.drop_relabelled();
+        }
         sum
     }
 
@@ -112,5 +117,31 @@ impl SetEffects {
         self.entered.sort();
         self.left.sort();
         self.relabelled.sort();
+    }
+
+    /// Who enters is counted right, and who leaves is not: neither is among the relabelled. To be asked when sorted.
+    fn drop_relabelled(&mut self) {
+        let Self { entered, left, relabelled, .. } = self;
+        if !relabelled.is_empty() && !(entered.is_empty() && left.is_empty()) {
+            let stays = |target: &Target| !entered.contains(*target) && !left.contains(*target);
+            *relabelled = relabelled.iter().filter(stays).collect();
+        }
+    }
+
+    /// Of those who were touched, those of whom `now` says another label than was said of them first are relabelled, if they
+    /// were there before and are there still.
+    pub(super) fn note_relabelled(&mut self, now: impl Fn(Target) -> Label) {
+        if self.touched.is_empty() {
+            return;
+        }
+        let mut touched = std::mem::take(&mut self.touched);
+        // Stable: of each target the first word stays the first.
+        touched.sort_by_key(|(target, _)| *target);
+        touched.dedup_by_key(|(target, _)| *target);
+        let changed = touched.into_iter().filter(|(target, before)| now(*target) != *before);
+        self.relabelled = changed.map(|(target, _)| target).collect();
+        self.entered.sort();
+        self.left.sort();
+        self.drop_relabelled();
     }
 }

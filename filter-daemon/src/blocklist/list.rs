@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use filter_common::target::Target;
 
+use super::labels::Numbers;
 use super::{Reach, Spent, Targets, Timestamp};
 
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
@@ -21,6 +22,11 @@ impl ListId {
     pub(super) const FIRST: Self = Self(0);
     /// None sorts behind it.
     pub(super) const LAST: Self = Self(u16::MAX);
+
+    /// It, as an index.
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// Where a list comes from, and so who may change it and where it survives.
@@ -140,6 +146,10 @@ pub struct List {
     pub origin: Origin,
     /// What it means to be on it.
     pub polarity: Polarity,
+    /// Where it stands in the configuration, if that names it.
+    pub place: Option<u32>,
+    /// How many lists there were before it, ever.
+    pub age: u64,
     /// How many targets it wants.
     pub entries: u64,
     /// How its source was found, if it has one.
@@ -159,6 +169,11 @@ pub struct Lists {
     next: u16,
     /// How far live lists of these names reach, whether or not they are there.
     reaches: BTreeMap<Arc<str>, Reach>,
+    made: u64,
+    /// The numbers under which they are counted.
+    pub(super) numbers: Numbers,
+    /// Something has come, gone, or got another place or name since the order of the lists was looked at.
+    pub(super) is_order_old: bool,
 }
 
 /// There are [`MOST_LISTS`] already.
@@ -215,16 +230,12 @@ impl Lists {
         self.names.len()
     }
 
-    /// A new list, on which nothing is. Nobody else has its name.
-    pub fn make(&mut self, name: &str, origin: Origin, polarity: Polarity) -> Result<ListId, TooManyLists> {
-        if self.count_all() >= MOST_LISTS {
-            Err(TooManyLists)
-        } else {
-            self.make_anyway(name, origin, polarity)
-        }
+    /// Are there as many as there may be?
+    pub fn are_full(&self) -> bool {
+        self.count_all() >= MOST_LISTS
     }
 
-    /// The same for one that was there before there was a limit, or that must be there.
+    /// A new list, on which nothing is, however many there are. Nobody else has its name.
     pub fn make_anyway(
         &mut self,
         name: &str,
@@ -247,7 +258,11 @@ impl Lists {
             Reach::AS_GIVEN
         };
         let spent = Spent::default();
-        self.rows.insert(id, List { name, origin, polarity, entries: 0, reading: None, spent, reach });
+        let age = self.made;
+        let row = List { name, origin, polarity, place: None, age, entries: 0, reading: None, spent, reach };
+        self.rows.insert(id, row);
+        self.made += 1;
+        self.is_order_old = true;
         Ok(id)
     }
 
@@ -276,6 +291,22 @@ impl Lists {
         self.find(name).map_or_else(|| self.live_reach(name), |id| self.get(id).reach)
     }
 
+    /// These are the lists that the configuration names, in its order.
+    pub fn set_places(&mut self, in_order: impl IntoIterator<Item = ListId>) {
+        self.rows.values_mut().for_each(|list| list.place = None);
+        for (place, id) in (0..).zip(in_order) {
+            self.row(id).place = Some(place);
+        }
+        self.is_order_old = true;
+    }
+
+    /// All of them, those that the configuration names first, in its order, then the others by their age.
+    pub fn in_order(&self) -> Vec<ListId> {
+        let mut lists: Vec<_> = self.iter().collect();
+        lists.sort_by_key(|(_, list)| (list.place.unwrap_or(u32::MAX), list.age));
+        lists.into_iter().map(|(id, _)| id).collect()
+    }
+
     /// Gives lists other names, all at once: two may change theirs with each other.
     pub fn rename(&mut self, renamed: impl IntoIterator<Item = (ListId, Arc<str>)> + Clone) {
         for (id, _) in renamed.clone() {
@@ -286,6 +317,7 @@ impl Lists {
             self.names.insert(name.clone(), id);
             self.row(id).name = name;
         }
+        self.is_order_old = true;
     }
 
     /// Forgets a list on which nothing is.
@@ -294,6 +326,7 @@ impl Lists {
             && let Some(list) = self.rows.remove(&id)
         {
             self.names.remove(&list.name);
+            self.is_order_old = true;
         }
     }
 
@@ -325,7 +358,8 @@ mod tests {
     #[test]
     fn two_lists_may_change_their_names_with_each_other() {
         let mut lists = Lists::default();
-        let [one, two] = ["one", "two"].map(|name| lists.make(name, Origin::File, Polarity::Block).unwrap());
+        let [one, two] =
+            ["one", "two"].map(|name| lists.make_anyway(name, Origin::File, Polarity::Block).unwrap());
         lists.rename([(one, "two".into()), (two, "one".into())]);
         assert_eq!((lists.find("one"), lists.find("two")), (Some(two), Some(one)));
         assert_eq!(&*lists.get(one).name, "two");
@@ -335,7 +369,7 @@ mod tests {
     fn a_live_list_with_nothing_on_it_is_forgotten_and_its_number_used_again() {
         let mut lists = Lists::default();
         for number in 0..10 * MOST_LISTS {
-            let id = lists.make(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
+            let id = lists.make_anyway(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
             lists.forget_empty([id]);
         }
         assert_eq!(lists.count_all(), 0);
@@ -344,7 +378,7 @@ mod tests {
     #[test]
     fn a_list_of_the_configuration_keeps_its_name_while_nothing_is_on_it() {
         let mut lists = Lists::default();
-        let id = lists.make("drop", Origin::File, Polarity::Block).unwrap();
+        let id = lists.make_anyway("drop", Origin::File, Polarity::Block).unwrap();
         lists.forget_empty([id]);
         assert_eq!(lists.find("drop"), Some(id));
     }
@@ -352,8 +386,10 @@ mod tests {
     #[test]
     fn there_is_an_end_to_lists() {
         let mut lists = Lists::default();
-        let made =
-            (0..).take_while(|number| lists.make(&number.to_string(), Origin::Live, Polarity::Block).is_ok());
+        let made = (0..).take_while(|number: &u32| {
+            let is_free = !lists.are_full();
+            is_free && lists.make_anyway(&number.to_string(), Origin::Live, Polarity::Block).is_ok()
+        });
         assert_eq!(made.count(), MOST_LISTS);
     }
 }

@@ -12,6 +12,7 @@ mod deadline;
 mod difference;
 mod effect;
 mod extent;
+mod labels;
 mod list;
 mod nets64;
 mod overlap;
@@ -36,6 +37,7 @@ pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use extent::Extent;
+pub use labels::Number;
 pub use list::{
     Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };
@@ -43,7 +45,7 @@ pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
 pub use reach::Reach;
 pub use record::Record;
-pub use settings::Settings;
+pub use settings::{Settings, Strictness};
 pub use side::Side;
 pub use spent::Spent;
 pub use targets::Targets;

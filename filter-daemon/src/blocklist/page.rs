@@ -11,9 +11,9 @@ use super::targets::{of_address, of_net64};
 use super::widen::Place;
 use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
-/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
-/// nobody else is served.
-pub const PAGE: u64 = 8192;
+/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond, and three or four
+/// where a table of ten million is nearly full, in which nobody else is served.
+pub const PAGE: u64 = 4096;
 
 /// The most targets that one page looks at: a millisecond, too.
 const MOST_SEEN: usize = 1 << 16;
@@ -199,6 +199,20 @@ impl Blocklist {
 }
 
 impl Side {
+    /// The same of this side, as packets meet it.
+    pub(super) fn walk(
+        &self,
+        after: Option<Target>,
+        mut take: impl FnMut(Target, ClaimsId) -> bool,
+    ) -> Option<Target> {
+        for (seen, (target, id)) in (1..).zip(self.all_after(after)) {
+            if !take(target, id) || seen >= MOST_SEEN {
+                return Some(target);
+            }
+        }
+        None
+    }
+
     /// What sorts behind `after`, in order.
     pub(super) fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
         let (from4, from6) = match after {

@@ -66,6 +66,11 @@ impl Blocklist {
         all.collect()
     }
 
+    /// How many entries of this list are on another one, too.
+    pub fn shared_by(&self, list: ListId) -> u64 {
+        self.side_of(list).registry.shared_by(list)
+    }
+
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
         let list = self.lists.get(claim.list).name.clone();
         let Claim { since, until, note, by, reach, .. } = claim.clone();

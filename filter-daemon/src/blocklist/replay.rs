@@ -14,7 +14,7 @@ impl Blocklist {
         match record {
             Record::Want { list, polarity, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));
-                let list = self.live_list(&list, polarity)?;
+                let list = self.live_list(&list, polarity, now)?;
                 let by = by.map(|by| self.side_mut(polarity).registry.shared(by));
                 self.want_silently(&Claim { list, since, until, note, by, reach: Reach::AS_GIVEN }, &targets);
             }
@@ -88,14 +88,14 @@ impl Blocklist {
     }
 
     /// One of this name that is of the other kind was empty by then: only the clock says otherwise.
-    fn live_list(&mut self, name: &str, polarity: Polarity) -> Result<ListId, TooManyLists> {
+    fn live_list(&mut self, name: &str, polarity: Polarity, now: Timestamp) -> Result<ListId, TooManyLists> {
         let found = self.lists.find(name);
         if let Some(other) = found.filter(|id| self.lists.get(*id).polarity != polarity) {
             self.release_all(other);
         }
         match self.lists.find(name) {
             Some(id) => Ok(id),
-            None => self.lists.make_anyway(name, Origin::Live, polarity),
+            None => self.make_list(name, Origin::Live, polarity, now),
         }
     }
 

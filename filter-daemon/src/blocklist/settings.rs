@@ -14,11 +14,24 @@ pub struct Settings {
     pub paused: Option<Timestamp>,
     /// Are packets counted for each list, too?
     pub counters: Counters,
+    /// Does what is part of a flow of this host's own pass, whoever sends it?
+    pub match_new: bool,
+}
+
+/// How much of what is blocked is dropped: what comes later drops all that what comes before drops, and more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strictness {
+    /// Nothing.
+    Nothing,
+    /// What this host did not begin.
+    New,
+    /// All of it.
+    All,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { enforce: true, paused: None, counters: Counters::default() }
+        Self { enforce: true, paused: None, counters: Counters::default(), match_new: false }
     }
 }
 
@@ -37,8 +50,12 @@ impl Settings {
         Self { paused: self.paused.filter(|until| *until > now), ..self }
     }
 
-    /// Is what is blocked dropped?
-    pub fn drops(self) -> bool {
-        self.enforcement() == Enforcement::Drop
+    /// How much of what is blocked is dropped.
+    pub fn strictness(self) -> Strictness {
+        match (self.enforcement(), self.match_new) {
+            (Enforcement::Count | Enforcement::Pause, _) => Strictness::Nothing,
+            (Enforcement::Drop, true) => Strictness::New,
+            (Enforcement::Drop, false) => Strictness::All,
+        }
     }
 }

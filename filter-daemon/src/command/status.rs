@@ -6,8 +6,9 @@ use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{bytes, count, table};
 use super::render::moment::Clock;
+use super::render::remark;
 use crate::control::client::{Client, Endpoint};
-use crate::control::wire::status::{Interface, ListStatus, NOT_FILTERED, Reply, Table};
+use crate::control::wire::status::{Flows, Interface, ListStatus, NOT_FILTERED, Reply, Table};
 use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
 
@@ -45,6 +46,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
     }
     section(&mut text, "Interfaces", &interfaces(status));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
+    section(&mut text, "Own flows (`match: new`: what is part of them passes)", &flows(status));
     section(&mut text, "Lists", &lists(status, false));
     section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true));
     section(&mut text, "Process", &process(status));
@@ -99,23 +101,30 @@ fn tables(status: &Reply) -> Vec<[String; 5]> {
     status.tables.iter().map(row).collect()
 }
 
+/// How many are remembered, for how long, and what is lost.
+fn flows(status: &Reply) -> Vec<[String; 1]> {
+    let Some(Flows { room, begun, tcp_age, age, ports }) = &status.flows else { return Vec::new() };
+    let day = 24 * 60 * 60;
+    let told = [
+        format!("{} begun so far; at least {} are remembered at a time", count(*begun), count(*room)),
+        "beyond that those least lately used are forgotten, and answers to them are dropped".to_owned(),
+        format!("each until this host has sent nothing for {} s (TCP: {} d)", age, tcp_age / day),
+        format!("TCP and pings of this host, and UDP from its ports {ports} while nobody listens there"),
+    ];
+    told.into_iter().map(|line| [line]).collect()
+}
+
 fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
-        let rejected = match list.rejected {
-            0 => None,
-            1 => Some("1 line was not understood".to_owned()),
-            lines => Some(format!("{} lines were not understood", count(lines))),
-        };
-        let special =
-            (list.special > 0).then(|| format!("special ranges left out of {}", count(list.special)));
-        let trouble = match &list.error {
+        let told = match &list.error {
             // Told at the top.
-            Some(_) => "not what its file says".to_owned(),
-            None => rejected.into_iter().chain(special).collect::<Vec<_>>().join(", "),
+            Some(_) => remark::of(0, 0, list.expired)
+                .into_iter()
+                .chain(["not what its file says".to_owned()])
+                .collect(),
+            None => remark::of(list.rejected, list.special, list.expired),
         };
-        let expired = (list.expired > 0).then(|| format!("{} expired", count(list.expired)));
-        let told = expired.into_iter().chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -176,6 +185,7 @@ mod tests {
                 bytes: 1 << 21,
                 certainty: "exact".into(),
             }],
+            flows: None,
             lists: vec![
                 list("manual", "live", 1, 0, None),
                 list("drop", "file", 1204, 3, None),
@@ -192,6 +202,21 @@ mod tests {
         assert_eq!(told.lines().last(), Some(line));
         let of_before = Reply { landlock_version: None, user: String::new(), ..status };
         assert!(!render(&of_before, &Clock::standing(NOW)).contains("runs as"));
+    }
+
+    #[test]
+    fn what_is_remembered_of_own_flows_is_told_with_what_a_full_memory_means() {
+        let flows =
+            Flows { room: 65_536, begun: 1234, tcp_age: 432_000, age: 180, ports: "32768-60999".into() };
+        let told = render(&Reply { flows: Some(flows), ..status() }, &Clock::standing(NOW));
+        let expected = "
+Own flows (`match: new`: what is part of them passes)
+  1,234 begun so far; at least 65,536 are remembered at a time
+  beyond that those least lately used are forgotten, and answers to them are dropped
+  each until this host has sent nothing for 180 s (TCP: 5 d)
+  TCP and pings of this host, and UDP from its ports 32768-60999 while nobody listens there
+";
+        assert!(told.contains(expected), "{told}");
     }
 
     #[test]

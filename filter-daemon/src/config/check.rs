@@ -11,15 +11,16 @@ use super::limits::{entries, ipv6_prefix, share, ttl};
 use super::nearest::nearest;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
-use super::{AS_GIVEN, Config, List, ListName, LiveList, Mode, OnExit, check_interface_name};
+use super::{AS_GIVEN, Config, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
 use crate::source::{Limits, Special};
 use crate::text::printable::excerpt;
 
-const KEYS: [Key<Config>; 9] = [
+const KEYS: [Key<Config>; 10] = [
     Key { name: "interfaces", take: interfaces },
     Key { name: "mode", take: mode },
     Key { name: "enforce", take: enforce },
     Key { name: "counters", take: counters },
+    Key { name: "match", take: matches },
     Key { name: "block", take: |faults, node, config| targets(faults, node, "`block`", &mut config.block) },
     Key { name: "allow", take: |faults, node, config| targets(faults, node, "`allow`", &mut config.allow) },
     Key { name: "lists", take: lists },
@@ -62,6 +63,7 @@ const LIST_EXAMPLE: &str = "write {name: drop, path: lists/drop.txt}";
 const ON_EXIT: [(&str, OnExit); 2] = [("detach", OnExit::Detach), ("keep", OnExit::Keep)];
 
 const COUNTERS: [(&str, Counters); 2] = [("total", Counters::Total), ("lists", Counters::Lists)];
+const MATCHES: [(&str, Matches); 2] = [("all", Matches::All), ("new", Matches::New)];
 
 const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native), ("generic", Mode::Generic)];
 
@@ -154,6 +156,20 @@ fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Optio
     };
     faults.tell(node.number, format!("{subject} must be true or false, not {}", kind(&node.value)), help);
     None
+}
+
+fn matches(faults: &mut Faults, node: Node, config: &mut Config) {
+    let Some(word) = faults.text(node, "`match`") else { return };
+    if let Some((_, matches)) = MATCHES.iter().find(|(name, _)| *name == word.text) {
+        config.matches = *matches;
+        return;
+    }
+    let meant = nearest(&word.text, MATCHES.map(|(name, _)| name));
+    let help = meant.map_or(
+        "it is all (whatever a blocked source sends is dropped) or new (not what this host began)".into(),
+        |meant| format!("did you mean {meant}?"),
+    );
+    faults.tell(word.node, format!("`match` cannot be `{}`", excerpt(&word.text)), help);
 }
 
 fn on_exit(faults: &mut Faults, node: Node, config: &mut Config) {

@@ -39,6 +39,8 @@ pub struct Config {
     pub enforce: bool,
     /// Are packets counted for each list, too?
     pub counters: Counters,
+    /// Which packets of a blocked source.
+    pub matches: Matches,
     /// What is blocked.
     pub block: Vec<Target>,
     /// What is allowed, whatever is blocked.
@@ -70,6 +72,27 @@ impl OnExit {
         match self {
             Self::Detach => "detach",
             Self::Keep => "keep",
+        }
+    }
+}
+
+/// Which packets of a blocked source are dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matches {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that are part of nothing that this host began.
+    New,
+}
+
+impl Matches {
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::New => "new",
         }
     }
 }
@@ -133,6 +156,7 @@ impl Default for Config {
             mode: Mode::Auto,
             enforce: true,
             counters: Counters::default(),
+            matches: Matches::All,
             block: Vec::new(),
             allow: Vec::new(),
             lists: Vec::new(),

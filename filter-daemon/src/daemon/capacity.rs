@@ -81,11 +81,13 @@ impl Capacity {
         self.graceless
     }
 
-    /// Lets entries on the move take their next step, and waits for a grace period if they, or anybody else, need one.
-    pub fn settle(&mut self, protection: &mut Protection) {
+    /// Lets entries on the move take their next step, and waits for a grace period if they, or anybody else, need one. True
+    /// if the last larger table that was in the making is so no longer.
+    pub fn settle(&mut self, protection: &mut Protection) -> bool {
         let (filter, blocklist) = protection.parts();
+        let was_growing = filter.is_growing();
         let due = if self.grace.is_some() {
-            if filter.is_growing() { filter.grow(blocklist).map(|()| false) } else { return }
+            if was_growing { filter.grow(blocklist).map(|()| false) } else { return false }
         } else if self.graceless {
             filter.settle_anew(blocklist).map(|()| false)
         } else {
@@ -100,6 +102,7 @@ impl Capacity {
             self.covers = protection.latest().commit;
             self.grace = Some(tokio::task::spawn_blocking(grace::wait));
         }
+        was_growing && !protection.filter().is_growing()
     }
 
     /// Waits until the grace period is over, or for ever if there is none.

@@ -53,7 +53,8 @@ impl Latest {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
         // A pause before it may have ended by itself.
-        let loosens = effects.settings.is_some_and(|after| before.enforce && !after.drops());
+        let before = Settings { paused: None, ..before };
+        let loosens = effects.settings.is_some_and(|after| after.strictness() < before.strictness());
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
             (!effects.block.left.is_empty(), &mut self.left),
@@ -219,7 +220,7 @@ impl Protection {
                 needs
             }
             Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) => return Ok(()),
-            Change::Pause(_) | Change::LookForOverlap => return Ok(()),
+            Change::Pause(_) | Change::LookForOverlap | Change::Relabel => return Ok(()),
         };
         self.filter.reserve(&needs, &self.blocklist)
     }

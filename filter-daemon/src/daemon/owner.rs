@@ -13,8 +13,10 @@ use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
+use super::counting::Counting;
 use super::diff::Diff;
 use super::expiry::Untold;
+use super::flows::Flows;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
@@ -47,9 +49,11 @@ pub struct Owner {
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
+    pub(super) flows: Flows,
     pub(super) pinned: Pinned,
     pub(super) time: Time,
     pub(super) pause: Pause,
+    pub(super) counting: Counting,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) diff: Slot<Diff>,
@@ -82,9 +86,11 @@ impl Owner {
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
+            flows: Flows::default(),
             pinned: Pinned::default(),
             time,
             pause: Pause::none(&run.state_dir),
+            counting: Counting::default(),
             pages: Pages::default(),
             reload: Slot::empty(),
             diff: Slot::empty(),

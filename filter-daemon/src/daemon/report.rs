@@ -6,7 +6,7 @@ use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::{List, Polarity};
 use crate::clock;
-use crate::control::wire::{self, Fault, reload, stats, status};
+use crate::control::wire::{self, Fault, lists, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
 impl Owner {
@@ -27,6 +27,7 @@ impl Owner {
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
             tables: self.tables(),
+            flows: self.flows.status(),
             lists: self
                 .protection
                 .blocklist()
@@ -40,6 +41,7 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.extend(self.flows.faults());
         faults.extend(self.pause.fault());
         faults.extend(self.persistence.faults());
         faults.extend(self.pinned.fault());
@@ -49,6 +51,11 @@ impl Owner {
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
+    }
+
+    /// Every list, and what is known of it.
+    pub fn lists_report(&mut self) -> Result<lists::Reply, KernelError> {
+        self.counting.report(&mut self.protection)
     }
 
     /// What became of how many packets.
@@ -62,10 +69,20 @@ impl Owner {
                 meaning: reason.meaning().to_owned(),
             }
         });
+        let reasons = counted.collect();
+        let lists::Reply { counted_since, other, gone, lists, .. } = self.lists_report()?;
+        let of_list = |list: lists::List| {
+            let (list, since, hits) = (list.name, list.since?, list.hits?);
+            Some(stats::OfList { list, since, hits })
+        };
         Ok(stats::Reply {
             version: wire::VERSION,
             enforce: self.protection.filter().settings().enforce,
-            reasons: counted.collect(),
+            reasons,
+            counted_since,
+            lists: lists.into_iter().filter_map(of_list).collect(),
+            other,
+            gone,
         })
     }
 

@@ -11,6 +11,8 @@ mod behind;
 mod copy;
 mod error;
 mod found;
+mod mark;
+mod own_file;
 pub mod record;
 mod recover;
 mod sign;

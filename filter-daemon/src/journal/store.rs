@@ -1,20 +1,19 @@
 //! The journal's file: rows in a redb database, each written as a whole or not at all.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::panic;
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
-use nix::fcntl::OFlag;
-use nix::unistd::geteuid;
 use redb::backends::FileBackend;
 use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
     TableError, WriteTransaction,
 };
 
+use super::mark::{self, Row};
+use super::own_file::open_our_own;
 use super::record;
 use super::times::Times;
 use super::{JournalError, NotWritten};
@@ -48,6 +47,8 @@ pub struct Store {
     file: (u64, u64),
     format: u64,
     next: u64,
+    /// The last row there is.
+    last: Option<Row>,
 }
 
 /// What is in a file.
@@ -85,7 +86,8 @@ impl Store {
     fn read_unguarded(path: &Path) -> Result<(Self, Contents), Unusable> {
         let database = open(path).map_err(|error| Unusable::new(path, error))?;
         let file = fs::metadata(path).map(|found| number(&found)).unwrap_or_default();
-        let mut store = Self { path: path.to_owned(), database: None, file, format: FIRST_FORMAT, next: 0 };
+        let mut store =
+            Self { path: path.to_owned(), database: None, file, format: FIRST_FORMAT, next: 0, last: None };
         let contents = store.read_tables(&database).map_err(|error| Unusable::Damaged(error.to_string()))?;
         if store.format > FORMAT {
             let (path, found) = (path.to_owned(), store.format);
@@ -107,7 +109,8 @@ impl Store {
         }
         for row in rows.iter()? {
             let (number, row) = row?;
-            self.next = number.value() + 1;
+            let last = Row::new(number.value(), row.value());
+            (self.next, self.last) = (last.next(), Some(last));
             match record::decode(row.value()) {
                 Ok(row) => {
                     contents.times.add(row.moment, row.changes.len());
@@ -118,6 +121,13 @@ impl Store {
             }
         }
         Ok(contents)
+    }
+
+    /// Is the last row that was written not there?
+    pub fn is_a_commit_behind(&self) -> bool {
+        // A journal whose rows are gone, because nothing is live, has a format.
+        let is_known = self.last.is_some() || self.format == FIRST_FORMAT;
+        is_known && mark::is_a_commit_behind(&self.path, self.last)
     }
 
     /// The same file, which now lies there.
@@ -168,7 +178,8 @@ impl Store {
             let database = open(&self.path)?;
             self.file = number(&fs::metadata(&self.path)?);
             self.format = about(&database, "format")?.unwrap_or(FIRST_FORMAT);
-            self.next = self.next.max(behind_the_last_row(&database)?);
+            self.last = last_row(&database)?;
+            self.next = self.next.max(self.last.map_or(0, Row::next));
             self.database = Some(database);
         }
         Ok(())
@@ -204,6 +215,11 @@ impl Rows for Store {
         })?;
         self.format = FORMAT;
         self.next += 1;
+        let (last, before) = (Row::new(number, &row), self.last);
+        self.last = Some(last);
+        if let Err(error) = mark::write(&self.path, last, before) {
+            tracing::debug!("cannot note beside {} which row is its last: {error}", self.path.display());
+        }
         Ok(())
     }
 
@@ -251,37 +267,15 @@ pub fn open(path: &Path) -> Result<Database, DatabaseError> {
         .create_with_backend(FileBackend::new(file)?)
 }
 
-/// Opens this file, made if it is not there, through no link; it is ours, and for us alone.
-pub(super) fn open_our_own(path: &Path) -> io::Result<File> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(flags.bits())
-        .open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.uid() != geteuid().as_raw() {
-        // An error of the system's, since the file is not damaged.
-        return Err(Errno::EPERM.into());
-    }
-    if found.mode() & 0o077 != 0 {
-        file.set_permissions(Permissions::from_mode(0o600))?;
-    }
-    Ok(file)
-}
-
 fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {
     let Some(about) = there(database.begin_read()?.open_table(ABOUT))? else { return Ok(None) };
     Ok(about.get(fact)?.map(|value| value.value()))
 }
 
 /// Another process may have written rows since this one let it.
-fn behind_the_last_row(database: &Database) -> Result<u64, redb::Error> {
-    let Some(rows) = there(database.begin_read()?.open_table(ROWS))? else { return Ok(0) };
-    Ok(rows.last()?.map_or(0, |(number, _)| number.value() + 1))
+fn last_row(database: &Database) -> Result<Option<Row>, redb::Error> {
+    let Some(rows) = there(database.begin_read()?.open_table(ROWS))? else { return Ok(None) };
+    Ok(rows.last()?.map(|(number, row)| Row::new(number.value(), row.value())))
 }
 
 /// A new file has no tables.

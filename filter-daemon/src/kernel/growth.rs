@@ -1,6 +1,6 @@
 //! A larger table made aside, while the one in use goes on changing.
 //!
-//! What is to be in it is copied from the words of the table in use, where these spell its entries: milliseconds even for
+//! Its map is made first, by the broker, in a thread. What is to be in it is copied from the words of the table in use, where these spell its entries: milliseconds even for
 //! ten million. Else it is gathered from what is wanted, a page at a time, so that nobody waits. Then a thread fills the
 //! larger table. What enters and leaves meanwhile is noted, and done to the larger table before it takes its place: each
 //! of these twice does no harm, so it does not matter whether the copy or the page had seen it already.
@@ -11,7 +11,9 @@ use std::thread::{self, JoinHandle};
 use filter_common::cuckoo::Full;
 use filter_common::target::Prefix6;
 
-use super::kind::{Key, Kind, Live};
+use super::KernelError;
+use super::kind::{Key, Keys, Kind, Live};
+use super::maps::{Maps, Ordered};
 use super::needs::SixTargets;
 use super::store::Built;
 
@@ -26,6 +28,11 @@ pub struct Growth<K: Kind> {
 }
 
 enum Stage<K: Kind> {
+    /// The map is being made.
+    Ordered {
+        map: Ordered,
+        copied: Option<Keys<K>>,
+    },
     Gathering(Box<Gathering<K>>),
     Filling(JoinHandle<Result<Live<K>, Full>>),
 }
@@ -38,22 +45,23 @@ struct Gathering<K: Kind> {
     larger: Option<Live<K>>,
 }
 
+/// Why there is no larger table.
+pub enum NotMade {
+    /// There was no room for somebody under its key.
+    Full,
+    /// The kernel has not made its map.
+    Refused(KernelError),
+}
+
 enum Change<K> {
     Entered(K),
     Left(K),
 }
 
 impl<K: Kind> Growth<K> {
-    /// Begins to put all that `live` holds into a larger, empty table.
-    pub fn begin(live: &Live<K>, larger: Built<K>) -> Self {
-        let Built { kind, live: larger } = larger;
-        let stage = match K::copied(live) {
-            Some(keys) => fill(larger, keys),
-            None => {
-                Stage::Gathering(Box::new(Gathering { after: None, keys: Vec::new(), larger: Some(larger) }))
-            }
-        };
-        Self { kind, stage, since: Vec::new() }
+    /// Begins to put all that `live` holds, if there is a table yet, into a larger one whose map is being made.
+    pub fn begin(live: Option<&Live<K>>, kind: K, map: Ordered) -> Self {
+        Self { kind, stage: Stage::Ordered { map, copied: K::copied(live) }, since: Vec::new() }
     }
 
     /// What a judge must know of the larger table.
@@ -61,10 +69,29 @@ impl<K: Kind> Growth<K> {
         &self.kind
     }
 
-    /// Does what is due next. True if the larger table is filled.
-    pub fn step(&mut self, wanted: &impl SixTargets) -> bool {
+    /// Does what is due next. True if the larger table is filled. An error if it cannot be made.
+    pub fn step(&mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<bool, KernelError> {
+        self.step_on(wanted, maps, false)
+    }
+
+    fn step_on(
+        &mut self,
+        wanted: &impl SixTargets,
+        maps: &mut Maps,
+        waits: bool,
+    ) -> Result<bool, KernelError> {
         match &mut self.stage {
-            Stage::Filling(thread) => thread.is_finished(),
+            Stage::Ordered { map, copied } => {
+                if let Some(window) = maps.collect(map, waits)? {
+                    let larger = Built::empty(self.kind, window).live;
+                    self.stage = match copied.take() {
+                        Some(keys) => fill(larger, keys),
+                        None => Stage::Gathering(Box::new(Gathering::into(larger))),
+                    };
+                }
+                Ok(false)
+            }
+            Stage::Filling(thread) => Ok(thread.is_finished()),
             Stage::Gathering(gathering) => {
                 let (page, last) = self.kind.page(wanted, gathering.after, PAGE);
                 gathering.keys.extend(page);
@@ -74,7 +101,7 @@ impl<K: Kind> Growth<K> {
                 {
                     self.stage = fill(larger, std::mem::take(&mut gathering.keys).into_iter());
                 }
-                false
+                Ok(false)
             }
         }
     }
@@ -89,12 +116,12 @@ impl<K: Kind> Growth<K> {
         self.since.push(Change::Left(key_in(&self.kind)));
     }
 
-    /// The larger table, with everything that happened meanwhile; waits until it is filled.
-    pub fn finish(mut self, wanted: &impl SixTargets) -> Result<Built<K>, Full> {
+    /// The larger table, with everything that happened meanwhile; waits until it is made and filled.
+    pub fn finish(mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<Built<K>, NotMade> {
         let thread = loop {
             match self.stage {
                 Stage::Filling(thread) => break thread,
-                Stage::Gathering(..) => _ = self.step(wanted),
+                Stage::Ordered { .. } | Stage::Gathering(..) => _ = self.step_on(wanted, maps, true)?,
             }
         };
         let mut live = thread.join().unwrap_or(Err(Full))?;
@@ -106,6 +133,24 @@ impl<K: Kind> Growth<K> {
             }
         }
         Ok(Built { kind: self.kind, live })
+    }
+}
+
+impl<K: Kind> Gathering<K> {
+    fn into(larger: Live<K>) -> Self {
+        Self { after: None, keys: Vec::new(), larger: Some(larger) }
+    }
+}
+
+impl From<Full> for NotMade {
+    fn from(_: Full) -> Self {
+        Self::Full
+    }
+}
+
+impl From<KernelError> for NotMade {
+    fn from(refused: KernelError) -> Self {
+        Self::Refused(refused)
     }
 }
 

@@ -71,8 +71,8 @@ pub trait Kind: Copy + Send + 'static {
         wanted: &'a impl SixTargets,
     ) -> impl Iterator<Item = Key<Self>> + 'a;
 
-    /// A copy of everything that `live` holds; none if that does not tell its entries.
-    fn copied(live: &Live<Self>) -> Option<Keys<Self>>;
+    /// A copy of everything that `live` holds, if there is such a table; none if that does not tell its entries.
+    fn copied(live: Option<&Live<Self>>) -> Option<Keys<Self>>;
 
     /// Where it does not: up to `most` of the wanted entries behind `after`, and the last of them.
     fn page(

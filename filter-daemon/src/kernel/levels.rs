@@ -7,7 +7,7 @@ use filter_common::target::Prefix6;
 
 use super::KernelError;
 use super::broker::request::{MapName, MapPart, SetName};
-use super::maps::Maps;
+use super::maps::{Maps, Ordered};
 use super::needs::{Labels, SixTargets, Wanted};
 use super::staged::{InMap, Staged};
 use super::window::Window;
@@ -18,6 +18,16 @@ const SMALL_PART: u32 = 4;
 /// The map in use, and the one that is about to take its place.
 pub struct LevelMaps {
     maps: Staged<Built>,
+    ordered: Option<Larger>,
+}
+
+/// A larger map that is being made.
+struct Larger {
+    generation: u64,
+    size_bits: u32,
+    map: Ordered,
+    /// It is there.
+    made: Option<Window>,
 }
 
 struct Built {
@@ -37,7 +47,7 @@ pub struct LevelsMap {
 impl LevelMaps {
     /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
-        Self { maps: Staged::new(MapName { set, part: MapPart::Levels }) }
+        Self { maps: Staged::new(MapName { set, part: MapPart::Levels }), ordered: None }
     }
 
     /// What the next judge must know of them; none if there are none.
@@ -49,6 +59,44 @@ impl LevelMaps {
     /// The words that packets read.
     pub fn words(&self) -> Option<&Window> {
         self.maps.current().map(|map| map.levels.words())
+    }
+
+    /// Begins to have the map made that [`make_room`](Self::make_room) beside a table of this geometry will ask for, if that
+    /// is a large one.
+    pub fn order(&mut self, table: Geometry, maps: &mut Maps) -> Result<(), KernelError> {
+        let size_bits = size_beside(Some(table));
+        let is_there = self.maps.newest().is_some_and(|map| map.levels.size_bits() >= size_bits);
+        if is_there || self.ordered.is_some() || maps.are_quick(1 << size_bits) {
+            return Ok(());
+        }
+        let generation = maps.number();
+        let map = self.maps.order(generation, 1 << size_bits, maps)?;
+        self.ordered = Some(Larger { generation, size_bits, map, made: None });
+        Ok(())
+    }
+
+    /// Is that one being made?
+    pub fn is_waiting(&mut self, maps: &mut Maps) -> Result<bool, KernelError> {
+        let Some(larger) = self.ordered.as_mut().filter(|larger| larger.made.is_none()) else {
+            return Ok(false);
+        };
+        match maps.collect(&mut larger.map, false) {
+            Ok(made) => {
+                larger.made = made;
+                Ok(larger.made.is_none())
+            }
+            Err(refused) => {
+                self.forget_ordered(maps);
+                Err(refused)
+            }
+        }
+    }
+
+    /// Nobody wants it any more.
+    pub fn forget_ordered(&mut self, maps: &mut Maps) {
+        if let Some(larger) = self.ordered.take() {
+            self.maps.forget(larger.generation, maps);
+        }
     }
 
     /// Has the map made, if there is none. It is made anew where it is small beside a table of this geometry, or where it
@@ -120,12 +168,22 @@ impl LevelMaps {
     }
 
     fn rebuild(&mut self, size_bits: u32, maps: &mut Maps) -> Result<(), KernelError> {
-        let generation = maps.number();
-        let window = self.maps.make(generation, 1 << size_bits, maps)?;
+        let (generation, window) = self.empty(size_bits, maps)?;
         let mut levels = Levels::new(window, size_bits);
         self.maps.newest().into_iter().for_each(|map| map.levels.copy_to(&mut levels));
         self.maps.put(Built { generation, levels }, maps);
         Ok(())
+    }
+
+    /// A map of zeroes: the one that was begun, if it is of that size.
+    fn empty(&mut self, size_bits: u32, maps: &mut Maps) -> Result<(u64, Window), KernelError> {
+        if let Some(Larger { generation, made: Some(made), .. }) =
+            self.ordered.take_if(|larger| larger.size_bits == size_bits && larger.made.is_some())
+        {
+            return Ok((generation, made));
+        }
+        let generation = maps.number();
+        Ok((generation, self.maps.make(generation, 1 << size_bits, maps)?))
     }
 }
 

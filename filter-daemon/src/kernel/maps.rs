@@ -5,6 +5,16 @@ use super::broker::Broker;
 use super::broker::request::{MapName, MapUse, Request};
 use super::window::Window;
 
+/// A map that has been asked for, and may still be in the making.
+#[derive(Debug)]
+pub struct Ordered {
+    map: MapName,
+    generation: u64,
+    words: u32,
+    /// A small one is there at once.
+    made: Option<Window>,
+}
+
 /// The broker, and what it is to forget.
 pub struct Maps {
     broker: Broker,
@@ -39,6 +49,31 @@ impl Maps {
     pub fn make(&mut self, map: MapName, generation: u64, words: u32) -> Result<Window, KernelError> {
         self.forget_unwanted();
         self.broker.make(map, generation, words)
+    }
+
+    /// Are maps of so many words made in no time?
+    pub fn are_quick(&self, words: u32) -> bool {
+        self.broker.is_quick(words)
+    }
+
+    /// Has a map of zeroed words made, while others go on.
+    pub fn order(&mut self, map: MapName, generation: u64, words: u32) -> Result<Ordered, KernelError> {
+        self.forget_unwanted();
+        let made = if self.are_quick(words) {
+            Some(self.broker.make(map, generation, words)?)
+        } else {
+            self.broker.order(Request::Begin { map, generation, words })?;
+            None
+        };
+        Ok(Ordered { map, generation, words, made })
+    }
+
+    /// It, once it is made. To be asked again until then; who `waits` gets it now.
+    pub fn collect(&mut self, ordered: &mut Ordered, waits: bool) -> Result<Option<Window>, KernelError> {
+        if let Some(made) = ordered.made.take() {
+            return Ok(Some(made));
+        }
+        self.broker.collect(ordered.map, ordered.generation, ordered.words, waits)
     }
 
     /// Lets go of a map that never came into use.

@@ -1,7 +1,7 @@
 //! A kernel in memory, for tests: maps are files without a name, pins a list, and a judge is what it would have been loaded
 //! with. It refuses when it is told to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ use filter_common::settings::{self, Settings};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
-use super::broker::client::{Answered, Place};
+use super::broker::client::{Answered, Place, QUICK};
 use super::broker::kept::Kept;
 use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request, SetName};
 use super::broker::size;
@@ -32,12 +32,17 @@ pub struct Memory(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     pinned: BTreeMap<MapUse, (OwnedFd, u32)>,
+    /// Those that take their time: who asks for the first time whether they are made hears no.
+    making: BTreeSet<MapUse>,
     kept: Kept,
     ready: Option<Blueprint>,
     published: Option<Published>,
     requests: u64,
     refuses: Range<u64>,
     refuses_judges: bool,
+    is_slow: bool,
+    /// How often somebody waited for a large map to be made.
+    waits: u64,
     watched: Vec<Source>,
     /// What packets from there met when a judge was last published: just before, and just after.
     met: Option<[Vec<Verdict>; 2]>,
@@ -62,6 +67,16 @@ impl Memory {
     /// Makes maps, but loads no judges.
     pub fn refuse_judges(&self, refuses: bool) {
         self.state().refuses_judges = refuses;
+    }
+
+    /// Takes its time over every map, however small, that whoever wants it can do without for a while.
+    pub fn be_slow(&self) {
+        self.state().is_slow = true;
+    }
+
+    /// How often somebody waited until a large map was made.
+    pub fn waits(&self) -> u64 {
+        self.state().waits
     }
 
     /// Notes from now on what packets from these sources meet just before and just after each publication.
@@ -112,6 +127,11 @@ impl Place for Memory {
         self.state().serve(request)
     }
 
+    fn is_quick(&self, words: u32) -> bool {
+        let state = self.state();
+        !state.is_slow && words <= QUICK
+    }
+
     fn end(&mut self) {}
 }
 
@@ -148,10 +168,20 @@ impl State {
         }
         match request {
             Request::Make { map, generation, words } => {
+                self.waits += u64::from(words > QUICK);
                 return self.make(MapUse { map, generation }, words);
+            }
+            Request::Begin { map, generation, words } => {
+                let map = MapUse { map, generation };
+                self.make(map, words)?;
+                self.making.insert(map);
+            }
+            Request::Collect { map, generation, waits } => {
+                return self.collect(MapUse { map, generation }, waits);
             }
             Request::Discard { map, generation } => {
                 let map = MapUse { map, generation };
+                self.making.remove(&map);
                 if self.kept.discarded(map) {
                     self.pinned.remove(&map);
                 }
@@ -177,6 +207,8 @@ impl State {
             Request::Adopt
             | Request::ZeroList(_)
             | Request::MendPins
+            | Request::Ports
+            | Request::Seed(_)
             | Request::Detach { .. }
             | Request::Rename { .. }
             | Request::Succeed { .. }
@@ -199,6 +231,17 @@ impl State {
         let copy = made.try_clone().map_err(|error| failed("make a map", &error.to_string()))?;
         self.pinned.insert(map, (made, words));
         self.kept.made(map, words);
+        Ok((Answer::Done, Some(copy)))
+    }
+
+    fn collect(&mut self, map: MapUse, waits: bool) -> Answered {
+        self.waits += u64::from(waits);
+        if self.making.remove(&map) && !waits {
+            return Ok((Answer::NotYet, None));
+        }
+        let (made, _) =
+            self.pinned.get(&map).ok_or_else(|| failed("hand a map over", "nobody has begun it"))?;
+        let copy = made.try_clone().map_err(|error| failed("hand a map over", &error.to_string()))?;
         Ok((Answer::Done, Some(copy)))
     }
 
@@ -256,7 +299,7 @@ fn settings_of(words: &[u64]) -> Settings {
 }
 
 fn refusal(request: &Request) -> KernelError {
-    let Request::Make { map, words, .. } = request else {
+    let (Request::Make { map, words, .. } | Request::Begin { map, words, .. }) = request else {
         return failed("do what was asked", "it was told to refuse");
     };
     KernelError::NoMemory {

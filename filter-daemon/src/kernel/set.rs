@@ -92,6 +92,9 @@ impl Set {
     pub fn grow_aside(&mut self, needs: &SetNeeds, maps: &mut Maps) -> Result<Growing, KernelError> {
         let addresses = self.addresses.grow_aside(needs.addresses, maps)?;
         let six = self.six.grow_aside(needs.six, maps)?;
+        if let Some(larger) = self.six.growing_to() {
+            self.levels.order(larger, maps)?;
+        }
         Ok(Growing { addresses, six })
     }
 
@@ -108,6 +111,11 @@ impl Set {
     /// Does the next step for larger tables in the making, and for those who wait for one.
     pub fn step(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         self.addresses.step(maps, wanted)?;
+        if !self.six.is_growing() {
+            self.levels.forget_ordered(maps);
+        } else if self.levels.is_waiting(maps)? {
+            return Ok(());
+        }
         self.six.step(maps, &Beyond { levels: &self.levels, wanted })?;
         if self.six.store.has_fresh() {
             self.levels.make_room(self.six.store.geometry(), maps)

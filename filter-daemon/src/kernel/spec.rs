@@ -54,6 +54,7 @@ impl JudgeSpec {
             enforce: self.settings.enforcement() as u64,
             paused_until: self.settings.paused.map_or(0, clock::in_the_kernel),
             overlap: self.overlap.is_some().into(),
+            match_new: self.settings.match_new.into(),
             block: self.block.words(),
             allow: self.allow.words(),
         }

@@ -3,7 +3,7 @@
 
 use super::KernelError;
 use super::broker::request::MapName;
-use super::maps::Maps;
+use super::maps::{Maps, Ordered};
 use super::window::Window;
 
 /// What is kept in a map of its own.
@@ -39,6 +39,11 @@ impl<T: InMap> Staged<T> {
     /// Has a map of so many zeroed words made.
     pub fn make(&self, generation: u64, words: u32, maps: &mut Maps) -> Result<Window, KernelError> {
         maps.make(self.map, generation, words)
+    }
+
+    /// Has one made, while others go on.
+    pub fn order(&self, generation: u64, words: u32, maps: &mut Maps) -> Result<Ordered, KernelError> {
+        maps.order(self.map, generation, words)
     }
 
     /// Lets go of a map that never came into use.

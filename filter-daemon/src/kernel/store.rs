@@ -7,7 +7,7 @@ use filter_common::cuckoo::geometry::Geometry;
 
 use super::broker::request::{MapName, SetName};
 use super::kind::{Key, Kind, Live};
-use super::maps::Maps;
+use super::maps::{Maps, Ordered};
 use super::moving::{Moving, Readers};
 use super::staged::{InMap, Staged};
 use super::window::Window;
@@ -52,11 +52,18 @@ impl<K: Kind> Store<K> {
         self.newest_live().map_or(0, Moving::entries)
     }
 
+    /// Has the map of an empty table made, while others go on.
+    pub fn order(&self, geometry: Geometry, maps: &mut Maps) -> Result<(K, Ordered), KernelError> {
+        let kind = K::new(maps.number(), geometry);
+        let ordered = self.tables.order(kind.generation(), kind.words(), maps)?;
+        Ok((kind, ordered))
+    }
+
     /// Has an empty table made.
     pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
         let kind = K::new(maps.number(), geometry);
         let window = self.tables.make(kind.generation(), kind.words(), maps)?;
-        Ok(Built { live: Moving::new(kind.scheme(), geometry, window), kind })
+        Ok(Built::empty(kind, window))
     }
 
     /// Puts a filled table beside the one in use.
@@ -194,6 +201,11 @@ impl<K: Kind> InMap for Built<K> {
 }
 
 impl<K: Kind> Built<K> {
+    /// In this map, whose words are zero.
+    pub fn empty(kind: K, window: Window) -> Self {
+        Self { live: Moving::new(kind.scheme(), kind.geometry(), window), kind }
+    }
+
     fn take_out(&mut self, key_in: impl Fn(&K) -> Key<K>) {
         let key = key_in(&self.kind);
         if self.live.contains(key) {

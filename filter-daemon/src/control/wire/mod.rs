@@ -21,8 +21,10 @@ pub mod flush;
 pub mod give_way;
 pub mod hand_over;
 mod held;
+mod hits;
 mod idle;
 pub mod list;
+pub mod lists;
 mod message;
 mod method;
 mod parts;
@@ -56,8 +58,10 @@ pub use flush::Flush;
 pub use give_way::GiveWay;
 pub use hand_over::HandOver;
 pub use held::{Held, HeldBy, MOST_WITHIN};
+pub use hits::Hits;
 pub use idle::Idle;
 pub use list::List;
+pub use lists::Lists;
 pub use message::Envelope;
 pub use method::{Answers, Asked, Method};
 pub use pause::Pause;
@@ -70,7 +74,7 @@ pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Allow, Disallow, Test, List, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Test, List, Lists, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

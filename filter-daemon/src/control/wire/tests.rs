@@ -267,6 +267,7 @@ fn replies_are_those_of_the_version_that_landed() {
             gaps: 4,
             accepted: false,
         }],
+        flows: None,
         tables: vec![status::Table {
             name: "ipv6".into(),
             entries: 5,
@@ -291,12 +292,27 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"user":"filterd","landlock_version":7,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
+    let hits = Hits { dropped: 1, would_drop: 2, paused: 3, replies: 4 };
     let counted =
         stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };
     is_written_and_read::<Stats>(
-        stats::Reply { version: VERSION, enforce: false, reasons: vec![counted] },
+        stats::Reply {
+            version: VERSION,
+            enforce: false,
+            reasons: vec![counted],
+            counted_since: Some(4),
+            lists: vec![stats::OfList { list: "drop".into(), since: 5, hits }],
+            other: None,
+            gone: Some(hits),
+        },
         false,
-        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"meaning":"why"}]}}"#,
+        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"meaning":"why"}],"counted_since":4,"lists":[{"list":"drop","since":5,"dropped":1,"would_drop":2,"paused":3,"replies":4}],"gone":{"dropped":1,"would_drop":2,"paused":3,"replies":4}}}"#,
+    );
+    let listed = lists::List { name: "drop".into(), kind: "file".into(), entries: 8, ..Default::default() };
+    is_written_and_read::<Lists>(
+        lists::Reply { version: VERSION, lists: vec![listed], ..Default::default() },
+        false,
+        r#"{"parameters":{"version":1,"lists":[{"name":"drop","kind":"file","entries":8,"shared":0}]}}"#,
     );
     let mut reloaded = reload::Reply {
         entered: 1,

@@ -4,7 +4,6 @@
 
 mod cover;
 mod peers;
-mod sockets;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -19,7 +18,7 @@ use super::reload::{Found, Loaded};
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Reach, Targets};
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
-use crate::config::{AS_GIVEN, Config, ListName};
+use crate::config::{AS_GIVEN, Config, ListName, Matches};
 use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT, MOST_ENTRIES, Reply, Role};
 use crate::control::wire::reload::HeldBack;
 use cover::Cover;
@@ -335,6 +334,13 @@ fn settings(now: &Config, then: &Config) -> Vec<String> {
         (now.counters != then.counters).then(|| match then.counters {
             Counters::Total => "counters: total".to_owned(),
             Counters::Lists => "counters: lists".to_owned(),
+        }),
+        (now.matches != then.matches).then(|| {
+            let what = match then.matches {
+                Matches::All => "whatever a blocked source sends would be dropped, answers to this host too",
+                Matches::New => "what this host began itself would pass, whoever answers",
+            };
+            format!("match: {}, {what}", then.matches.name())
         }),
         (now.durable != then.durable).then(|| format!("durable: {}", then.durable)),
         (now.on_exit != then.on_exit).then(|| format!("on_exit: {}", then.on_exit.name())),

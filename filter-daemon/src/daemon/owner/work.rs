@@ -94,7 +94,9 @@ impl Owner {
                 return Ended::Asked;
             }
             self.persistence.write_soon(self.protection.take_records());
-            self.capacity.settle(&mut self.protection);
+            if self.capacity.settle(&mut self.protection) {
+                self.wake();
+            }
             self.persistence.keep_up(self.protection.blocklist(), clock::now());
             self.capacity.shrink_in_time(&mut self.protection);
             if self.has_nothing_under_way()
@@ -110,10 +112,18 @@ impl Owner {
         self.pages.is_empty() && self.readings.is_idle() && !is_reloading
     }
 
+    fn has_pages_due(&self) -> bool {
+        let is_reloading = self.reload.get().is_some();
+        self.pages.are_due()
+            || self.reload.is_due()
+            || self.diff.is_due()
+            || self.counting.is_due(&self.protection, &self.capacity, is_reloading)
+    }
+
     /// Whoever comes takes turns with what the owner has to do, and of that comes first what happens seldom.
     async fn next(&mut self, signals: &mut Signals) -> Next<Call, Event> {
         let sleep = self.until_deadline();
-        let is_due = sleep.is_zero() || self.pages.are_due() || self.reload.is_due() || self.diff.is_due();
+        let is_due = sleep.is_zero() || self.has_pages_due();
         let Signals { calls, hangup, interfaces, children, successors } = signals;
         let own = async {
             tokio::select! {

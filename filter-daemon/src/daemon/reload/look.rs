@@ -84,3 +84,14 @@ fn stamp(file: &Metadata) -> Stamp {
     let [modified, modified_nanos, changed, changed_nanos] = times;
     Stamp([file.dev(), file.ino(), file.size(), modified, modified_nanos, changed, changed_nanos])
 }
+
+/// When a file was last written that was this.
+fn time_in(Stamp([_, _, _, modified, ..]): Stamp) -> Option<u64> {
+    u64::try_from(modified.cast_signed()).ok()
+}
+
+/// When the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
+pub fn written(reading: &Reading) -> Option<u64> {
+    let accepted = reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
+    accepted.or(reading.stamp).and_then(time_in)
+}

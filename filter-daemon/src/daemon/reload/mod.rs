@@ -18,6 +18,7 @@ mod sources;
 mod told;
 mod undoing;
 
+use std::thread;
 use std::time::Instant;
 
 use filter_common::target::Target;
@@ -33,11 +34,12 @@ use crate::blocklist::{
     Blocklist, Change, Effects, From, ListId, PAGE, Polarity, Record, Settings, Targets, Undo, Want,
 };
 use crate::clock;
-use crate::config::Config;
+use crate::config::{Config, Matches};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
 pub use load::{Loaded, known};
+pub use look::written;
 pub use matching::Known;
 pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
@@ -125,6 +127,7 @@ impl Reload {
             return Err(error);
         }
         let Done { entered, left, allowed, disallowed, .. } = self.done;
+        aside(self.applied);
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(blocklist, &mut reloaded);
         reloaded.milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -174,7 +177,7 @@ impl Reload {
             return (Stage::Ended(Err(error.into())), Turn::Done);
         }
         let [before, after] = self.settings;
-        let loosens = before.enforce && !after.enforce;
+        let loosens = after.strictness() < unpaused(before).strictness();
         let settings = if loosens { after } else { before };
         match parts.protection.commit(&Change::Settings(settings), clock::now()) {
             Err(error) => (Stage::Ended(Err(error)), Turn::Done),
@@ -300,7 +303,7 @@ impl Reload {
 
     fn after_leaving(&self, protection: &Protection) -> Stage {
         let [before, after] = self.settings;
-        let tightens = !before.enforce && after.enforce;
+        let tightens = after.strictness() > unpaused(before).strictness();
         let latest = protection.latest();
         if tightens || self.leaves(Polarity::Allow, protection) {
             Stage::Left(latest.left.max(latest.loosened))
@@ -432,6 +435,11 @@ impl Stage {
     }
 }
 
+/// Gives memory back where nobody waits for it: of ten million targets that takes milliseconds.
+fn aside(whatever: impl Send + 'static) {
+    thread::spawn(move || drop(whatever));
+}
+
 fn wait(
     commit: u64,
     capacity: &mut Capacity,
@@ -439,6 +447,17 @@ fn wait(
     then: impl FnOnce() -> Stage,
 ) -> (Stage, Turn) {
     if capacity.has_been_seen(commit) { (then(), Turn::More) } else { (again(commit), Turn::Wait) }
+}
+
+/// How packets are to be judged, as a configuration says.
+fn settings_of(config: &Config) -> Settings {
+    let match_new = config.matches == Matches::New;
+    Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
+}
+
+/// As the configuration says: a pause is no part of it, and may end meanwhile.
+fn unpaused(settings: Settings) -> Settings {
+    Settings { paused: None, ..settings }
 }
 
 /// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know, and which copies there
@@ -466,10 +485,6 @@ pub fn begin_with(
     blocklist.expire_all(now);
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
+    blocklist.order_at_once(now);
     Ok((loaded.config, reloaded, to_keep))
-}
-
-/// How packets are judged by this configuration.
-fn settings_of(config: &Config) -> Settings {
-    Settings { enforce: config.enforce, counters: config.counters, ..Settings::default() }
 }

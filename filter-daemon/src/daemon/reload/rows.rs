@@ -63,22 +63,23 @@ impl Rows {
             .filter(|(id, list)| list.origin == Origin::File && !continued.contains(id))
             .map(|(id, _)| id)
             .collect();
-        let lists = blocklist.lists_mut();
-        let config = match lists.find(CONFIG_LIST) {
+        let now = clock::now();
+        let config = match blocklist.lists().find(CONFIG_LIST) {
             Some(config) => config,
-            None => lists.make_anyway(CONFIG_LIST, Origin::Config, Polarity::Block)?,
+            None => blocklist.make_list(CONFIG_LIST, Origin::Config, Polarity::Block, now)?,
         };
-        let (allow, mut made) = (lists.find(CONFIG_ALLOW_LIST), Vec::new());
+        let (allow, mut made) = (blocklist.lists().find(CONFIG_ALLOW_LIST), Vec::new());
         // There is nothing to tell of it where nobody has allowed anything.
         let allow = match allow {
             None if loaded.allow.is_empty() => None,
             None => {
-                let id = lists.make_anyway(CONFIG_ALLOW_LIST, Origin::Config, Polarity::Allow)?;
+                let id = blocklist.make_list(CONFIG_ALLOW_LIST, Origin::Config, Polarity::Allow, now)?;
                 made.push(id);
                 Some(id)
             }
             allow => allow,
         };
+        let lists = blocklist.lists_mut();
         let name_of = |id: &ListId| (*id, lists.get(*id).name.clone());
         let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
         let renamed: Vec<(ListId, Arc<str>)> =
@@ -105,7 +106,7 @@ impl Rows {
                 id
             }
             None => {
-                let id = blocklist.lists_mut().make_anyway(&name, Origin::File, polarity)?;
+                let id = blocklist.make_list(&name, Origin::File, polarity, clock::now())?;
                 blocklist.lists_mut().set_reach(id, reach);
                 self.made.push(id);
                 id
@@ -155,12 +156,17 @@ impl Rows {
         for id in self.gone {
             blocklist.lists_mut().forget(id);
         }
+        let own =
+            [CONFIG_LIST, CONFIG_ALLOW_LIST].into_iter().filter_map(|name| blocklist.lists().find(name));
+        let places: Vec<_> = own.chain(self.found.iter().map(|found| found.id)).collect();
+        blocklist.lists_mut().set_places(places);
         let nothing = Targets::default();
         for (id, named) in &self.contents {
             // Where everything counts anew, or for good, nothing is over.
             let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
             blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
         }
+        super::aside(self.contents);
         // It is told of only where the configuration allows something.
         if let Some(allow) = blocklist.lists().find(CONFIG_ALLOW_LIST) {
             blocklist.lists_mut().forget(allow);

@@ -5,12 +5,14 @@
 pub mod client;
 mod counters;
 mod debug;
+mod egress;
 mod held;
 mod judge;
 pub mod kept;
 pub mod leftovers;
 pub mod line;
 mod link;
+mod making;
 mod occupied;
 mod pins;
 pub mod process;

@@ -1,6 +1,7 @@
 //! What the holder of the kernel can be asked to do: little, and nothing that a hostile asker could turn against anything
 //! but the filter itself. What stands in a request is believed by nobody: `server` checks it.
 
+use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Attached, KernelError, Link};
@@ -101,6 +102,24 @@ pub enum Request {
         /// Its size.
         words: u32,
     },
+    /// Begin to make such a map, away from whatever is asked next.
+    Begin {
+        /// Which.
+        map: MapName,
+        /// Its number.
+        generation: u64,
+        /// Its size.
+        words: u32,
+    },
+    /// Hand over a map that was begun, if it is made.
+    Collect {
+        /// Which.
+        map: MapName,
+        /// Its number.
+        generation: u64,
+        /// Wait until it is.
+        waits: bool,
+    },
     /// Forget a map that no judge was published for.
     Discard {
         /// Which.
@@ -141,6 +160,10 @@ pub enum Request {
         /// The name that it was asked for by, if another interface has that now: noted for whoever starts next.
         formerly: Option<String>,
     },
+    /// Hand over the map of the UDP ports that begin flows; there is one while a judge asks for own flows.
+    Ports,
+    /// Remember these flows as if something had just been sent.
+    Seed(Vec<[u64; KEY_WORDS]>),
     /// How many packets became what?
     Count,
     /// How many were counted for each list?
@@ -169,6 +192,8 @@ pub enum Request {
 pub enum Answer {
     /// It is done.
     Done,
+    /// Not yet.
+    NotYet,
     /// How it was attached.
     Attached(Attached),
     /// Every link that is still on an interface.

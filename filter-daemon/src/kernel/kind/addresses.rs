@@ -1,5 +1,7 @@
 //! The table of IPv4 addresses.
 
+use std::iter;
+
 use filter_common::Words;
 use filter_common::cuckoo::Table;
 use filter_common::cuckoo::exact::{self, Exact};
@@ -72,7 +74,8 @@ impl Kind for Addresses {
         live.into_iter().flat_map(|live| spelled(live.table()).chain(live.unplaced()))
     }
 
-    fn copied(live: &Live<Self>) -> Option<Keys<Self>> {
+    fn copied(live: Option<&Live<Self>>) -> Option<Keys<Self>> {
+        let Some(live) = live else { return Some(Box::new(iter::empty())) };
         let table = live.table();
         let words = (0..table.geometry().words()).map(|at| table.words().load(at)).collect();
         let copy = Table::new(*table.scheme(), table.geometry(), Copied(words));

@@ -88,7 +88,7 @@ impl Kind for SixTable {
         wanted.six_after(None).map(|prefix| self.key(prefix))
     }
 
-    fn copied(_live: &Live<Self>) -> Option<Keys<Self>> {
+    fn copied(_live: Option<&Live<Self>>) -> Option<Keys<Self>> {
         None
     }
 
