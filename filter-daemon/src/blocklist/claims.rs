@@ -61,6 +61,15 @@ impl Claim {
     }
 }
 
+/// Where a set of claims is kept: on its side, or apart, as those of a list that widens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// On its side, as packets meet it.
+    Side,
+    /// Apart, as it was given.
+    Apart,
+}
+
 /// Number of a set of claims in the [`Registry`]; never zero, so that none at all takes no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClaimsId(NonZeroU32);

@@ -6,9 +6,8 @@ use std::ops::Bound;
 
 use filter_common::target::{Prefix, Target};
 
-use super::claims::ClaimsId;
+use super::claims::{ClaimsId, Place};
 use super::targets::{of_address, of_net64};
-use super::widen::Place;
 use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
 /// The words that one page stores in the tables, at most, and some more for its last target: a millisecond, and three or four

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
-use super::claims::ClaimsId;
+use super::claims::{ClaimsId, Place};
 use super::targets::{of_address, of_net64};
-use super::widen::Place;
 use super::{Blocklist, Claim, List, ListId, Polarity, Side, Targets, Timestamp};
 
 /// What one list says of one target, with the list's name.

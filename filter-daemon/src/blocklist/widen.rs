@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use filter_common::target::Target;
 
-use super::claims::ClaimsId;
+use super::claims::{ClaimsId, Place};
 use super::{
     Blocklist, Claim, Effects, ListId, NamedClaim, Polarity, Reach, SetEffects, Side, Targets, Timestamp,
 };
@@ -25,13 +25,6 @@ pub struct Wide {
     pub(super) given: Side,
     /// How many of these stand behind what a list blocks for their sake.
     behind: HashMap<(Target, ListId), u32>,
-}
-
-/// Where a set of claims is kept: on its side, or apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
-    Side,
-    Apart,
 }
 
 impl Wide {

@@ -54,6 +54,8 @@ impl Latest {
         self.commit += 1;
         // A pause before it may have ended by itself.
         let before = Settings { paused: None, ..before };
+        // A pause before it may have ended by itself.
+        let before = Settings { paused: None, ..before };
         let loosens = effects.settings.is_some_and(|after| after.strictness() < before.strictness());
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),

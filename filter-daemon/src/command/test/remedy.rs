@@ -26,9 +26,9 @@ pub fn all(one: &Tested) -> Vec<String> {
     let out_of: BTreeSet<_> = configured.iter().map(|entry| taken_out(one, entry)).collect();
     lines.extend(out_of);
     let widest = one.because.iter().any(|entry| is_wider(entry, &one.address));
-    if widest || !configured.is_empty() {
-        let alone = if widest { ", without the rest of what blocks it" } else { "" };
-        lines.push(format!("or let it pass whatever blocks it{alone}: `filterd allow add {}`", one.address));
+    if !one.because.is_empty() && (widest || !configured.is_empty()) {
+        let alone = if widest { "it alone pass" } else { "it pass, whatever blocks it" };
+        lines.push(format!("or let {alone}: `filterd allow add {}`", one.address));
     }
     lines
 }
@@ -118,7 +118,7 @@ mod tests {
             all(&tested(vec![own, wider])),
             [
                 "`filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24",
-                "or let it pass whatever blocks it, without the rest of what blocks it: `filterd allow add 203.0.113.7`"
+                "or let it alone pass: `filterd allow add 203.0.113.7`"
             ]
         );
         assert_eq!(all(&tested(Vec::new())), [""; 0]);
@@ -133,7 +133,7 @@ mod tests {
             [
                 "take 203.0.113.7 out of /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
                 "take 203.0.113.7 out of `block:` in the configuration, then `filterd reload`",
-                "or let it pass whatever blocks it: `filterd allow add 203.0.113.7`"
+                "or let it pass, whatever blocks it: `filterd allow add 203.0.113.7`"
             ]
         );
     }

@@ -70,12 +70,17 @@ impl Reaching {
 
     /// They reach as far as they did before. Tells which live ones: what came onto them meanwhile is to reach so far, too.
     pub fn give_back(&mut self, lists: &mut Lists) -> Vec<ListId> {
-        let ids = self.lists.iter().map(|(id, _)| *id).filter(|id| lists.has(*id));
-        let live = ids.filter(|id| lists.get(*id).origin.is_live()).collect();
+        let is_none = self.lists.is_empty();
         for (id, before) in self.lists.drain(..).filter(|(id, _)| lists.has(*id)).collect::<Vec<_>>() {
             lists.set_reach(id, before);
         }
-        self.live_before.take().into_iter().for_each(|before| _ = lists.set_live_reaches(before));
+        let Some(before) = self.live_before.take() else { return Vec::new() };
+        if lists.set_live_reaches(before.clone()) == before && is_none {
+            return Vec::new();
+        }
+        // Lists that have come meanwhile, too.
+        let live: Vec<_> = lists.live(Polarity::Block).collect();
+        live.iter().for_each(|id| lists.set_reach(*id, lists.live_reach(&lists.get(*id).name)));
         live
     }
 

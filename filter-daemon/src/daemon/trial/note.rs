@@ -172,6 +172,15 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_noted_leaves_nothing_behind() {
+        let (directory, place) = place();
+        // Nothing takes the place of a directory with something in it.
+        fs::create_dir_all(directory.path().join(FILE).join("full")).unwrap();
+        place.write(&Note::ending(Duration::from_secs(60), 7, "alice")).unwrap_err();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
     fn a_trial_is_over_at_its_end_and_in_every_other_boot() {
         let note = Note::ending(Duration::from_secs(60), 7, "alice");
         assert_eq!(Note { end: note.end - 60_000, ..note.clone() }.left(), None);
