@@ -147,7 +147,7 @@ fn what_list_wrote_is_not_taken_for_a_list_of_targets() {
 fn since_when_a_file_blocks_an_address_is_not_made_up() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["list"]).succeeds().says("# config, read ").says("# manual, since ");
+    net.filterd(["list"]).succeeds().says("or before, permanent").says("# manual, since ");
     net.filterd(["test", ATTACKER]).exits(0).says("list `config`, read ").says("list `manual`, since ");
 }
 

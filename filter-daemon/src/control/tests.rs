@@ -116,6 +116,7 @@ fn entry(number: u32) -> Entry {
         target,
         list: "manual".into(),
         since: 0,
+        or_before: false,
         until: None,
         note: None,
         by: None,

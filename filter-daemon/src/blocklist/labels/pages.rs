@@ -48,8 +48,9 @@ impl Blocklist {
         self.is_relabelling()
     }
 
-    /// The same while nobody has been told of any entry: all at once.
-    pub fn order_at_once(&mut self, now: Timestamp) {
+    /// From now on it is judged by: its lists have the order in which they stand.
+    pub fn begin(&mut self, now: Timestamp) {
+        self.began = now;
         let order = Arc::new(self.wanted_order(now));
         self.block.labels.set(order);
         self.lists.is_order_old = false;

@@ -102,6 +102,7 @@ mod tests {
             target,
             list,
             since: 1,
+            or_before: false,
             until: None,
             note: None,
             by: None,

@@ -97,6 +97,7 @@ mod tests {
             target: target.into(),
             list: list.into(),
             since: 0,
+            or_before: false,
             until: None,
             note: None,
             by: None,

@@ -65,7 +65,7 @@ impl Told {
 
     /// Of those whose numbers others have by now, and of those whose numbers nobody has needed since.
     fn of_gone(&self, blocklist: &Blocklist) -> Counts {
-        let labels = (0..).zip(&self.counted).skip(usize::from(OTHER) + 1);
+        let labels = (0..=Label::MAX).zip(&self.counted).skip(usize::from(OTHER) + 1);
         let gone = labels.filter(|(label, _)| holder(blocklist, *label).is_none());
         gone.fold(self.gone, |all, (_, counts)| recent::sum(all, *counts))
     }

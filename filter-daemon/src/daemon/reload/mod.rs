@@ -485,6 +485,6 @@ pub fn begin_with(
     blocklist.expire_all(now);
     let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
-    blocklist.order_at_once(now);
+    blocklist.begin(now);
     Ok((loaded.config, reloaded, to_keep))
 }
