@@ -192,7 +192,7 @@ fn every_slip_is_told_where_it_is_and_with_advice() {
         ("lists: [{name: a}]", "1:9: error: this list has no `path`", "write {name"),
         (
             "lists: [{name: a, ipv6_prefix: 24}]",
-            "1:34: error: `ipv6_prefix` is the length of a prefix, not 24",
+            "1:32: error: `ipv6_prefix` is the length of a prefix, not 24",
             "32 to 128",
         ),
         (
