@@ -245,7 +245,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         };
         let mut draft = Draft::default();
         let said = faults.fields(map, &LIST_KEYS, &mut draft);
-        let is_live = draft.ipv6_prefix.is_some() && said.keys().all(|key| LIVE_KEYS.contains(&key.as_ref()));
+        let is_live = said.contains_key("ipv6_prefix") && said.keys().all(|key| LIVE_KEYS.contains(&key.as_ref()));
         for name in NEEDED.iter().filter(|name| !said.contains_key(**name) && !(is_live && **name == "path"))
         {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
