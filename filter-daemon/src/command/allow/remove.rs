@@ -98,8 +98,17 @@ mod tests {
         let gone = Changed { named: 1, changed: 1, left: 1, ..Changed::default() };
         assert_eq!(told(&["192.0.2.1"], gone.clone()), "192.0.2.1 is allowed no longer");
         let (target, list) = ("192.0.2.0/24".into(), "drop".into());
-        let blocked_by =
-            vec![Entry { target, list, since: 1, until: None, note: None, by: None, origin: None }];
+        let blocked_by = vec![Entry {
+            target,
+            list,
+            since: 1,
+            or_before: false,
+            until: None,
+            note: None,
+            by: None,
+            origin: None,
+            blocks: None,
+        }];
         let words = "192.0.2.1 is allowed no longer\nblocked again by 192.0.2.0/24 of list `drop`";
         assert_eq!(told(&["192.0.2.1"], Changed { blocked_by: blocked_by.clone(), ..gone.clone() }), words);
         let idle = Some(Idle::NotEnforced);
@@ -111,7 +120,12 @@ mod tests {
 
     #[test]
     fn what_another_list_allows_is_told() {
-        let by = HeldBy { target: "192.0.2.0/24".into(), list: "partners".into(), origin: "live".into() };
+        let by = HeldBy {
+            target: "192.0.2.0/24".into(),
+            list: "partners".into(),
+            origin: "live".into(),
+            blocks: None,
+        };
         let (target, lists) = ("192.0.2.1".into(), vec!["partners".into()]);
         let held = vec![Held { target, lists, by: vec![by], within: 0 }];
         let changed = Changed { named: 1, changed: 1, held, ..Changed::default() };
