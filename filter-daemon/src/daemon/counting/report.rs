@@ -33,7 +33,7 @@ impl Counting {
         Ok(lists::Reply {
             version: wire::VERSION,
             counted_since: told.as_ref().map(|told| told.since),
-            rate_over: told.as_ref().and_then(|told| Some(told.of_late.as_ref()?.1)),
+            rate_over: told.as_ref().and_then(|told| Some(to_a_tenth(told.of_late.as_ref()?.1))),
             other: told.as_ref().map(|told| hits(told.of(OTHER))).filter(|hits| !hits.is_none()),
             gone: told.as_ref().map(|told| hits(told.of_gone(blocklist))).filter(|hits| !hits.is_none()),
             lists: rows,
@@ -60,7 +60,7 @@ impl Told {
     fn rate(&self, label: Label) -> Option<f64> {
         let (more, seconds) = self.of_late.as_ref()?;
         let hits = hits(more.get(usize::from(label)).copied().unwrap_or_default());
-        Some((hits.all() as f64 / seconds * 10.0).round() / 10.0)
+        Some(to_a_tenth(hits.all() as f64 / seconds))
     }
 
     /// Of those whose numbers others have by now, and of those whose numbers nobody has needed since.
@@ -115,4 +115,8 @@ fn trouble(reading: &Reading) -> Option<lists::Trouble> {
 
 fn hits([dropped, would_drop, paused, replies]: Counts) -> Hits {
     Hits { dropped, would_drop, paused, replies }
+}
+
+fn to_a_tenth(number: f64) -> f64 {
+    (number * 10.0).round() / 10.0
 }

@@ -26,6 +26,7 @@ impl Owner {
             self.pause.until_due(),
             self.configuration.trial.until_due(),
             self.counting.until_due(),
+            Some(self.guard.until_due()),
         ];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
@@ -51,6 +52,7 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
+        self.guard.mind(&mut self.protection);
         self.mind_pause();
         self.mind_trial();
         self.counting.look(&mut self.protection);

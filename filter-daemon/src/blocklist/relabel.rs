@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use filter_common::labels::{LAST, Label, OTHER};
 
-use super::Number;
+use super::numbers::Number;
 use super::order::Order;
-use crate::blocklist::{
+use super::{
     Applied, Blocklist, ListId, Origin, PAGE, Polarity, SetEffects, Side, Timestamp, TooManyLists, targets,
 };
 
@@ -110,7 +110,7 @@ impl Blocklist {
         Order::of(blocking.into_iter().zip(labels))
     }
 
-    pub(in crate::blocklist) fn relabel_page(&mut self) -> Applied {
+    pub(super) fn relabel_page(&mut self) -> Applied {
         let mut applied = Applied::default();
         self.block.relabel_page(&mut applied.effects.block);
         applied.changed = applied.effects.block.relabelled.len() as u64;
@@ -135,3 +135,6 @@ impl Side {
         effects.relabelled.sort();
     }
 }
+
+#[cfg(test)]
+mod tests;
