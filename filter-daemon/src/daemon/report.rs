@@ -55,7 +55,7 @@ impl Owner {
 
     /// Every list, and what is known of it.
     pub fn lists_report(&mut self) -> Result<lists::Reply, KernelError> {
-        self.counting.report(&mut self.protection)
+        Ok(self.counting.report(&self.protection))
     }
 
     /// What became of how many packets.
@@ -118,6 +118,10 @@ impl Owner {
             let capacity = entries.max(filter.allowed().iter().map(|table| table.capacity).sum());
             let allowed = Occupancy { entries, capacity, bytes: filter.allowed_bytes() };
             tables.push(table("allowed", allowed, "as above"));
+        }
+        if let Some((bytes, labels)) = filter.list_counters_bytes() {
+            let lists = Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes };
+            tables.push(table("counters of lists", lists, "exact"));
         }
         tables
     }

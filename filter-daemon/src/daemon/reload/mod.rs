@@ -93,7 +93,7 @@ impl Reload {
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
         let after = settings_of(&loaded.config);
-        let needs = needs::of(blocklist);
+        let needs = Needs { counters: after.counters, ..needs::of(blocklist) };
         Ok(Self {
             began,
             config: loaded.config,
@@ -382,7 +382,7 @@ fn wait(
 }
 
 /// How packets are to be judged, as a configuration says.
-fn settings_of(config: &Config) -> Settings {
+pub fn settings_of(config: &Config) -> Settings {
     let match_new = config.matches == Matches::New;
     Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
 }
