@@ -1,9 +1,10 @@
 //! The whole decision about a packet: who sent it, is that source in the set to block, and what follows from a hit.
 
 use crate::hash::Address6;
+use crate::labels::Counted;
 use crate::packet::{self, Again6, Frame, Source};
 use crate::reason::{Enforcement, Reason, Verdict};
-use crate::set::{self, Set};
+use crate::set::{self, Found4, Set};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
 ///
@@ -32,6 +33,14 @@ pub trait Tables {
     fn allows6(&self, address: Address6) -> bool {
         set::find6(&self.allow(), address).is_some()
     }
+
+    /// Counts a packet from a source that is held so for its list. No verdict depends on it.
+    #[inline(always)]
+    fn count4(&self, _found: Found4, _counted: Counted) {}
+
+    /// The same of an IPv6 address, held by its /64 or by anything else; none where it cannot be read any more.
+    #[inline(always)]
+    fn count6(&self, _address: Option<Address6>, _found: Reason, _counted: Counted) {}
 
     /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
     /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
@@ -68,11 +77,7 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {
         Source::V4(address) => match set::find4(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) if tables.may_overlap() && tables.allows4(found.address(&tables.block())) => {
-                Reason::Allowed
-            }
-            Some(_) if tables.is_reply() => Reason::Reply,
-            Some(found) => found.reason(),
+            Some(found) => judge_found4(found, tables),
         },
         Source::V6(source) => match set::find6(&tables.block(), source) {
             None => Reason::Unlisted,
@@ -87,16 +92,35 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     reason.verdict()
 }
 
+/// What follows when the set to block holds a source: is it allowed, and if not, for which list does it count?
+#[inline(always)]
+fn judge_found4(found: Found4, tables: &impl Tables) -> Reason {
+    if tables.may_overlap() && tables.allows4(found.address(&tables.block())) {
+        return Reason::Allowed;
+    }
+    if tables.is_reply() {
+        tables.count4(found, Counted::Reply);
+        return Reason::Reply;
+    }
+    tables.count4(found, Counted::of_drop(tables.enforcement()));
+    found.reason()
+}
+
 #[inline(always)]
 fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> Reason {
-    let Some(Again6 { source, is_neighbour_discovery }) = packet else { return found };
+    let Some(Again6 { source, is_neighbour_discovery }) = packet else {
+        tables.count6(None, found, Counted::of_drop(tables.enforcement()));
+        return found;
+    };
     if tables.may_overlap() && tables.allows6(source) {
         Reason::Allowed
     } else if is_neighbour_discovery {
         Reason::Neighbour
     } else if tables.is_reply() {
+        tables.count6(Some(source), found, Counted::Reply);
         Reason::Reply
     } else {
+        tables.count6(Some(source), found, Counted::of_drop(tables.enforcement()));
         found
     }
 }

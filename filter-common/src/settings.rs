@@ -21,6 +21,10 @@ pub struct Settings {
     pub overlap: u64,
     /// Does what is part of a flow of this host's own pass, whoever sent it? (0 or 1)
     pub match_new: u64,
+    /// Are packets from blocked sources counted for lists? (0 or 1)
+    pub lists: u64,
+    /// The highest number of a processor in the map of these counters, one less than a power of two.
+    pub last_processor: u64,
     /// The set of sources to block.
     pub block: SetSettings,
     /// The set of sources to allow, asked after a hit in the other.
@@ -33,6 +37,8 @@ pub struct Settings {
 pub struct SetSettings {
     /// Are IPv4 prefixes looked up? (0 or 1)
     pub networks4: u64,
+    /// How many pages their labels have, a power of two; 0 if they have none.
+    pub network_pages: u64,
     /// The table of IPv4 addresses.
     pub addresses4: AddressSettings,
     /// The table of IPv6 prefixes.
@@ -51,6 +57,12 @@ pub struct AddressSettings {
     pub lane_ones: u64,
     /// The highest bit of each lane of a word.
     pub lane_highs: u64,
+    /// Has each slot a label? (0 or 1)
+    pub labels: u64,
+    /// How many lanes a word has.
+    pub lanes: u64,
+    /// The bit at which the last of them begins.
+    pub last_lane: u64,
     /// Key of the scheme.
     pub key: exact::Key,
 }
@@ -73,6 +85,10 @@ pub struct SixSettings {
     pub buckets: u64,
     /// Whole bits of a bucket's index.
     pub index_bits: u64,
+    /// Has each slot a label? (0 or 1)
+    pub labels: u64,
+    /// How many pages the labels of the levels have, a power of two; 0 if there are none.
+    pub level_pages: u64,
     /// Key of the scheme of prefixes up to /64.
     pub key64: exact::Key,
     /// What all longer ones share of the hash's key.
@@ -106,6 +122,8 @@ impl Settings {
         paused_until: 0,
         overlap: 0,
         match_new: 0,
+        lists: 0,
+        last_processor: 0,
         block: SetSettings::OFF,
         allow: SetSettings::OFF,
     };
@@ -113,7 +131,8 @@ impl Settings {
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let head = [self.enforce, self.paused_until, self.overlap, self.match_new].into_iter();
+        let Self { enforce, paused_until, overlap, match_new, lists, last_processor, .. } = *self;
+        let head = [enforce, paused_until, overlap, match_new, lists, last_processor].into_iter();
         let mut rest = head.chain(self.block.words()).chain(self.allow.words());
         words.fill_with(|| rest.next().expect("every field is told"));
         words
@@ -128,6 +147,8 @@ impl Settings {
             paused_until: next(),
             overlap: next(),
             match_new: next(),
+            lists: next(),
+            last_processor: next(),
             block: SetSettings::read(&mut next),
             allow: SetSettings::read(&mut next),
         }
@@ -136,30 +157,45 @@ impl Settings {
 
 impl SetSettings {
     /// Looks nothing up.
-    pub const OFF: Self = Self { networks4: 0, addresses4: AddressSettings::OFF, six: SixSettings::OFF };
+    pub const OFF: Self =
+        Self { networks4: 0, network_pages: 0, addresses4: AddressSettings::OFF, six: SixSettings::OFF };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        Self { networks4: next(), addresses4: AddressSettings::read(next), six: SixSettings::read(next) }
+        let [networks4, network_pages] = from_fn(|_| next());
+        let addresses4 = AddressSettings::read(next);
+        Self { networks4, network_pages, addresses4, six: SixSettings::read(next) }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        [self.networks4].into_iter().chain(self.addresses4.words()).chain(self.six.words())
+        [self.networks4, self.network_pages]
+            .into_iter()
+            .chain(self.addresses4.words())
+            .chain(self.six.words())
     }
 }
 
 impl AddressSettings {
     /// Looks nothing up.
-    pub const OFF: Self =
-        Self { in_use: 0, index_bits: 0, lane_ones: 0, lane_highs: 0, key: [0; exact::KEY_WORDS] };
+    pub const OFF: Self = Self {
+        in_use: 0,
+        index_bits: 0,
+        lane_ones: 0,
+        lane_highs: 0,
+        labels: 0,
+        lanes: 0,
+        last_lane: 0,
+        key: [0; exact::KEY_WORDS],
+    };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [in_use, index_bits, lane_ones, lane_highs] = from_fn(|_| next());
-        Self { in_use, index_bits, lane_ones, lane_highs, key: from_fn(|_| next()) }
+        let [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane] = from_fn(|_| next());
+        let key = from_fn(|_| next());
+        Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { in_use, index_bits, lane_ones, lane_highs, key } = *self;
-        [in_use, index_bits, lane_ones, lane_highs].into_iter().chain(key)
+        let Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key } = *self;
+        [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane].into_iter().chain(key)
     }
 }
 
@@ -173,6 +209,8 @@ impl SixSettings {
         longer: 0,
         buckets: 0,
         index_bits: 0,
+        labels: 0,
+        level_pages: 0,
         key64: [0; exact::KEY_WORDS],
         pairs: [[0; hash::PAIR_WORDS]; hash::PARTS],
         lengths: [LengthSettings::OFF; MOST_LENGTHS],
@@ -180,7 +218,7 @@ impl SixSettings {
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
         let [last_level_word, has_table, to_64, shorter, longer] = from_fn(|_| next());
-        let [buckets, index_bits] = from_fn(|_| next());
+        let [buckets, index_bits, labels, level_pages] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
@@ -192,6 +230,8 @@ impl SixSettings {
             longer,
             buckets,
             index_bits,
+            labels,
+            level_pages,
             key64,
             pairs,
             lengths,
@@ -200,9 +240,9 @@ impl SixSettings {
 
     fn words(&self) -> impl Iterator<Item = u64> {
         let Self { last_level_word, has_table, to_64, shorter, longer, .. } = *self;
-        let Self { buckets, index_bits, key64, pairs, lengths, .. } = *self;
-        let head = [last_level_word, has_table, to_64, shorter, longer, buckets, index_bits];
-        let head = head.into_iter().chain(key64);
+        let Self { buckets, index_bits, labels, level_pages, key64, pairs, lengths, .. } = *self;
+        let head = [last_level_word, has_table, to_64, shorter, longer];
+        let head = head.into_iter().chain([buckets, index_bits, labels, level_pages]).chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
 }
@@ -251,11 +291,17 @@ mod tests {
         set!(enforce);
         set!(overlap);
         set!(match_new);
+        set!(lists);
+        set!(last_processor);
         set!(block.networks4);
+        set!(block.network_pages);
         set!(block.addresses4.in_use);
         set!(block.addresses4.index_bits);
         set!(block.addresses4.lane_ones);
         set!(block.addresses4.lane_highs);
+        set!(block.addresses4.labels);
+        set!(block.addresses4.lanes);
+        set!(block.addresses4.last_lane);
         set!(block.six.last_level_word);
         set!(block.six.has_table);
         set!(block.six.to_64);
@@ -263,6 +309,8 @@ mod tests {
         set!(block.six.longer);
         set!(block.six.buckets);
         set!(block.six.index_bits);
+        set!(block.six.labels);
+        set!(block.six.level_pages);
         settings.block.addresses4.key[2] = number();
         expected.push((offset_of!(Settings, block.addresses4.key) / 8 + 2, settings.block.addresses4.key[2]));
         settings.block.six.key64[1] = number();

@@ -14,6 +14,7 @@ mod leftovers;
 pub mod life;
 mod namespace;
 mod net;
+pub mod numbered;
 mod other_time;
 mod own_run;
 mod random;

@@ -57,7 +57,7 @@ impl Owner {
 
     /// Every list, and what is known of it.
     pub fn lists_report(&mut self) -> Result<lists::Reply, KernelError> {
-        self.counting.report(&mut self.protection)
+        Ok(self.counting.report(&self.protection))
     }
 
     /// What became of how many packets.
@@ -128,6 +128,10 @@ impl Owner {
             ];
             let in_use = allowed.into_iter().filter(|(_, table)| table.bytes > 0);
             tables.extend(in_use.map(|(name, occupancy)| table(name, occupancy, "as above")));
+        }
+        if let Some((bytes, labels)) = filter.list_counters_bytes() {
+            let lists = Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes };
+            tables.push(table("counters of lists", lists, "exact"));
         }
         tables
     }

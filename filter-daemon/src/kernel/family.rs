@@ -4,7 +4,7 @@
 use filter_common::cuckoo::geometry::Geometry;
 
 use super::growth::{Growth, NotMade};
-use super::kind::{Key, Kind};
+use super::kind::{Entry, Key, Kind};
 use super::maps::Maps;
 use super::needs::SixTargets;
 use super::store::Store;
@@ -99,14 +99,14 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// Lets a key in, unless it is there. Where there is neither a path nor room in the stash, the table is made anew.
+    /// Lets an entry in, unless it is there. Where there is neither a path nor room in the stash, the table is made anew.
     pub fn enter(
         &mut self,
-        key_in: impl Fn(&K) -> Key<K>,
+        entry_in: impl Fn(&K) -> Entry<K>,
         maps: &mut Maps,
         wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
-        while self.store.enter(&key_in).is_err() {
+        while self.store.enter(&entry_in).is_err() {
             if self.is_growing() {
                 self.end_growth(maps, wanted)?;
             } else {
@@ -114,31 +114,37 @@ impl<K: Kind> Family<K> {
                 self.rebuild(geometry, maps, wanted)?;
             }
         }
-        self.growth.iter_mut().for_each(|growth| growth.entered(&key_in));
+        self.growth.iter_mut().for_each(|growth| growth.entered(&entry_in));
         Ok(())
     }
 
-    /// Lets so many keys in at once; the same holds.
+    /// Lets so many entries in at once; the same holds.
     pub fn enter_all(
         &mut self,
-        key_in: impl Fn(&K, usize) -> Key<K>,
+        entry_in: impl Fn(&K, usize) -> Entry<K>,
         count: usize,
         maps: &mut Maps,
         wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
         let mut next = 0;
         loop {
-            let entered = next..next + self.store.enter_all(&key_in, next..count);
+            let entered = next..next + self.store.enter_all(&entry_in, next..count);
             next = entered.end;
             if let Some(growth) = &mut self.growth {
-                entered.for_each(|number| growth.entered(|kind| key_in(kind, number)));
+                entered.for_each(|number| growth.entered(|kind| entry_in(kind, number)));
             }
             if next == count {
                 return Ok(());
             }
-            self.enter(|kind| key_in(kind, next), maps, wanted)?;
+            self.enter(|kind| entry_in(kind, next), maps, wanted)?;
             next += 1;
         }
+    }
+
+    /// Replaces the label of an entry, wherever it is.
+    pub fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        self.store.relabel(&entry_in);
+        self.growth.iter_mut().for_each(|growth| growth.relabelled(&entry_in));
     }
 
     /// Takes a key out, wherever it is.
@@ -158,7 +164,7 @@ impl<K: Kind> Family<K> {
         let mut tries = 0_u32;
         loop {
             let mut built = self.store.build(geometry, maps)?;
-            if built.live.fill_all(built.kind.keys(self.store.newest_live(), wanted)).is_empty() {
+            if built.live.fill_all(built.kind.entries(self.store.newest_live(), wanted)).is_empty() {
                 self.store.put(built, maps);
                 return Ok(());
             }
@@ -176,6 +182,11 @@ impl<K: Kind> Family<K> {
             Some(geometry) if !self.store.has_fresh() => self.rebuild(geometry, maps, wanted),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Makes the table anew as it is, even if it is fresh.
+    pub fn make_anew(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
+        self.store.geometry().map_or(Ok(()), |geometry| self.rebuild(geometry, maps, wanted))
     }
 
     /// Plans that there is no table.

@@ -12,9 +12,12 @@ mod upkeep;
 
 use std::path::Path;
 
+use filter_common::labels::Counters;
+
 use super::KernelError;
 use super::broker::Broker;
 use super::broker::request::{Request, SetName};
+use super::lists::ListCounters;
 use super::maps::Maps;
 use super::needs::{Needs, Truth};
 use super::overlap::Overlap;
@@ -28,6 +31,7 @@ pub struct Filter {
     block: Set,
     allow: Set,
     overlap: Overlap,
+    lists: ListCounters,
     /// How packets are to be judged from the next publication on.
     settings: Settings,
     published: Option<JudgeSpec>,
@@ -51,6 +55,7 @@ impl Filter {
             block: Set::new(SetName::Block),
             allow: Set::new(SetName::Allow),
             overlap: Overlap::new(),
+            lists: ListCounters::new(),
             settings: Settings::default(),
             published: None,
             ready: None,
@@ -113,6 +118,7 @@ impl Filter {
     pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
         self.block.withdraw(&effects.block, truth.block());
+        self.block.relabel_in_place(&effects.block, truth.block());
         self.allow.withdraw(&effects.allow, truth.allow());
     }
 
@@ -122,15 +128,29 @@ impl Filter {
     }
 
     fn make_room(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
+        self.make_labels(needs.counters, truth)?;
         self.block.make_room(&needs.block, &mut self.maps, truth.block())?;
+        // What was begun before labels were wanted has none.
+        self.make_labels(needs.counters, truth)?;
         if !needs.allow.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
         }
         self.allow.make_room(&needs.allow, &mut self.maps, truth.allow())
     }
 
+    /// Plans counters for lists and labels for what is blocked, if they are wanted and not there.
+    fn make_labels(&mut self, counters: Counters, truth: &impl Truth) -> Result<(), KernelError> {
+        if counters == Counters::Total {
+            return Ok(());
+        }
+        self.maps.count(Counters::Lists);
+        self.lists.make_any(&mut self.maps)?;
+        self.block.label_all(&mut self.maps, truth.block())
+    }
+
     /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him.
     fn enter(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.make_labels(self.settings.counters, truth)?;
         self.enter_allowed(effects, truth)?;
         // What is fresh must be seen before what enters the tables that packets read; the first judge shows all at once.
         let is_seen = |published: &JudgeSpec| {
@@ -139,7 +159,9 @@ impl Filter {
         if !effects.block.entered.is_empty() && !self.published.as_ref().is_none_or(is_seen) {
             self.publish()?;
         }
-        self.block.enter(&effects.block, &mut self.maps, truth.block())
+        self.block.enter(&effects.block, &mut self.maps, truth.block())?;
+        self.block.relabel(&effects.block, &mut self.maps, truth.block());
+        Ok(())
     }
 
     fn enter_allowed(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
@@ -155,10 +177,12 @@ impl Filter {
     }
 
     fn replace_tables(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.make_labels(self.settings.counters, truth)?;
         self.block.refresh(&effects.block, &mut self.maps, truth.block())?;
         self.allow.refresh(&effects.allow, &mut self.maps, truth.allow())?;
         self.enter_allowed(effects, truth)?;
         self.block.enter(&effects.block, &mut self.maps, truth.block())?;
+        self.block.relabel(&effects.block, &mut self.maps, truth.block());
         self.block.leave_fresh(&effects.block, truth.block());
         self.allow.leave_fresh(&effects.allow, truth.allow());
         self.publish()
@@ -184,6 +208,7 @@ impl Filter {
         self.block.publish();
         self.allow.publish();
         self.overlap.publish();
+        self.lists.publish();
         self.published = Some(spec);
         Ok(())
     }
@@ -204,6 +229,7 @@ impl Filter {
         self.block.discard(block, &mut self.maps);
         self.allow.discard(allow, &mut self.maps);
         self.overlap.discard(&mut self.maps);
+        self.lists.discard(&mut self.maps);
         self.ready = None;
     }
 
@@ -213,6 +239,7 @@ impl Filter {
             block: self.block.spec(),
             allow: self.allow.spec(),
             overlap: self.overlap.generation(),
+            lists: self.lists.spec(),
         }
     }
 }

@@ -12,9 +12,10 @@ use filter_common::cuckoo::Full;
 use filter_common::target::Prefix6;
 
 use super::KernelError;
-use super::kind::{Key, Keys, Kind, Live};
-use super::maps::{Maps, Ordered};
+use super::kind::{Entries, Entry, Key, Kind, Live};
+use super::maps::Maps;
 use super::needs::SixTargets;
+use super::staged::OrderedBoth;
 use super::store::Built;
 
 /// Entries gathered at once: about a millisecond's worth.
@@ -24,14 +25,14 @@ const PAGE: usize = 8192;
 pub struct Growth<K: Kind> {
     kind: K,
     stage: Stage<K>,
-    since: Vec<Change<Key<K>>>,
+    since: Vec<Change<K>>,
 }
 
 enum Stage<K: Kind> {
     /// The map is being made.
     Ordered {
-        map: Ordered,
-        copied: Option<Keys<K>>,
+        map: OrderedBoth,
+        copied: Option<Entries<K>>,
     },
     Gathering(Box<Gathering<K>>),
     Filling(JoinHandle<Result<Live<K>, Full>>),
@@ -40,8 +41,8 @@ enum Stage<K: Kind> {
 /// What is wanted, read page by page.
 struct Gathering<K: Kind> {
     after: Option<Prefix6>,
-    keys: Vec<Key<K>>,
-    /// The table that the keys are for, until all are there.
+    entries: Vec<Entry<K>>,
+    /// The table that the entries are for, until all are there.
     larger: Option<Live<K>>,
 }
 
@@ -53,14 +54,15 @@ pub enum NotMade {
     Refused(KernelError),
 }
 
-enum Change<K> {
-    Entered(K),
-    Left(K),
+enum Change<K: Kind> {
+    Entered(Entry<K>),
+    Relabelled(Entry<K>),
+    Left(Key<K>),
 }
 
 impl<K: Kind> Growth<K> {
     /// Begins to put all that `live` holds, if there is a table yet, into a larger one whose map is being made.
-    pub fn begin(live: Option<&Live<K>>, kind: K, map: Ordered) -> Self {
+    pub fn begin(live: Option<&Live<K>>, kind: K, map: OrderedBoth) -> Self {
         Self { kind, stage: Stage::Ordered { map, copied: K::copied(live) }, since: Vec::new() }
     }
 
@@ -82,10 +84,10 @@ impl<K: Kind> Growth<K> {
     ) -> Result<bool, KernelError> {
         match &mut self.stage {
             Stage::Ordered { map, copied } => {
-                if let Some(window) = maps.collect(map, waits)? {
-                    let larger = Built::empty(self.kind, window).live;
+                if let Some((window, labels)) = map.collect(maps, waits)? {
+                    let larger = Built::empty(self.kind, window, labels).live;
                     self.stage = match copied.take() {
-                        Some(keys) => fill(larger, keys),
+                        Some(entries) => fill(larger, entries),
                         None => Stage::Gathering(Box::new(Gathering::into(larger))),
                     };
                 }
@@ -94,12 +96,12 @@ impl<K: Kind> Growth<K> {
             Stage::Filling(thread) => Ok(thread.is_finished()),
             Stage::Gathering(gathering) => {
                 let (page, last) = self.kind.page(wanted, gathering.after, PAGE);
-                gathering.keys.extend(page);
+                gathering.entries.extend(page);
                 gathering.after = last;
                 if last.is_none()
                     && let Some(larger) = gathering.larger.take()
                 {
-                    self.stage = fill(larger, std::mem::take(&mut gathering.keys).into_iter());
+                    self.stage = fill(larger, std::mem::take(&mut gathering.entries).into_iter());
                 }
                 Ok(false)
             }
@@ -107,8 +109,15 @@ impl<K: Kind> Growth<K> {
     }
 
     /// Somebody has entered, whether he was there already or not.
-    pub fn entered(&mut self, key_in: impl Fn(&K) -> Key<K>) {
-        self.since.push(Change::Entered(key_in(&self.kind)));
+    pub fn entered(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        self.since.push(Change::Entered(entry_in(&self.kind)));
+    }
+
+    /// Somebody who is there counts for another list.
+    pub fn relabelled(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        if self.kind.is_labelled() {
+            self.since.push(Change::Relabelled(entry_in(&self.kind)));
+        }
     }
 
     /// Somebody has left, whether he was there or not.
@@ -127,9 +136,10 @@ impl<K: Kind> Growth<K> {
         let mut live = thread.join().unwrap_or(Err(Full))?;
         for change in self.since {
             match change {
-                Change::Entered(key) if !live.contains(key) => live.fill(key)?,
+                Change::Entered((key, label)) if !live.contains(key) => live.fill(key, label)?,
+                Change::Entered((key, label)) | Change::Relabelled((key, label)) => live.relabel(key, label),
                 Change::Left(key) if live.contains(key) => live.remove(key),
-                Change::Entered(_) | Change::Left(_) => {}
+                Change::Left(_) => {}
             }
         }
         Ok(Built { kind: self.kind, live })
@@ -138,7 +148,7 @@ impl<K: Kind> Growth<K> {
 
 impl<K: Kind> Gathering<K> {
     fn into(larger: Live<K>) -> Self {
-        Self { after: None, keys: Vec::new(), larger: Some(larger) }
+        Self { after: None, entries: Vec::new(), larger: Some(larger) }
     }
 }
 
@@ -154,9 +164,9 @@ impl From<KernelError> for NotMade {
     }
 }
 
-fn fill<K: Kind>(mut larger: Live<K>, keys: impl Iterator<Item = Key<K>> + Send + 'static) -> Stage<K> {
+fn fill<K: Kind>(mut larger: Live<K>, entries: impl Iterator<Item = Entry<K>> + Send + 'static) -> Stage<K> {
     Stage::Filling(thread::spawn(
-        move || if larger.fill_all(keys).is_empty() { Ok(larger) } else { Err(Full) },
+        move || if larger.fill_all(entries).is_empty() { Ok(larger) } else { Err(Full) },
     ))
 }
 

@@ -1,8 +1,10 @@
 //! Having maps made, and letting go of those that never came into use.
 
+use filter_common::labels::Counters;
+
 use super::KernelError;
 use super::broker::Broker;
-use super::broker::request::{MapName, MapUse, Request};
+use super::broker::request::{MapName, MapUse, Request, SetName};
 use super::window::Window;
 
 /// A map that has been asked for, and may still be in the making.
@@ -19,6 +21,8 @@ pub struct Ordered {
 pub struct Maps {
     broker: Broker,
     generation: u64,
+    /// Do those that block get labels?
+    counters: Counters,
     /// Maps that never came into use, and whose pins are still there because the broker was not to be had.
     unwanted: Vec<MapUse>,
 }
@@ -26,7 +30,12 @@ pub struct Maps {
 impl Maps {
     /// Maps that `broker` makes, numbered behind those that an earlier daemon left.
     pub fn new(broker: Broker) -> Self {
-        Self { generation: broker.latest_generation(), broker, unwanted: Vec::new() }
+        Self {
+            generation: broker.latest_generation(),
+            broker,
+            counters: Counters::Total,
+            unwanted: Vec::new(),
+        }
     }
 
     /// The broker.
@@ -37,6 +46,16 @@ impl Maps {
     /// The broker alone, when no more maps are wanted.
     pub fn into_broker(self) -> Broker {
         self.broker
+    }
+
+    /// Are labels to be made for what this set holds? Nobody counts what is allowed.
+    pub fn want_labels(&self, set: SetName) -> bool {
+        self.counters == Counters::Lists && set != SetName::Allow
+    }
+
+    /// From now on labels are made, or no longer.
+    pub fn count(&mut self, counters: Counters) {
+        self.counters = counters;
     }
 
     /// A number that no map has had.

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::judge::judge_source;
-use filter_common::labels;
+use filter_common::labels::{self, Label};
 use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::reason::{Outcome, Reason, Verdict};
+use filter_common::set::LabelView;
 use filter_common::settings::{self, Settings};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
@@ -117,6 +118,13 @@ impl Memory {
         self.state().judge_all(sources)
     }
 
+    /// For which lists packets from these sources count, if they are blocked.
+    pub fn labels(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Option<Label>> {
+        let state = self.state();
+        let seen = state.seen();
+        sources.into_iter().map(|source| seen.as_ref()?.label(source)).collect()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("nobody panics while he holds it")
     }
@@ -137,9 +145,14 @@ impl Place for Memory {
 
 impl State {
     fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
-        let Some(published) = &self.published else {
+        let Some(seen) = self.seen() else {
             return sources.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
         };
+        sources.into_iter().map(|source| judge_source(source, &seen)).collect()
+    }
+
+    fn seen(&self) -> Option<Seen<'_>> {
+        let published = self.published.as_ref()?;
         let words = |set, part| {
             let mut maps = published.maps.iter();
             maps.find(|(map, _)| map.map == MapName { set, part }).map(|(_, window)| window)
@@ -150,13 +163,18 @@ impl State {
             levels: words(set, MapPart::Levels),
             six: words(set, MapPart::Six),
         };
-        let seen = Seen {
+        Some(Seen {
             settings: *published.settings,
             block: windows(SetName::Block),
             allow: windows(SetName::Allow),
             overlap: words(SetName::Allow, MapPart::Overlap),
-        };
-        sources.into_iter().map(|source| judge_source(source, &seen)).collect()
+            labels: LabelView {
+                addresses: words(SetName::Block, MapPart::AddressLabels),
+                networks: words(SetName::Block, MapPart::NetworkLabels),
+                levels: words(SetName::Block, MapPart::LevelLabels),
+                six: words(SetName::Block, MapPart::SixLabels),
+            },
+        })
     }
 
     fn serve(&mut self, request: Request) -> Answered {
@@ -200,12 +218,8 @@ impl State {
                 return Ok((Answer::Attached(attached), None));
             }
             Request::Look => return Ok((Answer::Links(Vec::new()), None)),
-            Request::CountLists => {
-                return Ok((Answer::CountedLists(vec![0; labels::COUNTERS as usize]), None));
-            }
             Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
             Request::Adopt
-            | Request::ZeroList(_)
             | Request::MendPins
             | Request::Ports
             | Request::Seed(_)
@@ -290,6 +304,13 @@ fn words_of(map: MapName, words: &[u64]) -> u32 {
         MapPart::Levels => set.six.last_level_word as u32 + 1,
         MapPart::Six => size::prefixes(Geometry::six(set.six.buckets as u32)),
         MapPart::Overlap => 1,
+        MapPart::Lists => (settings.last_processor as u32 + 1) * labels::COUNTERS,
+        MapPart::AddressLabels => size::labels_beside(Geometry::exact4(set.addresses4.index_bits as u32)),
+        MapPart::SixLabels => size::labels_beside(Geometry::six(set.six.buckets as u32)),
+        MapPart::NetworkLabels => size::network_labels(set.network_pages.ilog2()),
+        MapPart::LevelLabels => {
+            size::level_labels(set.six.last_level_word as u32 + 1, set.six.level_pages.ilog2())
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use filter_common::labels::{Label, OTHER};
+use filter_common::labels::{Counters, Label, OTHER};
 use filter_common::target::{Prefix4, Prefix6};
 
 /// What there must be room for.
@@ -12,6 +12,8 @@ pub struct Needs {
     pub block: SetNeeds,
     /// In the set of what is allowed.
     pub allow: SetNeeds,
+    /// Is there to be a label for each list beside what is blocked?
+    pub counters: Counters,
 }
 
 /// What there must be room for in one set.
@@ -31,7 +33,7 @@ pub struct SetNeeds {
 
 impl From<SetNeeds> for Needs {
     fn from(block: SetNeeds) -> Self {
-        Self { block, allow: SetNeeds::default() }
+        Self { block, ..Self::default() }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use filter_common::Words;
 use filter_common::judge::Tables;
+use filter_common::labels::Label;
+use filter_common::packet::Source;
 use filter_common::reason::Enforcement;
-use filter_common::set::{Set, View};
+use filter_common::set::{self, LabelView, Set, View};
 use filter_common::settings::{SetSettings, Settings};
 
 use super::window::Window;
@@ -19,6 +21,15 @@ pub struct Seen<'a> {
     pub allow: SetWindows<'a>,
     /// The word that tells whether they may overlap.
     pub overlap: Option<&'a Window>,
+    /// The labels of what is blocked.
+    pub labels: LabelView<&'a Window>,
+}
+
+impl Seen<'_> {
+    /// For which list a packet from `source` counts, if it is blocked.
+    pub fn label(&self, source: Source) -> Option<Label> {
+        set::label(&self.block(), &self.labels, source)
+    }
 }
 
 /// The maps of one set.

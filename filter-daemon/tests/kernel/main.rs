@@ -5,6 +5,9 @@
 //! `FILTERD_STORIES` says how many stories are told, `FILTERD_SEED` which is the first.
 
 mod growth;
+mod labels;
+#[path = "../../../tests/harness/numbered.rs"]
+mod numbered;
 #[path = "../../../tests/harness/random.rs"]
 #[expect(dead_code, reason = "nobody here asks for bytes or for addresses that hosts have")]
 mod random;

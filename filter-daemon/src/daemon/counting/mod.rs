@@ -14,7 +14,6 @@ use super::commit::Protection;
 use super::pages::Parts;
 use crate::blocklist::{Change, Timestamp};
 use crate::clock;
-use crate::kernel::KernelError;
 use crate::text::Explain;
 pub use recent::Counts;
 use recent::Recent;
@@ -81,26 +80,22 @@ impl Counting {
         }
         let unneeded = protection.blocklist().numbers_to_clear();
         for label in labels.into_iter().filter(|label| unneeded.contains(label)) {
-            if let Err(error) = self.clear_one(label, protection) {
-                error!("the counters of a list that is gone cannot be set back: {}", error.explain());
-                return;
-            }
+            self.clear_one(label, protection);
         }
     }
 
-    fn clear_one(&mut self, label: Label, protection: &mut Protection) -> Result<(), KernelError> {
+    fn clear_one(&mut self, label: Label, protection: &mut Protection) {
         let counted = match &mut self.on {
-            Some(on) => on.recent.since_begun(&protection.filter_mut().list_counters()?),
+            Some(on) => on.recent.since_begun(&protection.filter().list_counters()),
             None => Vec::new(),
         };
-        protection.filter_mut().zero_list(label)?;
+        protection.filter_mut().zero_list(label);
         if let Some(on) = &mut self.on {
             let counted = counted.get(usize::from(label)).copied().unwrap_or_default();
             on.gone = recent::sum(on.gone, counted);
             on.recent.begin_anew(label);
         }
         protection.blocklist_mut().cleared(label);
-        Ok(())
     }
 
     /// How long until what is counted is to be looked at again.
@@ -109,18 +104,16 @@ impl Counting {
     }
 
     /// Looks at what is counted, if it is time to.
-    pub fn look(&mut self, protection: &mut Protection) {
+    pub fn look(&mut self, protection: &Protection) {
         let is_counted = protection.filter().settings().counters == Counters::Lists;
         let is_due = self.until_due().is_none_or(|left| left.is_zero());
         if is_counted != self.on.is_some() || is_counted && is_due {
-            if let Err(error) = self.take_look(is_counted, protection) {
-                error!("what was counted for lists cannot be read: {}", error.explain());
-            }
+            self.take_look(is_counted, protection);
         }
     }
 
-    fn take_look(&mut self, is_counted: bool, protection: &mut Protection) -> Result<(), KernelError> {
-        let counters = protection.filter_mut().list_counters()?;
+    fn take_look(&mut self, is_counted: bool, protection: &Protection) {
+        let counters = protection.filter().list_counters();
         match &mut self.on {
             Some(on) if is_counted => on.recent.note(counters, clock::instant()),
             None if is_counted => {
@@ -130,6 +123,5 @@ impl Counting {
             }
             Some(_) | None => (self.on, self.off) = (None, counters),
         }
-        Ok(())
     }
 }

@@ -8,7 +8,6 @@ use crate::clock;
 use crate::control::wire::{self, Hits, lists};
 use crate::daemon::commit::Protection;
 use crate::daemon::reload::written;
-use crate::kernel::KernelError;
 use crate::text::Explanation;
 
 /// What was counted, by label.
@@ -21,23 +20,20 @@ struct Told {
 
 impl Counting {
     /// Every list, and what is known of it.
-    pub fn report(&mut self, protection: &mut Protection) -> Result<lists::Reply, KernelError> {
+    pub fn report(&mut self, protection: &Protection) -> lists::Reply {
         self.look(protection);
-        let told = match &self.on {
-            Some(on) => Some(on.told(&protection.filter_mut().list_counters()?)),
-            None => None,
-        };
+        let told = self.on.as_ref().map(|on| on.told(&protection.filter().list_counters()));
         let blocklist = protection.blocklist();
         let lists = blocklist.lists().in_order();
         let rows = lists.iter().map(|id| row(blocklist, *id, told.as_ref())).collect();
-        Ok(lists::Reply {
+        lists::Reply {
             version: wire::VERSION,
             counted_since: told.as_ref().map(|told| told.since),
             rate_over: told.as_ref().and_then(|told| Some(to_a_tenth(told.of_late.as_ref()?.1))),
             other: told.as_ref().map(|told| hits(told.of(OTHER))).filter(|hits| !hits.is_none()),
             gone: told.as_ref().map(|told| hits(told.of_gone(blocklist))).filter(|hits| !hits.is_none()),
             lists: rows,
-        })
+        }
     }
 }
 

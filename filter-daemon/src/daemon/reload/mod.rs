@@ -105,7 +105,7 @@ impl Reload {
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
         let after = settings_of(&loaded.config);
-        let needs = needs::of(blocklist);
+        let needs = Needs { counters: after.counters, ..needs::of(blocklist) };
         Ok(Self {
             began,
             config: loaded.config,

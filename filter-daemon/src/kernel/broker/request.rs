@@ -29,6 +29,16 @@ pub enum MapPart {
     Six,
     /// Of what is allowed: may any of it be blocked?
     Overlap,
+    /// Packets from what is blocked, by the list they count for.
+    Lists,
+    /// For which list each IPv4 address counts.
+    AddressLabels,
+    /// The same of IPv4 prefixes.
+    NetworkLabels,
+    /// The same of what is told of IPv6 from the top.
+    LevelLabels,
+    /// The same of other IPv6 prefixes.
+    SixLabels,
 }
 
 /// The maps that tables live in.
@@ -53,7 +63,29 @@ impl MapName {
             (SetName::Allow, MapPart::Levels) => "allow_levels",
             (SetName::Allow, MapPart::Six) => "allow_six",
             (_, MapPart::Overlap) => "overlap",
+            (_, MapPart::Lists) => "lists",
+            (_, MapPart::AddressLabels) => "address_labels",
+            (_, MapPart::NetworkLabels) => "network_labels",
+            (_, MapPart::LevelLabels) => "level_labels",
+            (_, MapPart::SixLabels) => "six_labels",
         }
+    }
+
+    /// Where the labels are of what is in such a map, if any are kept.
+    pub fn labels(self) -> Option<Self> {
+        let part = match self.part {
+            MapPart::Addresses => MapPart::AddressLabels,
+            MapPart::Networks => MapPart::NetworkLabels,
+            MapPart::Levels => MapPart::LevelLabels,
+            MapPart::Six => MapPart::SixLabels,
+            MapPart::Overlap
+            | MapPart::Lists
+            | MapPart::AddressLabels
+            | MapPart::NetworkLabels
+            | MapPart::LevelLabels
+            | MapPart::SixLabels => return None,
+        };
+        (self.set != SetName::Allow).then_some(Self { part, ..self })
     }
 
     /// What it is called in the judge.
@@ -68,6 +100,11 @@ impl MapName {
             (SetName::Allow, MapPart::Levels) => "ALLOW_LEVELS",
             (SetName::Allow, MapPart::Six) => "ALLOW_SIX",
             (_, MapPart::Overlap) => "OVERLAP",
+            (_, MapPart::Lists) => "LISTS",
+            (_, MapPart::AddressLabels) => "ADDRESS_LABELS",
+            (_, MapPart::NetworkLabels) => "NETWORK_LABELS",
+            (_, MapPart::LevelLabels) => "LEVEL_LABELS",
+            (_, MapPart::SixLabels) => "SIX_LABELS",
         }
     }
 }
@@ -166,10 +203,6 @@ pub enum Request {
     Seed(Vec<[u64; KEY_WORDS]>),
     /// How many packets became what?
     Count,
-    /// How many were counted for each list?
-    CountLists,
-    /// Let a list's counters begin anew.
-    ZeroList(u8),
     /// Let packets meet what has been published apart, in place of another filterd's.
     Succeed {
         /// From then on that one goes on, in milliseconds of the machine's uptime: nothing may be touched any more.
@@ -200,8 +233,6 @@ pub enum Answer {
     Links(Vec<Link>),
     /// Packets, in the order of all outcomes.
     Counted(Vec<u64>),
-    /// The same of every label, in the order of [`filter_common::labels`].
-    CountedLists(Vec<u64>),
     /// The first words: the highest number that a map was pinned under.
     Ready(u64),
     /// It is not done.

@@ -181,8 +181,6 @@ impl Server {
                 self.mend_pins()?;
                 Answer::Done
             }
-            Request::CountLists => Answer::CountedLists(vec![0; filter_common::labels::COUNTERS as usize]),
-            Request::ZeroList(_) => Answer::Done,
             Request::Ports => return Ok((Answer::Done, Some(self.egress.ports()?))),
             Request::Seed(keys) => {
                 self.egress.seed(&keys)?;

@@ -1,7 +1,7 @@
 //! Questions to what packets meet: the very words and settings that are published.
 
 use filter_common::judge::{judge, judge_source};
-use filter_common::labels::{Counted, Label};
+use filter_common::labels::{self, Label};
 use filter_common::packet::Source;
 use filter_common::reason::{Outcome, Reason, Verdict};
 
@@ -9,7 +9,7 @@ use super::Filter;
 use crate::kernel::broker::request::{Answer, Request};
 use crate::kernel::seen::{Seen, SetWindows};
 use crate::kernel::window::Window;
-use crate::kernel::{KernelError, Occupancy};
+use crate::kernel::{KernelError, ListCount, Occupancy};
 
 impl Filter {
     /// What a packet from `source` meets right now: the program's own decision, made on the program's own tables.
@@ -22,10 +22,17 @@ impl Filter {
         self.seen().map_or(Reason::Unlisted.verdict(), |seen| judge(frame, &seen))
     }
 
+    /// For which list a packet from `source` counts, if the set to block holds it; [`OTHER`](filter_common::labels::OTHER)
+    /// while only all of them are counted together.
+    pub fn label(&self, source: Source) -> Option<Label> {
+        self.seen()?.label(source)
+    }
+
     fn seen(&self) -> Option<Seen<'_>> {
         let settings = self.published.as_ref()?.words();
         let (block, allow) = (self.block.windows(), self.allow.windows());
-        Some(Seen { settings, block, allow, overlap: self.overlap.words() })
+        let labels = self.block.labels();
+        Some(Seen { settings, block, allow, overlap: self.overlap.words(), labels })
     }
 
     /// Of how many packets became what, since the filter was first attached.
@@ -36,21 +43,20 @@ impl Filter {
         }
     }
 
-    /// How many packets were counted for each list since this daemon began: by label, each in the order of
-    /// [`Counted::ALL`].
-    pub fn list_counters(&mut self) -> Result<Vec<[u64; Counted::ALL.len()]>, KernelError> {
-        match self.maps.broker().ask(Request::CountLists)? {
-            (Answer::CountedLists(packets), _) => {
-                let (lists, _) = packets.as_chunks();
-                Ok(lists.to_vec())
-            }
-            _ => Err(KernelError::broker_gone("it mixed up its answers")),
-        }
+    /// How many packets were counted for each list since these counters were made: by label. All zero while only all of them
+    /// are counted together.
+    pub fn list_counters(&self) -> Vec<ListCount> {
+        self.lists.read()
+    }
+
+    /// Kernel memory of these counters in bytes, and for how many lists there are any; none while all are counted together.
+    pub fn list_counters_bytes(&self) -> Option<(u64, u64)> {
+        Some((self.lists.bytes()?, u64::from(labels::LAST) + 1))
     }
 
     /// Lets the counters of one label begin anew: its number may be another list's then.
-    pub fn zero_list(&mut self, label: Label) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::ZeroList(label))
+    pub fn zero_list(&mut self, label: Label) {
+        self.lists.zero(label);
     }
 
     /// How full the table of IPv4 addresses is.
@@ -88,7 +94,8 @@ impl Filter {
 
     /// Kernel memory of what tells IPv6 from the top, in bytes.
     pub fn levels_bytes(&self) -> u64 {
-        self.block.levels.words().map_or(0, |window| window.bytes())
+        let labels = self.block.levels.labels().map_or(0, Window::bytes);
+        self.block.levels.words().map_or(0, |window| window.bytes() + labels)
     }
 
     /// How full the table of IPv6 prefixes is. Many up to /32 are told by bits, and stand in no table.
@@ -98,6 +105,7 @@ impl Filter {
 
     /// Kernel memory of the IPv4 prefixes, in bytes.
     pub fn networks_bytes(&self) -> u64 {
-        self.block.networks.words().map_or(0, |window| window.bytes())
+        let labels = self.block.networks.labels().map_or(0, Window::bytes);
+        self.block.networks.words().map_or(0, |window| window.bytes() + labels)
     }
 }

@@ -2,6 +2,8 @@
 //! nothing needs any more.
 
 use super::Filter;
+use filter_common::labels::Counters;
+
 use crate::kernel::KernelError;
 use crate::kernel::growth::Growing;
 use crate::kernel::needs::{Needs, Truth};
@@ -9,7 +11,8 @@ use crate::kernel::needs::{Needs, Truth};
 impl Filter {
     /// Is there room for `needs` in the tables as they are, those of both families and both sets?
     pub fn has_room(&self, needs: &Needs) -> bool {
-        self.block.has_room(&needs.block) && self.allow.has_room(&needs.allow)
+        let counts = needs.counters == Counters::Total || self.block.is_labelled();
+        counts && self.block.has_room(&needs.block) && self.allow.has_room(&needs.allow)
     }
 
     /// Is there even nothing to be made or loaded for them?
@@ -76,6 +79,10 @@ impl Filter {
     /// Looks up no more than `needs`, which is all there is: packets pay for nothing else, and empty maps go. Where nothing
     /// is allowed, no judge asks.
     pub fn tidy(&mut self, needs: &Needs) -> Result<(), KernelError> {
+        if needs.counters == Counters::Total && self.settings().counters == Counters::Total {
+            self.maps.count(Counters::Total);
+            self.block.forget_labels();
+        }
         self.block.tidy(&needs.block, &mut self.maps);
         if needs.allow.is_empty() {
             self.allow.drop_next(&mut self.maps);
