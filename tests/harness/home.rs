@@ -74,6 +74,12 @@ impl Home {
         self.run(&mut Command::new(binary()), words, Stdio::null())
     }
 
+    /// Runs a verb with this, `NAME=VALUE`, in its environment.
+    pub fn filterd_where(&self, said: &str, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Reply {
+        let (name, value) = said.split_once('=').expect("it is NAME=VALUE");
+        self.run(Command::new(binary()).env(name, value), words, Stdio::null())
+    }
+
     /// Runs a verb with this on its standard input.
     pub fn filterd_reading(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>, input: &str) -> Reply {
         // A file for each: several clients may ask at once.

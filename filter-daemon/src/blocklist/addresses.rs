@@ -16,6 +16,8 @@ const HALVES: usize = 1 << 16;
 pub struct Addresses {
     shelves: Vec<Option<Box<Shelf>>>,
     len: usize,
+    /// All shelves beside these have always been empty: where there are few addresses, few are looked at.
+    used: (usize, usize),
 }
 
 /// The addresses with one first half. One that is taken out leaves its place behind, without claims, until half of all places
@@ -29,7 +31,7 @@ struct Shelf {
 
 impl Default for Addresses {
     fn default() -> Self {
-        Self { shelves: (0..HALVES).map(|_| None).collect(), len: 0 }
+        Self { shelves: (0..HALVES).map(|_| None).collect(), len: 0, used: (HALVES, 0) }
     }
 }
 
@@ -58,6 +60,7 @@ impl Addresses {
     /// Gives `address` these claims, whatever it had.
     pub fn insert(&mut self, address: u32, claims: ClaimsId) {
         let (first, second) = halves(address);
+        self.used = (self.used.0.min(first), self.used.1.max(first));
         let shelf = self.shelves[first].get_or_insert_default();
         match shelf.seconds.binary_search(&second) {
             Ok(at) => {
@@ -103,7 +106,8 @@ impl Addresses {
     /// Those from `first` to `last`, in order. No more shelves are looked at than lie between.
     pub fn between(&self, first: u32, last: u32) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
         let ((begin, second), end) = (halves(first), halves(last).0);
-        let shelves = (begin..=end).filter_map(|at| Some((at, self.shelves[at].as_deref()?)));
+        let used = begin.max(self.used.0)..=end.min(self.used.1);
+        let shelves = used.filter_map(|at| Some((at, self.shelves[at].as_deref()?)));
         let entries = shelves.flat_map(move |(at, shelf)| {
             let is_before = |other: &u16| at == begin && *other < second;
             shelf.entries(at, shelf.seconds.partition_point(is_before))
