@@ -48,6 +48,7 @@ mod reload;
 mod rename;
 mod same_index;
 mod side_by_side;
+mod since;
 mod sockets;
 mod special;
 mod still_blocked;

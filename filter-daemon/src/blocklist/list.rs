@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use filter_common::target::Target;
 
-use super::labels::Numbers;
+use super::numbers::Numbers;
 use super::{Spent, Targets, Timestamp};
 
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.

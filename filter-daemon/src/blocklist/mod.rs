@@ -11,13 +11,16 @@ mod cover;
 mod deadline;
 mod difference;
 mod effect;
-mod labels;
+mod label;
 mod list;
 mod nets64;
+mod numbers;
+mod order;
 mod overlap;
 mod page;
 mod query;
 mod record;
+mod relabel;
 mod replay;
 mod settings;
 mod side;
@@ -33,10 +36,10 @@ pub use change::{Change, From, Want};
 pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
-pub use labels::Number;
 pub use list::{
     Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };
+pub use numbers::Number;
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
 pub use record::Record;
@@ -55,6 +58,7 @@ pub struct Blocklist {
     allow: Side,
     lists: Lists,
     settings: Settings,
+    began: Timestamp,
 }
 
 impl Blocklist {
@@ -84,6 +88,11 @@ impl Blocklist {
     /// The same, to note what is known of them beside their entries.
     pub fn lists_mut(&mut self) -> &mut Lists {
         &mut self.lists
+    }
+
+    /// When those who judge by it began to: what was on a list by then may have been so for longer than anybody here knows.
+    pub const fn began(&self) -> Timestamp {
+        self.began
     }
 
     /// How packets are to be judged.

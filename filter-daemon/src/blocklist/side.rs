@@ -10,8 +10,8 @@ use super::addresses::Addresses;
 use super::claims::{Claim, ClaimsId, Registry};
 use super::cover::Cover;
 use super::deadline::Deadlines;
-use super::labels::Labels;
 use super::nets64::Nets64;
+use super::order::Labels;
 use super::targets::Kept;
 use super::{ListId, SetEffects, Targets, Timestamp};
 

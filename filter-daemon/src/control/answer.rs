@@ -50,6 +50,7 @@ mod tests {
             target: "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127".into(),
             list: "x".repeat(32),
             since: u64::MAX,
+            or_before: true,
             until: Some(u64::MAX),
             note: Some("\"".repeat(256)),
             by: Some("\"".repeat(128)),

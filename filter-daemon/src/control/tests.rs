@@ -119,7 +119,16 @@ fn pong() -> ping::Reply {
 
 fn entry(number: u32) -> Entry {
     let target = Target::from(std::net::Ipv4Addr::from_bits(number)).to_string();
-    Entry { target, list: "manual".into(), since: 0, until: None, note: None, by: None, origin: None }
+    Entry {
+        target,
+        list: "manual".into(),
+        since: 0,
+        or_before: false,
+        until: None,
+        note: None,
+        by: None,
+        origin: None,
+    }
 }
 
 fn number(target: Target) -> u32 {

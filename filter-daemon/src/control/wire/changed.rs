@@ -66,6 +66,9 @@ pub struct Changed {
     /// Of a flush: it was a list that allows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// Of a flush: prefixes are left, which may cover some of what left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_covered: bool,
     /// Of a flush: the lists that were emptied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<Emptied>,

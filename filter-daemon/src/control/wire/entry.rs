@@ -15,9 +15,11 @@ pub struct Entry {
     pub target: String,
     /// The list that it is in.
     pub list: String,
-    /// Since when. Of a list that is not live: since when its file names it, as far as this daemon has seen; what it found at its
-    /// start, since when the file was as it is.
+    /// Since when it is on its list.
     pub since: u64,
+    /// Perhaps for longer: filterd found it there when it began, and knows only since when the file was as it was then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub or_before: bool,
     /// When it expires; never if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,

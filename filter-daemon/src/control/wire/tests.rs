@@ -207,6 +207,7 @@ fn replies_are_those_of_the_version_that_landed() {
         target: "192.0.2.1".into(),
         list: "ssh".into(),
         since: 7,
+        or_before: false,
         until,
         note: note.map(str::to_owned),
         by: None,

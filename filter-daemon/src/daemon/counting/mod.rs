@@ -24,6 +24,8 @@ use recent::Recent;
 pub struct Counting {
     /// What is counted, while it is counted for lists at all.
     on: Option<On>,
+    /// The counters as they were when it was counted for lists last; nothing if it never was.
+    off: Vec<Counts>,
     clearing: Option<Clearing>,
 }
 
@@ -118,17 +120,15 @@ impl Counting {
     }
 
     fn take_look(&mut self, is_counted: bool, protection: &mut Protection) -> Result<(), KernelError> {
-        if !is_counted {
-            self.on = None;
-            return Ok(());
-        }
         let counters = protection.filter_mut().list_counters()?;
         match &mut self.on {
-            Some(on) => on.recent.note(counters, clock::instant()),
-            None => {
-                let recent = Recent::begin(counters, clock::instant());
+            Some(on) if is_counted => on.recent.note(counters, clock::instant()),
+            None if is_counted => {
+                // What was counted since it was switched on, a moment ago, counts.
+                let recent = Recent::begin(std::mem::take(&mut self.off), clock::instant());
                 self.on = Some(On { since: clock::now(), recent, gone: Counts::default() });
             }
+            Some(_) | None => (self.on, self.off) = (None, counters),
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ impl Counting {
         Ok(lists::Reply {
             version: wire::VERSION,
             counted_since: told.as_ref().map(|told| told.since),
-            rate_over: told.as_ref().and_then(|told| Some(told.of_late.as_ref()?.1)),
+            rate_over: told.as_ref().and_then(|told| Some(to_a_tenth(told.of_late.as_ref()?.1))),
             other: told.as_ref().map(|told| hits(told.of(OTHER))).filter(|hits| !hits.is_none()),
             gone: told.as_ref().map(|told| hits(told.of_gone(blocklist))).filter(|hits| !hits.is_none()),
             lists: rows,
@@ -60,12 +60,12 @@ impl Told {
     fn rate(&self, label: Label) -> Option<f64> {
         let (more, seconds) = self.of_late.as_ref()?;
         let hits = hits(more.get(usize::from(label)).copied().unwrap_or_default());
-        Some((hits.all() as f64 / seconds * 10.0).round() / 10.0)
+        Some(to_a_tenth(hits.all() as f64 / seconds))
     }
 
     /// Of those whose numbers others have by now, and of those whose numbers nobody has needed since.
     fn of_gone(&self, blocklist: &Blocklist) -> Counts {
-        let labels = (0..).zip(&self.counted).skip(usize::from(OTHER) + 1);
+        let labels = (0..=Label::MAX).zip(&self.counted).skip(usize::from(OTHER) + 1);
         let gone = labels.filter(|(label, _)| holder(blocklist, *label).is_none());
         gone.fold(self.gone, |all, (_, counts)| recent::sum(all, *counts))
     }
@@ -115,4 +115,8 @@ fn trouble(reading: &Reading) -> Option<lists::Trouble> {
 
 fn hits([dropped, would_drop, paused, replies]: Counts) -> Hits {
     Hits { dropped, would_drop, paused, replies }
+}
+
+fn to_a_tenth(number: f64) -> f64 {
+    (number * 10.0).round() / 10.0
 }

@@ -14,8 +14,10 @@ use filter_common::target::Target;
 
 use super::covering::Cover;
 use super::pages::{Parts, Turn, Work};
-use super::reload::{Found, Loaded};
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Targets};
+use super::reload::{Found, Loaded, settings_of};
+use crate::blocklist::{
+    Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Settings, Strictness, Targets,
+};
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::config::{Config, Matches};
@@ -65,8 +67,8 @@ pub struct Diff {
     peers: Vec<Peer>,
     /// The names of lists of which nothing stays as it is.
     replaced: HashSet<Arc<str>>,
-    /// Are listed sources dropped now, and would they be then?
-    drops: [bool; 2],
+    /// How much of what listed sources send is dropped now, and would be then.
+    drops: [Strictness; 2],
     reply: Reply,
 }
 
@@ -145,7 +147,9 @@ impl Diff {
             ..Reply::default()
         };
         // Who comes by an interface that is not filtered yet is not dropped yet.
-        let drops = [enforced && reply.attach.is_empty(), enforces];
+        let now = Settings { paused: None, ..blocklist.settings() }.strictness();
+        let now = if reply.attach.is_empty() { now } else { Strictness::Nothing };
+        let drops = [now, settings_of(&loaded.config).strictness()];
         let stage = Stage::Come { list: 0, from: 0 };
         let mut this = Self { lists: Vec::new(), stage, peers, replaced: HashSet::new(), drops, reply };
         this.take(loaded, blocklist);
@@ -264,18 +268,30 @@ impl Diff {
 
     /// Whether it would be cut, and is not now.
     fn cut(&self, peer: &Peer, blocklist: &Blocklist) -> Option<Cut> {
-        let ([drops, would_drop], target) = (self.drops, Target::from(peer.address));
+        let ([now, then], target) = (self.drops, Target::from(peer.address));
         let [by, allowed_by] =
             [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
-        let is_cut = drops && !by.is_empty() && allowed_by.is_empty();
+        let is_listed = !by.is_empty() && allowed_by.is_empty();
+        let is_cut = |role: &Role| is_listed && drops(now, role);
+        let is =
+            peer.is.iter().filter(|role| drops(then, role) && !is_cut(role)).cloned().collect::<Vec<_>>();
         let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list);
-        if is_cut || !would_drop || peer.allowed || allowed_by.iter().any(stays) {
+        if is.is_empty() || peer.allowed || allowed_by.iter().any(stays) {
             return None;
         }
         let (stays, comes) = (by.into_iter().find(stays), peer.covered.clone());
         let (list, target) = comes.or_else(|| stays.map(|claim| (claim.list, claim.target)))?;
         let (target, list) = (target.to_string(), list.to_string());
-        Some(Cut { address: peer.address.to_string(), is: peer.is.clone(), target, list })
+        Some(Cut { address: peer.address.to_string(), is, target, list })
+    }
+}
+
+/// Is one who is that to us dropped when he is listed? What this host has begun goes on with `match: new`.
+fn drops(strictness: Strictness, role: &Role) -> bool {
+    match strictness {
+        Strictness::Nothing => false,
+        Strictness::New => !["server", "name_server"].contains(&role.role.as_str()),
+        Strictness::All => true,
     }
 }
 

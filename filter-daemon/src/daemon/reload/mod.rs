@@ -385,7 +385,7 @@ fn wait(
 }
 
 /// How packets are to be judged, as a configuration says.
-fn settings_of(config: &Config) -> Settings {
+pub fn settings_of(config: &Config) -> Settings {
     let match_new = config.matches == Matches::New;
     Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
 }
@@ -416,6 +416,6 @@ pub fn begin_with(
     }
     blocklist.expire_all(now);
     let to_keep = rows.settle(blocklist, &mut reloaded);
-    blocklist.order_at_once(now);
+    blocklist.begin(now);
     Ok((loaded.config, reloaded, to_keep))
 }

@@ -114,7 +114,10 @@ impl Owner {
         let answer =
             move |flushed: Flushed, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
                 let answered = match failed {
-                    None => Ok(Changed { idle, ..emptied(polarity, flushed) }),
+                    None => {
+                        let may_be_covered = parts.protection.blocklist().side(polarity).has_prefixes();
+                        Ok(Changed { idle, may_be_covered, ..emptied(polarity, flushed) })
+                    }
                     Some(error) => Err(partly_flushed(flushed.done, error)),
                 };
                 answer_when_written(answered, reply, durable, parts, outcome);

@@ -11,6 +11,7 @@ use filter_common::target::Target;
 use super::failure::listed_elsewhere;
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
 use crate::clock;
+use crate::control::wire::entry::LIVE;
 use crate::control::wire::list::{self, Family, Place};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN, test};
 use crate::daemon::owner::Owner;
@@ -177,8 +178,10 @@ fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
 }
 
 fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
+    let origin = origin(blocklist, &claim.list);
     Entry {
-        origin: origin(blocklist, &claim.list).map(str::to_owned),
+        or_before: origin != Some(LIVE) && claim.since <= blocklist.began(),
+        origin: origin.map(str::to_owned),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         since: clock::on_the_wall(claim.since),

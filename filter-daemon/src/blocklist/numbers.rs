@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use filter_common::labels::{LAST, Label};
 
-use crate::blocklist::Timestamp;
+use super::Timestamp;
 
 /// A number that a name has.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use filter_common::labels::{Label, OTHER};
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
-use crate::blocklist::Side;
-use crate::blocklist::claims::ClaimsId;
+use super::Side;
+use super::claims::ClaimsId;
 
 /// Prefixes up to this length are looked up as such, longer ones as addresses.
 const LONGEST_NETWORK: u8 = 24;
@@ -47,7 +47,7 @@ impl Side {
         self.claims_of(target).map(|id| self.label_of_set(target, id))
     }
 
-    pub(in crate::blocklist) fn label_of_set(&self, target: Target, id: ClaimsId) -> Label {
+    pub(super) fn label_of_set(&self, target: Target, id: ClaimsId) -> Label {
         self.labels.of(target, self.registry.claims(id))
     }
 }

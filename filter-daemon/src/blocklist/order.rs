@@ -1,12 +1,17 @@
-//! Who comes first of those who want the same, and which number each list has.
+//! Which list each target is counted for: the first, in the order of lists, that wants it. What packets meet is a number of
+//! that list (`numbers`).
+//!
+//! Where the order changes, it does so page by page (`relabel`): what lies up to the page that is done is in the order that is
+//! coming, what lies behind it in the one before. So at every moment each target has one label, and whoever carries effects
+//! to the kernel has that one.
 
 use std::sync::Arc;
 
 use filter_common::labels::{Label, OTHER};
 use filter_common::target::Target;
 
-use crate::blocklist::ListId;
-use crate::blocklist::claims::Claim;
+use super::ListId;
+use super::claims::Claim;
 
 /// Where one list stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,7 +83,7 @@ impl Story {
             .map(|name| blocklist.make_list(name, Origin::File, Polarity::Block, at(0)).unwrap())
             .collect();
         blocklist.lists_mut().set_places(configured.clone());
-        blocklist.order_at_once(at(0));
+        blocklist.begin(at(0));
         Self { blocklist, kernel: BTreeMap::new(), configured, orders: Default::default(), last: None }
     }
 
@@ -250,7 +250,7 @@ fn many(count: u32) -> (Blocklist, Vec<ListId>) {
     });
     let lists: Vec<_> = made.collect();
     blocklist.lists_mut().set_places(lists.clone());
-    blocklist.order_at_once(at(1));
+    blocklist.begin(at(1));
     (blocklist, lists)
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use filter_common::labels::{LAST, Label, OTHER};
 
-use super::Number;
+use super::numbers::Number;
 use super::order::Order;
-use crate::blocklist::{
+use super::{
     Applied, Blocklist, ListId, Origin, PAGE, Polarity, SetEffects, Side, Timestamp, TooManyLists, targets,
 };
 
@@ -48,8 +48,9 @@ impl Blocklist {
         self.is_relabelling()
     }
 
-    /// The same while nobody has been told of any entry: all at once.
-    pub fn order_at_once(&mut self, now: Timestamp) {
+    /// From now on it is judged by: its lists have the order in which they stand.
+    pub fn begin(&mut self, now: Timestamp) {
+        self.began = now;
         let order = Arc::new(self.wanted_order(now));
         self.block.labels.set(order);
         self.lists.is_order_old = false;
@@ -109,7 +110,7 @@ impl Blocklist {
         Order::of(blocking.into_iter().zip(labels))
     }
 
-    pub(in crate::blocklist) fn relabel_page(&mut self) -> Applied {
+    pub(super) fn relabel_page(&mut self) -> Applied {
         let mut applied = Applied::default();
         self.block.relabel_page(&mut applied.effects.block);
         applied.changed = applied.effects.block.relabelled.len() as u64;
@@ -134,3 +135,6 @@ impl Side {
         effects.relabelled.sort();
     }
 }
+
+#[cfg(test)]
+mod tests;
