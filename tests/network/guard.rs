@@ -3,7 +3,7 @@
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use harness::{ATTACKER, BYSTANDER, GATEWAY, GATEWAY6, HOST, HOST6, Net};
+use harness::{ATTACKER, BYSTANDER, GATEWAY, GATEWAY6, HOST, HOST6, Net, Random};
 use nix::sys::signal::Signal;
 
 /// Long enough for any machine.
@@ -162,4 +162,91 @@ fn whoever_only_has_a_connection_open_is_banned() {
     run.login("root", ATTACKER);
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).exits(5).complains("root is logged in from there");
     net.expect(ATTACKER).passes();
+}
+
+/// Where neither logind nor utmp knows of it, too: `ssh HOST filterd add …` has no terminal.
+#[test]
+fn whoever_asks_does_not_ban_the_host_they_come_from_while_they_are_there() {
+    let mut net = Net::new();
+    net.lives_with_its_own_run();
+    net.start("");
+    let sshd = net.host().inside(|| TcpListener::bind((HOST, 22)).expect("nobody else listens"));
+    net.peer().ip(&format!("route add {HOST}/32 dev eth0 src {ATTACKER}"));
+    let open = net.peer().inside(|| TcpStream::connect((HOST, 22)).expect("it listens"));
+    let (accepted, from) = sshd.accept().expect("it came");
+    let (port, other) = (from.port(), from.port() ^ 1);
+    let asked_by = |port: u16, words: &[&str]| {
+        let told = format!("SSH_CONNECTION={ATTACKER} {port} {HOST} 22");
+        net.home().filterd_where(&told, words)
+    };
+    // Of what is told and not so, nothing is believed.
+    asked_by(other, &["add", ATTACKER]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["remove", ATTACKER]).succeeds();
+    asked_by(port, &["add", ATTACKER])
+        .exits(5)
+        .complains("whoever asks filterd is logged in from there by SSH");
+    asked_by(port, &["add", "203.0.113.0/24"])
+        .succeeds()
+        .says("except what is guarded, and passes: 203.0.113.7");
+    net.expect(ATTACKER).passes();
+    net.expect("203.0.113.8").dropped();
+    drop((open, accepted));
+    net.expect(ATTACKER).then_within(SOON).dropped();
+}
+
+/// The same as in memory, where there are ten thousand (`daemon/guard/tests`).
+#[test]
+fn twenty_random_lists_and_host_states_cut_nobody_who_is_needed_and_nobody_unannounced() {
+    let mut net = Net::new();
+    let (run, mut random) = (net.lives_with_its_own_run(), Random(7));
+    net.start("");
+    let service = net.host().inside(|| TcpListener::bind((HOST, 2222)).expect("nobody else listens"));
+    let peers = [ATTACKER, BYSTANDER];
+    let come = peers.map(|peer| {
+        net.peer().ip(&format!("route replace {HOST}/32 dev eth0 src {peer}"));
+        net.peer().inside(|| TcpStream::connect((HOST, 2222)).expect("it listens"))
+    });
+    let came = [(); 2].map(|()| service.accept().expect("it came"));
+    for round in 0..20 {
+        let [session, resolver, own] =
+            [60, 70, 80].map(|first| format!("203.0.113.{}", first + random.below(4)));
+        run.login("root", &session);
+        run.ask_names_of(&[&resolver]);
+        net.host().ip(&format!("addr add {own}/32 dev eth0"));
+        let all = [
+            HOST,
+            GATEWAY,
+            &session,
+            &resolver,
+            &own,
+            "0.0.0.0/0",
+            "::/0",
+            "203.0.113.0/24",
+            ATTACKER,
+            BYSTANDER,
+            HOST6,
+            "2001:2::/48",
+        ];
+        let some = |random: &mut Random| {
+            let words = all.iter().filter(|_| random.below(3) == 0).map(|word| format!("\"{word}\""));
+            words.collect::<Vec<_>>().join(", ")
+        };
+        net.file("drop.txt", &some(&mut random).replace(", ", "\n").replace('"', ""));
+        let block = some(&mut random);
+        net.configure(&format!("block: [{block}]\nlists: [{{name: drop, path: $HOME/drop.txt, include_wide: true, max_shrink: 100%}}]"));
+        let arrives = || net.arrivals(0, &peers.map(Into::into));
+        let before = arrives();
+        let told = net.filterd(["diff", "--json"]).json();
+        let cut = told["cut"].as_array().cloned().unwrap_or_default();
+        let named = peers.map(|peer| cut.iter().any(|cut| cut["address"] == peer));
+        net.filterd(["reload"]).succeeds();
+        net.expect_each([HOST, GATEWAY, GATEWAY6, HOST6, &session, &resolver]).passes();
+        net.expect(own.as_str()).then_within(SOON).passes();
+        let after = arrives();
+        let is_cut = [0, 1].map(|peer| before[peer] && !after[peer]);
+        assert_eq!(named, is_cut, "round {round}: {told}");
+        net.host().ip(&format!("addr del {own}/32 dev eth0"));
+    }
+    drop((come, came));
 }

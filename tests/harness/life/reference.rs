@@ -5,6 +5,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::prefix::{Prefix, number};
+use crate::{GATEWAY, GATEWAY6, HOST, HOST6};
+
+/// What the host of every story needs: its addresses and gateways.
+const NEEDED: [&str; 6] = [HOST, HOST6, GATEWAY, GATEWAY6, "127.0.0.1", "::1"];
 
 /// An end may be told so much later than it is due: filterd may be busy with something else.
 const LATE: f64 = 5.0;
@@ -143,7 +147,9 @@ impl Reference {
 
     /// Are packets from there dropped all that time? None if nobody can know.
     pub fn drops(&self, source: IpAddr, during: During) -> Option<bool> {
-        if !self.enforce || self.is_paused {
+        // What the host needs is guarded, whatever wants it dropped.
+        let is_needed = NEEDED.iter().any(|needed| needed.parse() == Ok(source));
+        if !self.enforce || self.is_paused || is_needed {
             return Some(false);
         }
         let of = |(_, lease)| lease;
