@@ -2,6 +2,7 @@
 
 mod add_remove;
 mod allow;
+mod asked;
 mod attach;
 mod bad_input;
 mod belongs_to_others;
@@ -59,4 +60,5 @@ mod taken_names;
 mod trouble;
 mod ttl;
 mod vlan;
+mod widen;
 mod words;

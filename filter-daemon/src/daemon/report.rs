@@ -116,10 +116,18 @@ impl Owner {
             table("ipv6 up to /32", levels, "exact"),
         ];
         if filter.allowed_bytes() > 0 {
-            let entries = blocklist.allow().len() as u64;
-            let capacity = entries.max(filter.allowed().iter().map(|table| table.capacity).sum());
-            let allowed = Occupancy { entries, capacity, bytes: filter.allowed_bytes() };
-            tables.push(table("allowed", allowed, "as above"));
+            let ([addresses, six], [networks, levels]) = (filter.allowed(), filter.allowed_prefixes_bytes());
+            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes };
+            let networks = prefixes(up_to(24, blocklist.allow().lengths4()), 1 << 24, networks);
+            let levels = prefixes(up_to(32, blocklist.allow().lengths6()), 1 << 32, levels);
+            let allowed = [
+                ("allowed ipv4 addresses", addresses),
+                ("allowed ipv4 prefixes", networks),
+                ("allowed ipv6", six),
+                ("allowed ipv6 up to /32", levels),
+            ];
+            let in_use = allowed.into_iter().filter(|(_, table)| table.bytes > 0);
+            tables.extend(in_use.map(|(name, occupancy)| table(name, occupancy, "as above")));
         }
         tables
     }

@@ -134,18 +134,22 @@ pub struct Reference {
     pub allowed: BTreeMap<String, Wanted>,
     /// Is anybody dropped, or only counted?
     pub enforce: bool,
+    /// Is that paused?
+    pub is_paused: bool,
 }
 
 impl Reference {
     /// Nothing is wanted.
     pub fn new() -> Self {
-        Self { configured: BTreeMap::new(), live: BTreeMap::new(), allowed: BTreeMap::new(), enforce: true }
+        let (configured, live, allowed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { configured, live, allowed, enforce: true, is_paused: false }
     }
 
     /// Are packets from there dropped all that time? None if nobody can know.
     pub fn drops(&self, source: IpAddr, during: During) -> Option<bool> {
         // What the host needs is guarded, whatever wants it dropped.
-        if !self.enforce || NEEDED.iter().any(|needed| needed.parse() == Ok(source)) {
+        let is_needed = || NEEDED.iter().any(|needed| needed.parse() == Ok(source));
+        if !self.enforce || self.is_paused || is_needed() {
             return Some(false);
         }
         let of = |(_, lease)| lease;

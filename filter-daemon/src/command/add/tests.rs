@@ -61,6 +61,7 @@ fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
         note: None,
         by: None,
         origin: Some("live".into()),
+        blocks: None,
     }
 }
 

@@ -70,7 +70,12 @@ fn number(within: u64) -> String {
 }
 
 fn entry(by: &HeldBy, held: &Held) -> String {
-    let other = if by.target == held.target { String::new() } else { format!("{} of ", by.target) };
+    let other = match &by.blocks {
+        Some(wider) if by.target == held.target => String::new(),
+        Some(wider) => format!("{} (blocks {wider}) of ", by.target),
+        None if by.target == held.target => String::new(),
+        None => format!("{} of ", by.target),
+    };
     format!("{other}list `{}`", by.list)
 }
 
@@ -148,7 +153,7 @@ mod tests {
     use super::*;
 
     fn by(target: &str, list: &str, origin: &str) -> HeldBy {
-        HeldBy { target: target.into(), list: list.into(), origin: origin.into() }
+        HeldBy { target: target.into(), list: list.into(), origin: origin.into(), blocks: None }
     }
 
     fn holding(by: Vec<HeldBy>) -> [Held; 1] {

@@ -87,8 +87,11 @@ pub struct ListDifference {
 pub struct EntryDifference {
     /// The name of its list from then on.
     pub list: String,
-    /// What it blocks.
+    /// What it blocks, or allows.
     pub target: String,
+    /// It would be allowed, or would not be any more, rather than blocked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allows: bool,
     /// Would it come? Else it would go.
     pub comes: bool,
 }

@@ -32,4 +32,7 @@ pub struct Entry {
     /// Where the list comes from: `config`, `file`, `live` or `host`. Older daemons do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// The wider prefix that is blocked for its sake, where its list widens it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<String>,
 }

@@ -19,7 +19,7 @@ use super::super::persistence::{self, Persistence};
 use super::super::reload::{Found, Loaded, LoadedList, Reload, begin_with};
 use super::super::serve::Guarding;
 use super::*;
-use crate::blocklist::{Accepted, Targets};
+use crate::blocklist::{Accepted, Reach, Targets};
 use crate::config::Config;
 use crate::host::What;
 use crate::kernel::Filter;
@@ -272,7 +272,16 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
         };
         let path = accepted.path.clone();
         let found = Found::Accepted { targets: targets.clone(), accepted, draft: None, special: 0 };
-        LoadedList { name, path, ttl: None, polarity, special: Special::INCLUDED, before, found }
+        LoadedList {
+            name,
+            path,
+            ttl: None,
+            polarity,
+            special: Special::INCLUDED,
+            reach: Reach::AS_GIVEN,
+            before,
+            found,
+        }
     });
     let (block, allow) = (plan.block.clone(), plan.allow.clone());
     let (config, copy) = (Config::default(), Default::default());

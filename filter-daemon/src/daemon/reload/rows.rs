@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
+use super::reaching::Reaching;
 use super::warnings;
 use crate::blocklist::{Accepted, Blocklist, ListId, Origin, Polarity, Reading, Targets, Timestamp, Trouble};
 use crate::clock;
@@ -26,6 +27,8 @@ pub struct Rows {
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
     pub gone: Vec<ListId>,
+    /// Lists of which what is there already is to reach farther from now on, or less far.
+    pub reaching: Reaching,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
     terms: HashMap<ListId, Term>,
     found: Vec<FoundList>,
@@ -87,7 +90,9 @@ impl Rows {
         lists.rename(renamed.into_iter().chain(parted).collect::<Vec<_>>());
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
-        let mut this = Self { contents, gone, terms: HashMap::new(), found: Vec::new(), made, names_before };
+        let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
+        let (terms, found) = (HashMap::new(), Vec::new());
+        let mut this = Self { contents, gone, reaching, terms, found, made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -95,11 +100,15 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, ttl, polarity, special, before, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, reach, special, before, mut found } = list;
         let id = match before {
-            Some(id) => id,
+            Some(id) => {
+                self.reaching.begin(id, reach, blocklist.lists_mut());
+                id
+            }
             None => {
                 let id = blocklist.make_list(&name, Origin::File, polarity, clock::now())?;
+                blocklist.lists_mut().set_reach(id, reach);
                 self.made.push(id);
                 id
             }
@@ -135,8 +144,9 @@ impl Rows {
     }
 
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
-    pub fn give_back(self, blocklist: &mut Blocklist) {
+    pub fn give_back(mut self, blocklist: &mut Blocklist) {
         let lists = blocklist.lists_mut();
+        self.reaching.give_back(lists);
         self.made.into_iter().for_each(|id| lists.forget(id));
         lists.rename(self.names_before);
     }
