@@ -18,7 +18,7 @@ pub struct Addresses {
     shelves: Vec<Option<Box<Shelf>>>,
     len: usize,
     /// All shelves beside these have always been empty: where there are few addresses, few are looked at.
-    used: (usize, usize),
+    used: Option<(usize, usize)>,
 }
 
 /// The addresses with one first half. One that is taken out leaves its place behind, without claims, until half of all places
@@ -28,12 +28,6 @@ struct Shelf {
     seconds: Vec<u16>,
     claims: Vec<Option<ClaimsId>>,
     gaps: usize,
-}
-
-impl Default for Addresses {
-    fn default() -> Self {
-        Self { shelves: Vec::new(), len: 0, used: (HALVES, 0) }
-    }
 }
 
 impl Addresses {
@@ -64,7 +58,7 @@ impl Addresses {
         if self.shelves.is_empty() {
             self.shelves.resize_with(HALVES, || None);
         }
-        self.used = (self.used.0.min(first), self.used.1.max(first));
+        self.used = Some(self.used.map_or((first, first), |(low, high)| (low.min(first), high.max(first))));
         let shelf = self.shelves[first].get_or_insert_default();
         match shelf.seconds.binary_search(&second) {
             Ok(at) => {
@@ -110,7 +104,7 @@ impl Addresses {
     /// Those from `first` to `last`, in order. No more shelves are looked at than lie between.
     pub fn between(&self, first: u32, last: u32) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
         let ((begin, second), end) = (halves(first), halves(last).0);
-        let used = begin.max(self.used.0)..=end.min(self.used.1);
+        let used = self.used.map(|(low, high)| begin.max(low)..=end.min(high)).into_iter().flatten();
         let shelves = used.filter_map(|at| Some((at, self.shelves.get(at)?.as_deref()?)));
         let entries = shelves.flat_map(move |(at, shelf)| {
             let is_before = |other: &u16| at == begin && *other < second;
