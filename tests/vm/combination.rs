@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use filter_common::labels::Counters;
 use filterd::kernel::{Needs, SetNeeds};
 
 /// Up to here prefixes are told by the levels.
@@ -27,6 +28,7 @@ pub struct Combination {
     pub enforce: bool,
     pub paused: bool,
     pub match_new: bool,
+    pub counters: Counters,
     networks: bool,
     lanes: (u64, &'static str),
     levels: bool,
@@ -58,6 +60,7 @@ impl Combination {
                     enforce,
                     paused: false,
                     match_new: false,
+                    counters: lists_if(enforce),
                     networks,
                     lanes,
                     levels,
@@ -70,6 +73,7 @@ impl Combination {
                 enforce: true,
                 paused: false,
                 match_new: false,
+                counters: Counters::Lists,
                 networks: true,
                 lanes,
                 levels: true,
@@ -88,6 +92,7 @@ impl Combination {
             enforce: is_on,
             paused: is_on,
             match_new: is_on,
+            counters: lists_if(is_on),
             networks: is_on,
             lanes: if is_on { (1, "2") } else { (0, "none") },
             levels: is_on,
@@ -104,6 +109,7 @@ impl Combination {
         let combination = |six, lengths| Self {
             paused: false,
             match_new: false,
+            counters: Counters::Lists,
             enforce: true,
             networks: false,
             lanes: LANES[0],
@@ -126,7 +132,7 @@ impl Combination {
             Allow::Four => SetNeeds { addresses: 1, networks: true, ..SetNeeds::default() },
             Allow::Same => block.clone(),
         };
-        Needs { block, allow }
+        Needs { block, allow, counters: self.counters }
     }
 
     fn block(&self) -> SetNeeds {
@@ -136,10 +142,15 @@ impl Combination {
     }
 }
 
+const fn lists_if(is_on: bool) -> Counters {
+    if is_on { Counters::Lists } else { Counters::Total }
+}
+
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, paused, match_new, networks, lanes, levels, lengths, six, allow } = self;
+        let Self { enforce, paused, match_new, counters, networks, lanes, levels, lengths, six, allow } =
+            self;
         let allow = match allow {
             Allow::Nothing => "nothing",
             Allow::Four => "ipv4",
@@ -147,10 +158,11 @@ impl fmt::Display for Combination {
         };
         let (enforce, paused) = (on(*enforce), if *paused { ", paused" } else { "" });
         let matches = if *match_new { ", match new" } else { "" };
+        let counters = if *counters == Counters::Lists { ", counters for lists" } else { "" };
         let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}{paused}{matches}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}",
+            "enforce {enforce}{paused}{matches}{counters}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}",
             lanes.1
         )
     }
