@@ -21,6 +21,8 @@ pub struct Settings {
     pub overlap: u64,
     /// Does what is part of a flow of this host's own pass, whoever sent it? (0 or 1)
     pub match_new: u64,
+    /// The highest number of a processor in maps with a row for each, one less than a power of two.
+    pub last_processor: u64,
     /// The set of sources to block.
     pub block: SetSettings,
     /// The set of sources to allow, asked after a hit in the other.
@@ -106,6 +108,7 @@ impl Settings {
         paused_until: 0,
         overlap: 0,
         match_new: 0,
+        last_processor: 0,
         block: SetSettings::OFF,
         allow: SetSettings::OFF,
     };
@@ -113,7 +116,8 @@ impl Settings {
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let head = [self.enforce, self.paused_until, self.overlap, self.match_new].into_iter();
+        let head =
+            [self.enforce, self.paused_until, self.overlap, self.match_new, self.last_processor].into_iter();
         let mut rest = head.chain(self.block.words()).chain(self.allow.words());
         words.fill_with(|| rest.next().expect("every field is told"));
         words
@@ -128,6 +132,7 @@ impl Settings {
             paused_until: next(),
             overlap: next(),
             match_new: next(),
+            last_processor: next(),
             block: SetSettings::read(&mut next),
             allow: SetSettings::read(&mut next),
         }
@@ -251,6 +256,7 @@ mod tests {
         set!(enforce);
         set!(overlap);
         set!(match_new);
+        set!(last_processor);
         set!(block.networks4);
         set!(block.addresses4.in_use);
         set!(block.addresses4.index_bits);

@@ -55,6 +55,8 @@ impl JudgeSpec {
             paused_until: self.settings.paused.map_or(0, clock::in_the_kernel),
             overlap: self.overlap.is_some().into(),
             match_new: self.settings.match_new.into(),
+            // Whoever holds the counters knows.
+            last_processor: 0,
             block: self.block.words(),
             allow: self.allow.words(),
         }
