@@ -12,7 +12,7 @@ use super::claims::ClaimsId;
 const HALVES: usize = 1 << 16;
 
 /// A map from addresses to claims.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Addresses {
     /// None before the first address comes, and then one for each half.
     shelves: Vec<Option<Box<Shelf>>>,
