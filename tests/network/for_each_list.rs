@@ -52,7 +52,8 @@ fn hits(net: &Net, name: &str, way: &str) -> u64 {
 fn the_sum_is_right(net: &Net) {
     let lists = lists(net);
     let dropped = |hits: &Value| hits["dropped"].as_u64().unwrap_or(0);
-    let of_lists: u64 = lists["lists"].as_array().unwrap().iter().map(|row| dropped(&row["hits"])).sum();
+    let of_lists: u64 =
+        lists["lists"].as_array().expect("lists are told").iter().map(|row| dropped(&row["hits"])).sum();
     let all = LISTED.iter().map(|reason| net.counted(reason)).sum::<u64>();
     assert_eq!(of_lists + dropped(&lists["other"]) + dropped(&lists["gone"]), all, "{lists}");
 }
