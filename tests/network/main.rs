@@ -2,6 +2,7 @@
 
 mod add_remove;
 mod allow;
+mod asked;
 mod attach;
 mod bad_input;
 mod belongs_to_others;
@@ -21,6 +22,7 @@ mod flush;
 mod for_each_list;
 mod frames;
 mod growth;
+mod guard;
 mod hanging;
 mod held_back;
 mod hostile_clients;
@@ -58,4 +60,5 @@ mod taken_names;
 mod trouble;
 mod ttl;
 mod vlan;
+mod widen;
 mod words;

@@ -156,7 +156,11 @@ fn since_when_a_file_blocks_an_address_is_not_made_up() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER]).succeeds();
     net.filterd(["list"]).succeeds().says("or before, permanent").says("# manual, since ");
-    net.filterd(["test", ATTACKER]).exits(0).says("list `config`, read ").says("list `manual`, since ");
+    net.filterd(["test", ATTACKER])
+        .exits(0)
+        .says("list `config`, since ")
+        .says(" or before, ")
+        .says("list `manual`, since ");
 }
 
 #[test]

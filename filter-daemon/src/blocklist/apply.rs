@@ -6,8 +6,8 @@ use filter_common::target::Target;
 
 use super::undo::Step;
 use super::{
-    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Record, Settings, Targets,
-    Timestamp, TooManyLists, Undo, Want,
+    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Reach, Record, Settings,
+    Targets, Timestamp, TooManyLists, Undo, Want,
 };
 
 /// What a change did.
@@ -63,6 +63,7 @@ impl Blocklist {
         if let Change::LookForOverlap = change {
             applied.effects.overlaps = Some(self.overlaps());
         } else {
+            applied.effects.balance();
             self.note_overlap(&mut applied.effects);
         }
         for polarity in Polarity::ALL {
@@ -79,7 +80,8 @@ impl Blocklist {
             Change::Want(Want { list, origin, polarity, until, shorten, note, by, targets }) => {
                 let list = self.list_for(list, *origin, *polarity, now)?;
                 let by = by.clone().map(|by| self.side_mut(*polarity).registry.shared(by));
-                let claim = Claim { list, since: now, until: *until, note: note.clone(), by };
+                let claim =
+                    Claim { list, since: now, until: *until, note: note.clone(), by, reach: Reach::AS_GIVEN };
                 if *shorten {
                     return Ok(self.want_exactly(&claim, targets));
                 }
@@ -90,6 +92,7 @@ impl Blocklist {
                 Ok(self.release(targets, &from))
             }
             Change::Expire { polarity, most } => Ok(self.expire(*polarity, now, *most)),
+            Change::Reach { list, targets } => Ok(self.reach_anew(self.list_named(list)?, targets)),
             Change::LookForOverlap => Ok(Applied::default()),
             Change::Relabel => Ok(self.relabel_page()),
             Change::Settings(settings) => {
@@ -137,6 +140,7 @@ impl Blocklist {
         self.side_of(claim.list).prefetch(targets);
         for target in targets.iter() {
             let known = self.claim_of(target, claim.list).cloned();
+            let claim = self.reaching(claim, target);
             let after = match &known {
                 Some(known) => Claim { until: claim.until, ..known.extended_by(claim.clone()) },
                 None => claim.clone(),
@@ -151,13 +155,24 @@ impl Blocklist {
         applied
     }
 
+    /// The journal keeps what was given, so there is nothing to tell it.
+    fn reach_anew(&mut self, list: ListId, targets: &Targets) -> Applied {
+        let mut applied = Applied::default();
+        for target in targets.iter() {
+            if let Some(claim) = self.reaching_anew(target, list) {
+                self.make(target, list, Some(claim), &mut applied);
+            }
+        }
+        applied
+    }
+
     fn release(&mut self, targets: &Targets, from: &[ListId]) -> Applied {
         let mut applied = Applied::default();
         // The lists of one call are all on one side.
         let Some(polarity) = from.first().map(|list| self.lists.get(*list).polarity) else { return applied };
         self.side(polarity).prefetch(targets);
         for target in targets.iter() {
-            let holders = self.side(polarity).holders(target).into_iter();
+            let holders = self.holders(polarity, target).into_iter();
             let holders: Vec<_> = holders.filter(|list| from.binary_search(list).is_ok()).collect();
             holders.iter().for_each(|list| self.make(target, *list, None, &mut applied));
             applied.changed += u64::from(!holders.is_empty());
@@ -170,7 +185,7 @@ impl Blocklist {
     fn expire(&mut self, polarity: Polarity, now: Timestamp, most: usize) -> Applied {
         let mut applied = Applied::default();
         for _ in 0..most {
-            let Some((target, list)) = self.side(polarity).deadlines.first_over(now) else { break };
+            let Some((target, list)) = self.first_over(polarity, now) else { break };
             self.make(target, list, None, &mut applied);
             self.lists.spend(list, target);
             applied.changed += 1;
@@ -192,7 +207,7 @@ impl Blocklist {
                 continue;
             }
             for target in targets.iter() {
-                if self.claim_of(target, *list) == after.as_ref() {
+                if is_the_same(self.claim_of(target, *list), after.as_ref()) {
                     self.make(target, *list, before.clone(), &mut applied);
                     applied.changed += 1;
                 }
@@ -223,7 +238,7 @@ impl Blocklist {
     fn wants<'a>(&'a self, done: &'a Undo) -> impl Iterator<Item = Record> + 'a {
         let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
         live.filter_map(|step| {
-            let Claim { list, since, until, note, by } = step.after.clone()?;
+            let Claim { list, since, until, note, by, .. } = step.after.clone()?;
             let List { name, polarity, .. } = self.lists.get(list);
             let (list, polarity, targets) = (name.clone(), *polarity, step.targets.clone());
             Some(Record::Want { list, polarity, since, until, note, by, targets })
@@ -255,18 +270,23 @@ impl Blocklist {
         Ok(())
     }
 
-    /// What `list` says of `target`.
-    fn claim_of(&self, target: Target, list: ListId) -> Option<&Claim> {
-        self.side_of(list).claim_of(target, list)
-    }
-
     fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
         match from {
-            From::List(name) => {
-                let id = self.lists.find(name).ok_or_else(|| Refusal::NoSuchList(name.clone()))?;
-                Ok(vec![id])
-            }
+            From::List(name) => Ok(vec![self.list_named(name)?]),
             From::EveryLiveList(polarity) => Ok(self.lists.live(*polarity).collect()),
         }
+    }
+
+    fn list_named(&self, name: &Arc<str>) -> Result<ListId, Refusal> {
+        self.lists.find(name).ok_or_else(|| Refusal::NoSuchList(name.clone()))
+    }
+}
+
+/// How far it reaches is the list's, and may have changed since.
+fn is_the_same(one: Option<&Claim>, other: Option<&Claim>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.says_what(other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
     }
 }

@@ -17,6 +17,13 @@ pub enum Change {
         /// Which.
         targets: Targets,
     },
+    /// What a list wants of these reaches as far as its row says by now.
+    Reach {
+        /// Its name.
+        list: Arc<str>,
+        /// Which.
+        targets: Targets,
+    },
     /// What is over by now goes, up to so many entries of one side.
     Expire {
         /// Of which.

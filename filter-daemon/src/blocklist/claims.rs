@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::{ListId, Timestamp};
+use super::{ListId, Reach, Timestamp};
 
 /// What one list says of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,8 @@ pub struct Claim {
     pub note: Option<Arc<str>>,
     /// Who put it on the list; not known of what older filterds wrote, and the configuration's for its own lists.
     pub by: Option<Arc<str>>,
+    /// What is blocked for its sake.
+    pub reach: Reach,
 }
 
 impl Claim {
@@ -31,18 +33,41 @@ impl Claim {
             (Some(_), None) => false,
             (Some(known), Some(new)) => known >= new,
         };
-        lasts && (self.note.is_none() || self.note == known.note)
+        lasts && self.reach == known.reach && (self.note.is_none() || self.note == known.note)
     }
 
-    /// `self`, with what `newer` adds: a later end, another note. Since when it is there, and by whom, stays.
+    /// `self`, with what `newer` adds: a later end, another note, another reach. Since when it is there, and by whom, stays.
     pub fn extended_by(&self, newer: Self) -> Self {
         let until = match (self.until, newer.until) {
             (Some(known), Some(new)) => Some(known.max(new)),
             (None, _) | (_, None) => None,
         };
         let (note, by) = (newer.note.or_else(|| self.note.clone()), self.by.clone());
-        Self { list: self.list, since: self.since, until, note, by }
+        Self { list: self.list, since: self.since, until, note, by, reach: newer.reach }
     }
+
+    /// What is said once `self` has been added to what is `known`; nothing if that says it already.
+    pub fn extending(&self, known: Option<&Self>) -> Option<Self> {
+        match known {
+            Some(known) if self.adds_nothing_to(known) => None,
+            Some(known) => Some(known.extended_by(self.clone())),
+            None => Some(self.clone()),
+        }
+    }
+
+    /// Does `other` say the same, however far it reaches? That is the list's, and changes with the configuration.
+    pub fn says_what(&self, other: &Self) -> bool {
+        *self == Self { reach: self.reach, ..other.clone() }
+    }
+}
+
+/// Where a set of claims is kept: on its side, or apart, as those of a list that widens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// On its side, as packets meet it.
+    Side,
+    /// Apart, as it was given.
+    Apart,
 }
 
 /// Number of a set of claims in the [`Registry`]; never zero, so that none at all takes no more room.

@@ -1,5 +1,7 @@
 //! What a change of the blocklist means for the filter.
 
+use std::collections::BTreeMap;
+
 use filter_common::labels::Label;
 use filter_common::target::Target;
 
@@ -50,6 +52,12 @@ impl Effects {
         }
     }
 
+    /// What entered and left again, or the reverse, is as it was.
+    pub(super) fn balance(&mut self) {
+        self.block.balance();
+        self.allow.balance();
+    }
+
     pub(super) const fn of_mut(&mut self, polarity: Polarity) -> &mut SetEffects {
         match polarity {
             Polarity::Block => &mut self.block,
@@ -66,6 +74,7 @@ impl Effects {
             sum.overlaps = effects.overlaps.or(sum.overlaps);
             sum.settings = effects.settings.or(sum.settings);
         }
+        sum.balance();
         for set in [&mut sum.block, &mut sum.allow] {
             set.sort();
             set.drop_relabelled();
@@ -85,6 +94,19 @@ impl SetEffects {
         self.entered.is_empty() && self.left.is_empty() && self.relabelled.is_empty()
     }
 
+    /// Of one thing after another done to what several are behind, only the difference is left.
+    fn balance(&mut self) {
+        if self.entered.is_empty() || self.left.is_empty() {
+            return;
+        }
+        let mut balance = BTreeMap::<Target, i32>::new();
+        self.entered.iter().for_each(|target| *balance.entry(target).or_default() += 1);
+        self.left.iter().for_each(|target| *balance.entry(target).or_default() -= 1);
+        let those = |sign| balance.iter().filter(move |(_, balance)| balance.signum() == sign);
+        let [entered, left] = [1, -1].map(|sign| those(sign).map(|(target, _)| *target).collect());
+        (self.entered, self.left) = (entered, left);
+    }
+
     fn extend(&mut self, more: &Self) {
         self.entered.extend(&more.entered);
         self.left.extend(&more.left);
@@ -100,7 +122,7 @@ impl SetEffects {
     /// Who enters is counted right, and who leaves is not: neither is among the relabelled. To be asked when sorted.
     fn drop_relabelled(&mut self) {
         let Self { entered, left, relabelled, .. } = self;
-        if !relabelled.is_empty() && !(entered.is_empty() && left.is_empty()) {
+        if !(relabelled.is_empty() || entered.is_empty() && left.is_empty()) {
             let stays = |target: &Target| !entered.contains(*target) && !left.contains(*target);
             *relabelled = relabelled.iter().filter(stays).collect();
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use filter_common::target::Target;
 
 use super::numbers::Numbers;
-use super::{Spent, Targets, Timestamp};
+use super::{Reach, Spent, Targets, Timestamp};
 
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
 pub const MOST_LISTS: usize = 1000;
@@ -38,6 +38,8 @@ pub enum Origin {
     File,
     /// Commands, while the daemon runs: the journal keeps what they said.
     Live,
+    /// This host itself, by what the daemon finds out of it while it runs: nobody else changes it.
+    Host,
 }
 
 impl Origin {
@@ -47,6 +49,7 @@ impl Origin {
             Self::Config => "config",
             Self::File => "file",
             Self::Live => "live",
+            Self::Host => "host",
         }
     }
 
@@ -88,6 +91,8 @@ pub struct Reading {
     pub special: u64,
     /// Does it mean special ranges?
     pub includes_special: bool,
+    /// Does it mean prefixes that are very wide?
+    pub takes_wide: bool,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
     /// How long what it names stays on the list; for good if none.
@@ -156,6 +161,8 @@ pub struct List {
     pub reading: Option<Reading>,
     /// What its source names though its time is over.
     pub spent: Spent,
+    /// What it blocks for the sake of a longer IPv6 prefix.
+    pub reach: Reach,
 }
 
 /// All lists there are.
@@ -165,6 +172,8 @@ pub struct Lists {
     names: HashMap<Arc<str>, ListId>,
     /// Numbers are given in turn, so that one that was in use a while ago does not come to mean another list at once.
     next: u16,
+    /// How far live lists of these names reach, whether or not they are there.
+    reaches: BTreeMap<Arc<str>, Reach>,
     made: u64,
     /// The numbers under which they are counted.
     pub(super) numbers: Numbers,
@@ -248,12 +257,43 @@ impl Lists {
         self.next = self.next.wrapping_add(1);
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
-        let (age, spent) = (self.made, Spent::default());
-        self.rows
-            .insert(id, List { name, origin, polarity, place: None, age, entries: 0, reading: None, spent });
+        let reach = if origin.is_live() && polarity == Polarity::Block {
+            self.live_reach(&name)
+        } else {
+            Reach::AS_GIVEN
+        };
+        let spent = Spent::default();
+        let age = self.made;
+        let row = List { name, origin, polarity, place: None, age, entries: 0, reading: None, spent, reach };
+        self.rows.insert(id, row);
         self.made += 1;
         self.is_order_old = true;
         Ok(id)
+    }
+
+    /// From now on this list reaches so far.
+    pub fn set_reach(&mut self, id: ListId, reach: Reach) {
+        self.row(id).reach = reach;
+    }
+
+    /// From now on new live lists of these names reach so far. Tells what it was before.
+    pub fn set_live_reaches(&mut self, reaches: BTreeMap<Arc<str>, Reach>) -> BTreeMap<Arc<str>, Reach> {
+        std::mem::replace(&mut self.reaches, reaches)
+    }
+
+    /// How far a live list of this name reaches.
+    pub fn live_reach(&self, name: &str) -> Reach {
+        self.reaches.get(name).copied().unwrap_or_default()
+    }
+
+    /// Does any live list widen what it wants?
+    pub fn any_live_reach(&self) -> bool {
+        !self.reaches.is_empty()
+    }
+
+    /// How far the list of this name reaches, or a live one if there is none yet.
+    pub fn reach_of(&self, name: &str) -> Reach {
+        self.find(name).map_or_else(|| self.live_reach(name), |id| self.get(id).reach)
     }
 
     /// These are the lists that the configuration names, in its order.

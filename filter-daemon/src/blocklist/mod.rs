@@ -11,6 +11,7 @@ mod cover;
 mod deadline;
 mod difference;
 mod effect;
+mod extent;
 mod label;
 mod list;
 mod nets64;
@@ -19,6 +20,7 @@ mod order;
 mod overlap;
 mod page;
 mod query;
+mod reach;
 mod record;
 mod relabel;
 mod replay;
@@ -28,6 +30,7 @@ mod spent;
 mod targets;
 mod timestamp;
 mod undo;
+mod widen;
 
 use filter_common::target::Target;
 
@@ -36,12 +39,14 @@ pub use change::{Change, From, Want};
 pub use claims::Claim;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
+pub use extent::Extent;
 pub use list::{
     Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };
 pub use numbers::Number;
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
+pub use reach::Reach;
 pub use record::Record;
 pub use settings::{Settings, Strictness};
 pub use side::Side;
@@ -49,6 +54,7 @@ pub use spent::Spent;
 pub use targets::Targets;
 pub use timestamp::Timestamp;
 pub use undo::Undo;
+use widen::Wide;
 
 /// Everything that is wanted blocked and allowed, and how packets are to be judged: what is blocked is dropped, unless it is
 /// allowed. Both sides are kept whole, whatever the other one says.
@@ -56,6 +62,7 @@ pub use undo::Undo;
 pub struct Blocklist {
     block: Side,
     allow: Side,
+    wide: Wide,
     lists: Lists,
     settings: Settings,
     began: Timestamp,
@@ -109,7 +116,7 @@ impl Blocklist {
 
     /// When the next deadline is.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        Polarity::ALL.into_iter().filter_map(|polarity| self.side(polarity).next_deadline()).min()
+        Polarity::ALL.into_iter().filter_map(|polarity| self.next_deadline_of(polarity)).min()
     }
 
     /// On which side the entries of `list` stand.
@@ -132,10 +139,24 @@ impl Blocklist {
         claim: Option<Claim>,
         effects: &mut Effects,
     ) -> Option<Claim> {
-        let (polarity, is_wanted) = (self.lists.get(list).polarity, claim.is_some());
-        let known = self.side_mut(polarity).exchange(target, list, claim, effects.of_mut(polarity));
+        let is_wanted = claim.is_some();
+        let known = match self.is_apart(target, list) {
+            true => self.exchange_apart(target, list, claim, effects),
+            false => self.exchange_on_side(target, list, claim, effects),
+        };
         self.lists.count(list, i64::from(is_wanted) - i64::from(known.is_some()));
         known
+    }
+
+    fn exchange_on_side(
+        &mut self,
+        target: Target,
+        list: ListId,
+        claim: Option<Claim>,
+        effects: &mut Effects,
+    ) -> Option<Claim> {
+        let polarity = self.lists.get(list).polarity;
+        self.side_mut(polarity).exchange(target, list, claim, effects.of_mut(polarity))
     }
 
     /// The list of `claim` wants `target`, whatever is known of that. Tells what it says from now on and said before, if that
@@ -146,6 +167,12 @@ impl Blocklist {
         claim: &Claim,
         effects: &mut Effects,
     ) -> Option<(Claim, Option<Claim>)> {
+        if self.is_apart(target, claim.list) {
+            let claim = self.reaching(claim, target);
+            let after = claim.extending(self.claim_of(target, claim.list))?;
+            let known = self.exchange(target, claim.list, Some(after.clone()), effects);
+            return Some((after, known));
+        }
         let polarity = self.lists.get(claim.list).polarity;
         let (after, known) = self.side_mut(polarity).extend(target, claim, effects.of_mut(polarity))?;
         self.lists.count(claim.list, i64::from(known.is_none()));

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::iter;
 use std::ops::Bound;
 
-use filter_common::target::Target;
+use filter_common::target::{Prefix, Target};
 
-use super::claims::ClaimsId;
+use super::claims::{ClaimsId, Place};
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
@@ -16,6 +16,9 @@ pub const PAGE: u64 = 4096;
 
 /// The most targets that one page looks at: a millisecond, too.
 const MOST_SEEN: usize = 1 << 16;
+
+/// Where a set of claims is kept, and of which target alone if not all of it is told.
+type Set = (Place, ClaimsId, Option<Target>);
 
 /// How far one has come through both sides: in which, and behind which target there; from the beginning if none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,10 +37,10 @@ impl Blocklist {
         most: usize,
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<Target>) {
-        let (side, mut page, mut targets) = (self.side(polarity), Vec::new(), 0);
-        let next = side.walk(after, |target, id| {
+        let (mut page, mut targets) = (Vec::new(), 0);
+        let next = self.walk(polarity, after, |target, kept| {
             let before = page.len();
-            let kept = side.registry.claims(id).iter().filter(|claim| keep(target, claim.list));
+            let kept = self.claims_in(polarity, target, kept).filter(|claim| keep(target, claim.list));
             page.extend(kept.map(|claim| self.named(target, claim)));
             targets += usize::from(page.len() > before);
             targets < most
@@ -56,7 +59,10 @@ impl Blocklist {
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<(Timestamp, Target)>) {
         let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
-        for (seen, (end, target, list)) in (0..).zip(self.side(polarity).deadlines.behind(after, by)) {
+        let ends = self.side(polarity).deadlines.behind(after, by).map(|end| (end, ()));
+        let apart = self.apart(polarity).into_iter().flat_map(|apart| apart.deadlines.behind(after, by));
+        let ends = in_order(ends, apart.map(|end| (end, ())));
+        for (seen, ((end, target, list), ())) in (0..).zip(ends) {
             if last != Some((end, target)) {
                 if targets >= most || seen >= MOST_SEEN {
                     return (page, last);
@@ -64,7 +70,7 @@ impl Blocklist {
                 last = Some((end, target));
                 targets += usize::from(keep(target, list));
             }
-            let claim = self.side(polarity).claim_of(target, list).filter(|_| keep(target, list));
+            let claim = self.claim_of(target, list).filter(|_| keep(target, list));
             page.extend(claim.map(|claim| self.named(target, claim)));
         }
         (page, None)
@@ -79,18 +85,22 @@ impl Blocklist {
         keep: impl Fn(ListId) -> bool,
     ) -> (Vec<Record>, Option<Bookmark>) {
         let Bookmark { polarity, after } = from;
-        let side = self.side(polarity);
-        let kept = |id| side.registry.claims(id).iter().filter(|claim| keep(claim.list));
-        let (mut sets, mut targets) = (BTreeMap::<ClaimsId, Targets>::new(), 0);
-        let after = side.walk(after, |target, id| {
-            if kept(id).next().is_some() {
-                sets.entry(id).or_default().push(target);
+        let of_set = |target, set| self.claims_in(polarity, target, set).filter(|claim| keep(claim.list));
+        let (mut sets, mut targets) = (BTreeMap::<Set, Targets>::new(), 0);
+        let after = self.walk(polarity, after, |target, (place, id)| {
+            let hidden =
+                of_set(target, (place, id)).count() < self.side_at(polarity, place).registry.claims(id).len();
+            if of_set(target, (place, id)).next().is_some() {
+                // Where a claim of it stands for others, it is no set that many share.
+                let alone = hidden.then_some(target);
+                sets.entry((place, id, alone)).or_default().push(target);
                 targets += 1;
             }
             targets < most
         });
-        let records = sets.iter().flat_map(|(id, targets)| {
-            kept(*id).map(|Claim { list, since, until, note, by }| Record::Want {
+        let records = sets.iter().flat_map(|((place, id, _), targets)| {
+            let any = targets.iter().next().expect("a set has come with a target");
+            of_set(any, (*place, *id)).map(|Claim { list, since, until, note, by, .. }| Record::Want {
                 list: self.lists.get(*list).name.clone(),
                 polarity,
                 since: *since,
@@ -118,9 +128,11 @@ impl Blocklist {
         after: Option<Target>,
         is_over: impl Fn(Target) -> bool,
     ) -> (Targets, Option<Target>) {
-        let (side, mut targets, mut weight) = (self.side_of(list), Targets::default(), 0);
-        let next = side.walk(after, |target, id| {
-            if side.registry.of(id, list).is_some() && is_over(target) {
+        let (mut targets, mut weight) = (Targets::default(), 0);
+        let polarity = self.lists.get(list).polarity;
+        let next = self.walk(polarity, after, |target, kept| {
+            let mut claims = self.claims_in(polarity, target, kept);
+            if claims.any(|claim| claim.list == list) && is_over(target) {
                 targets.push(target);
                 weight += targets::weight(target);
             }
@@ -131,15 +143,62 @@ impl Blocklist {
 
     /// Everything that `list` wants.
     pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
-        let side = self.side_of(list);
-        let wants = move |(_, id): &(Target, ClaimsId)| side.registry.of(*id, list).is_some();
-        side.all_after(None).filter(wants).map(|(target, _)| target)
+        let polarity = self.lists.get(list).polarity;
+        let wants = move |(target, kept): &(Target, (Place, ClaimsId))| {
+            self.claims_in(polarity, *target, *kept).any(|claim| claim.list == list)
+        };
+        self.all_after(polarity, None).filter(wants).map(|(target, _)| target)
+    }
+
+    /// The next targets of `list` behind `after` that do not reach as far as the list does by now, as many as one page
+    /// changes. Tells where the next page begins.
+    pub fn to_reach_anew(&self, list: ListId, after: Option<Target>) -> (Targets, Option<Target>) {
+        let (mut targets, polarity) = (Targets::default(), self.lists.get(list).polarity);
+        // All of IPv4 sorts before it.
+        let after = after.or(Some(Target::V4(Prefix::host(u32::MAX))));
+        let next = self.walk(polarity, after, |target, _| {
+            if self.reaching_anew(target, list).is_some() {
+                targets.push(target);
+            }
+            (targets.len() as u64) < PAGE
+        });
+        targets.sort();
+        (targets, next)
+    }
+
+    /// What one side has behind `after`, in order, whether on the side or apart.
+    fn all_after(
+        &self,
+        polarity: Polarity,
+        after: Option<Target>,
+    ) -> impl Iterator<Item = (Target, (Place, ClaimsId))> + '_ {
+        let on_side = self.side(polarity).all_after(after).map(|(target, id)| (target, (Place::Side, id)));
+        let apart = self.apart(polarity).into_iter().flat_map(move |apart| apart.all_after(after));
+        in_order(on_side, apart.map(|(target, id)| (target, (Place::Apart, id))))
+    }
+
+    /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
+    /// target to go on; nothing if that was the last. One that is kept in both places is shown twice, in the same page.
+    fn walk(
+        &self,
+        polarity: Polarity,
+        after: Option<Target>,
+        mut take: impl FnMut(Target, (Place, ClaimsId)) -> bool,
+    ) -> Option<Target> {
+        let mut all = self.all_after(polarity, after).peekable();
+        for seen in 1.. {
+            let (target, kept) = all.next()?;
+            let goes_on = take(target, kept) && seen < MOST_SEEN;
+            if !goes_on && all.peek().is_none_or(|(next, _)| *next != target) {
+                return Some(target);
+            }
+        }
+        None
     }
 }
 
 impl Side {
-    /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
-    /// target to go on; nothing if that was the last.
+    /// The same of this side, as packets meet it.
     pub(super) fn walk(
         &self,
         after: Option<Target>,
@@ -174,10 +233,10 @@ fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) ->
 }
 
 /// Both, each of which is in order, as one that is.
-fn in_order<T>(
-    one: impl Iterator<Item = (Target, T)>,
-    other: impl Iterator<Item = (Target, T)>,
-) -> impl Iterator<Item = (Target, T)> {
+fn in_order<K: Ord, T>(
+    one: impl Iterator<Item = (K, T)>,
+    other: impl Iterator<Item = (K, T)>,
+) -> impl Iterator<Item = (K, T)> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     iter::from_fn(move || match (one.peek(), other.peek()) {
         (Some((first, _)), Some((second, _))) if first < second => one.next(),

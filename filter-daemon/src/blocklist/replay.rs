@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Blocklist, Bookmark, Claim, Effects, List, ListId, Origin, Polarity, Record, Timestamp, TooManyLists,
+    Blocklist, Bookmark, Claim, Effects, List, ListId, Origin, Polarity, Reach, Record, Timestamp,
+    TooManyLists,
 };
 
 impl Blocklist {
@@ -15,7 +16,7 @@ impl Blocklist {
                 self.expire_all(since.min(now));
                 let list = self.live_list(&list, polarity, now)?;
                 let by = by.map(|by| self.side_mut(polarity).registry.shared(by));
-                self.want_silently(&Claim { list, since, until, note, by }, &targets);
+                self.want_silently(&Claim { list, since, until, note, by, reach: Reach::AS_GIVEN }, &targets);
             }
             Record::Release { list, targets } => {
                 if let Some(list) = self.lists.find(&list) {
@@ -35,7 +36,7 @@ impl Blocklist {
     /// What is over at `now` goes, all of it; nobody is told.
     pub fn expire_all(&mut self, now: Timestamp) {
         for polarity in Polarity::ALL {
-            while let Some((target, list)) = self.side(polarity).deadlines.first_over(now) {
+            while let Some((target, list)) = self.first_over(polarity, now) {
                 self.exchange(target, list, None, &mut Effects::default());
                 self.lists.spend(list, target);
                 self.lists.forget_empty([list]);

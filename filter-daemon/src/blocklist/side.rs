@@ -83,11 +83,7 @@ impl Side {
     ) -> Option<(Claim, Option<Claim>)> {
         let before = self.claims_of(target);
         let known = before.and_then(|id| self.registry.of(id, claim.list)).cloned();
-        let after = match &known {
-            Some(known) if claim.adds_nothing_to(known) => return None,
-            Some(known) => known.extended_by(claim.clone()),
-            None => claim.clone(),
-        };
+        let after = claim.extending(known.as_ref())?;
         self.replace(target, claim.list, (before, known.as_ref()), Some(after.clone()), effects);
         Some((after, known))
     }

@@ -386,6 +386,7 @@ proptest! {
 }
 
 mod sides;
+mod widen;
 
 #[test]
 fn what_expired_of_a_file_is_not_new_until_the_file_has_forgotten_it() {

@@ -125,6 +125,8 @@ fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
                 .collect(),
             None => remark::of(list.rejected, list.special, list.expired),
         };
+        let guarded = (list.guarded > 0).then(|| format!("{} guarded, which pass", count(list.guarded)));
+        let told: Vec<_> = told.into_iter().chain(guarded).collect();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -157,6 +159,7 @@ mod tests {
             rejected,
             special: 0,
             expired: 0,
+            guarded: 0,
             error: error.map(str::to_owned),
             read: None,
         };

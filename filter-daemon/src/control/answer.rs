@@ -55,6 +55,7 @@ mod tests {
             note: Some("\"".repeat(256)),
             by: Some("\"".repeat(128)),
             origin: Some("config".into()),
+            blocks: None,
         }
     }
 
@@ -74,10 +75,8 @@ mod tests {
         let one = Tested {
             address: "2001:db8::1".into(),
             dropped: true,
-            idle: None,
-            except: vec![],
             because: vec![worst_entry(); 600],
-            allowed_by: vec![],
+            ..Tested::default()
         };
         let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5], paused_until: None });
         assert_eq!(lengths.len(), 5);

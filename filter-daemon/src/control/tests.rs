@@ -60,20 +60,13 @@ async fn answer(call: Call, addresses: u32) {
         Call::Allow(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Disallow(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Test(Asked { request, reply }) => {
-            let tested = |address: &std::net::IpAddr| Tested {
-                idle: None,
-                except: vec![],
-                address: address.to_string(),
-                dropped: false,
-                because: vec![],
-                allowed_by: vec![],
+            let tested = |target: &filter_common::target::Target| Tested {
+                address: target.to_string(),
+                ..Tested::default()
             };
             give(
                 reply,
-                Ok(test::Reply {
-                    tested: request.addresses.iter().map(tested).collect(),
-                    paused_until: None,
-                }),
+                Ok(test::Reply { tested: request.targets.iter().map(tested).collect(), paused_until: None }),
             );
         }
         Call::List(Asked { request, reply }) => {
@@ -128,6 +121,7 @@ fn entry(number: u32) -> Entry {
         note: None,
         by: None,
         origin: None,
+        blocks: None,
     }
 }
 

@@ -71,6 +71,12 @@ impl Capacity {
         is_seen
     }
 
+    /// As if a grace period had begun after everything and were over.
+    #[cfg(test)]
+    pub fn everybody_has_seen(&mut self, protection: &Protection) {
+        self.seen = protection.latest().commit;
+    }
+
     /// Has somebody to wait for a grace period that is under way, before every packet has seen this commit?
     pub fn is_waiting_for(&self, commit: u64) -> bool {
         !self.graceless && self.seen < commit && self.grace.is_some()

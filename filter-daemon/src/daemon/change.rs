@@ -76,9 +76,10 @@ impl Request {
     }
 
     fn has_room(&mut self, page: &Change, parts: &mut Parts<'_>) -> bool {
-        let Change::Want(Want { polarity, targets, .. }) = page else { return true };
+        let Change::Want(Want { list, polarity, targets, .. }) = page else { return true };
         let all = self.entering.as_ref().unwrap_or(targets);
-        let has_room = parts.capacity.has_room(parts.protection, *polarity, all);
+        let all = parts.protection.blocklist().in_effect(list, all);
+        let has_room = parts.capacity.has_room(parts.protection, *polarity, &all);
         if has_room {
             self.entering = None;
         }

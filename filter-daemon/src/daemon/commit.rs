@@ -54,6 +54,8 @@ impl Latest {
         self.commit += 1;
         // A pause before it may have ended by itself.
         let before = Settings { paused: None, ..before };
+        // A pause before it may have ended by itself.
+        let before = Settings { paused: None, ..before };
         let loosens = effects.settings.is_some_and(|after| after.strictness() < before.strictness());
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
@@ -88,7 +90,8 @@ impl Protection {
         let (mut effects, mut needs) = (Effects::default(), needs::of(&self.blocklist));
         for (polarity, set) in [(Polarity::Block, &mut effects.block), (Polarity::Allow, &mut effects.allow)]
         {
-            let (wanted, side) = (live.side(polarity).targets(), self.blocklist.side(polarity));
+            let side = self.blocklist.side(polarity);
+            let wanted = self.blocklist.in_effect_of(live, polarity);
             set.entered = wanted.iter().filter(|target| !side.contains(*target)).collect();
             needs::add(&mut needs, polarity, &set.entered);
         }
@@ -199,7 +202,12 @@ impl Protection {
 
     fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
         let needs = match change {
-            Change::Want(Want { polarity, targets, .. }) => self.needs_with(*polarity, targets),
+            Change::Want(Want { list, polarity, targets, .. }) => {
+                self.needs_with(*polarity, &self.blocklist.in_effect(list, targets))
+            }
+            Change::Reach { list, targets } => {
+                self.needs_with(Polarity::Block, &self.blocklist.in_effect(list, targets))
+            }
             Change::Undo(undo) => {
                 let mut needs = needs::of(&self.blocklist);
                 let lists = self.blocklist.lists();
@@ -209,7 +217,7 @@ impl Protection {
                 }
                 for (list, targets) in entering {
                     let polarity = lists.get(list).polarity;
-                    needs::add_exactly(&mut needs, &self.blocklist, polarity, targets.iter());
+                    needs::add_exactly(&mut needs, &self.blocklist, polarity, targets.into_iter());
                 }
                 needs
             }

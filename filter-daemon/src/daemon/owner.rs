@@ -17,6 +17,7 @@ use super::counting::Counting;
 use super::diff::Diff;
 use super::expiry::Untold;
 use super::flows::Flows;
+use super::guard::Guard;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
@@ -59,6 +60,7 @@ pub struct Owner {
     pub(super) diff: Slot<Diff>,
     pub(super) readings: Readings,
     pub(super) lists: Lists,
+    pub(super) guard: Guard,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
     /// Who waits until the copies of what they have confirmed are on disk.
@@ -74,7 +76,7 @@ pub struct Owner {
 impl Owner {
     /// Does what was prepared.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
-        let Prepared { config, protection, configuration, readings, lists, alarm } = prepared;
+        let Prepared { config, protection, configuration, readings, lists, alarm, guard } = prepared;
         let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
@@ -96,6 +98,7 @@ impl Owner {
             diff: Slot::empty(),
             readings,
             lists,
+            guard,
             reloaded: None,
             confirming: Vec::new(),
             successor: None,

@@ -66,6 +66,7 @@ impl JudgeSpec {
             overlap: self.overlap.is_some().into(),
             match_new: self.settings.match_new.into(),
             lists: (self.lists.is_some() && self.settings.counters == Counters::Lists).into(),
+            // Whoever holds the counters of all packets knows it anyway.
             last_processor: self.lists.map_or(0, |lists| lists.processors - 1).into(),
             block: self.block.words(),
             allow: self.allow.words(),

@@ -16,6 +16,7 @@ Examples:
   filterd allow list
   filterd allow list --expiring 1h
   filterd allow list --within 198.51.100.0/24
+  filterd allow list --expiring 1h
   filterd allow list --list partners --json | jq -r .target")]
 pub struct List {
     #[command(flatten)]

@@ -43,6 +43,7 @@ mod tests {
             note: Some("x".into()),
             by: Some("root (filterd add)".into()),
             origin: None,
+            blocks: None,
         };
         let clock = Clock::standing(now);
         let shown = line(&entry, &clock);

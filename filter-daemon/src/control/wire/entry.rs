@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The origin of lists that commands fill.
 pub const LIVE: &str = "live";
 
+/// The origin of the list that the host itself fills.
+pub const HOST: &str = "host";
+
 /// An entry. Times are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -26,7 +29,10 @@ pub struct Entry {
     /// Who put it on the list, as far as that is known: user and command. Of a list that is not live nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Where the list comes from: `config`, `file` or `live`. Older daemons do not tell.
+    /// Where the list comes from: `config`, `file`, `live` or `host`. Older daemons do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// The wider prefix that is blocked for its sake, where its list widens it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<String>,
 }

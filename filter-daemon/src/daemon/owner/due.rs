@@ -26,6 +26,7 @@ impl Owner {
             self.pause.until_due(),
             self.configuration.trial.until_due(),
             self.counting.until_due(),
+            Some(self.guard.until_due()),
         ];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
@@ -51,9 +52,10 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
+        self.guard.mind(&mut self.protection);
         self.mind_pause();
         self.mind_trial();
-        self.counting.look(&mut self.protection);
+        self.counting.look(&self.protection);
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::find::{self, Found, find};
 use super::matching::{self, Known};
 use super::sources::Sources;
-use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
+use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Reach, Targets};
 use crate::config::{self, Config};
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
@@ -42,6 +42,8 @@ pub struct LoadedList {
     pub ttl: Option<Duration>,
     /// Does it block, or allow?
     pub polarity: Polarity,
+    /// How far what it names reaches.
+    pub reach: Reach,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
     /// Does it mean special ranges?
@@ -85,6 +87,7 @@ impl Loaded {
                 path: list.path.clone(),
                 ttl: list.ttl,
                 polarity,
+                reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.and_then(|known| known.id),
                 found: find(list, before, accept.has_list(list.name.as_str()), sources),
@@ -107,6 +110,7 @@ impl Loaded {
                 path: list.path.clone(),
                 ttl: list.ttl,
                 polarity,
+                reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.filter(is_same).and_then(|known| known.id),
                 found: find::restored(list, copies.iter().find(is_of), sources),

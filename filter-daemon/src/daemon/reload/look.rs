@@ -69,8 +69,8 @@ impl Looking {
 
 /// Was the same file read, and taken for the same?
 fn is_read_as(reading: &Reading, list: &List) -> bool {
-    let includes_special = list.special == Special::Included;
-    reading.path == list.path && reading.ttl == list.ttl && reading.includes_special == includes_special
+    let special = Special { included: reading.includes_special, wide: reading.takes_wide };
+    reading.path == list.path && reading.ttl == list.ttl && special == list.special
 }
 
 /// What identifies what is at this path at the moment, if anything is.

@@ -74,6 +74,7 @@ mod tests {
             limits: Limits::default(),
             special: Special::default(),
             ttl: None,
+            ipv6_prefix: 128,
         };
         let lists: Vec<List> = now.iter().map(list).collect();
         let known = known(before);

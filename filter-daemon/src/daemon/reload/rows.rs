@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
+use super::reaching::Reaching;
+use super::warnings;
 use crate::blocklist::{Accepted, Blocklist, ListId, Origin, Polarity, Reading, Targets, Timestamp, Trouble};
 use crate::clock;
 use crate::command::render::figure::counted_as;
@@ -25,6 +27,8 @@ pub struct Rows {
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
     pub gone: Vec<ListId>,
+    /// Lists of which what is there already is to reach farther from now on, or less far.
+    pub reaching: Reaching,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
     terms: HashMap<ListId, Term>,
     found: Vec<FoundList>,
@@ -86,7 +90,9 @@ impl Rows {
         lists.rename(renamed.into_iter().chain(parted).collect::<Vec<_>>());
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
-        let mut this = Self { contents, gone, terms: HashMap::new(), found: Vec::new(), made, names_before };
+        let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
+        let (terms, found) = (HashMap::new(), Vec::new());
+        let mut this = Self { contents, gone, reaching, terms, found, made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -94,11 +100,15 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, ttl, polarity, special, before, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, reach, special, before, mut found } = list;
         let id = match before {
-            Some(id) => id,
+            Some(id) => {
+                self.reaching.begin(id, reach, blocklist.lists_mut());
+                id
+            }
             None => {
                 let id = blocklist.make_list(&name, Origin::File, polarity, clock::now())?;
+                blocklist.lists_mut().set_reach(id, reach);
                 self.made.push(id);
                 id
             }
@@ -134,8 +144,9 @@ impl Rows {
     }
 
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
-    pub fn give_back(self, blocklist: &mut Blocklist) {
+    pub fn give_back(mut self, blocklist: &mut Blocklist) {
         let lists = blocklist.lists_mut();
+        self.reaching.give_back(lists);
         self.made.into_iter().for_each(|id| lists.forget(id));
         lists.rename(self.names_before);
     }
@@ -152,6 +163,7 @@ impl Rows {
         blocklist.lists_mut().set_places(places);
         let nothing = Targets::default();
         for (id, named) in &self.contents {
+            warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // Where everything counts anew, or for good, nothing is over.
             let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
             blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
@@ -180,7 +192,7 @@ fn note(
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
     (reading.path, reading.ttl) = (path, ttl);
-    reading.includes_special = special == Special::Included;
+    (reading.includes_special, reading.takes_wide) = (special.included, special.wide);
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
@@ -193,8 +205,8 @@ fn note(
         Found::Accepted { accepted, draft: bytes, special, .. } => {
             reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
-            warn_of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
-            warn_of_special(&name, special, &mut reloaded.warnings);
+            warnings::of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
+            warnings::of_special(&name, special, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
             reading.rejected = accepted.rejected;
             reading.trouble = None;
@@ -244,27 +256,4 @@ pub fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(
     live.map_or(Ok(()), |list| {
         Err(DaemonError::ListIsLive { name: list.name.to_string(), entries: list.entries })
     })
-}
-
-/// A feed that names private ranges would cut a host off from its own network.
-fn warn_of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
-    let targets = match special {
-        0 => return,
-        1 => "1 target is, at least in part, a special range, which was".to_owned(),
-        count => format!("{count} targets are, at least in part, special ranges, which were"),
-    };
-    let why =
-        "left out (private, loopback, link-local, multicast, reserved): `include_special: true` takes them";
-    warnings.push(format!("list {name}: {targets} {why}"));
-}
-
-/// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks
-/// with the rights of its user.
-fn warn_of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
-    let lines = match rejected {
-        0 => return,
-        1 => "1 line was".to_owned(),
-        count => format!("{count} lines were"),
-    };
-    warnings.push(format!("list {name}: {lines} not understood, and skipped: `filterd check` shows more"));
 }

@@ -138,8 +138,8 @@ impl Server {
                 if judge::matches_new(&blueprint) {
                     self.egress.make(&self.pins)?;
                 }
-                self.ready = Some(self.loader.load(blueprint, &self.pins)?);
                 self.hold_counters()?;
+                self.ready = Some(self.loader.load(blueprint, &self.pins)?);
                 Answer::Done
             }
             Request::Publish => {

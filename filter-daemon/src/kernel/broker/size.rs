@@ -4,7 +4,7 @@ use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
 use filter_common::labels::pages;
 use filter_common::{labels, levels, networks, stash};
 
-use super::super::lists::MOST_PROCESSORS;
+use super::processors;
 use super::request::{MapName, MapPart, SetName};
 
 /// A part has at most a map in use, one that is ready, one that is being filled, and one whose pin would not go.
@@ -32,11 +32,11 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
         MapPart::Six => Geometry::all_six().map(prefixes).any(|size| size == words),
         MapPart::Overlap => words == 1 && map.set == SetName::Allow,
         MapPart::Lists => {
-            let processors = words / labels::COUNTERS;
+            let rows = words / labels::COUNTERS;
             map.set == SetName::Block
                 && words.is_multiple_of(labels::COUNTERS)
-                && processors.is_power_of_two()
-                && processors <= MOST_PROCESSORS
+                && rows.is_power_of_two()
+                && rows <= processors::MOST
         }
         MapPart::AddressLabels => {
             map.set != SetName::Allow
@@ -90,7 +90,7 @@ const fn largest(part: MapPart) -> u64 {
         MapPart::Levels => 1 << *levels::SIZES.end(),
         MapPart::Six => prefixes(Geometry::LARGEST_SIX),
         MapPart::Overlap => 1,
-        MapPart::Lists => MOST_PROCESSORS * labels::COUNTERS,
+        MapPart::Lists => processors::MOST * labels::COUNTERS,
         MapPart::AddressLabels => labels_beside(Geometry::exact4(*EXACT4_BITS.end())),
         MapPart::SixLabels => labels_beside(Geometry::LARGEST_SIX),
         MapPart::NetworkLabels => network_labels(*pages::SIZES.end()),

@@ -76,6 +76,12 @@ impl Filter {
         words.into_iter().flatten().map(Window::bytes).sum()
     }
 
+    /// Kernel memory of the prefixes that are allowed: of IPv4, and of IPv6 from the top.
+    pub fn allowed_prefixes_bytes(&self) -> [u64; 2] {
+        let SetWindows { networks, levels, .. } = self.allow.windows();
+        [networks, levels].map(|window| window.map_or(0, Window::bytes))
+    }
+
     /// How many IPv4 addresses have moved within their table since packets have been reading it.
     pub fn moves(&self) -> u64 {
         self.block.addresses.store.current_live().map_or(0, |live| live.moves())
