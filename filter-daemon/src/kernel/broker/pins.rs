@@ -19,7 +19,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::unistd::geteuid;
 
 use super::super::KernelError;
-use super::request::MapUse;
+use super::request::{MapName, MapPart, MapUse, SetName};
 use crate::config::pin;
 use crate::lock::{Lock, NotLocked, Place};
 
@@ -201,6 +201,17 @@ impl Pins {
     pub fn latest_generation(&self) -> u64 {
         let generation = |path: PathBuf| path.file_name()?.to_str()?.rsplit_once('-')?.1.parse().ok();
         entries(&self.directory.join(self.tables)).into_iter().filter_map(generation).max().unwrap_or(0)
+    }
+
+    /// Is a table of what is blocked pinned?
+    pub fn has_blocked(&self) -> bool {
+        let parts = [MapPart::Addresses, MapPart::Networks, MapPart::Levels, MapPart::Six];
+        let names = parts.map(|part| MapName { set: SetName::Block, part }.name());
+        let is_one = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()?.rsplit_once('-'));
+            name.is_some_and(|(name, _)| names.contains(&name))
+        };
+        entries(&self.directory.join(self.tables)).iter().any(is_one)
     }
 
     /// Which version the root is of that is pinned with its slot.
