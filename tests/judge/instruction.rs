@@ -13,6 +13,10 @@ const SECTION: &str = "xdp.frags";
 const FUNCTIONS: &str = ".text";
 pub const OURS: &str = "filterd_";
 
+/// What those of them are called that look up for which list a hit counts. No verdict depends on what they read, so they may
+/// read it again, and in any order.
+const COUNTING: &str = "filterd_count";
+
 const BYTES: usize = 8;
 
 /// One instruction (RFC 9669, section 3).
@@ -30,9 +34,18 @@ pub struct Instruction {
 impl Instruction {
     /// Those of the program in this object, and then those of each function.
     pub fn all(object: &[u8]) -> Result<Vec<Vec<Self>>> {
+        Self::those(object, |_| true)
+    }
+
+    /// The same without functions on which no verdict depends.
+    pub fn judging(object: &[u8]) -> Result<Vec<Vec<Self>>> {
+        Self::those(object, |function| !function.starts_with(COUNTING))
+    }
+
+    fn those(object: &[u8], wanted: fn(&str) -> bool) -> Result<Vec<Vec<Self>>> {
         let file = File::parse(object)?;
         let mut all = vec![Self::of_section(&file, SECTION)?];
-        let functions = functions(&file)?;
+        let functions = functions(&file, wanted)?;
         if !functions.is_empty() {
             let section = Self::of_section(&file, FUNCTIONS)?;
             all.extend(functions.into_iter().map(|at| section[at].to_vec()));
@@ -65,8 +78,8 @@ impl Instruction {
     }
 }
 
-/// Where our functions lie in their section.
-fn functions(file: &File<'_>) -> Result<Vec<Range<usize>>> {
+/// Where those of our functions lie in their section that are `wanted`.
+fn functions(file: &File<'_>, wanted: fn(&str) -> bool) -> Result<Vec<Range<usize>>> {
     let Some(section) = file.section_by_name(FUNCTIONS) else { return Ok(Vec::new()) };
     let ours = file.symbols().filter(|symbol| symbol.section_index() == Some(section.index()));
     let range = |symbol: object::Symbol<'_, '_>| {
@@ -74,5 +87,6 @@ fn functions(file: &File<'_>) -> Result<Vec<Range<usize>>> {
         Ok((symbol.name()?.to_owned(), first..first + symbol.size() as usize / BYTES))
     };
     let named = ours.map(range).collect::<Result<Vec<_>>>()?;
-    Ok(named.into_iter().filter(|(name, _)| name.starts_with(OURS)).map(|(_, at)| at).collect())
+    let is_one = |name: &str| name.starts_with(OURS) && wanted(name);
+    Ok(named.into_iter().filter(|(name, _)| is_one(name)).map(|(_, at)| at).collect())
 }
