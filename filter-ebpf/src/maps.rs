@@ -251,6 +251,9 @@ extern "C" fn filterd_count_network4(address: u32, counted: u32) -> u32 {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
+    if read(&SETTINGS.block.six.last_level_word) == 0 {
+        return 0;
+    }
     count(set::label6(&blocked(), &BlockLabels, Address6 { high, low }, is_net64 != 0), counted)
 }
 
@@ -288,6 +291,8 @@ fn count(label: Label, counted: u32) -> u32 {
     // SAFETY: it asks for nothing but the number of the processor.
     let processor = unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor);
     let counter = processor * labels::COUNTERS + u32::from(label) * labels::KINDS + counted % labels::KINDS;
+    // Linux 6.1 does not see that the sum of these has a limit.
+    let counter = counter & (small(&SETTINGS.last_processor) * labels::COUNTERS + (labels::COUNTERS - 1));
     let counter = (&raw const LISTS).cast::<u64>().wrapping_add(counter as usize).cast_mut();
     // SAFETY: the map has so many counters for each processor, as the verifier has made sure.
     let before = unsafe { counter.read_volatile() };

@@ -4,6 +4,7 @@ use std::fmt;
 
 use filter_common::labels::Counters;
 use filterd::kernel::{Needs, SetNeeds};
+use harness::release;
 
 /// Up to here prefixes are told by the levels.
 const TOLD: u8 = 32;
@@ -73,7 +74,7 @@ impl Combination {
                 enforce: true,
                 paused: false,
                 match_new: false,
-                counters: Counters::Lists,
+                counters: lists_if(true),
                 networks: true,
                 lanes,
                 levels: true,
@@ -109,7 +110,7 @@ impl Combination {
         let combination = |six, lengths| Self {
             paused: false,
             match_new: false,
-            counters: Counters::Lists,
+            counters: lists_if(true),
             enforce: true,
             networks: false,
             lanes: LANES[0],
@@ -142,8 +143,8 @@ impl Combination {
     }
 }
 
-const fn lists_if(is_on: bool) -> Counters {
-    if is_on { Counters::Lists } else { Counters::Total }
+fn lists_if(is_on: bool) -> Counters {
+    if is_on && release::counts_for_lists() { Counters::Lists } else { Counters::Total }
 }
 
 impl fmt::Display for Combination {
