@@ -251,9 +251,6 @@ extern "C" fn filterd_count_network4(address: u32, counted: u32) -> u32 {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
-    if read(&SETTINGS.block.six.last_level_word) == 0 {
-        return 0;
-    }
     count(set::label6(&blocked(), &BlockLabels, Address6 { high, low }, is_net64 != 0), counted)
 }
 

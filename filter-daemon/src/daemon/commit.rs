@@ -52,11 +52,8 @@ pub enum NotDone {
 impl Latest {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
-        // A pause before it may have ended by itself.
-        let before = Settings { paused: None, ..before };
-        // A pause before it may have ended by itself.
-        let before = Settings { paused: None, ..before };
-        let loosens = effects.settings.is_some_and(|after| after.strictness() < before.strictness());
+        let before = before.unpaused().strictness();
+        let loosens = effects.settings.is_some_and(|after| after.strictness() < before);
         let kinds = [
             (!effects.block.entered.is_empty(), &mut self.entered),
             (!effects.block.left.is_empty(), &mut self.left),
