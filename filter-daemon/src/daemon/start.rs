@@ -75,12 +75,14 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let hangup = signal(SignalKind::hangup())?;
     let children = signal(SignalKind::child())?;
     let (interfaces, addresses) = (interface::changes()?, guard::changes()?);
+    let tried = pins_note::trial(&run.socket);
     let predecessor = if run.take_over { Predecessor::find(run)? } else { None };
     let Begun { mut owner, server, state } = match predecessor {
         Some(predecessor) => take_over(run, predecessor).await?,
         None => begin(run).await?,
     };
     owner.configuration.has_begun();
+    owner.configuration.trial.is_noted_beside(server.handle()?, tried.as_deref());
     owner.pause.has_begun();
     // From here on nobody goes back to what was before.
     owner.let_go();

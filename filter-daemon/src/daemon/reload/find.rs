@@ -85,10 +85,10 @@ impl Found {
 }
 
 /// What the copy of `list` says, for one that is to be what it was; its file may say anything.
-pub fn restored(list: &List, copy: Option<&Known>, sources: &Sources) -> Found {
+pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> Copied) -> Found {
     let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
     let (name, path) = (list.name.as_str(), printable::path(&list.path));
-    let read = accepted.map(|accepted| (accepted, sources.copies.read(accepted, list.special)));
+    let read = accepted.map(|accepted| (accepted, read(accepted)));
     let Some((accepted, Ok(file))) = read else {
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
         let message = format!("list {name} could not be put back, and is what it is: {why}");
@@ -116,6 +116,9 @@ fn told_of(error: Option<CopyError>) -> String {
 }
 
 type Read = Result<Contents, FileError>;
+
+/// What a copy says.
+type Copied = Result<ListFile, CopyError>;
 
 struct Judging<'a> {
     list: &'a List,
