@@ -21,6 +21,8 @@ pub struct NamedClaim {
     pub list: Arc<str>,
     /// Since when.
     pub since: Timestamp,
+    /// Perhaps for longer: it was there when this blocklist began to be judged by.
+    pub or_before: bool,
     /// Until when; permanent if none.
     pub until: Option<Timestamp>,
     /// Why.
@@ -72,9 +74,9 @@ impl Blocklist {
 
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
         let list = self.lists.get(claim.list).name.clone();
-        let Claim { since, until, note, by, reach, .. } = claim.clone();
+        let Claim { since, or_before, until, note, by, reach, .. } = claim.clone();
         let blocks = reach.of(target).next().unwrap_or(target);
-        NamedClaim { target, blocks, list, since, until, note, by }
+        NamedClaim { target, blocks, list, since, or_before, until, note, by }
     }
 }
 

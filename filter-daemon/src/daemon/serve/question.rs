@@ -9,7 +9,6 @@ use filter_common::target::Target;
 use super::failure::listed_elsewhere;
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
 use crate::clock;
-use crate::control::wire::entry::LIVE;
 use crate::control::wire::list::{self, Family, Place};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN};
 use crate::daemon::owner::Owner;
@@ -158,7 +157,7 @@ fn widened_to(claim: &NamedClaim) -> Option<String> {
 pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
     let origin = origin(blocklist, &claim.list);
     Entry {
-        or_before: origin != Some(LIVE) && claim.since <= blocklist.began(),
+        or_before: claim.or_before,
         origin: origin.map(str::to_owned),
         blocks: widened_to(&claim),
         target: claim.target.to_string(),
