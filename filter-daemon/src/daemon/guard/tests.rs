@@ -271,7 +271,8 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             checksum: 0,
         };
         let path = accepted.path.clone();
-        let found = Found::Accepted { targets: targets.clone(), accepted, draft: None, special: 0 };
+        let found =
+            Found::Accepted { targets: targets.clone(), accepted, draft: None, rejected: 0, special: 0 };
         LoadedList {
             name,
             path,
