@@ -49,6 +49,11 @@ impl Blocklist {
         })
     }
 
+    /// The same without those for whose sake all of `target` is blocked, which cover it.
+    pub fn only_within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
+        self.within(polarity, target).filter(move |claim| !claim.blocks.covers(&target))
+    }
+
     /// Those of `targets` that would be new on this list: neither there now, nor named by its source since before their time
     /// was over.
     pub fn new_on(&self, list: ListId, targets: &Targets) -> Targets {

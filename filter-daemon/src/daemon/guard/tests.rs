@@ -172,7 +172,7 @@ impl<'a> Story<'a> {
     /// As `filterd add` and `remove` do it.
     fn edit(&mut self, told: &mut Told) {
         let mut targets = targets(&mut self.random, 6);
-        match Guarding::of(&mut targets, true, self.guard.view()) {
+        match Guarding::of(&mut targets, Reach::AS_GIVEN, true, self.guard.view()) {
             Ok(guarding) => {
                 told.refused += guarding.refused.len() as u64;
                 self.commit(&Change::Want(Want::live("manual", Polarity::Block, targets)));

@@ -85,7 +85,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
     let covering = blocklist.covering(polarity, target);
     let within: Vec<_> = match target.is_host() {
         true => Vec::new(),
-        false => blocklist.within(polarity, target).take(MOST_WITHIN as usize).collect(),
+        false => blocklist.only_within(polarity, target).take(MOST_WITHIN as usize).collect(),
     };
     let all = || covering.iter().chain(&within);
     let by = all().take(covering.len() + MOST_NAMED_WITHIN).map(|claim| HeldBy {
@@ -106,7 +106,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
 /// Which entries of one side are these targets, or around them, or within them?
 pub(super) fn overlapping(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> Vec<Entry> {
     let around = |target| blocklist.covering(polarity, target);
-    let within = |target| blocklist.within(polarity, target).take(MOST_HELD);
+    let within = |target| blocklist.only_within(polarity, target).take(MOST_HELD);
     let all = targets.iter().flat_map(|target| around(target).into_iter().chain(within(target)));
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
