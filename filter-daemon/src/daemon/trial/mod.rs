@@ -3,6 +3,7 @@
 //! is put back, by this filterd or, at its start, by the next one.
 
 mod note;
+mod told;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,9 +14,7 @@ use tracing::{info, warn};
 use super::lists::ToKeep;
 use crate::blocklist::Timestamp;
 use crate::clock;
-use crate::control::wire::status::OnTrial;
-use crate::control::wire::{About, Fault};
-use crate::text::{Explanation, date, printable};
+use crate::text::Explanation;
 use note::{Note, Place};
 
 /// How long until what could not be put back is tried again.
@@ -243,163 +242,7 @@ impl Trial {
         (self.state, self.names) = (State::None, Vec::new());
         self.held.clear();
     }
-
-    /// As `status` tells it.
-    pub fn status(&self) -> Option<OnTrial> {
-        let State::On { note, since, until, .. } = &self.state else { return None };
-        Some(OnTrial {
-            since: clock::on_the_wall(*since),
-            until: clock::on_the_wall(*until),
-            by: note.by.clone(),
-        })
-    }
-
-    /// What an operator must know of it. That something was rolled back is told of the configuration.
-    pub fn fault(&self) -> Option<Fault> {
-        let (since, message, remedy) = match &self.state {
-            State::On { note, since, until, anew, .. } => {
-                let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
-                let (now, remedy) = match anew {
-                    None => ("", "`filterd confirm` keeps it"),
-                    Some(Anew::AsRead) => (
-                        "; filterd has started since, and on trial is what configuration and lists said then",
-                        "`filterd confirm` keeps what they said at that start",
-                    ),
-                    Some(Anew::ListsOnly) => (
-                        "; filterd has started since, and its configuration was not valid then: in force is that of \
-                         before the trial, with the lists as they were at that start",
-                        "`filterd confirm` keeps that, and what was on trial is not taken; else mend the file, wait until \
-                         it is rolled back, and `filterd reload --confirm` again",
-                    ),
-                };
-                let message =
-                    format!("the configuration of {by} is on trial until {until}, then rolled back{now}");
-                (since, message, remedy)
-            }
-            State::Over { since, refused: None, .. } => {
-                let message = "the configuration was not confirmed in time, and is being rolled back";
-                (since, message.to_owned(), "what was before is in force in a moment")
-            }
-            State::Over { since, refused: Some((_, why)), .. } => {
-                let message = format!(
-                    "the configuration was not confirmed, and cannot be rolled back: {}",
-                    why.message
-                );
-                (since, message, "it is tried again every 5 s; a restart of filterd rolls back, too")
-            }
-            State::None | State::Confirmed | State::RolledBack { .. } => return None,
-        };
-        let told = Explanation::new(message, remedy);
-        Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told })
-    }
-
-    /// Why another configuration cannot come now, nor another filterd.
-    pub fn refusal(&self) -> Option<Explanation> {
-        let State::On { note, until, .. } = &self.state else {
-            let message = match &self.state {
-                State::Over { .. } => "what was before a reload that was not confirmed is being put back",
-                State::Confirmed => "a reload was confirmed, and its copies are being written",
-                State::On { .. } | State::None | State::RolledBack { .. } => return None,
-            };
-            return Some(Explanation::new(message, "try again in a moment"));
-        };
-        let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
-        let message = format!("a reload of {by} is on trial until {until}");
-        Some(Explanation::new(
-            message,
-            "`filterd confirm` keeps what it brought; else wait until it is rolled back",
-        ))
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MINUTE: Duration = Duration::from_secs(60);
-
-    fn begun(state: &Path) -> Trial {
-        let mut trial = Trial::none(state);
-        trial.begin(MINUTE, "alice (filterd reload)", 7, vec!["drop".into()]).unwrap();
-        trial
-    }
-
-    fn next_start(state: &Path) -> AtStart {
-        Trial::at_start(state, std::iter::empty()).1
-    }
-
-    #[test]
-    fn a_trial_is_known_to_the_next_start_until_it_is_confirmed() {
-        let place = tempfile::tempdir().unwrap();
-        assert_eq!(next_start(place.path()), AtStart::Nothing);
-        let mut trial = begun(place.path());
-        assert!(trial.is_on() && trial.reserves("drop") && !trial.reserves("ssh"));
-        assert_eq!((trial.until_due(), trial.confirm().is_some()), (None, false), "it is not in force yet");
-        assert_eq!(next_start(place.path()), AtStart::GoesOn);
-        trial.is_in_force(MINUTE, Vec::new()).unwrap();
-        assert!(trial.until_due().is_some_and(|left| left > MINUTE / 2));
-        assert!(
-            trial.refusal().unwrap().message.starts_with("a reload of alice (filterd reload) is on trial")
-        );
-        assert!(trial.fault().unwrap().told.message.ends_with("UTC, then rolled back"));
-        assert!(trial.confirm().is_some() && trial.is_confirmed() && !trial.is_on());
-        assert_eq!(next_start(place.path()), AtStart::GoesOn, "until its copies are on disk");
-        trial.forget();
-        assert_eq!((next_start(place.path()), trial.fault()), (AtStart::Nothing, None));
-    }
-
-    #[test]
-    fn a_start_within_it_says_what_is_on_trial_since() {
-        let place = tempfile::tempdir().unwrap();
-        begun(place.path());
-        let (mut trial, _) = Trial::at_start(place.path(), std::iter::empty());
-        let told = |trial: &Trial| {
-            let told = trial.fault().unwrap().told;
-            (told.message, told.remedy.unwrap_or_default())
-        };
-        assert!(told(&trial).0.ends_with("on trial is what configuration and lists said then"));
-        assert_eq!(told(&trial).1, "`filterd confirm` keeps what they said at that start");
-        trial.has_an_invalid_file();
-        assert!(told(&trial).0.contains("in force is that of before the trial"));
-        assert!(
-            told(&trial).1.starts_with("`filterd confirm` keeps that, and what was on trial is not taken")
-        );
-    }
-
-    #[test]
-    fn one_that_has_come_to_nothing_leaves_what_was_there_before_it() {
-        let place = tempfile::tempdir().unwrap();
-        let mut trial = begun(place.path());
-        trial.has_come_to_nothing();
-        assert_eq!((trial.is_on(), next_start(place.path())), (false, AtStart::Nothing));
-        let mut trial = begun(place.path());
-        trial.is_over();
-        trial.has_rolled_back();
-        trial.begin(MINUTE, "bob", 9, Vec::new()).unwrap();
-        trial.has_come_to_nothing();
-        assert!(trial.rolled_back().is_some());
-        assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 9 });
-        trial.has_come_to_nothing();
-        assert!(trial.rolled_back().is_some(), "it had not begun");
-    }
-
-    #[test]
-    fn one_that_is_over_is_rolled_back_and_stays_so_over_a_start() {
-        let place = tempfile::tempdir().unwrap();
-        let mut trial = begun(place.path());
-        trial.is_in_force(Duration::ZERO, Vec::new()).unwrap();
-        assert_eq!(next_start(place.path()), AtStart::RollBack);
-        let mut trial = begun(place.path());
-        trial.is_in_force(MINUTE, Vec::new()).unwrap();
-        trial.is_over();
-        assert!(trial.is_on() && trial.confirm().is_none() && trial.until_due().is_none());
-        trial.was_not_rolled_back("no memory".into());
-        assert!(trial.until_due().is_some_and(|left| left <= RETRY));
-        assert!(trial.fault().unwrap().told.message.contains("cannot be rolled back: no memory"));
-        trial.has_rolled_back();
-        assert!(trial.rolled_back().is_some() && !trial.is_on() && trial.refusal().is_none());
-        assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 7 });
-        trial.forget();
-        assert_eq!(next_start(place.path()), AtStart::Nothing);
-    }
-}
+mod tests;
