@@ -109,7 +109,7 @@ fn flows(status: &Reply) -> Vec<[String; 1]> {
         format!("{} begun so far; at least {} are remembered at a time", count(*begun), count(*room)),
         "beyond that those least lately used are forgotten, and answers to them are dropped".to_owned(),
         format!("each until this host has sent nothing for {} s (TCP: {} d)", age, tcp_age / day),
-        format!("TCP and pings of this host, and UDP from its ports {ports} while nobody listens there"),
+        format!("TCP and pings of this host, and UDP from its ports {ports} that no service has"),
     ];
     told.into_iter().map(|line| [line]).collect()
 }
@@ -217,7 +217,7 @@ Own flows (`match: new`: what is part of them passes)
   1,234 begun so far; at least 65,536 are remembered at a time
   beyond that those least lately used are forgotten, and answers to them are dropped
   each until this host has sent nothing for 180 s (TCP: 5 d)
-  TCP and pings of this host, and UDP from its ports 32768-60999 while nobody listens there
+  TCP and pings of this host, and UDP from its ports 32768-60999 that no service has
 ";
         assert!(told.contains(expected), "{told}");
     }

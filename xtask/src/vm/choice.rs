@@ -27,8 +27,7 @@ const EVERYWHERE: [Stories; 18] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 15] = [
-    ("clocks::", "a namespace of time, which busybox's `unshare` does not make"),
+const HERE_ONLY: [Stories; 14] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("flows::", "tc's programs for egress, which are not tried yet where there is no TCX"),
     ("for_each_list::", "counters of lists, which Linux 6.1 does not load"),

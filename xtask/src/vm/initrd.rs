@@ -39,7 +39,7 @@ const MODULES: [&str; 21] = [
 ];
 
 /// Tools that stories call, and busybox has not, or not with these flags.
-const TOOLS: [&str; 7] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout"];
+const TOOLS: [&str; 8] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout", "unshare"];
 
 /// Builds one for `kernel` that does what `plan` says, beside a new directory `top`.
 pub fn build(
