@@ -12,6 +12,7 @@
 extern crate std;
 
 pub mod cuckoo;
+pub mod flow;
 pub mod hash;
 pub mod judge;
 pub mod levels;
