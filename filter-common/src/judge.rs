@@ -2,8 +2,10 @@
 
 use crate::hash::Address6;
 use crate::packet::{self, Again6, Frame, Source};
+use crate::ports::{Port, Wants};
 use crate::reason::{Enforcement, Reason, Verdict};
 use crate::set::{self, Set};
+use crate::sets::{SLOTS, Slot};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
 ///
@@ -17,6 +19,33 @@ pub trait Tables {
 
     /// The sources to allow, whatever blocks them.
     fn allow(&self) -> impl Set;
+
+    /// Does the clause of this slot block this IPv4 address on some ports? Then for this reason.
+    #[inline(always)]
+    fn holds4(&self, _slot: Slot, _address: u32) -> Option<Reason> {
+        None
+    }
+
+    /// The same of an IPv6 address.
+    #[inline(always)]
+    fn holds6(&self, _slot: Slot, _address: Address6) -> Option<Reason> {
+        None
+    }
+
+    /// Does the clause of this slot want a packet dropped that is sent to this port?
+    #[inline(always)]
+    fn wants(&self, _slot: Slot, _port: Port) -> Wants {
+        Wants::Pass
+    }
+
+    /// What the clauses make of `frame`, which no list drops on all ports.
+    #[inline(always)]
+    fn judge_by_port(&self, frame: &(impl Frame + ?Sized)) -> Reason
+    where
+        Self: Sized,
+    {
+        judge_by_port(frame, self)
+    }
 
     /// May a source be in both? One word tells, so that a hit pays for the other lookup only where there is reason to.
     fn may_overlap(&self) -> bool;
@@ -47,6 +76,49 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
         source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
             judge_source(source, tables)
         }
+    }
+}
+
+/// The same where some sources are blocked on some ports only. Those that are blocked on all are asked for first: who is not
+/// listed pays for both.
+#[inline(always)]
+pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
+    match judge(frame, tables) {
+        Verdict::Pass(Reason::Unlisted) => tables.judge_by_port(frame).verdict(),
+        verdict @ (Verdict::Pass(_) | Verdict::Drop(_)) => verdict,
+    }
+}
+
+/// What the clauses make of `frame`: it is dropped if any of them that covers its source wants it.
+#[inline(always)]
+pub fn judge_by_port(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Reason {
+    let (source, mut reason, mut number) = (packet::source(frame), Reason::Unlisted, 0);
+    while number < SLOTS {
+        let Some(slot) = Slot::of(number) else { break };
+        number += 1;
+        let held = match source {
+            Source::V4(address) => tables.holds4(slot, address),
+            Source::V6(address) => tables.holds6(slot, address),
+            Source::NotIp | Source::Malformed | Source::TooManyTags => return Reason::Unlisted,
+        };
+        let Some(held) = held else { continue };
+        match tables.wants(slot, frame.port()) {
+            Wants::Drop => return judge_wanted(frame, source, held, tables),
+            Wants::Pass if reason as u32 == Reason::LaterFragment as u32 => {}
+            Wants::Pass => reason = Reason::OtherPort,
+            Wants::Fragment => reason = Reason::LaterFragment,
+        }
+    }
+    reason
+}
+
+/// What holds for whoever is blocked on all ports holds here as well.
+#[inline(always)]
+fn judge_wanted(frame: &(impl Frame + ?Sized), source: Source, held: Reason, tables: &impl Tables) -> Reason {
+    match source {
+        Source::V4(address) if tables.may_overlap() && tables.allows4(address) => Reason::Allowed,
+        Source::V6(_) => judge_found6(held, packet::again6(frame), tables),
+        Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => held,
     }
 }
 
@@ -100,7 +172,7 @@ mod tests {
     use core::cell::Cell;
     use std::{vec, vec::Vec};
 
-    /// Two sets, each a value of the same type.
+    /// Some sets, each a value of the same type.
     struct TwoSets {
         settings: [SetSettings; 2],
         networks: [Vec<Cell<u64>>; 2],

@@ -71,11 +71,17 @@ pub enum Reason {
     Neighbour = 8,
     /// Its source is listed, and allowed.
     Allowed = 9,
+    /// Its source is listed, but it is part of a flow that this host began.
+    Reply = 10,
+    /// Its source is listed on some ports only, and it is sent to none of them.
+    OtherPort = 11,
+    /// Its source is listed on some ports only, and it is a later fragment, which tells no port.
+    LaterFragment = 12,
 }
 
 impl Reason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Unlisted,
         Self::NotIp,
         Self::Malformed,
@@ -86,7 +92,30 @@ impl Reason {
         Self::Other6,
         Self::Neighbour,
         Self::Allowed,
+        Self::Reply,
+        Self::OtherPort,
+        Self::LaterFragment,
     ];
+
+    /// The one of this number; there is none of any other.
+    #[inline(always)]
+    pub const fn of(number: u32) -> Self {
+        match number {
+            1 => Self::NotIp,
+            2 => Self::Malformed,
+            3 => Self::TooManyTags,
+            4 => Self::Address4,
+            5 => Self::Network4,
+            6 => Self::Net64,
+            7 => Self::Other6,
+            8 => Self::Neighbour,
+            9 => Self::Allowed,
+            10 => Self::Reply,
+            11 => Self::OtherPort,
+            12 => Self::LaterFragment,
+            _ => Self::Unlisted,
+        }
+    }
 
     /// The stable name under which `stats` and its JSON tell it.
     pub const fn name(self) -> &'static str {
@@ -101,6 +130,9 @@ impl Reason {
             Self::Other6 => "ipv6_other",
             Self::Neighbour => "neighbour",
             Self::Allowed => "allowed",
+            Self::Reply => "reply",
+            Self::OtherPort => "other_port",
+            Self::LaterFragment => "later_fragment",
         }
     }
 
@@ -121,6 +153,11 @@ impl Reason {
                 "its IPv6 source is listed, but it is neighbour discovery, which unlisted hosts on the link need"
             }
             Self::Allowed => "its source is listed, but allowed",
+            Self::Reply => "its source is listed, but this host began what it is part of (`match: new`)",
+            Self::OtherPort => "its source is listed on some ports only, and it is sent to none of them",
+            Self::LaterFragment => {
+                "its source is listed on some ports only, and it is a later fragment, which tells no port"
+            }
         }
     }
 
@@ -128,9 +165,14 @@ impl Reason {
     #[inline(always)]
     pub const fn verdict(self) -> Verdict {
         match self {
-            Self::Unlisted | Self::NotIp | Self::Malformed | Self::Neighbour | Self::Allowed => {
-                Verdict::Pass(self)
-            }
+            Self::Unlisted
+            | Self::NotIp
+            | Self::Malformed
+            | Self::Neighbour
+            | Self::Allowed
+            | Self::Reply
+            | Self::OtherPort
+            | Self::LaterFragment => Verdict::Pass(self),
             Self::TooManyTags | Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => {
                 Verdict::Drop(self)
             }
@@ -242,6 +284,7 @@ mod tests {
     fn every_reason_stands_at_its_own_number() {
         for (index, reason) in Reason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, index, "{}", reason.name());
+            assert_eq!(Reason::of(index as u32), reason);
         }
     }
 }

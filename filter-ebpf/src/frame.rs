@@ -6,8 +6,10 @@ use core::mem::MaybeUninit;
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::helpers::bpf_xdp_load_bytes;
 use aya_ebpf::programs::XdpContext;
+use filter_common::flow::Bytes;
 use filter_common::hash::Address6;
 use filter_common::packet::Frame;
+use filter_common::ports::{self, Port};
 
 const IPV4_HEADER: usize = 20;
 const IPV4_SOURCE: usize = 12;
@@ -25,6 +27,12 @@ impl InPlace {
     #[inline(always)]
     pub fn new(ctx: &XdpContext) -> Self {
         Self { context: ctx.ctx, start: ctx.data(), end: ctx.data_end() }
+    }
+
+    /// The same once more, for whoever knows the context alone.
+    #[inline(always)]
+    pub fn again(context: *mut xdp_md) -> Self {
+        Anywhere { context }.in_place()
     }
 
     /// Do the `length` bytes at `at` lie in the packet?
@@ -64,6 +72,11 @@ impl Frame for InPlace {
     }
 
     #[inline(always)]
+    fn port(&self) -> Port {
+        ports::port(&Anywhere { context: self.context })
+    }
+
+    #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
         Anywhere { context: self.context }
     }
@@ -72,8 +85,8 @@ impl Frame for InPlace {
 /// A packet of which any byte may lie outside its linear part: some drivers put even the headers there.
 ///
 /// Where a byte lies is asked for each read. Nothing is remembered between two of them.
-struct Anywhere {
-    context: *mut xdp_md,
+pub struct Anywhere {
+    pub context: *mut xdp_md,
 }
 
 impl Anywhere {
@@ -127,7 +140,20 @@ impl Frame for Anywhere {
     }
 
     #[inline(always)]
+    fn port(&self) -> Port {
+        ports::port(self)
+    }
+
+    #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
         Self { context: self.context }
+    }
+}
+
+/// For those whose source is listed: without a look at where they lie, which a verifier would have to keep track of.
+impl Bytes for Anywhere {
+    #[inline(always)]
+    fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
+        self.copy(at)
     }
 }

@@ -8,17 +8,23 @@
 //! place the loader writes the maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
+use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::btf_maps::PerCpuArray;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
-use filter_common::reason::{self, Enforcement};
+use filter_common::packet::Frame;
+use filter_common::ports::{Port, Wants};
+use filter_common::reason::{self, Enforcement, Reason};
 use filter_common::set::{self, Set};
+use filter_common::sets::Slot;
 use filter_common::settings::{SetSettings, Settings};
 
+use crate::clauses;
+
 /// The words of a map, as many as there are.
-type Map = [u64; 0];
+pub type Map = [u64; 0];
 
 #[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
 unsafe extern "C" {
@@ -41,10 +47,13 @@ unsafe extern "C" {
 pub static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArray::new();
 
 #[unsafe(no_mangle)]
-static SETTINGS: Settings = Settings::OFF;
+pub static SETTINGS: Settings = Settings::OFF;
 
 /// All of them, and the settings.
-pub struct Maps;
+pub struct Maps {
+    /// The packet that is judged.
+    pub context: *mut xdp_md,
+}
 
 impl Tables for Maps {
     #[inline(always)]
@@ -55,7 +64,7 @@ impl Tables for Maps {
     #[inline(always)]
     fn block(&self) -> impl Set {
         SetMaps {
-            settings: &SETTINGS.block,
+            settings: &SETTINGS.sets.block,
             addresses: &raw const ADDRESSES,
             networks: &raw const NETWORKS,
             levels: &raw const LEVELS,
@@ -65,13 +74,7 @@ impl Tables for Maps {
 
     #[inline(always)]
     fn allow(&self) -> impl Set {
-        SetMaps {
-            settings: &SETTINGS.allow,
-            addresses: &raw const ALLOW_ADDRESSES,
-            networks: &raw const ALLOW_NETWORKS,
-            levels: &raw const ALLOW_LEVELS,
-            six: &raw const ALLOW_SIX,
-        }
+        allowed()
     }
 
     #[inline(always)]
@@ -88,6 +91,26 @@ impl Tables for Maps {
     fn allows6(&self, address: Address6) -> bool {
         filterd_allows6(address.high, address.low) != 0
     }
+
+    #[inline(always)]
+    fn holds4(&self, slot: Slot, address: u32) -> Option<Reason> {
+        clauses::holds4(slot, address)
+    }
+
+    #[inline(always)]
+    fn holds6(&self, slot: Slot, address: Address6) -> Option<Reason> {
+        clauses::holds6(slot, address)
+    }
+
+    #[inline(always)]
+    fn wants(&self, slot: Slot, port: Port) -> Wants {
+        clauses::wants(slot, port)
+    }
+
+    #[inline(always)]
+    fn judge_by_port(&self, _: &(impl Frame + ?Sized)) -> Reason {
+        clauses::judge_by_port(self.context)
+    }
 }
 
 /// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
@@ -95,23 +118,34 @@ impl Tables for Maps {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_allows4(address: u32) -> u32 {
-    set::find4(&Maps.allow(), address).is_some().into()
+    set::find4(&allowed(), address).is_some().into()
 }
 
 /// The same for IPv6.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
-    set::find6(&Maps.allow(), Address6 { high, low }).is_some().into()
+    set::find6(&allowed(), Address6 { high, low }).is_some().into()
+}
+
+#[inline(always)]
+fn allowed() -> SetMaps {
+    SetMaps {
+        settings: &SETTINGS.sets.allow,
+        addresses: &raw const ALLOW_ADDRESSES,
+        networks: &raw const ALLOW_NETWORKS,
+        levels: &raw const ALLOW_LEVELS,
+        six: &raw const ALLOW_SIX,
+    }
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.
-struct SetMaps {
-    settings: &'static SetSettings,
-    addresses: *const Map,
-    networks: *const Map,
-    levels: *const Map,
-    six: *const Map,
+pub struct SetMaps {
+    pub settings: &'static SetSettings,
+    pub addresses: *const Map,
+    pub networks: *const Map,
+    pub levels: *const Map,
+    pub six: *const Map,
 }
 
 impl Set for SetMaps {
@@ -151,7 +185,7 @@ impl Set for SetMaps {
 
 /// A setting. Volatile, because the loader gives it its value after compilation.
 #[inline(always)]
-fn read(setting: &u64) -> u64 {
+pub fn read(setting: &u64) -> u64 {
     let word = &raw const *setting;
     // SAFETY: it was a reference.
     unsafe { word.read_volatile() }

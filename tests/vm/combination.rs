@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use filter_common::sets::{MOST_CLAUSES, SLOTS};
 use filterd::kernel::{Needs, SetNeeds};
 
 /// Up to here prefixes are told by the levels.
@@ -33,6 +34,8 @@ pub struct Combination {
     /// IPv6 prefixes, if these are more than there are lengths.
     six: u64,
     allow: Allow,
+    /// How many clauses block the same on some ports.
+    pub ports: usize,
 }
 
 /// What of the set to allow is looked up.
@@ -62,9 +65,10 @@ impl Combination {
                     lengths,
                     six: 0,
                     allow,
+                    ports: 0,
                 }));
             }
-            let rest = |allow| Self {
+            let rest = |allow, ports| Self {
                 enforce: true,
                 paused: false,
                 networks: true,
@@ -73,8 +77,10 @@ impl Combination {
                 lengths,
                 six: 0,
                 allow,
+                ports,
             };
-            all.extend([Allow::Four, Allow::Same].map(rest));
+            all.extend([Allow::Four, Allow::Same].map(|allow| rest(allow, 0)));
+            all.extend([1, MOST_CLAUSES, SLOTS].map(|ports| rest(Allow::Same, ports)));
         }
         all
     }
@@ -90,6 +96,7 @@ impl Combination {
             lengths,
             six: 0,
             allow: if is_on { Allow::Same } else { Allow::Nothing },
+            ports: if is_on { MOST_CLAUSES } else { 0 },
         };
         let numbers = (0..USUAL).chain((USUAL..=MOST_LENGTHS).step_by(8));
         numbers.flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on))).collect()
@@ -106,6 +113,7 @@ impl Combination {
             lengths,
             six,
             allow: Allow::Nothing,
+            ports: 0,
         };
         SIZES
             .into_iter()
@@ -121,7 +129,9 @@ impl Combination {
             Allow::Four => SetNeeds { addresses: 1, networks: true, ..SetNeeds::default() },
             Allow::Same => block.clone(),
         };
-        Needs { block, allow }
+        let clause = |number| if number < self.ports { block.clone() } else { SetNeeds::default() };
+        let clauses = std::array::from_fn(clause);
+        Needs { block, allow, clauses }
     }
 
     fn block(&self) -> SetNeeds {
@@ -134,7 +144,7 @@ impl Combination {
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, paused, networks, lanes, levels, lengths, six, allow } = self;
+        let Self { enforce, paused, networks, lanes, levels, lengths, six, allow, ports } = self;
         let allow = match allow {
             Allow::Nothing => "nothing",
             Allow::Four => "ipv4",
@@ -144,7 +154,7 @@ impl fmt::Display for Combination {
         let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}",
+            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}, {ports} clauses",
             lanes.1
         )
     }

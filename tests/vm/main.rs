@@ -8,7 +8,8 @@ mod loaded;
 
 use std::time::Instant;
 
-use filterd::blocklist::{Blocklist, Effects, Settings};
+use filter_common::ports::{Clause, Range};
+use filterd::blocklist::{Blocklist, Effects, Origin, Polarity, Settings};
 use filterd::kernel::{Filter, KernelError};
 use filterd::text::Explain;
 use harness::Home;
@@ -81,12 +82,25 @@ fn judged(combination: &Combination) -> Result<u64, String> {
 
 fn load(combination: &Combination) -> Result<Price, KernelError> {
     let home = Home::new();
-    let nobody = Blocklist::default();
+    let nobody = with_clauses(combination.ports);
     let mut filter = Filter::open(home.pins())?;
     filter.reserve(&combination.needs(), &nobody)?;
     let settings = Some(Settings { enforce: combination.enforce, paused: combination.paused });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())
+}
+
+/// Nobody is listed; so many clauses are there to be used.
+fn with_clauses(count: usize) -> Blocklist {
+    let mut blocklist = Blocklist::default();
+    for port in (1..).take(count) {
+        let range = Range::new(port, port).expect("one port is a range");
+        let clause = Clause::new(port % 2 == 0, [range]).expect("one range is not too many");
+        let name = format!("list{port}");
+        let made = blocklist.lists_mut().make_anyway(&name, Origin::File, Polarity::Block);
+        blocklist.restrict(made.expect("there are few lists"), clause).expect("there is a slot for each");
+    }
+    blocklist
 }
 
 /// The verifier says last what it minds. All it says may be a million lines.

@@ -52,19 +52,34 @@ const MOST_TAGS: u32 = crate::packet::MOST_TAGS;
 /// More extension headers than any host sends, but not as many as fit.
 const MOST_HEADERS: u32 = 8;
 
+/// The IP header of a frame: which, and where.
+pub enum Content {
+    V4(usize),
+    V6(usize),
+}
+
 /// What a frame carries.
 #[inline(always)]
 pub fn carried(frame: &impl Bytes, peer: End) -> Option<Carried> {
+    match content(frame)? {
+        Content::V4(at) => ipv4(frame, at, peer),
+        Content::V6(at) => ipv6(frame, at, peer),
+    }
+}
+
+/// Where its IP header lies, behind all tags.
+#[inline(always)]
+pub fn content(frame: &impl Bytes) -> Option<Content> {
     let mut at = FIRST_TYPE;
     let mut tags = 0;
     while tags <= MOST_TAGS {
         let [word] = frame.words(at)?;
         let kind = u32::from_be(word) >> 16;
         if kind == IPV4 {
-            return ipv4(frame, at + TYPE, peer);
+            return Some(Content::V4(at + TYPE));
         }
         if kind == IPV6 {
-            return ipv6(frame, at + TYPE, peer);
+            return Some(Content::V6(at + TYPE));
         }
         if kind != TAGS[0] && kind != TAGS[1] && kind != TAGS[2] {
             return None;
@@ -126,7 +141,7 @@ fn ipv6(frame: &impl Bytes, at: usize, peer: End) -> Option<Carried> {
 
 /// What stands behind the extension headers, and where.
 #[inline(always)]
-fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, Option<usize>)> {
+pub fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, Option<usize>)> {
     const HOP_BY_HOP: u32 = 0;
     const ROUTING: u32 = 43;
     const FRAGMENT: u32 = 44;
@@ -206,7 +221,7 @@ fn echo(frame: &impl Bytes, at: usize, kind: u32) -> Option<u16> {
 impl Upper {
     /// The one of this number.
     #[inline(always)]
-    const fn of(number: u32) -> Option<Self> {
+    pub const fn of(number: u32) -> Option<Self> {
         match number {
             1 => Some(Self::Icmp),
             6 => Some(Self::Tcp),

@@ -4,11 +4,11 @@
 //! uses for what it begins. Everything else that is sent only keeps a flow young that is known. What comes in is part of a flow
 //! if it could be its answer: never a SYN without ACK, never an echo request.
 
-mod headers;
+pub(crate) mod headers;
 
 use crate::hash::Address6;
-use headers::{Carried, End, Upper};
 pub use headers::{Bytes, Upper as Protocol};
+use headers::{Carried, End, Upper};
 
 /// Own flows as they are remembered: when each was last sent something, in nanoseconds.
 pub trait Memory {

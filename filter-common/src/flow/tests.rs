@@ -213,7 +213,9 @@ fn ports_are_found_behind_tags_options_and_extension_headers() {
             assert_eq!(Flows::sends(&sent).hears(&heard), expected, "{tags} tags, {most} headers");
         }
     }
-    assert!(!Flows::sends(&ethernet(9, 0x0800, packet4([US, PEER], 17, 0, 0, &ask))).hears(&in4(17, &answer)));
+    assert!(
+        !Flows::sends(&ethernet(9, 0x0800, packet4([US, PEER], 17, 0, 0, &ask))).hears(&in4(17, &answer))
+    );
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl Blocklist {
             Change::Want { targets, .. } if targets.is_empty() => Ok(Applied::default()),
             Change::Want { list, origin, polarity, until, shorten, note, by, targets } => {
                 let list = self.list_for(list, *origin, *polarity)?;
-                let by = by.clone().map(|by| self.side_mut(*polarity).registry.shared(by));
+                let by = by.clone().map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
                 let claim = Claim { list, since: now, until: *until, note: note.clone(), by };
                 if *shorten {
                     return Ok(self.want_exactly(&claim, targets));
@@ -149,10 +149,10 @@ impl Blocklist {
     fn release(&mut self, targets: &Targets, from: &[ListId]) -> Applied {
         let mut applied = Applied::default();
         // The lists of one call are all on one side.
-        let Some(polarity) = from.first().map(|list| self.lists.get(*list).polarity) else { return applied };
-        self.side(polarity).prefetch(targets);
+        let Some(set) = from.first().map(|list| self.lists.get(*list).set()) else { return applied };
+        self.side(set).prefetch(targets);
         for target in targets.iter() {
-            let holders = self.side(polarity).holders(target).into_iter();
+            let holders = self.side(set).holders(target).into_iter();
             let holders: Vec<_> = holders.filter(|list| from.binary_search(list).is_ok()).collect();
             holders.iter().for_each(|list| self.make(target, *list, None, &mut applied));
             applied.changed += u64::from(!holders.is_empty());
@@ -165,12 +165,17 @@ impl Blocklist {
     fn expire(&mut self, polarity: Polarity, now: Timestamp, most: usize) -> Applied {
         let mut applied = Applied::default();
         for _ in 0..most {
-            let Some((target, list)) = self.side(polarity).deadlines.first_over(now) else { break };
+            let Some((target, list)) = self.first_over(polarity, now) else { break };
             self.make(target, list, None, &mut applied);
             self.lists.spend(list, target);
             applied.changed += 1;
         }
         applied
+    }
+
+    /// Something of what blocks, or of what allows, that is over at `now`.
+    pub(super) fn first_over(&self, polarity: Polarity, now: Timestamp) -> Option<(Target, ListId)> {
+        self.sides(polarity).find_map(|(_, side)| side.deadlines.first_over(now))
     }
 
     fn set(&mut self, settings: Settings) -> Applied {
@@ -248,7 +253,7 @@ impl Blocklist {
         self.side_of(list).claim_of(target, list)
     }
 
-    fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
+    pub(super) fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
         match from {
             From::List(name) => {
                 let id = self.lists.find(name).ok_or_else(|| Refusal::NoSuchList(name.clone()))?;

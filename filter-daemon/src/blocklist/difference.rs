@@ -2,7 +2,7 @@
 
 use filter_common::target::Target;
 
-use super::{Blocklist, Change, From, ListId, Polarity, Side, Targets};
+use super::{Blocklist, Change, ListId, Side, Targets};
 
 /// What a change would mean for the filter, and for how many of its targets it would change anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,14 +21,15 @@ impl Blocklist {
         let mut difference = Difference::default();
         match change {
             Change::Want { list, polarity, targets, .. } => {
-                let (list, side) = (self.lists().find(list), self.side(*polarity));
+                let list = self.lists().find(list);
+                let side = list.map_or(self.side(polarity.whole()), |list| self.side_of(list));
                 side.prefetch(targets);
                 targets.iter().for_each(|target| preview_want(side, target, list, &mut difference));
             }
             Change::Release { from, targets } => {
-                for polarity in Polarity::ALL {
-                    let lists = self.lists_on(polarity, from);
-                    let side = self.side(polarity);
+                let lists = self.lists_of(from).unwrap_or_default();
+                // The lists of one call are all on one side.
+                if let Some(side) = lists.first().map(|list| self.side_of(*list)) {
                     targets.iter().for_each(|target| preview_release(side, target, &lists, &mut difference));
                 }
             }
@@ -44,20 +45,9 @@ impl Blocklist {
     /// Those of these that `list` does not want; all of them if there is no such list yet.
     pub fn not_on(&self, list: Option<ListId>, targets: &Targets) -> Targets {
         let Some(list) = list else { return targets.clone() };
-        let side = self.side(self.lists().get(list).polarity);
+        let side = self.side_of(list);
         side.prefetch(targets);
         targets.iter().filter(|target| side.claim_of(*target, list).is_none()).collect()
-    }
-
-    fn lists_on(&self, polarity: Polarity, from: &From) -> Vec<ListId> {
-        match from {
-            From::List(name) => {
-                let found = self.lists().find(name).into_iter();
-                found.filter(|id| self.lists().get(*id).polarity == polarity).collect()
-            }
-            From::EveryLiveList(meant) if *meant == polarity => self.lists().live(polarity).collect(),
-            From::EveryLiveList(_) => Vec::new(),
-        }
     }
 }
 

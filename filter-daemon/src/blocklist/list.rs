@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::{Spent, Targets, Timestamp};
@@ -83,6 +84,27 @@ pub enum Polarity {
 impl Polarity {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Block, Self::Allow];
+
+    /// The set of those lists that have no clause.
+    pub const fn whole(self) -> SetName {
+        match self {
+            Self::Block => SetName::Block,
+            Self::Allow => SetName::Allow,
+        }
+    }
+}
+
+impl From<SetName> for Polarity {
+    fn from(set: SetName) -> Self {
+        if set.blocks() { Self::Block } else { Self::Allow }
+    }
+}
+
+impl List {
+    /// The set that its entries are in.
+    pub fn set(&self) -> SetName {
+        self.slot.map_or(self.polarity.whole(), SetName::Clause)
+    }
 }
 
 /// What identifies the contents of a source without reading it; whoever reads sources makes them, and compares them.
@@ -160,6 +182,8 @@ pub struct List {
     pub origin: Origin,
     /// What it means to be on it.
     pub polarity: Polarity,
+    /// The slot of the clause that says on which ports, if it has one.
+    pub slot: Option<Slot>,
     /// How many targets it wants.
     pub entries: u64,
     /// How its source was found, if it has one.
@@ -257,9 +281,16 @@ impl Lists {
         self.next = self.next.wrapping_add(1);
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
-        self.rows
-            .insert(id, List { name, origin, polarity, entries: 0, reading: None, spent: Spent::default() });
+        self.rows.insert(
+            id,
+            List { name, origin, polarity, slot: None, entries: 0, reading: None, spent: Spent::default() },
+        );
         Ok(id)
+    }
+
+    /// Who is on this list is blocked on the ports of this clause only. Nothing is on it yet.
+    pub(super) fn set_slot(&mut self, id: ListId, slot: Slot) {
+        self.row(id).slot = Some(slot);
     }
 
     /// Gives lists other names, all at once: two may change theirs with each other.

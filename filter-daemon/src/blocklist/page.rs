@@ -25,7 +25,7 @@ pub struct Bookmark {
 }
 
 impl Blocklist {
-    /// What `keep` lets by of one side's claims behind `after`, in the order of targets, until there are claims of `most`
+    /// What `keep` lets by of the claims that block, or of those that allow, behind `after`, in the order of targets, until there are claims of `most`
     /// targets; no target is cut in two by the end of a page. Tells where the next page begins.
     pub fn page(
         &self,
@@ -34,18 +34,56 @@ impl Blocklist {
         most: usize,
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<Target>) {
-        let (side, mut page, mut targets) = (self.side(polarity), Vec::new(), 0);
-        let next = side.walk(after, |target, id| {
+        let (mut page, mut targets, mut last, mut is_counted) = (Vec::new(), 0, None, false);
+        for (seen, (target, claims)) in (0..).zip(self.claims_after(polarity, after)) {
+            if last != Some(target) {
+                if targets >= most || seen >= MOST_SEEN {
+                    return (page, last);
+                }
+                (last, is_counted) = (Some(target), false);
+            }
+            let kept = claims.iter().filter(|claim| keep(target, claim.list));
             let before = page.len();
-            let kept = side.registry.claims(id).iter().filter(|claim| keep(target, claim.list));
             page.extend(kept.map(|claim| self.named(target, claim)));
-            targets += usize::from(page.len() > before);
-            targets < most
-        });
-        (page, next)
+            let is_first = page.len() > before && !is_counted;
+            (targets, is_counted) = (targets + usize::from(is_first), is_counted || is_first);
+        }
+        (page, None)
     }
 
-    /// What `keep` lets by of the claims of one side that end up to `by`, in the order of their ends and then of targets, from behind the
+    /// All that blocks, or all that allows, behind `after`, in the order of targets: what several sides want stands side by
+    /// side.
+    fn claims_after(
+        &self,
+        polarity: Polarity,
+        after: Option<Target>,
+    ) -> Box<dyn Iterator<Item = (Target, &[Claim])> + '_> {
+        let mut all: Box<dyn Iterator<Item = _>> = Box::new(iter::empty());
+        for (number, (_, side)) in self.sides(polarity).enumerate() {
+            let claims = side.all_after(after).map(move |(target, id)| (target, side.registry.claims(id)));
+            all = match number {
+                0 => Box::new(claims),
+                _ => Box::new(merged(all, claims, |item| item.0)),
+            };
+        }
+        all
+    }
+
+    /// Who has to leave up to `by`, of all that blocks, or of all that allows, from behind the last one of a page before.
+    fn ending_after(
+        &self,
+        polarity: Polarity,
+        after: Option<(Timestamp, Target)>,
+        by: Timestamp,
+    ) -> Box<dyn Iterator<Item = (Timestamp, Target, ListId)> + '_> {
+        let mut all: Box<dyn Iterator<Item = _>> = Box::new(iter::empty());
+        for (_, side) in self.sides(polarity) {
+            all = Box::new(merged(all, side.deadlines.behind(after, by), |item| *item));
+        }
+        all
+    }
+
+    /// What `keep` lets by of the same claims as far as they end up to `by`, in the order of their ends and then of targets, from behind the
     /// last one of a page before, until there are claims of `most` targets. Nothing that ends later, or never, is looked at.
     pub fn expiring(
         &self,
@@ -56,7 +94,7 @@ impl Blocklist {
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<(Timestamp, Target)>) {
         let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
-        for (seen, (end, target, list)) in (0..).zip(self.side(polarity).deadlines.behind(after, by)) {
+        for (seen, (end, target, list)) in (0..).zip(self.ending_after(polarity, after, by)) {
             if last != Some((end, target)) {
                 if targets >= most || seen >= MOST_SEEN {
                     return (page, last);
@@ -64,14 +102,14 @@ impl Blocklist {
                 last = Some((end, target));
                 targets += usize::from(keep(target, list));
             }
-            let claim = self.side(polarity).claim_of(target, list).filter(|_| keep(target, list));
+            let claim = self.side_of(list).claim_of(target, list).filter(|_| keep(target, list));
             page.extend(claim.map(|claim| self.named(target, claim)));
         }
         (page, None)
     }
 
     /// What the lists that `keep` lets by want of the next targets from there on, up to `most` of them, as records that say
-    /// so. Tells where the next page begins.
+    /// so: of lists without a clause, as live ones are. Tells where the next page begins.
     pub fn as_records(
         &self,
         from: Bookmark,
@@ -79,7 +117,7 @@ impl Blocklist {
         keep: impl Fn(ListId) -> bool,
     ) -> (Vec<Record>, Option<Bookmark>) {
         let Bookmark { polarity, after } = from;
-        let side = self.side(polarity);
+        let side = self.side(polarity.whole());
         let kept = |id| side.registry.claims(id).iter().filter(|claim| keep(claim.list));
         let (mut sets, mut targets) = (BTreeMap::<ClaimsId, Targets>::new(), 0);
         let after = side.walk(after, |target, id| {
@@ -102,7 +140,7 @@ impl Blocklist {
         });
         let next = match (after, polarity) {
             (Some(_), _) => Some(Bookmark { polarity, after }),
-            (None, Polarity::Block) if !self.allow.is_empty() => {
+            (None, Polarity::Block) if !self.allow().is_empty() => {
                 Some(Bookmark { polarity: Polarity::Allow, after: None })
             }
             (None, _) => None,
@@ -160,7 +198,7 @@ impl Side {
         let addresses = addresses.map(|(address, id)| (of_address(address), id));
         let nets64 = self.nets64.range((from6, Bound::Unbounded)).map(|(net, id)| (of_net64(net), id));
         let others = self.others.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
-        in_order(addresses.chain(nets64), others.map(|(target, id)| (*target, *id)))
+        merged(addresses.chain(nets64), others.map(|(target, id)| (*target, *id)), |item| item.0)
     }
 }
 
@@ -170,13 +208,14 @@ fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) ->
 }
 
 /// Both, each of which is in order, as one that is.
-fn in_order<T>(
-    one: impl Iterator<Item = (Target, T)>,
-    other: impl Iterator<Item = (Target, T)>,
-) -> impl Iterator<Item = (Target, T)> {
+fn merged<T, K: Ord>(
+    one: impl Iterator<Item = T>,
+    other: impl Iterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> impl Iterator<Item = T> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     iter::from_fn(move || match (one.peek(), other.peek()) {
-        (Some((first, _)), Some((second, _))) if first < second => one.next(),
+        (Some(first), Some(second)) if key(first) <= key(second) => one.next(),
         (Some(_), None) => one.next(),
         _ => other.next(),
     })

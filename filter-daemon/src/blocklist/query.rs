@@ -1,5 +1,6 @@
 //! Questions to the blocklist and to its sides: who wants what, and what covers an address or a prefix.
 
+use std::cmp::Reverse;
 use std::iter;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::ClaimsId;
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, List, ListId, Polarity, Side, Targets, Timestamp};
+use super::{Blocklist, Claim, ListId, Polarity, Side, Targets, Timestamp};
 
 /// What one list says of one target, with the list's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,28 +29,35 @@ pub struct NamedClaim {
 }
 
 impl Blocklist {
-    /// Every claim of one side that covers `target`, the longest prefix first.
+    /// Every claim that blocks (or allows) `target` as a whole, on whatever ports, the longest prefix first.
     pub fn covering(&self, polarity: Polarity, target: Target) -> Vec<NamedClaim> {
-        let side = self.side(polarity);
+        let sides = self.sides(polarity);
+        let mut all: Vec<_> = sides.flat_map(|(_, side)| self.covering_in(side, target)).collect();
+        all.sort_by_key(|claim| Reverse(length(claim.target)));
+        all
+    }
+
+    fn covering_in(&self, side: &Side, target: Target) -> Vec<NamedClaim> {
         let covers = side.may_cover(target).into_iter();
         covers
             .flat_map(|target| side.claims(target).iter().map(move |claim| self.named(target, claim)))
             .collect()
     }
 
-    /// Every claim of what lies within `target`, but not of itself, kind after kind.
+    /// Every claim of what lies within `target`, but not of itself, side after side and kind after kind.
     pub fn within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
-        let side = self.side(polarity);
-        side.all_within(target).filter(move |(other, _)| *other != target).flat_map(move |(other, id)| {
-            side.registry.claims(id).iter().map(move |claim| self.named(other, claim))
+        self.sides(polarity).flat_map(move |(_, side)| {
+            let within = side.all_within(target).filter(move |(other, _)| *other != target);
+            within.flat_map(move |(other, id)| {
+                side.registry.claims(id).iter().map(move |claim| self.named(other, claim))
+            })
         })
     }
 
     /// Those of `targets` that would be new on this list: neither there now, nor named by its source since before their time
     /// was over.
     pub fn new_on(&self, list: ListId, targets: &Targets) -> Targets {
-        let List { spent, polarity, .. } = self.lists.get(list);
-        let side = self.side(*polarity);
+        let (spent, side) = (&self.lists.get(list).spent, self.side_of(list));
         let is_new = |target: &Target| side.claim_of(*target, list).is_none() && !spent.contains(*target);
         targets.iter().filter(is_new).collect()
     }
@@ -187,5 +195,12 @@ impl Side {
             Target::V6(prefix) => Some(prefix),
             Target::V4(_) => None,
         })
+    }
+}
+
+fn length(target: Target) -> u8 {
+    match target {
+        Target::V4(prefix) => prefix.length(),
+        Target::V6(prefix) => prefix.length(),
     }
 }

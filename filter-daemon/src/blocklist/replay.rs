@@ -14,7 +14,7 @@ impl Blocklist {
             Record::Want { list, polarity, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));
                 let list = self.live_list(&list, polarity)?;
-                let by = by.map(|by| self.side_mut(polarity).registry.shared(by));
+                let by = by.map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
                 self.want_silently(&Claim { list, since, until, note, by }, &targets);
             }
             Record::Release { list, targets } => {
@@ -35,7 +35,7 @@ impl Blocklist {
     /// What is over at `now` goes, all of it; nobody is told.
     pub fn expire_all(&mut self, now: Timestamp) {
         for polarity in Polarity::ALL {
-            while let Some((target, list)) = self.side(polarity).deadlines.first_over(now) {
+            while let Some((target, list)) = self.first_over(polarity, now) {
                 self.exchange(target, list, None, &mut Effects::default());
                 self.lists.spend(list, target);
                 self.lists.forget_empty([list]);

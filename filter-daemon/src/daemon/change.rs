@@ -45,10 +45,12 @@ impl Done {
     /// One page more.
     pub fn add(&mut self, applied: &Applied) {
         self.changed += applied.changed;
-        self.entered += applied.effects.block.entered.len() as u64;
-        self.left += applied.effects.block.left.len() as u64;
-        self.allowed += applied.effects.allow.entered.len() as u64;
-        self.disallowed += applied.effects.allow.left.len() as u64;
+        for (_, set) in applied.effects.sets.blocking() {
+            self.entered += set.entered.len() as u64;
+            self.left += set.left.len() as u64;
+        }
+        self.allowed += applied.effects.sets.allow.entered.len() as u64;
+        self.disallowed += applied.effects.sets.allow.left.len() as u64;
     }
 }
 
@@ -76,9 +78,10 @@ impl Request {
     }
 
     fn has_room(&mut self, page: &Change, parts: &mut Parts<'_>) -> bool {
-        let Change::Want { polarity, targets, .. } = page else { return true };
+        let Change::Want { list, polarity, targets, .. } = page else { return true };
         let all = self.entering.as_ref().unwrap_or(targets);
-        let has_room = parts.capacity.has_room(parts.protection, *polarity, all);
+        let set = parts.protection.blocklist().set_of(list, *polarity);
+        let has_room = parts.capacity.has_room(parts.protection, set, all);
         if has_room {
             self.entering = None;
         }

@@ -16,7 +16,7 @@ const MOST: usize = 4096;
 
 /// How long until something is to be done. What waits for a grace period is not due: its end is an event of its own.
 pub fn until_due(protection: &Protection, capacity: &Capacity) -> Option<Duration> {
-    let due = |polarity: Polarity| protection.blocklist().side(polarity).next_deadline().map(clock::until);
+    let due = |polarity: Polarity| protection.blocklist().next_deadline_of(polarity).map(clock::until);
     let block = due(Polarity::Block);
     let allow = due(Polarity::Allow)
         .filter(|due| !due.is_zero() || !capacity.is_waiting_for(protection.latest().left));
@@ -30,7 +30,7 @@ pub struct Untold([u64; 2]);
 /// Lets go of what is over now.
 pub fn expire(protection: &mut Protection, capacity: &mut Capacity, untold: &mut Untold) {
     let is_over = |protection: &Protection, polarity: Polarity| {
-        let next = protection.blocklist().side(polarity).next_deadline();
+        let next = protection.blocklist().next_deadline_of(polarity);
         next.is_some_and(|next| clock::until(next).is_zero())
     };
     if is_over(protection, Polarity::Block) {

@@ -12,9 +12,12 @@ mod upkeep;
 
 use std::path::Path;
 
+use filter_common::ports::Clause;
+use filter_common::sets::{PerSet, SLOTS, SetName};
+
 use super::KernelError;
 use super::broker::Broker;
-use super::broker::request::{Request, SetName};
+use super::broker::request::Request;
 use super::maps::Maps;
 use super::needs::{Needs, Truth};
 use super::overlap::Overlap;
@@ -25,8 +28,9 @@ use crate::blocklist::{Effects, Settings};
 /// The tables of one daemon, and everything of the kernel's that belongs to them.
 pub struct Filter {
     maps: Maps,
-    block: Set,
-    allow: Set,
+    sets: PerSet<Set>,
+    /// What the truth last said of clauses.
+    clauses: [Option<Clause>; SLOTS],
     overlap: Overlap,
     /// How packets are to be judged from the next publication on.
     settings: Settings,
@@ -48,8 +52,8 @@ impl Filter {
     pub fn through(broker: Broker) -> Self {
         Self {
             maps: Maps::new(broker),
-            block: Set::new(SetName::Block),
-            allow: Set::new(SetName::Allow),
+            sets: PerSet::from_fn(Set::new),
+            clauses: [None; SLOTS],
             overlap: Overlap::new(),
             settings: Settings::default(),
             published: None,
@@ -76,24 +80,22 @@ impl Filter {
     ///
     /// If it fails, nobody has left, and [`withdraw`](Self::withdraw) undoes the rest. Leaving alone never fails.
     pub fn apply(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
-        let (block, allow) = (&effects.block, &effects.allow);
         let switches = self.published.is_some() && effects.settings.is_some_and(|new| new != self.settings);
-        if switches && !(block.is_empty() && allow.is_empty()) {
+        if switches && effects.changes_sets() {
             return self.replace_all(effects, truth);
         }
         self.settings = effects.settings.unwrap_or(self.settings);
         let entered = self.enter(effects, truth).and_then(|()| self.publish());
         if let Err(error) = self.or_discard(entered) {
-            let enters =
-                !block.entered.is_empty() || !allow.entered.is_empty() || effects.overlaps == Some(true);
-            let leaves = !block.left.is_empty() || !allow.left.is_empty();
+            let changes = || effects.sets.iter().map(|(_, set)| set);
+            let enters = changes().any(|set| !set.entered.is_empty()) || effects.overlaps == Some(true);
+            let leaves = changes().any(|set| !set.left.is_empty());
             if switches || enters || !leaves || self.published.is_none() {
                 return Err(error);
             }
             tracing::warn!("what was planned beside is put off: {error}");
         }
-        self.block.leave(block, truth.block());
-        self.allow.leave(allow, truth.allow());
+        self.sets.iter_mut().for_each(|(name, set)| set.leave(&effects.sets[name], truth.of(name)));
         if effects.overlaps == Some(false) {
             self.overlap.switch(false);
         }
@@ -112,8 +114,8 @@ impl Filter {
     /// wanted before and is again. Needs nothing of anybody, and cannot fail.
     pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
-        self.block.withdraw(&effects.block, truth.block());
-        self.allow.withdraw(&effects.allow, truth.allow());
+        self.clauses = *truth.clauses();
+        self.sets.iter_mut().for_each(|(name, set)| set.withdraw(&effects.sets[name], truth.of(name)));
     }
 
     /// How packets are judged right now, whatever is listed.
@@ -122,32 +124,43 @@ impl Filter {
     }
 
     fn make_room(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
-        self.block.make_room(&needs.block, &mut self.maps, truth.block())?;
+        self.clauses = *truth.clauses();
         if !needs.allow.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
         }
-        self.allow.make_room(&needs.allow, &mut self.maps, truth.allow())
+        let Self { sets, maps, .. } = self;
+        sets.iter_mut().try_for_each(|(name, set)| set.make_room(&needs[name], maps, truth.of(name)))
     }
 
     /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him.
     fn enter(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         self.enter_allowed(effects, truth)?;
         // What is fresh must be seen before what enters the tables that packets read; the first judge shows all at once.
+        self.clauses = *truth.clauses();
         let is_seen = |published: &JudgeSpec| {
-            published.allow == self.allow.spec() && published.overlap == self.overlap.generation()
+            published.sets.allow == self.sets.allow.spec()
+                && published.overlap == self.overlap.generation()
+                && published.clauses == self.clauses_in_use()
         };
-        if !effects.block.entered.is_empty() && !self.published.as_ref().is_none_or(is_seen) {
+        if effects.blocks() && !self.published.as_ref().is_none_or(is_seen) {
             self.publish()?;
         }
-        self.block.enter(&effects.block, &mut self.maps, truth.block())
+        self.enter_blocked(effects, truth)
+    }
+
+    fn enter_blocked(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        let Self { sets, maps, .. } = self;
+        let mut blocking = sets.iter_mut().filter(|(name, _)| name.blocks());
+        blocking.try_for_each(|(name, set)| set.enter(&effects.sets[name], maps, truth.of(name)))
     }
 
     fn enter_allowed(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         let overlaps = effects.overlaps == Some(true);
-        if overlaps || !effects.allow.entered.is_empty() {
+        if overlaps || !effects.sets.allow.entered.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
         }
-        self.allow.enter(&effects.allow, &mut self.maps, truth.allow())?;
+        let (allow, wanted) = (&mut self.sets.allow, truth.of(SetName::Allow));
+        allow.enter(&effects.sets.allow, &mut self.maps, wanted)?;
         if overlaps {
             self.overlap.switch(true);
         }
@@ -155,12 +168,14 @@ impl Filter {
     }
 
     fn replace_tables(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
-        self.block.refresh(&effects.block, &mut self.maps, truth.block())?;
-        self.allow.refresh(&effects.allow, &mut self.maps, truth.allow())?;
+        self.clauses = *truth.clauses();
+        let Self { sets, maps, .. } = self;
+        for (name, set) in sets.iter_mut() {
+            set.refresh(&effects.sets[name], maps, truth.of(name))?;
+        }
         self.enter_allowed(effects, truth)?;
-        self.block.enter(&effects.block, &mut self.maps, truth.block())?;
-        self.block.leave_fresh(&effects.block, truth.block());
-        self.allow.leave_fresh(&effects.allow, truth.allow());
+        self.enter_blocked(effects, truth)?;
+        self.sets.iter_mut().for_each(|(name, set)| set.leave_fresh(&effects.sets[name], truth.of(name)));
         self.publish()
     }
 
@@ -181,8 +196,7 @@ impl Filter {
             return Ok(());
         };
         self.maps.broker().order(Request::Publish)?;
-        self.block.publish();
-        self.allow.publish();
+        self.sets.iter_mut().for_each(|(_, set)| set.publish());
         self.overlap.publish();
         self.published = Some(spec);
         Ok(())
@@ -198,11 +212,10 @@ impl Filter {
     /// Forgets every plan: what packets see is all there is.
     fn discard(&mut self) {
         self.settings = self.settings();
-        let published = self.published.as_ref();
-        let block = published.map(|spec| spec.block.clone()).unwrap_or_default();
-        let allow = published.map(|spec| spec.allow.clone()).unwrap_or_default();
-        self.block.discard(block, &mut self.maps);
-        self.allow.discard(allow, &mut self.maps);
+        let Self { sets, maps, published, .. } = self;
+        for (name, set) in sets.iter_mut() {
+            set.discard(published.as_ref().map(|spec| spec.sets[name].clone()).unwrap_or_default(), maps);
+        }
         self.overlap.discard(&mut self.maps);
         self.ready = None;
     }
@@ -210,9 +223,18 @@ impl Filter {
     fn spec(&self) -> JudgeSpec {
         JudgeSpec {
             settings: self.settings,
-            block: self.block.spec(),
-            allow: self.allow.spec(),
+            sets: PerSet::from_fn(|name| self.sets[name].spec()),
+            clauses: self.clauses_in_use(),
             overlap: self.overlap.generation(),
         }
+    }
+
+    /// Of sets in which nothing is looked up nobody asks on which ports.
+    fn clauses_in_use(&self) -> [Option<Clause>; SLOTS] {
+        let mut clauses = self.clauses;
+        for (clause, set) in clauses.iter_mut().zip(&self.sets.clauses) {
+            *clause = clause.filter(|_| !set.spec().is_off());
+        }
+        clauses
     }
 }

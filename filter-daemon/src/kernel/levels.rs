@@ -2,10 +2,11 @@
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::levels::{Levels, Others, SIZES};
+use filter_common::sets::SetName;
 use filter_common::target::Prefix6;
 
 use super::KernelError;
-use super::broker::request::{MapName, MapPart, SetName};
+use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
 use super::needs::{SixTargets, Wanted};
 use super::staged::{InMap, Staged};

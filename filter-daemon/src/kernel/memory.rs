@@ -12,13 +12,14 @@ use filter_common::judge::judge_source;
 use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::reason::{Outcome, Reason, Verdict};
+use filter_common::sets::{PerSet, SetName};
 use filter_common::settings::{self, Settings};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
 use super::broker::client::{Answered, Place};
 use super::broker::kept::Kept;
-use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request, SetName};
+use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request};
 use super::broker::size;
 use super::seen::{Seen, SetWindows};
 use super::window::Window;
@@ -131,8 +132,7 @@ impl State {
         };
         let seen = Seen {
             settings: *published.settings,
-            block: windows(SetName::Block),
-            allow: windows(SetName::Allow),
+            sets: PerSet::from_fn(windows),
             overlap: words(SetName::Allow, MapPart::Overlap),
         };
         sources.into_iter().map(|source| judge_source(source, &seen)).collect()
@@ -232,10 +232,7 @@ impl State {
 
 fn words_of(map: MapName, words: &[u64]) -> u32 {
     let settings = settings_of(words);
-    let set = match map.set {
-        SetName::Block => settings.block,
-        SetName::Allow => settings.allow,
-    };
+    let set = settings.sets[map.set];
     match map.part {
         MapPart::Addresses => size::addresses(set.addresses4.index_bits as u32),
         MapPart::Networks => networks::WORDS,

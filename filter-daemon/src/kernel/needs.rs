@@ -2,16 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use filter_common::ports::Clause;
+use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6};
 
-/// What there must be room for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// In the set of what is blocked.
-    pub block: SetNeeds,
-    /// In the set of what is allowed.
-    pub allow: SetNeeds,
-}
+/// What there must be room for in each set.
+pub type Needs = PerSet<SetNeeds>;
 
 /// What there must be room for in one set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +26,7 @@ pub struct SetNeeds {
 
 impl From<SetNeeds> for Needs {
     fn from(block: SetNeeds) -> Self {
-        Self { block, allow: SetNeeds::default() }
+        Self { block, ..Self::default() }
     }
 }
 
@@ -43,11 +39,11 @@ impl SetNeeds {
 
 /// Everything that is wanted: what is dropped is blocked, and not allowed.
 pub trait Truth {
-    /// What is blocked, whatever is allowed.
-    fn block(&self) -> &impl Wanted;
+    /// What is wanted in this set, whatever is in the others.
+    fn of(&self, set: SetName) -> &impl Wanted;
 
-    /// What is allowed, whatever is blocked.
-    fn allow(&self) -> &impl Wanted;
+    /// On which ports is blocked what is in the set of each slot? Of one that is empty it does not matter.
+    fn clauses(&self) -> &[Option<Clause>; SLOTS];
 }
 
 /// The IPv6 targets that belong into a table.

@@ -1,10 +1,11 @@
 //! The map of IPv4 prefixes up to /24: bits, of which packets see each change at once.
 
+use filter_common::sets::SetName;
 use filter_common::target::Prefix4;
 use filter_common::{Words, WordsMut, networks};
 
 use super::KernelError;
-use super::broker::request::{MapName, MapPart, SetName};
+use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
 use super::needs::Wanted;
 use super::staged::{InMap, Staged};

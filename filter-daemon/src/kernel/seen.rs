@@ -1,10 +1,13 @@
 //! The tables as the judge sees them, for asking its own question in the daemon.
 
 use filter_common::Words;
+use filter_common::hash::Address6;
 use filter_common::judge::Tables;
-use filter_common::reason::Enforcement;
-use filter_common::set::{Set, View};
-use filter_common::settings::{SetSettings, Settings};
+use filter_common::ports::{self, Port, Wants};
+use filter_common::reason::{Enforcement, Reason};
+use filter_common::set::{self, Found4, Set, View};
+use filter_common::sets::{PerSet, SetName, Slot};
+use filter_common::settings::{PortSettings, SetSettings, Settings};
 
 use super::window::Window;
 
@@ -12,10 +15,8 @@ use super::window::Window;
 pub struct Seen<'a> {
     /// The settings.
     pub settings: Settings,
-    /// The maps of what is blocked.
-    pub block: SetWindows<'a>,
-    /// The maps of what is allowed.
-    pub allow: SetWindows<'a>,
+    /// The maps of each set.
+    pub sets: PerSet<SetWindows<'a>>,
     /// The word that tells whether they may overlap.
     pub overlap: Option<&'a Window>,
 }
@@ -34,9 +35,15 @@ pub struct SetWindows<'a> {
 }
 
 impl<'a> SetWindows<'a> {
-    const fn under(self, settings: &'a SetSettings) -> View<'a, &'a Window> {
+    const fn under(self, settings: &SetSettings) -> View<'_, &'a Window> {
         let Self { addresses, networks, levels, six } = self;
         View { settings, addresses, networks, levels, six }
+    }
+}
+
+impl<'a> Seen<'a> {
+    fn set(&self, name: SetName) -> View<'_, &'a Window> {
+        self.sets[name].under(&self.settings.sets[name])
     }
 }
 
@@ -46,11 +53,24 @@ impl Tables for Seen<'_> {
     }
 
     fn block(&self) -> impl Set {
-        self.block.under(&self.settings.block)
+        self.set(SetName::Block)
     }
 
     fn allow(&self) -> impl Set {
-        self.allow.under(&self.settings.allow)
+        self.set(SetName::Allow)
+    }
+
+    fn holds4(&self, slot: Slot, address: u32) -> Option<Reason> {
+        set::find4(&self.set(SetName::Clause(slot)), address).map(Found4::reason)
+    }
+
+    fn holds6(&self, slot: Slot, address: Address6) -> Option<Reason> {
+        set::find6(&self.set(SetName::Clause(slot)), address)
+    }
+
+    fn wants(&self, slot: Slot, port: Port) -> Wants {
+        let PortSettings { except, ranges } = &self.settings.ports[slot.number()];
+        ports::wants(*except != 0, |number| ranges[number], port)
     }
 
     fn may_overlap(&self) -> bool {

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use filter_common::settings::{self as words, AddressSettings, SetSettings, SixSettings};
+use filter_common::ports::Clause;
+use filter_common::sets::{PerSet, SLOTS, SetName};
+use filter_common::settings::{self as words, AddressSettings, PortSettings, SetSettings, SixSettings};
 
-use super::broker::request::{Blueprint, MapName, MapPart, MapUse, SetName};
+use super::broker::request::{Blueprint, MapName, MapPart, MapUse};
 use super::kind::{Addresses, SixTable};
 use super::levels::LevelsMap;
 use crate::blocklist::Settings;
@@ -14,10 +16,10 @@ use crate::blocklist::Settings;
 pub struct JudgeSpec {
     /// How packets are judged, whatever is listed.
     pub settings: Settings,
-    /// What is blocked.
-    pub block: SetSpec,
-    /// What is allowed.
-    pub allow: SetSpec,
+    /// Each set.
+    pub sets: PerSet<SetSpec>,
+    /// The clause of each that has one.
+    pub clauses: [Option<Clause>; SLOTS],
     /// The generation of the word that tells whether they may overlap, if anything is allowed.
     pub overlap: Option<u64>,
 }
@@ -41,10 +43,10 @@ impl JudgeSpec {
     /// What the judge is built from.
     pub fn blueprint(&self) -> Blueprint {
         let overlap = MapName { set: SetName::Allow, part: MapPart::Overlap };
-        let mut maps = self.block.maps(SetName::Block);
-        maps.extend(self.allow.maps(SetName::Allow));
+        let mut maps: Vec<_> = self.sets.iter().flat_map(|(name, set)| set.maps(name)).collect();
         maps.extend(self.overlap.map(|generation| MapUse { map: overlap, generation }));
-        Blueprint { settings: self.words().as_words().to_vec(), maps }
+        let has_ports = self.clauses.iter().any(Option::is_some);
+        Blueprint { has_ports, settings: self.words().as_words().to_vec(), maps }
     }
 
     /// The words that go into the program.
@@ -52,13 +54,18 @@ impl JudgeSpec {
         words::Settings {
             enforce: self.settings.enforcement() as u64,
             overlap: self.overlap.is_some().into(),
-            block: self.block.words(),
-            allow: self.allow.words(),
+            sets: PerSet::from_fn(|name| self.sets[name].words()),
+            ports: self.clauses.map(|clause| clause.map_or(PortSettings::OFF, |it| PortSettings::new(&it))),
         }
     }
 }
 
 impl SetSpec {
+    /// Is nothing looked up in it?
+    pub fn is_off(&self) -> bool {
+        *self == Self::default()
+    }
+
     fn maps(&self, set: SetName) -> Vec<MapUse> {
         let addresses = self.addresses.as_ref().map(|table| (MapPart::Addresses, table.generation));
         let networks = self.networks.map(|generation| (MapPart::Networks, generation));

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use filter_common::reason::Verdict;
+use filter_common::sets::SetName;
 use filter_common::target::Target;
 use filterd::blocklist::{Applied, Blocklist, Change, From, Origin, Polarity, Settings, Targets, Timestamp};
 use filterd::daemon::commit::{NotDone, Protection};
@@ -172,7 +173,7 @@ impl World {
 
     fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), NotDone> {
         let targets: Targets = targets.iter().copied().collect();
-        let needs = self.protection.needs_with(Polarity::Block, &targets);
+        let needs = self.protection.needs_with(SetName::Block, &targets);
         let is_small = targets.len() < 4;
         if waits && !is_small && !self.filter().has_room(&needs) {
             // As somebody who waits for his turn; where nothing can be made aside, the addition itself is told.
@@ -245,8 +246,10 @@ impl World {
     }
 
     fn note(&mut self, applied: &Applied) {
-        let sides =
-            [(&applied.effects.block, &mut self.blocked), (&applied.effects.allow, &mut self.allowed)];
+        let sides = [
+            (&applied.effects.sets.block, &mut self.blocked),
+            (&applied.effects.sets.allow, &mut self.allowed),
+        ];
         for (effects, reference) in sides {
             effects.entered.iter().for_each(|target| reference.enter(target));
             effects.left.iter().for_each(|target| reference.leave(target));

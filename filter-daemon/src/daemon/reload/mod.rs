@@ -128,7 +128,7 @@ impl Reload {
             let mut most = needs.clone();
             let lists = protection.blocklist().lists();
             let contents = self.rows.contents.iter();
-            contents.for_each(|(id, targets)| needs::add(&mut most, lists.get(*id).polarity, targets));
+            contents.for_each(|(id, targets)| needs::add(&mut most, lists.get(*id).set(), targets));
             if protection.filter().has_room(&most) {
                 return Stage::Room(most);
             }
@@ -140,7 +140,7 @@ impl Reload {
         }
         let from = from + page.len();
         let difference = protection.blocklist().preview(&self.want(*id, page, protection.blocklist()));
-        needs::add(&mut needs, protection.blocklist().lists().get(*id).polarity, &difference.enters);
+        needs::add(&mut needs, protection.blocklist().lists().get(*id).set(), &difference.enters);
         Stage::Measure { list, from, needs }
     }
 
@@ -184,12 +184,13 @@ impl Reload {
             };
             return (next, Turn::More);
         };
-        let is_meant = parts.protection.blocklist().lists().get(*id).polarity == polarity;
+        let row = parts.protection.blocklist().lists().get(*id);
+        let (is_meant, set) = (row.polarity == polarity, row.set());
         let page = if is_meant { targets.page(from, PAGE) } else { Targets::default() };
         if page.is_empty() {
             return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
         }
-        if !parts.capacity.has_room(parts.protection, polarity, &page) {
+        if !parts.capacity.has_room(parts.protection, set, &page) {
             return (Stage::Enter { polarity, list, from }, Turn::Wait);
         }
         let next = Stage::Enter { polarity, list, from: from + page.len() };
@@ -276,9 +277,9 @@ impl Reload {
         match protection.commit(&change, clock::now()) {
             Ok(applied) => {
                 self.done.add(&applied);
-                let Effects { block, allow, .. } = &applied.effects;
-                let polarity = if allow.is_empty() { Polarity::Block } else { Polarity::Allow };
-                let entered = !block.entered.is_empty() || !allow.entered.is_empty();
+                let Effects { sets, .. } = &applied.effects;
+                let polarity = if sets.allow.is_empty() { Polarity::Block } else { Polarity::Allow };
+                let entered = sets.iter().any(|(_, set)| !set.entered.is_empty());
                 self.applied.push(Step::Page { undo: applied.undo, polarity, entered });
                 next
             }

@@ -104,7 +104,9 @@ impl Kept {
 mod tests {
     use filter_common::cuckoo::geometry::Geometry;
 
-    use super::super::request::{MapName, MapPart, SetName};
+    use filter_common::sets::SetName;
+
+    use super::super::request::{MapName, MapPart};
     use super::super::size::{addresses, prefixes};
     use super::*;
 

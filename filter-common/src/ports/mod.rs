@@ -1,7 +1,11 @@
 //! A clause: on which ports the packets of listed sources are dropped. Meant is the port that a packet is sent to, which is
 //! the service that its sender asks for, of TCP and UDP.
 
+mod packet;
+
 use core::fmt;
+
+pub use packet::port;
 
 /// The most ports and ranges of one clause, after those that touch have become one: a packet from a listed source is compared
 /// with each.
@@ -214,7 +218,11 @@ mod tests {
             for port in 0..=u16::MAX {
                 let is_said = said.iter().any(|range| (range.first..=range.last).contains(&port));
                 let expected = if is_said { [Wants::Drop, Wants::Pass] } else { [Wants::Pass, Wants::Drop] };
-                assert_eq!([only, except].map(|clause| clause.wants(Port::To(port))), expected, "{port} of {said:?}");
+                assert_eq!(
+                    [only, except].map(|clause| clause.wants(Port::To(port))),
+                    expected,
+                    "{port} of {said:?}"
+                );
             }
         }
     }

@@ -1,0 +1,63 @@
+//! The port that a packet is sent to. Whatever could hide it from a quick look is looked through: tags, options, extension
+//! headers.
+
+use super::Port;
+use crate::flow::Bytes;
+use crate::flow::headers::{self, Content, Upper};
+
+/// To which port is this frame, an IP packet, sent?
+#[inline(always)]
+pub fn port(frame: &impl Bytes) -> Port {
+    read(frame).unwrap_or(Port::Hidden)
+}
+
+#[inline(always)]
+fn read(frame: &impl Bytes) -> Option<Port> {
+    let (protocol, at, end) = match headers::content(frame)? {
+        Content::V4(at) => ipv4(frame, at)?,
+        Content::V6(at) => ipv6(frame, at)?,
+    };
+    let Some(at) = at else { return Some(Port::Elsewhere) };
+    match Upper::of(protocol) {
+        // What lies behind the packet's end only fills the frame.
+        Some(Upper::Tcp | Upper::Udp) if at + PORTS > end => None,
+        Some(Upper::Tcp | Upper::Udp) => headers::ports(frame, at).map(|(_, to)| Port::To(to)),
+        Some(Upper::Icmp | Upper::Icmp6) | None => Some(Port::None),
+    }
+}
+
+/// Bytes of both ports.
+const PORTS: usize = 4;
+
+/// The protocol, where its header begins (nowhere in a later fragment), and where the packet ends.
+#[inline(always)]
+fn ipv4(frame: &impl Bytes, at: usize) -> Option<(u32, Option<usize>, usize)> {
+    const OFFSET: u32 = 0x1FFF;
+    let [first, second, third] = frame.words(at)?;
+    let (first, second, third) = (u32::from_be(first), u32::from_be(second), u32::from_be(third));
+    let header = 4 * (first >> 24 & 0xF) as usize;
+    if header < 20 {
+        return None;
+    }
+    let behind = if second & OFFSET != 0 { None } else { Some(at + header) };
+    Some((third >> 16 & 0xFF, behind, end(at, first & 0xFFFF)))
+}
+
+/// The same of IPv6.
+#[inline(always)]
+fn ipv6(frame: &impl Bytes, at: usize) -> Option<(u32, Option<usize>, usize)> {
+    const HEADER: usize = 40;
+    let [_, second] = frame.words(at)?;
+    let second = u32::from_be(second);
+    let (protocol, behind) = headers::behind_headers(frame, second >> 8 & 0xFF, at + HEADER)?;
+    Some((protocol, behind, end(at + HEADER, second >> 16)))
+}
+
+/// A packet that is too long to say how long it is says nothing.
+#[inline(always)]
+const fn end(from: usize, length: u32) -> usize {
+    if length == 0 { usize::MAX } else { from + length as usize }
+}
+
+#[cfg(test)]
+mod tests;
