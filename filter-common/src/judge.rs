@@ -3,7 +3,7 @@
 use crate::hash::Address6;
 use crate::packet::{self, Again6, Frame, Source};
 use crate::ports::{Port, Wants};
-use crate::reason::{Enforcement, Reason, Verdict};
+use crate::reason::{Enforcement, Reason, Told, Verdict};
 use crate::set::{self, Set};
 use crate::sets::{SLOTS, Slot};
 
@@ -20,16 +20,16 @@ pub trait Tables {
     /// The sources to allow, whatever blocks them.
     fn allow(&self) -> impl Set;
 
-    /// Does the clause of this slot block this IPv4 address on some ports? Then for this reason.
+    /// Why the clause of this slot blocks this IPv4 address on some ports, if it does.
     #[inline(always)]
-    fn holds4(&self, _slot: Slot, _address: u32) -> Option<Reason> {
-        None
+    fn holds4(&self, _slot: Slot, _address: u32) -> Told {
+        Told::UNLISTED
     }
 
     /// The same of an IPv6 address.
     #[inline(always)]
-    fn holds6(&self, _slot: Slot, _address: Address6) -> Option<Reason> {
-        None
+    fn holds6(&self, _slot: Slot, _address: Address6) -> Told {
+        Told::UNLISTED
     }
 
     /// Does the clause of this slot want a packet dropped that is sent to this port?
@@ -40,11 +40,29 @@ pub trait Tables {
 
     /// What the clauses make of `frame`, which no list drops on all ports.
     #[inline(always)]
-    fn judge_by_port(&self, frame: &(impl Frame + ?Sized)) -> Reason
+    fn judge_by_port(&self, frame: &(impl Frame + ?Sized)) -> Told
     where
         Self: Sized,
     {
         judge_by_port(frame, self)
+    }
+
+    /// The same of an IPv4 packet from this address.
+    #[inline(always)]
+    fn judge4_by_port(&self, frame: &(impl Frame + ?Sized), address: u32) -> Told
+    where
+        Self: Sized,
+    {
+        judge4_by_port(frame, address, self)
+    }
+
+    /// The same of an IPv6 packet.
+    #[inline(always)]
+    fn judge6_by_port(&self, frame: &(impl Frame + ?Sized), address: Address6) -> Told
+    where
+        Self: Sized,
+    {
+        judge6_by_port(frame, address, self)
     }
 
     /// May a source be in both? One word tells, so that a hit pays for the other lookup only where there is reason to.
@@ -80,46 +98,69 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
 }
 
 /// The same where some sources are blocked on some ports only. Those that are blocked on all are asked for first: who is not
-/// listed pays for both.
+/// listed pays for both. What holds for whoever is blocked on all ports holds for the others as well.
 #[inline(always)]
 pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
-    match judge(frame, tables) {
-        Verdict::Pass(Reason::Unlisted) => tables.judge_by_port(frame).verdict(),
-        verdict @ (Verdict::Pass(_) | Verdict::Drop(_)) => verdict,
+    let on_all_ports = match packet::source(frame) {
+        Source::V6(address) => set::find6(&tables.block(), address).unwrap_or(Reason::Unlisted),
+        source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
+            judge_source(source, tables).reason()
+        }
+    };
+    let reason = match on_all_ports {
+        Reason::Unlisted => tables.judge_by_port(frame).reason(),
+        reason => reason,
+    };
+    match reason {
+        Reason::Net64 | Reason::Other6 => judge_found6(reason, packet::again6(frame), tables),
+        reason => reason,
     }
+    .verdict()
 }
 
 /// What the clauses make of `frame`: it is dropped if any of them that covers its source wants it.
 #[inline(always)]
-pub fn judge_by_port(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Reason {
-    let (source, mut reason, mut number) = (packet::source(frame), Reason::Unlisted, 0);
+pub fn judge_by_port(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Told {
+    match packet::source(frame) {
+        Source::V4(address) => tables.judge4_by_port(frame, address),
+        Source::V6(address) => tables.judge6_by_port(frame, address),
+        Source::NotIp | Source::Malformed | Source::TooManyTags => Told::UNLISTED,
+    }
+}
+
+/// The same of an IPv4 packet.
+#[inline(always)]
+pub fn judge4_by_port(frame: &(impl Frame + ?Sized), address: u32, tables: &impl Tables) -> Told {
+    let told = by_clauses(frame, tables, |slot| tables.holds4(slot, address));
+    let is_dropped = told.is(Reason::Address4) || told.is(Reason::Network4);
+    if is_dropped && tables.may_overlap() && tables.allows4(address) { Reason::Allowed.told() } else { told }
+}
+
+/// The same of an IPv6 packet, whether it is allowed or not.
+#[inline(always)]
+pub fn judge6_by_port(frame: &(impl Frame + ?Sized), address: Address6, tables: &impl Tables) -> Told {
+    by_clauses(frame, tables, |slot| tables.holds6(slot, address))
+}
+
+/// By what the first clause that wants `frame` dropped holds its source; if none does, why not.
+#[inline(always)]
+fn by_clauses(frame: &(impl Frame + ?Sized), tables: &impl Tables, holds: impl Fn(Slot) -> Told) -> Told {
+    let (mut told, mut number) = (Told::UNLISTED, 0);
     while number < SLOTS {
         let Some(slot) = Slot::of(number) else { break };
         number += 1;
-        let held = match source {
-            Source::V4(address) => tables.holds4(slot, address),
-            Source::V6(address) => tables.holds6(slot, address),
-            Source::NotIp | Source::Malformed | Source::TooManyTags => return Reason::Unlisted,
-        };
-        let Some(held) = held else { continue };
+        let held = holds(slot);
+        if held.is(Reason::Unlisted) {
+            continue;
+        }
         match tables.wants(slot, frame.port()) {
-            Wants::Drop => return judge_wanted(frame, source, held, tables),
-            Wants::Pass if reason as u32 == Reason::LaterFragment as u32 => {}
-            Wants::Pass => reason = Reason::OtherPort,
-            Wants::Fragment => reason = Reason::LaterFragment,
+            Wants::Drop => return held,
+            Wants::Pass if told.is(Reason::LaterFragment) => {}
+            Wants::Pass => told = Reason::OtherPort.told(),
+            Wants::Fragment => told = Reason::LaterFragment.told(),
         }
     }
-    reason
-}
-
-/// What holds for whoever is blocked on all ports holds here as well.
-#[inline(always)]
-fn judge_wanted(frame: &(impl Frame + ?Sized), source: Source, held: Reason, tables: &impl Tables) -> Reason {
-    match source {
-        Source::V4(address) if tables.may_overlap() && tables.allows4(address) => Reason::Allowed,
-        Source::V6(_) => judge_found6(held, packet::again6(frame), tables),
-        Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => held,
-    }
+    told
 }
 
 /// What becomes of a frame from `source`, whatever else is in it? `filterd test` asks this, so all that follows from the

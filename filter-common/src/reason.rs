@@ -79,7 +79,35 @@ pub enum Reason {
     LaterFragment = 12,
 }
 
+/// A reason by its number: what functions of a program that stand alone tell each other, since a verifier would go one way
+/// for each reason there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told(pub u32);
+
+impl Told {
+    /// It is on no list.
+    pub const UNLISTED: Self = Reason::Unlisted.told();
+
+    /// Is it that?
+    #[inline(always)]
+    pub const fn is(self, reason: Reason) -> bool {
+        self.0 == reason as u32
+    }
+
+    /// The reason.
+    #[inline(always)]
+    pub const fn reason(self) -> Reason {
+        Reason::of(self.0)
+    }
+}
+
 impl Reason {
+    /// Its number.
+    #[inline(always)]
+    pub const fn told(self) -> Told {
+        Told(self as u32)
+    }
+
     /// Every reason, in the order of their numbers.
     pub const ALL: [Self; 13] = [
         Self::Unlisted,

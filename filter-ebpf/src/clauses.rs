@@ -11,31 +11,65 @@ use aya_ebpf::bindings::xdp_md;
 use filter_common::hash::Address6;
 use filter_common::judge;
 use filter_common::ports::{self, Port, Wants};
-use filter_common::reason::Reason;
+use filter_common::reason::Told;
 use filter_common::set::{self, Found4};
-use filter_common::sets::Slot;
+use filter_common::sets::{SLOTS, Slot};
 
-use crate::frame::InPlace;
+use crate::frame::{Anywhere, InPlace};
 use crate::maps::{Map, Maps, SETTINGS, SetMaps, read};
 
 /// What becomes of a packet by its port. A function of its own, which the verifier walks once.
 #[inline(always)]
-pub fn judge_by_port(context: *mut xdp_md) -> Reason {
-    Reason::of(filterd_by_port(context))
+pub fn judge_by_port(context: *mut xdp_md) -> Told {
+    Told(filterd_by_port(context))
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_by_port(context: *mut xdp_md) -> u32 {
-    judge::judge_by_port(&InPlace::again(context), &Maps { context }) as u32
+    judge::judge_by_port(&InPlace::again(context), &Maps { context }).0
+}
+
+/// The same of an IPv4 packet from this address.
+#[inline(always)]
+pub fn judge4_by_port(context: *mut xdp_md, address: u32) -> Told {
+    Told(filterd_by_port4(context, address))
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_by_port4(context: *mut xdp_md, address: u32) -> u32 {
+    judge::judge4_by_port(&Anywhere { context }, address, &Maps { context }).0
+}
+
+/// The same of an IPv6 packet.
+#[inline(always)]
+pub fn judge6_by_port(context: *mut xdp_md, address: Address6) -> Told {
+    Told(filterd_by_port6(context, address.high, address.low))
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_by_port6(context: *mut xdp_md, high: u64, low: u64) -> u32 {
+    judge::judge6_by_port(&Anywhere { context }, Address6 { high, low }, &Maps { context }).0
 }
 
 /// Does this clause want a packet dropped that is sent to this port?
 #[inline(always)]
 pub fn wants(slot: Slot, port: Port) -> Wants {
-    let settings = &SETTINGS.ports[slot.number()];
-    ports::wants(read(&settings.except) != 0, |number| read(&settings.ranges[number]), port)
+    Wants::of(filterd_wants(slot.number() as u32, port.number()))
 }
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_wants(slot: u32, port: u32) -> u32 {
+    // A verifier that comes here alone does not know that it is a slot.
+    let settings = &SETTINGS.ports[slot as usize & (SLOTS - 1)];
+    let range = |number: usize| read(&settings.ranges[number]);
+    ports::wants(read(&settings.except) != 0, range, Port::of(port)) as u32
+}
+
+const _: () = assert!(SLOTS.is_power_of_two());
 
 macro_rules! clauses {
     ($($number:literal: $addresses:ident $networks:ident $levels:ident $six:ident $four:ident $sixes:ident,)*) => {
@@ -63,19 +97,19 @@ macro_rules! clauses {
 
         /// Does it block this IPv4 address on some ports?
         #[inline(always)]
-        pub fn holds4(slot: Slot, address: u32) -> Option<Reason> {
+        pub fn holds4(slot: Slot, address: u32) -> Told {
             match slot.number() {
-                $($number => held($four(address)),)*
-                _ => None,
+                $($number => Told($four(address)),)*
+                _ => Told::UNLISTED,
             }
         }
 
         /// The same of an IPv6 address.
         #[inline(always)]
-        pub fn holds6(slot: Slot, address: Address6) -> Option<Reason> {
+        pub fn holds6(slot: Slot, address: Address6) -> Told {
             match slot.number() {
-                $($number => held($sixes(address.high, address.low)),)*
-                _ => None,
+                $($number => Told($sixes(address.high, address.low)),)*
+                _ => Told::UNLISTED,
             }
         }
     };
@@ -99,13 +133,4 @@ clauses! {
     5: C5_ADDRESSES C5_NETWORKS C5_LEVELS C5_SIX filterd_c5_4 filterd_c5_6,
     6: C6_ADDRESSES C6_NETWORKS C6_LEVELS C6_SIX filterd_c6_4 filterd_c6_6,
     7: C7_ADDRESSES C7_NETWORKS C7_LEVELS C7_SIX filterd_c7_4 filterd_c7_6,
-}
-
-/// Functions that stand alone tell a reason by its number; that of who is on no list says that nothing is held.
-#[inline(always)]
-fn held(number: u32) -> Option<Reason> {
-    match Reason::of(number) {
-        Reason::Unlisted => None,
-        reason => Some(reason),
-    }
 }

@@ -73,7 +73,7 @@ impl Frame for InPlace {
 
     #[inline(always)]
     fn port(&self) -> Port {
-        ports::port(&Anywhere { context: self.context })
+        Port::of(filterd_port(self.context))
     }
 
     #[inline(always)]
@@ -141,7 +141,7 @@ impl Frame for Anywhere {
 
     #[inline(always)]
     fn port(&self) -> Port {
-        ports::port(self)
+        Port::of(filterd_port(self.context))
     }
 
     #[inline(always)]
@@ -156,4 +156,18 @@ impl Bytes for Anywhere {
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
         self.copy(at)
     }
+}
+
+/// To which port a packet is sent. A function of its own: asked of few, and with many ways through.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_port(context: *mut xdp_md) -> u32 {
+    ports::port_behind(&Anywhere { context }, filterd_header(context)).number()
+}
+
+/// Where its IP header lies.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_header(context: *mut xdp_md) -> u32 {
+    ports::header(&Anywhere { context })
 }

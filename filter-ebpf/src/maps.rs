@@ -16,7 +16,7 @@ use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::packet::Frame;
 use filter_common::ports::{Port, Wants};
-use filter_common::reason::{self, Enforcement, Reason};
+use filter_common::reason::{self, Enforcement, Told};
 use filter_common::set::{self, Set};
 use filter_common::sets::Slot;
 use filter_common::settings::{SetSettings, Settings};
@@ -93,12 +93,12 @@ impl Tables for Maps {
     }
 
     #[inline(always)]
-    fn holds4(&self, slot: Slot, address: u32) -> Option<Reason> {
+    fn holds4(&self, slot: Slot, address: u32) -> Told {
         clauses::holds4(slot, address)
     }
 
     #[inline(always)]
-    fn holds6(&self, slot: Slot, address: Address6) -> Option<Reason> {
+    fn holds6(&self, slot: Slot, address: Address6) -> Told {
         clauses::holds6(slot, address)
     }
 
@@ -108,8 +108,18 @@ impl Tables for Maps {
     }
 
     #[inline(always)]
-    fn judge_by_port(&self, _: &(impl Frame + ?Sized)) -> Reason {
+    fn judge_by_port(&self, _: &(impl Frame + ?Sized)) -> Told {
         clauses::judge_by_port(self.context)
+    }
+
+    #[inline(always)]
+    fn judge4_by_port(&self, _: &(impl Frame + ?Sized), address: u32) -> Told {
+        clauses::judge4_by_port(self.context, address)
+    }
+
+    #[inline(always)]
+    fn judge6_by_port(&self, _: &(impl Frame + ?Sized), address: Address6) -> Told {
+        clauses::judge6_by_port(self.context, address)
     }
 }
 

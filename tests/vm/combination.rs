@@ -96,7 +96,7 @@ impl Combination {
             lengths,
             six: 0,
             allow: if is_on { Allow::Same } else { Allow::Nothing },
-            ports: if is_on { MOST_CLAUSES } else { 0 },
+            ports: if is_on && lengths <= USUAL { MOST_CLAUSES } else { 0 },
         };
         let numbers = (0..USUAL).chain((USUAL..=MOST_LENGTHS).step_by(8));
         numbers.flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on))).collect()
@@ -119,6 +119,12 @@ impl Combination {
             .into_iter()
             .flat_map(|six| [65, MOST_LENGTHS].map(|lengths| combination(six, lengths)))
             .collect()
+    }
+
+    /// What the verifier may walk beyond the usual: for each clause whose lists have prefixes of every length there is, as one
+    /// more lookup takes.
+    pub fn more(&self) -> u64 {
+        if self.lengths > USUAL { 75_000 * self.ports as u64 } else { 0 }
     }
 
     /// What asks the tables for it.

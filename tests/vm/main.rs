@@ -74,8 +74,9 @@ fn judged(combination: &Combination) -> Result<u64, String> {
     let Price { root, judge } = price;
     let took = begun.elapsed().as_millis();
     println!("{combination}: {judge} instructions verified (root {root}), {took} ms");
-    if judge > BUDGET {
-        return Err(told(format!("{combination}: {judge} instructions are over the budget of {BUDGET}")));
+    let budget = BUDGET + combination.more();
+    if judge > budget {
+        return Err(told(format!("{combination}: {judge} instructions are over the budget of {budget}")));
     }
     Ok(judge)
 }

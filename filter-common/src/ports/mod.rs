@@ -5,7 +5,7 @@ mod packet;
 
 use core::fmt;
 
-pub use packet::port;
+pub use packet::{header, port, port_behind};
 
 /// The most ports and ranges of one clause, after those that touch have become one: a packet from a listed source is compared
 /// with each.
@@ -26,21 +26,14 @@ pub struct Clause {
     ranges: [Range; MOST_RANGES],
 }
 
-/// What a packet says of the ports it is sent to.
+/// What a packet says of the port it is sent to. A number, as functions that stand alone can tell it: and no value that is
+/// there only sometimes, which compiled programs move about where it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Port {
-    /// TCP or UDP, to this port.
-    To(u16),
-    /// Another protocol.
-    None,
-    /// It is a later fragment: only the first one tells.
-    Elsewhere,
-    /// It should say, but ends before, or cannot be read as far as that.
-    Hidden,
-}
+pub struct Port(u32);
 
 /// Does a clause want a packet dropped?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Wants {
     /// Yes.
     Drop,
@@ -50,9 +43,50 @@ pub enum Wants {
     Fragment,
 }
 
+impl Port {
+    /// It is of another protocol than TCP and UDP.
+    pub const NONE: Self = Self(1 << 16);
+    /// It is a later fragment: only the first one tells.
+    pub const ELSEWHERE: Self = Self(2 << 16);
+    /// It should say, but ends before, or cannot be read as far as that.
+    pub const HIDDEN: Self = Self(3 << 16);
+
+    /// TCP or UDP, to this port.
+    #[inline(always)]
+    pub const fn to(port: u16) -> Self {
+        Self(port as u32)
+    }
+
+    /// As a number.
+    #[inline(always)]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// What such a number says.
+    #[inline(always)]
+    pub const fn of(number: u32) -> Self {
+        Self(number)
+    }
+}
+
 /// There are more ranges than are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
+
+impl Wants {
+    /// The one of this number.
+    #[inline(always)]
+    pub const fn of(number: u32) -> Self {
+        const DROP: u32 = Wants::Drop as u32;
+        const FRAGMENT: u32 = Wants::Fragment as u32;
+        match number {
+            DROP => Self::Drop,
+            FRAGMENT => Self::Fragment,
+            _ => Self::Pass,
+        }
+    }
+}
 
 impl Range {
     /// No port at all.
@@ -113,12 +147,14 @@ impl Clause {
 /// The same for whoever has a clause's words one by one.
 #[inline(always)]
 pub fn wants(is_except: bool, range: impl Fn(usize) -> u64, port: Port) -> Wants {
-    let is_wanted = match port {
-        Port::Elsewhere => return Wants::Fragment,
+    if port.0 == Port::ELSEWHERE.0 {
+        return Wants::Fragment;
+    }
+    let is_wanted = if port.0 == Port::NONE.0 {
+        is_except
+    } else {
         // What hides its port is given none to go to.
-        Port::Hidden => true,
-        Port::None => is_except,
-        Port::To(port) => is_among(range, port) != is_except,
+        port.0 == Port::HIDDEN.0 || is_among(range, port.0 as u16) != is_except
     };
     if is_wanted { Wants::Drop } else { Wants::Pass }
 }
@@ -219,7 +255,7 @@ mod tests {
                 let is_said = said.iter().any(|range| (range.first..=range.last).contains(&port));
                 let expected = if is_said { [Wants::Drop, Wants::Pass] } else { [Wants::Pass, Wants::Drop] };
                 assert_eq!(
-                    [only, except].map(|clause| clause.wants(Port::To(port))),
+                    [only, except].map(|clause| clause.wants(Port::to(port))),
                     expected,
                     "{port} of {said:?}"
                 );
@@ -238,9 +274,9 @@ mod tests {
     #[test]
     fn what_has_no_ports_is_left_alone_by_ports_and_dropped_by_all_but() {
         let (ssh, not_https) = (only(&[range(22, 22)]), except(&[range(443, 443)]));
-        assert_eq!([ssh, not_https].map(|clause| clause.wants(Port::None)), [Wants::Pass, Wants::Drop]);
-        assert_eq!([ssh, not_https].map(|clause| clause.wants(Port::Elsewhere)), [Wants::Fragment; 2]);
-        assert_eq!([ssh, not_https].map(|clause| clause.wants(Port::Hidden)), [Wants::Drop; 2]);
+        assert_eq!([ssh, not_https].map(|clause| clause.wants(Port::NONE)), [Wants::Pass, Wants::Drop]);
+        assert_eq!([ssh, not_https].map(|clause| clause.wants(Port::ELSEWHERE)), [Wants::Fragment; 2]);
+        assert_eq!([ssh, not_https].map(|clause| clause.wants(Port::HIDDEN)), [Wants::Drop; 2]);
     }
 
     #[test]

@@ -3,26 +3,42 @@
 
 use super::Port;
 use crate::flow::Bytes;
-use crate::flow::headers::{self, Content, Upper};
+use crate::flow::headers::{self, Content, NOWHERE, Upper};
 
 /// To which port is this frame, an IP packet, sent?
 #[inline(always)]
 pub fn port(frame: &impl Bytes) -> Port {
-    read(frame).unwrap_or(Port::Hidden)
+    port_behind(frame, header(frame))
+}
+
+/// Where the IP header of a frame lies, and of which family it is: twice its place, and one more for IPv6; 0 if there is none.
+#[inline(always)]
+pub fn header(frame: &impl Bytes) -> u32 {
+    match headers::content(frame) {
+        Some(Content::V4(at)) => 2 * at as u32,
+        Some(Content::V6(at)) => 2 * at as u32 + 1,
+        None => 0,
+    }
+}
+
+/// The same for whoever has looked for the header before: a verifier would go on from each place where it may lie.
+#[inline(always)]
+pub fn port_behind(frame: &impl Bytes, header: u32) -> Port {
+    if header == 0 { Port::HIDDEN } else { read(frame, header).unwrap_or(Port::HIDDEN) }
 }
 
 #[inline(always)]
-fn read(frame: &impl Bytes) -> Option<Port> {
-    let (protocol, at, end) = match headers::content(frame)? {
-        Content::V4(at) => ipv4(frame, at)?,
-        Content::V6(at) => ipv6(frame, at)?,
-    };
-    let Some(at) = at else { return Some(Port::Elsewhere) };
+fn read(frame: &impl Bytes, header: u32) -> Option<Port> {
+    let at = (header >> 1) as usize;
+    let (protocol, at, end) = if header & 1 == 0 { ipv4(frame, at)? } else { ipv6(frame, at)? };
+    if at == NOWHERE {
+        return Some(Port::ELSEWHERE);
+    }
     match Upper::of(protocol) {
         // What lies behind the packet's end only fills the frame.
         Some(Upper::Tcp | Upper::Udp) if at + PORTS > end => None,
-        Some(Upper::Tcp | Upper::Udp) => headers::ports(frame, at).map(|(_, to)| Port::To(to)),
-        Some(Upper::Icmp | Upper::Icmp6) | None => Some(Port::None),
+        Some(Upper::Tcp | Upper::Udp) => headers::ports(frame, at).map(|(_, to)| Port::to(to)),
+        Some(Upper::Icmp | Upper::Icmp6) | None => Some(Port::NONE),
     }
 }
 
@@ -31,7 +47,7 @@ const PORTS: usize = 4;
 
 /// The protocol, where its header begins (nowhere in a later fragment), and where the packet ends.
 #[inline(always)]
-fn ipv4(frame: &impl Bytes, at: usize) -> Option<(u32, Option<usize>, usize)> {
+fn ipv4(frame: &impl Bytes, at: usize) -> Option<(u32, usize, usize)> {
     const OFFSET: u32 = 0x1FFF;
     let [first, second, third] = frame.words(at)?;
     let (first, second, third) = (u32::from_be(first), u32::from_be(second), u32::from_be(third));
@@ -39,13 +55,13 @@ fn ipv4(frame: &impl Bytes, at: usize) -> Option<(u32, Option<usize>, usize)> {
     if header < 20 {
         return None;
     }
-    let behind = if second & OFFSET != 0 { None } else { Some(at + header) };
+    let behind = if second & OFFSET != 0 { NOWHERE } else { at + header };
     Some((third >> 16 & 0xFF, behind, end(at, first & 0xFFFF)))
 }
 
 /// The same of IPv6.
 #[inline(always)]
-fn ipv6(frame: &impl Bytes, at: usize) -> Option<(u32, Option<usize>, usize)> {
+fn ipv6(frame: &impl Bytes, at: usize) -> Option<(u32, usize, usize)> {
     const HEADER: usize = 40;
     let [_, second] = frame.words(at)?;
     let second = u32::from_be(second);

@@ -8,6 +8,7 @@ use filter_common::target::{Span, Target};
 
 use super::limits::{entries, share, ttl};
 use super::nearest::nearest;
+use super::ports;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
 use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
@@ -25,7 +26,7 @@ const KEYS: [Key<Config>; 8] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 8] = [
+const LIST_KEYS: [Key<Draft>; 10] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
     Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
@@ -43,6 +44,8 @@ const LIST_KEYS: [Key<Draft>; 8] = [
         take: |faults, node, draft| entries(faults, node, &mut draft.limits.max_entries),
     },
     Key { name: "include_special", take: include_special },
+    Key { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
+    Key { name: "except_ports", take: |faults, node, draft| ports::except(faults, node, &mut draft.ports) },
 ];
 
 /// The keys without which a list is none.
@@ -185,6 +188,7 @@ struct Draft {
     limits: Limits,
     special: Special,
     ttl: Option<Duration>,
+    ports: ports::Said,
 }
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
@@ -206,6 +210,11 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         for name in NEEDED.iter().filter(|name| !said.contains_key(**name)) {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
         }
+        let ports = draft.ports.check(draft.allows, faults);
+        if let Some((clause, node)) = ports {
+            ports::must_be_few(faults, &config.lists, clause, node);
+        }
+        let ports = ports.map(|(clause, _)| clause);
         let Some((name, node)) = draft.name else { continue };
         if faults.first(&mut names, name.as_str(), node)
             && let Some(path) = draft.path
@@ -213,7 +222,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             // What must pass may well be private.
             let special = if draft.allows { Special::Included } else { draft.special };
             let Draft { allows, limits, ttl, .. } = draft;
-            config.lists.push(List { name, path, allows, limits, special, ttl });
+            config.lists.push(List { name, path, allows, limits, special, ttl, ports });
         }
     }
 }

@@ -4,8 +4,8 @@ use filter_common::Words;
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::ports::{self, Port, Wants};
-use filter_common::reason::{Enforcement, Reason};
-use filter_common::set::{self, Found4, Set, View};
+use filter_common::reason::{Enforcement, Reason, Told};
+use filter_common::set::{self, Set, View};
 use filter_common::sets::{PerSet, SetName, Slot};
 use filter_common::settings::{PortSettings, SetSettings, Settings};
 
@@ -60,12 +60,13 @@ impl Tables for Seen<'_> {
         self.set(SetName::Allow)
     }
 
-    fn holds4(&self, slot: Slot, address: u32) -> Option<Reason> {
-        set::find4(&self.set(SetName::Clause(slot)), address).map(Found4::reason)
+    fn holds4(&self, slot: Slot, address: u32) -> Told {
+        let found = set::find4(&self.set(SetName::Clause(slot)), address);
+        found.map_or(Told::UNLISTED, |found| found.reason().told())
     }
 
-    fn holds6(&self, slot: Slot, address: Address6) -> Option<Reason> {
-        set::find6(&self.set(SetName::Clause(slot)), address)
+    fn holds6(&self, slot: Slot, address: Address6) -> Told {
+        set::find6(&self.set(SetName::Clause(slot)), address).map_or(Told::UNLISTED, Reason::told)
     }
 
     fn wants(&self, slot: Slot, port: Port) -> Wants {

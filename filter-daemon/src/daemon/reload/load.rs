@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use filter_common::ports::Clause;
+
 use super::find::{self, Found, find};
-use super::matching::{self, Known};
+use super::matching::{self, Known, polarity_of};
 use super::sources::Sources;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
 use crate::config::Config;
@@ -42,6 +44,8 @@ pub struct LoadedList {
     pub ttl: Option<Duration>,
     /// Does it block, or allow?
     pub polarity: Polarity,
+    /// On which ports, if not on all?
+    pub ports: Option<Clause>,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
     /// Does it mean special ranges?
@@ -57,6 +61,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
         id: Some(id),
         name: list.name.clone(),
         polarity: Some(list.polarity),
+        ports: blocklist.clause(list),
         // What its file named, whatever has expired of it.
         entries: list.entries + list.spent.len() as u64,
         reading: list.reading.clone().unwrap_or_default(),
@@ -76,15 +81,14 @@ impl Loaded {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
-            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
-            let is_turned = before.is_some_and(|before| before.polarity.is_some_and(|was| was != polarity));
-            let turned = before.filter(|_| is_turned).map(Known::turned);
+            let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
             let before = turned.as_ref().or(before);
             LoadedList {
                 name: list.name.as_str().into(),
                 path: list.path.clone(),
                 ttl: list.ttl,
-                polarity,
+                polarity: polarity_of(list),
+                ports: list.ports,
                 special: list.special,
                 before: before.and_then(|known| known.id),
                 found: find(list, before, accept.has_list(list.name.as_str()), sources),
@@ -100,13 +104,13 @@ impl Loaded {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
-            let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
-            let is_same = |known: &&Known| known.polarity.is_none_or(|was| was == polarity);
+            let is_same = |known: &&Known| !known.is_turned_by(list);
             LoadedList {
                 name: list.name.as_str().into(),
                 path: list.path.clone(),
                 ttl: list.ttl,
-                polarity,
+                polarity: polarity_of(list),
+                ports: list.ports,
                 special: list.special,
                 before: before.filter(is_same).and_then(|known| known.id),
                 found: find::restored(list, copies.iter().find(is_of), sources),

@@ -95,12 +95,15 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, ttl, polarity, special, before, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, ports, special, before, mut found } = list;
         let id = match before {
             Some(id) => id,
             None => {
                 let id = blocklist.lists_mut().make_anyway(&name, Origin::File, polarity)?;
                 self.made.push(id);
+                if let Some(clause) = ports {
+                    blocklist.restrict(id, clause)?;
+                }
                 id
             }
         };

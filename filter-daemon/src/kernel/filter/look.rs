@@ -3,7 +3,7 @@
 use filter_common::judge::{Tables, judge_source, judge_with_ports};
 use filter_common::packet::Source;
 use filter_common::ports::Clause;
-use filter_common::reason::{Outcome, Reason, Verdict};
+use filter_common::reason::{Outcome, Reason, Told, Verdict};
 use filter_common::sets::{PerSet, Slot};
 
 use super::Filter;
@@ -27,8 +27,8 @@ impl Filter {
             Source::NotIp | Source::Malformed | Source::TooManyTags => return Vec::new(),
         };
         let holds = |slot: &Slot| match source {
-            Source::V4(address) => seen.holds4(*slot, address).is_some(),
-            Source::V6(address) => seen.holds6(*slot, address).is_some(),
+            Source::V4(address) => seen.holds4(*slot, address) != Told::UNLISTED,
+            Source::V6(address) => seen.holds6(*slot, address) != Told::UNLISTED,
             Source::NotIp | Source::Malformed | Source::TooManyTags => false,
         };
         let slots = Slot::all().filter(|slot| !is_allowed && holds(slot));
