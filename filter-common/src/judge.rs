@@ -79,6 +79,13 @@ pub trait Tables {
     fn allows6(&self, address: Address6) -> bool {
         set::find6(&self.allow(), address).is_some()
     }
+
+    /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
+    /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
+    #[inline(always)]
+    fn is_reply(&self) -> bool {
+        false
+    }
 }
 
 /// What becomes of `frame`? What else is in it is asked after a hit only.
@@ -133,7 +140,13 @@ pub fn judge_by_port(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Tol
 pub fn judge4_by_port(frame: &(impl Frame + ?Sized), address: u32, tables: &impl Tables) -> Told {
     let told = by_clauses(frame, tables, |slot| tables.holds4(slot, address));
     let is_dropped = told.is(Reason::Address4) || told.is(Reason::Network4);
-    if is_dropped && tables.may_overlap() && tables.allows4(address) { Reason::Allowed.told() } else { told }
+    if is_dropped && tables.may_overlap() && tables.allows4(address) {
+        Reason::Allowed.told()
+    } else if is_dropped && tables.is_reply() {
+        Reason::Reply.told()
+    } else {
+        told
+    }
 }
 
 /// The same of an IPv6 packet, whether it is allowed or not.
@@ -177,6 +190,7 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
             Some(found) if tables.may_overlap() && tables.allows4(found.address(&tables.block())) => {
                 Reason::Allowed
             }
+            Some(_) if tables.is_reply() => Reason::Reply,
             Some(found) => found.reason(),
         },
         Source::V6(source) => match set::find6(&tables.block(), source) {
@@ -199,6 +213,8 @@ fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> 
         Reason::Allowed
     } else if is_neighbour_discovery {
         Reason::Neighbour
+    } else if tables.is_reply() {
+        Reason::Reply
     } else {
         found
     }

@@ -15,6 +15,7 @@ pub mod cuckoo;
 pub mod flow;
 pub mod hash;
 pub mod judge;
+pub mod labels;
 pub mod levels;
 pub mod networks;
 pub mod packet;

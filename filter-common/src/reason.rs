@@ -241,6 +241,16 @@ impl Enforcement {
             _ => Self::Count,
         }
     }
+
+    /// What is done right now, if a pause is over `until` then: packets are dropped from that moment on, whoever is there
+    /// to say so. The clock is read while there is one only.
+    #[inline(always)]
+    pub fn now(self, until: u64, clock: impl FnOnce() -> u64) -> Self {
+        match self {
+            Self::Pause if clock() >= until => Self::Drop,
+            Self::Count | Self::Drop | Self::Pause => self,
+        }
+    }
 }
 
 impl Outcome {

@@ -17,8 +17,12 @@ use crate::sets::{PerSet, SLOTS};
 pub struct Settings {
     /// Drop, or only count? The number of an [`Enforcement`](crate::reason::Enforcement).
     pub enforce: u64,
+    /// When a pause is over, in nanoseconds since boot, suspend included; looked at where `enforce` says that there is one.
+    pub paused_until: u64,
     /// May a source that is to be blocked be allowed, too, so that the word that tells is looked at on a hit? (0 or 1)
     pub overlap: u64,
+    /// Does what is part of a flow of this host's own pass, whoever sent it? (0 or 1)
+    pub match_new: u64,
     /// Each set: of sources to block, of sources to allow, asked after a hit in another, and of sources to block on ports.
     pub sets: PerSet<SetSettings>,
     /// The ports of each clause.
@@ -111,7 +115,9 @@ impl Settings {
     /// Counts only, and looks nothing up.
     pub const OFF: Self = Self {
         enforce: 0,
+        paused_until: 0,
         overlap: 0,
+        match_new: 0,
         sets: PerSet { block: SetSettings::OFF, allow: SetSettings::OFF, clauses: [SetSettings::OFF; SLOTS] },
         ports: [PortSettings::OFF; SLOTS],
     };
@@ -119,7 +125,7 @@ impl Settings {
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let head = [self.enforce, self.overlap].into_iter();
+        let head = [self.enforce, self.paused_until, self.overlap, self.match_new].into_iter();
         let sets = self.sets.iter().flat_map(|(_, set)| set.words());
         let mut rest = head.chain(sets).chain(self.ports.iter().flat_map(|ports| ports.words()));
         words.fill_with(|| rest.next().expect("every field is told"));
@@ -132,7 +138,9 @@ impl Settings {
         let mut next = || rest.next().unwrap_or_default();
         Self {
             enforce: next(),
+            paused_until: next(),
             overlap: next(),
+            match_new: next(),
             sets: PerSet::from_fn(|_| SetSettings::read(&mut next)),
             ports: from_fn(|_| PortSettings::read(&mut next)),
         }
@@ -273,6 +281,7 @@ mod tests {
         }
         set!(enforce);
         set!(overlap);
+        set!(match_new);
         set!(sets.block.networks4);
         set!(sets.block.addresses4.in_use);
         set!(sets.block.addresses4.index_bits);

@@ -13,6 +13,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::blocklist::Timestamp;
 
+/// What a namespace of time adds to the clocks of those in it.
+const OFFSETS: &str = "/proc/self/timens_offsets";
+
 /// What tells one boot from another.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -109,6 +112,19 @@ pub fn uptime() -> Duration {
     clock_gettime(ClockId::Monotonic).try_into().unwrap_or_default()
 }
 
+/// When that is by the clock that programs in the kernel read: nanoseconds since boot, suspend included.
+pub fn in_the_kernel(then: Timestamp) -> u64 {
+    let own = i128::from(then.secs()) * 1_000_000_000;
+    let ahead = i128::from(own_offset()) * 1_000_000 + namespace_offset();
+    u64::try_from((own - ahead).max(0)).unwrap_or(u64::MAX)
+}
+
+/// What that clock says now.
+pub fn kernel_now() -> u64 {
+    let now = i128::try_from(since_boot().as_nanos()).unwrap_or(i128::MAX);
+    u64::try_from((now - namespace_offset()).max(0)).unwrap_or(u64::MAX)
+}
+
 /// How long it is since 1970 began, by the clock on the wall. A clock that is before stands at its beginning.
 pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
@@ -127,6 +143,20 @@ fn since_boot() -> Duration {
 
 fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// What the time since boot is ahead here of what it is in the kernel, in nanoseconds: a process does not change its
+/// namespace of time. Kernels without such namespaces shift nothing.
+fn namespace_offset() -> i128 {
+    static OFFSET: OnceLock<i128> = OnceLock::new();
+    *OFFSET.get_or_init(|| shifted(&fs::read_to_string(OFFSETS).unwrap_or_default()).unwrap_or(0))
+}
+
+fn shifted(offsets: &str) -> Option<i128> {
+    let boottime = offsets.lines().find_map(|line| line.strip_prefix("boottime"))?;
+    let mut numbers = boottime.split_whitespace().map(str::parse::<i128>);
+    let (seconds, nanoseconds) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some(seconds * 1_000_000_000 + nanoseconds)
 }
 
 /// Where the kernel does not say it, it is not known.
@@ -156,6 +186,20 @@ mod tests {
         assert!(since_1970().as_secs().abs_diff(told) <= 1, "{told}");
         let Moment { own, wall, begun, .. } = moment();
         assert!(own.secs().abs_diff(wall.secs()) <= 1 && begun <= own);
+    }
+
+    #[test]
+    fn a_moment_of_ours_is_one_of_the_kernels() {
+        let (before, now) = (now(), kernel_now());
+        assert!(in_the_kernel(before) <= now && now < in_the_kernel(after(Duration::from_secs(1))));
+        assert_eq!(in_the_kernel(Timestamp::from_secs(0)), 0);
+    }
+
+    #[test]
+    fn what_a_namespace_of_time_adds_is_read_where_it_is_told() {
+        let told = "monotonic          10         0\nboottime         -3600       500\n";
+        assert_eq!(shifted(told), Some(-3600 * 1_000_000_000 + 500));
+        assert_eq!((shifted("monotonic 1 0\n"), shifted("boottime soon\n"), shifted("")), (None, None, None));
     }
 
     #[test]

@@ -148,6 +148,13 @@ impl Explain for Taken {
             Place::State => "--state-dir",
             Place::Pins => "--pin-dir",
         };
+        if let Some(holder) = self.holder.as_ref().filter(|holder| holder.has_lost_its_socket()) {
+            return Some(format!(
+                "somebody has removed its socket, and it goes on without: end it with `sudo kill {}`, and start it again \
+                 as it was started",
+                holder.pid
+            ));
+        }
         let socket = self.holder.as_ref().and_then(|holder| holder.socket.as_ref());
         let ask = socket.map_or_else(String::new, |socket| {
             format!(" (`filterd --socket {} status` asks it)", printable::path(socket))

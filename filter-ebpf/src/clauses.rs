@@ -15,7 +15,7 @@ use filter_common::reason::Told;
 use filter_common::set::{self, Found4};
 use filter_common::sets::{SLOTS, Slot};
 
-use crate::frame::{Anywhere, InPlace};
+use crate::frame::{Anywhere, Context, InPlace};
 use crate::maps::{Map, Maps, SETTINGS, SetMaps, read};
 
 /// What becomes of a packet by its port. A function of its own, which the verifier walks once.
@@ -27,7 +27,8 @@ pub fn judge_by_port(context: *mut xdp_md) -> Told {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_by_port(context: *mut xdp_md) -> u32 {
-    judge::judge_by_port(&InPlace::again(context), &Maps { context }).0
+    let context = Context::of(context);
+    judge::judge_by_port(&InPlace::again(&context), &Maps { context: &context }).0
 }
 
 /// The same of an IPv4 packet from this address.
@@ -39,7 +40,7 @@ pub fn judge4_by_port(context: *mut xdp_md, address: u32) -> Told {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_by_port4(context: *mut xdp_md, address: u32) -> u32 {
-    judge::judge4_by_port(&Anywhere { context }, address, &Maps { context }).0
+    judge::judge4_by_port(&Anywhere { context }, address, &Maps { context: &Context::of(context) }).0
 }
 
 /// The same of an IPv6 packet.
@@ -51,7 +52,8 @@ pub fn judge6_by_port(context: *mut xdp_md, address: Address6) -> Told {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_by_port6(context: *mut xdp_md, high: u64, low: u64) -> u32 {
-    judge::judge6_by_port(&Anywhere { context }, Address6 { high, low }, &Maps { context }).0
+    let tables = Maps { context: &Context::of(context) };
+    judge::judge6_by_port(&Anywhere { context }, Address6 { high, low }, &tables).0
 }
 
 /// Does this clause want a packet dropped that is sent to this port?

@@ -16,25 +16,66 @@ const IPV4_SOURCE: usize = 12;
 const IPV6_HEADER: usize = 40;
 const IPV6_SOURCE: usize = 8;
 
-/// The linear part of a packet, which nearly always holds all its headers.
-pub struct InPlace {
-    context: *mut xdp_md,
-    start: usize,
-    end: usize,
+/// The context that the program was called with, in a place in memory: a miss needs it no more, and has no register to keep
+/// it in.
+pub struct Context(*mut xdp_md);
+
+impl Context {
+    /// A place for it.
+    #[inline(always)]
+    pub const fn nowhere() -> Self {
+        Self(core::ptr::null_mut())
+    }
+
+    /// The same for a function that is called with it.
+    #[inline(always)]
+    pub const fn of(context: *mut xdp_md) -> Self {
+        Self(context)
+    }
+
+    /// Puts it there.
+    #[inline(always)]
+    pub fn keep(&mut self, ctx: &XdpContext) {
+        let place = &raw mut self.0;
+        // SAFETY: it was a reference. Volatile, so that it is truly put there.
+        unsafe { place.write_volatile(ctx.ctx) }
+    }
+
+    /// What it was called with.
+    #[inline(always)]
+    pub fn get(&self) -> *mut xdp_md {
+        let place = &raw const self.0;
+        // SAFETY: it was a reference. Volatile, so that it is read only where it is needed.
+        unsafe { place.read_volatile() }
+    }
 }
 
-impl InPlace {
+/// The linear part of a packet, which nearly always holds all its headers.
+pub struct InPlace<'a> {
+    context: &'a Context,
+    linear: Linear,
+}
+
+impl<'a> InPlace<'a> {
     #[inline(always)]
-    pub fn new(ctx: &XdpContext) -> Self {
-        Self { context: ctx.ctx, start: ctx.data(), end: ctx.data_end() }
+    pub fn new(ctx: &XdpContext, context: &'a Context) -> Self {
+        Self { context, linear: Linear { start: ctx.data(), end: ctx.data_end() } }
     }
 
     /// The same once more, for whoever knows the context alone.
     #[inline(always)]
-    pub fn again(context: *mut xdp_md) -> Self {
-        Anywhere { context }.in_place()
+    pub fn again(context: &'a Context) -> Self {
+        Self { context, linear: Anywhere { context: context.get() }.in_place() }
     }
+}
 
+/// From where to where it lies.
+struct Linear {
+    start: usize,
+    end: usize,
+}
+
+impl Linear {
     /// Do the `length` bytes at `at` lie in the packet?
     #[inline(always)]
     fn reaches(&self, at: usize, length: usize) -> bool {
@@ -49,9 +90,7 @@ impl InPlace {
         // on every architecture this program is built for, and a bytewise load would cost four times as much.
         unsafe { pointer.read_volatile() }
     }
-}
 
-impl Frame for InPlace {
     #[inline(always)]
     fn u16(&self, at: usize) -> Option<u16> {
         self.reaches(at, 2).then(|| u16::from_be(self.read(at)))
@@ -70,15 +109,32 @@ impl Frame for InPlace {
             (self.read(at), Address6 { high, low })
         })
     }
+}
+
+impl Frame for InPlace<'_> {
+    #[inline(always)]
+    fn u16(&self, at: usize) -> Option<u16> {
+        self.linear.u16(at)
+    }
+
+    #[inline(always)]
+    fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
+        self.linear.ipv4(at)
+    }
+
+    #[inline(always)]
+    fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
+        self.linear.ipv6(at)
+    }
 
     #[inline(always)]
     fn port(&self) -> Port {
-        Port::of(filterd_port(self.context))
+        Port::of(filterd_port(self.context.get()))
     }
 
     #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
-        Anywhere { context: self.context }
+        Anywhere { context: self.context.get() }
     }
 }
 
@@ -92,7 +148,7 @@ pub struct Anywhere {
 impl Anywhere {
     /// The linear part, as it is now.
     #[inline(always)]
-    fn in_place(&self) -> InPlace {
+    fn in_place(&self) -> Linear {
         // SAFETY: the context lives as long as the program runs.
         let start = unsafe { &raw const (*self.context).data };
         // SAFETY: as above.
@@ -101,7 +157,7 @@ impl Anywhere {
         let start = unsafe { start.read_volatile() };
         // SAFETY: as above.
         let end = unsafe { end.read_volatile() };
-        InPlace { context: self.context, start: start as usize, end: end as usize }
+        Linear { start: start as usize, end: end as usize }
     }
 
     /// A copy of what lies at `at`: numbers as they are on the wire, if the packet reaches that far.

@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod clauses;
+mod flow_map;
 mod frame;
 mod license;
 mod maps;
@@ -18,20 +19,24 @@ use filter_common::reason::{Enforcement, Outcome, Verdict};
 
 #[xdp(frags)]
 pub fn filterd_judge(ctx: XdpContext) -> u32 {
-    let tables = maps::Maps { context: ctx.ctx };
-    carry_out(&ctx, &tables, judge(&frame::InPlace::new(&ctx), &tables))
+    let mut context = frame::Context::nowhere();
+    context.keep(&ctx);
+    let tables = maps::Maps { context: &context };
+    carry_out(&ctx, &tables, judge(&frame::InPlace::new(&ctx, &context), &tables))
 }
 
 /// The same where some sources are blocked on some ports only. A program of its own: without clauses nobody pays for them, not
 /// even by being told that there are none.
 #[xdp(frags)]
 pub fn filterd_ports(ctx: XdpContext) -> u32 {
-    let tables = maps::Maps { context: ctx.ctx };
-    carry_out(&ctx, &tables, judge_with_ports(&frame::InPlace::new(&ctx), &tables))
+    let mut context = frame::Context::nowhere();
+    context.keep(&ctx);
+    let tables = maps::Maps { context: &context };
+    carry_out(&ctx, &tables, judge_with_ports(&frame::InPlace::new(&ctx, &context), &tables))
 }
 
 #[inline(always)]
-fn carry_out(ctx: &XdpContext, tables: &maps::Maps, verdict: Verdict) -> u32 {
+fn carry_out(ctx: &XdpContext, tables: &maps::Maps<'_>, verdict: Verdict) -> u32 {
     // Whether drops are enforced is read where there is one: most packets have none.
     let enforcement = match verdict {
         Verdict::Pass(_) => Enforcement::Count,

@@ -10,8 +10,10 @@
 
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::btf_maps::PerCpuArray;
+use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
+use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::packet::Frame;
@@ -22,6 +24,8 @@ use filter_common::sets::Slot;
 use filter_common::settings::{SetSettings, Settings};
 
 use crate::clauses;
+use crate::flow_map;
+use crate::frame::{Anywhere, Context};
 
 /// The words of a map, as many as there are.
 pub type Map = [u64; 0];
@@ -40,6 +44,9 @@ unsafe extern "C" {
 
     /// One word: may something that is allowed be blocked?
     static OVERLAP: Map;
+
+    /// Own flows, which the egress program writes: here the map itself, not its value.
+    static FLOWS: Map;
 }
 
 /// Packets by what became of them.
@@ -50,15 +57,19 @@ pub static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArr
 pub static SETTINGS: Settings = Settings::OFF;
 
 /// All of them, and the settings.
-pub struct Maps {
+pub struct Maps<'a> {
     /// The packet that is judged.
-    pub context: *mut xdp_md,
+    pub context: &'a Context,
 }
 
-impl Tables for Maps {
+impl Tables for Maps<'_> {
     #[inline(always)]
     fn enforcement(&self) -> Enforcement {
-        Enforcement::of(read(&SETTINGS.enforce))
+        let clock = || {
+            // SAFETY: it takes nothing and changes nothing.
+            unsafe { bpf_ktime_get_boot_ns() }
+        };
+        Enforcement::of(read(&SETTINGS.enforce)).now(read(&SETTINGS.paused_until), clock)
     }
 
     #[inline(always)]
@@ -109,18 +120,43 @@ impl Tables for Maps {
 
     #[inline(always)]
     fn judge_by_port(&self, _: &(impl Frame + ?Sized)) -> Told {
-        clauses::judge_by_port(self.context)
+        clauses::judge_by_port(self.context.get())
     }
 
     #[inline(always)]
     fn judge4_by_port(&self, _: &(impl Frame + ?Sized), address: u32) -> Told {
-        clauses::judge4_by_port(self.context, address)
+        clauses::judge4_by_port(self.context.get(), address)
     }
 
     #[inline(always)]
     fn judge6_by_port(&self, _: &(impl Frame + ?Sized), address: Address6) -> Told {
-        clauses::judge6_by_port(self.context, address)
+        clauses::judge6_by_port(self.context.get(), address)
     }
+
+    #[inline(always)]
+    fn is_reply(&self) -> bool {
+        read(&SETTINGS.match_new) != 0 && filterd_replies(self.context.get()) != 0
+    }
+}
+
+/// A function of its own, as those below. It reads the packet anew, so that a miss need keep nothing of it.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_replies(context: *mut xdp_md) -> u32 {
+    flow::is_reply(&Anywhere { context }, &Flows, flow_map::now).into()
+}
+
+/// Own flows. The judge only reads them.
+struct Flows;
+
+impl flow::Memory for Flows {
+    #[inline(always)]
+    fn last(&self, key: &Key) -> Option<u64> {
+        flow_map::last((&raw const FLOWS).cast_mut().cast(), key)
+    }
+
+    #[inline(always)]
+    fn note(&self, _: &Key, _: u64) {}
 }
 
 /// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for

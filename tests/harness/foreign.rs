@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use aya::Ebpf;
-use aya::programs::links::{FdLink, PinnedLink};
+use aya::programs::links::{FdLink, LinkOrder, PinnedLink};
+use aya::programs::tc::{NlOptions, SchedClassifier, TcAttachOptions, TcAttachType, qdisc_add_clsact};
 use aya::programs::xdp::XdpLink;
 use aya::programs::{Xdp, XdpMode};
 use object::write::{Object, Symbol, SymbolSection};
@@ -43,7 +44,8 @@ impl ForeignProgram {
 
     fn load(then: impl FnOnce(&mut Xdp)) -> Self {
         let name = "other_firewall";
-        let mut object = Ebpf::load(&object_file(name)).expect("a program of two instructions loads");
+        let mut object =
+            Ebpf::load(&object_file(name, b"xdp", &PASS)).expect("a program of two instructions loads");
         let program: &mut Xdp = object
             .program_mut(name)
             .expect("the object has it")
@@ -56,15 +58,59 @@ impl ForeignProgram {
     }
 }
 
+/// `r0 = TC_ACT_UNSPEC; exit`
+const NEXT: [u8; 16] = [0xb7, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x95, 0, 0, 0, 0, 0, 0, 0];
+
+/// Somebody else's program on what an interface sends: it lets everything go on. Gone when dropped.
+#[derive(Debug)]
+pub struct ForeignEgress {
+    /// What the kernel calls it.
+    pub name: &'static str,
+    _program: Ebpf,
+}
+
+impl ForeignEgress {
+    /// Attaches it to `eth0`: by a link of TCX where the kernel has that and it is wanted, else as a filter of `clsact`.
+    pub fn attach(namespace: &Namespace, by_link: bool) -> Self {
+        let name = "other_egress";
+        let mut object = Ebpf::load(&Self::object()).expect("two instructions load");
+        let program: &mut SchedClassifier =
+            object.program_mut(name).expect("the object has it").try_into().expect("and it is a classifier");
+        program.load().expect("the verifier has nothing to say");
+        namespace.inside(|| {
+            let options = if by_link {
+                TcAttachOptions::TcxOrder(LinkOrder::default())
+            } else {
+                qdisc_add_clsact("eth0").expect("there is none");
+                TcAttachOptions::Netlink(NlOptions::default())
+            };
+            program.attach_with_options("eth0", TcAttachType::Egress, options).expect("there is room")
+        });
+        Self { name, _program: object }
+    }
+
+    /// Its object file.
+    pub fn object() -> Vec<u8> {
+        object_file("other_egress", b"classifier", &NEXT)
+    }
+
+    /// The programs of links on what `eth0` sends; none on a kernel without.
+    pub fn linked(namespace: &Namespace) -> Vec<String> {
+        let asked = namespace.inside(|| SchedClassifier::query_tcx("eth0", TcAttachType::Egress));
+        let programs = asked.map(|(_, programs)| programs).unwrap_or_default();
+        programs.iter().filter_map(|program| program.name_as_str().map(str::to_owned)).collect()
+    }
+}
+
 /// The object file a compiler would have written.
-fn object_file(name: &str) -> Vec<u8> {
+fn object_file(name: &str, section: &[u8], program: &[u8; 16]) -> Vec<u8> {
     let mut object = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
-    let section = object.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
-    let value = object.append_section_data(section, &PASS, 8);
+    let section = object.add_section(Vec::new(), section.to_vec(), SectionKind::Text);
+    let value = object.append_section_data(section, program, 8);
     object.add_symbol(Symbol {
         name: name.into(),
         value,
-        size: PASS.len() as u64,
+        size: program.len() as u64,
         kind: SymbolKind::Text,
         scope: SymbolScope::Dynamic,
         weak: false,

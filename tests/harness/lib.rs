@@ -24,7 +24,7 @@ mod wire;
 
 pub use daemon::Daemon;
 pub use expect::Expectation;
-pub use foreign::ForeignProgram;
+pub use foreign::{ForeignEgress, ForeignProgram};
 pub use frame::Frame;
 pub use home::Home;
 pub use leftovers::{remove as remove_leftovers, unique_name};

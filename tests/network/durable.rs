@@ -128,7 +128,7 @@ fn a_full_disk_is_told_and_made_up_for() {
     let (mut net, disk) = with_a_full_disk();
     net.filterd_reading(["add", "-"], &neighbours(100_000))
         .exits(7)
-        .says("100,000 targets: 100,000 newly blocked")
+        .says("100,000 targets: 100,000 added")
         .complains("would not survive a restart");
     net.expect_each(["10.0.0.9", "10.1.134.159"]).dropped();
     net.filterd(["status"]).exits(7).says("would not survive a restart").says("make room there");
@@ -157,11 +157,20 @@ fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
     let status = net.filterd(["status"]);
     if !status.output.contains("no Landlock") {
         status.exits(7).says("start filterd again");
+        net.filterd(["reload"]).exits(7).complains("start filterd again");
     }
     net.expect(ATTACKER).dropped();
     net.stop();
     net.start("");
+    // Where nothing was left to write in, the file beside the socket says it.
+    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended").says("live.redb.lost");
     net.filterd(["add", ATTACKER]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
+    fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
+    net.stop();
+    net.start("");
     net.filterd(["status"]).succeeds();
 }
 

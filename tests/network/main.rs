@@ -16,6 +16,7 @@ mod diff;
 mod durable;
 mod empty_config;
 mod enforce;
+mod flows;
 mod flush;
 mod frames;
 mod growth;

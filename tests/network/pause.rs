@@ -1,10 +1,12 @@
 //! `pause` and `resume`: for a while what is listed passes, and is counted apart.
 
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
-use nix::sys::signal::Signal;
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, OtherTime};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 const CONFIG: &str = "block: [203.0.113.7]";
 
@@ -99,6 +101,50 @@ fn whatever_ends_filterd_ends_a_pause_and_the_next_start_says_so() {
     net.expect(ATTACKER).dropped();
     net.wait_for_log("this start ends that, and what is listed is dropped");
     net.filterd(["status"]).succeeds();
+}
+
+/// Stopped, both are there and do nothing; killed, nobody is left. The judge knows by itself when a pause is over.
+#[test]
+fn a_pause_ends_in_the_kernel_where_nobody_is_left_to_end_it() {
+    let mut net = Net::with_filterd(CONFIG);
+    let both = daemon_and_broker(&net);
+    net.filterd(["pause", "2s"]).succeeds();
+    signal(both, Signal::SIGSTOP);
+    net.expect(ATTACKER).then_within(PATIENCE).dropped();
+    net.expect(BYSTANDER).passes();
+    signal(both, Signal::SIGCONT);
+    net.wait_for_log("the pause is over");
+    net.filterd(["status"]).succeeds().is_silent_about("paused");
+    net.filterd(["pause", "2s"]).succeeds();
+    signal(both, Signal::SIGSTOP);
+    signal(both, Signal::SIGKILL);
+    net.wait_for_the_end();
+    net.expect(ATTACKER).then_within(PATIENCE).dropped();
+}
+
+/// What a namespace of time adds to the clocks in it, it does not add to the kernel's.
+#[test]
+fn a_pause_lasts_as_long_in_another_time() {
+    let mut net = Net::new();
+    net.lives_in(OtherTime::later(Duration::from_secs(3600)));
+    net.start(CONFIG);
+    let both = daemon_and_broker(&net);
+    net.filterd(["pause", "2s"]).succeeds();
+    net.expect(ATTACKER).passes();
+    signal(both, Signal::SIGSTOP);
+    net.expect(ATTACKER).then_within(PATIENCE).dropped();
+    signal(both, Signal::SIGCONT);
+}
+
+fn daemon_and_broker(net: &Net) -> [i32; 2] {
+    let daemon = net.daemon().id();
+    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
+    let broker = children.trim().parse().unwrap_or_else(|_| panic!("one child, not {children:?}"));
+    [i32::try_from(daemon).expect("process ids are small"), broker]
+}
+
+fn signal(both: [i32; 2], signal: Signal) {
+    both.into_iter().for_each(|one| kill(Pid::from_raw(one), signal).expect("it runs"));
 }
 
 /// The process that holds the kernel sees to it, in its own time.

@@ -34,6 +34,26 @@ fn a_second_daemon_is_told_who_holds_the_place_and_the_first_filters_on() {
     }
 }
 
+/// Nobody waits for a socket that will not come back: who does is killed after half a minute.
+#[test]
+fn a_second_daemon_is_told_at_once_of_one_whose_socket_was_removed() {
+    let net = Net::with_filterd(BLOCKING);
+    let (socket, home) = (net.home().socket(), net.home());
+    fs::remove_file(&socket).expect("root may");
+    let end = format!("`sudo kill {}`", net.daemon().id());
+    let places =
+        [("--socket", socket), ("--state-dir", home.path("state")), ("--pin-dir", home.pins().to_owned())];
+    for (flag, path) in places {
+        let path = path.display().to_string();
+        let reply = net.another_filterd_with("interfaces: [eth9]", &[flag, &path]).exits(6);
+        reply.complains("somebody has removed its socket").complains(&end).is_silent_about("status`");
+    }
+    let path = home.socket().display().to_string();
+    let reply = net.another_filterd_with("interfaces: [eth9]", &["--take-over", "--socket", &path]);
+    reply.exits(6).complains(&end);
+    net.expect(ATTACKER).dropped();
+}
+
 #[test]
 fn the_filter_of_one_that_runs_is_not_detached_and_a_leftover_is() {
     let mut net = Net::with_filterd(BLOCKING);

@@ -67,6 +67,18 @@ fn what_another_list_blocks_for_longer_is_told_with_its_name() {
 }
 
 #[test]
+fn what_a_wider_entry_blocked_already_is_not_said_to_be_blocked_by_the_add() {
+    let net = Net::with_filterd("block: [203.0.113.0/24]\nallow: [192.0.2.0/24]");
+    let told = net.filterd(["add", ATTACKER]).succeeds();
+    told.says("it was blocked already").says("by 203.0.113.0/24 of list `config`, too: permanent");
+    let told = net.filterd(["add", ATTACKER, "--list", "ssh", "--json"]).succeeds().json();
+    assert_eq!((&told["covered"], &told["covered_by"][0]["list"]), (&1.into(), &"config".into()));
+    net.filterd(["allow", "add", "192.0.2.7"]).succeeds().says("it was allowed already");
+    net.filterd_reading(["add", "-"], "203.0.113.8\n198.18.0.1\n")
+        .says("2 targets: 2 added\n1 of them blocked");
+}
+
+#[test]
 fn a_new_note_does_not_shorten_what_lasts_longer() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();

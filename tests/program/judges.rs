@@ -6,7 +6,7 @@ use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::target::{Span, Target};
-use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Targets, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Polarity, Targets, Timestamp, Want};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use harness::{Frame, Home};
@@ -85,19 +85,9 @@ impl Judges {
         let sides: [(Polarity, Targets); 2] = [blocked, allowed];
         for (polarity, targets) in sides {
             filter
-                .reserve(&needs::at_most(&blocklist, polarity, &targets), &blocklist)
+                .reserve(&needs::at_most(&blocklist, polarity.whole(), &targets), &blocklist)
                 .expect("there is room");
-            let (list, origin) = (format!("{polarity:?}").into(), Origin::Live);
-            let change = Change::Want {
-                list,
-                origin,
-                polarity,
-                until: None,
-                shorten: false,
-                note: None,
-                by: None,
-                targets,
-            };
+            let change = Change::Want(Want::live(format!("{polarity:?}"), polarity, targets));
             let applied =
                 blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first of its side");
             filter.apply(&applied.effects, &blocklist).expect("there is room");

@@ -7,7 +7,7 @@ use filter_common::ports::Clause;
 use filter_common::sets::{SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
-use filterd::kernel::{Filter, Needs, Occupancy, SetNeeds, SixTargets, Truth, Wanted, grace};
+use filterd::kernel::{Filter, Labels, Needs, Occupancy, SetNeeds, SixTargets, Truth, Wanted, grace};
 
 /// Addresses, and the table that blocks them.
 pub struct Blocked {
@@ -85,7 +85,7 @@ impl Truth for Listed {
 }
 
 impl Wanted for Addresses {
-    fn blocks_address(&self, address: u32) -> bool {
+    fn has_address(&self, address: u32) -> bool {
         self.0.contains(&address)
     }
 
@@ -113,6 +113,8 @@ impl Wanted for Addresses {
         false
     }
 }
+
+impl Labels for Addresses {}
 
 impl SixTargets for Addresses {
     fn six_after(&self, _after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use aya::maps::MapData;
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix6, Target};
-use filterd::blocklist::{Blocklist, Change, From, Origin, Polarity, Timestamp, default_list};
+use filterd::blocklist::{Blocklist, Change, From, Polarity, Timestamp, Want};
 use filterd::daemon::commit::Protection;
 use filterd::kernel::window::Window;
 use filterd::kernel::{Filter, Occupancy};
@@ -43,7 +42,7 @@ impl Blocked6 {
     pub fn remove(&mut self, prefixes: impl IntoIterator<Item = Prefix6>) {
         let prefixes: Vec<Prefix6> = prefixes.into_iter().collect();
         prefixes.iter().for_each(|prefix| _ = self.wanted.remove(prefix));
-        let from = From::List(default_list(Polarity::Block).into());
+        let from = From::List(LIST.into());
         self.commit(&Change::Release { from, targets: prefixes.into_iter().map(Target::V6).collect() });
     }
 
@@ -74,15 +73,9 @@ pub fn stashed(pins: &Path) -> u64 {
     Stash::new(&words).count()
 }
 
+const LIST: &str = "manual";
+
 fn want(prefixes: impl IntoIterator<Item = Prefix6>) -> Change {
-    Change::Want {
-        list: Arc::from(default_list(Polarity::Block)),
-        origin: Origin::Live,
-        polarity: Polarity::Block,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets: prefixes.into_iter().map(Target::V6).collect(),
-    }
+    let targets = prefixes.into_iter().map(Target::V6).collect();
+    Change::Want(Want::live(LIST, Polarity::Block, targets))
 }

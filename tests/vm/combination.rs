@@ -27,6 +27,7 @@ const SIZES: [u64; 6] = [1, 480, 490, 960, 123_456, 1_000_000];
 pub struct Combination {
     pub enforce: bool,
     pub paused: bool,
+    pub match_new: bool,
     networks: bool,
     lanes: (u64, &'static str),
     levels: bool,
@@ -59,6 +60,7 @@ impl Combination {
                 all.extend(switches().map(|levels| Self {
                     enforce,
                     paused: false,
+                    match_new: false,
                     networks,
                     lanes,
                     levels,
@@ -71,6 +73,7 @@ impl Combination {
             let rest = |allow, ports| Self {
                 enforce: true,
                 paused: false,
+                match_new: false,
                 networks: true,
                 lanes,
                 levels: true,
@@ -90,6 +93,7 @@ impl Combination {
         let combination = |lengths, is_on| Self {
             enforce: is_on,
             paused: is_on,
+            match_new: is_on,
             networks: is_on,
             lanes: if is_on { (1, "2") } else { (0, "none") },
             levels: is_on,
@@ -106,6 +110,7 @@ impl Combination {
     pub fn sizes() -> Vec<Self> {
         let combination = |six, lengths| Self {
             paused: false,
+            match_new: false,
             enforce: true,
             networks: false,
             lanes: LANES[0],
@@ -150,17 +155,18 @@ impl Combination {
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, paused, networks, lanes, levels, lengths, six, allow, ports } = self;
+        let Self { enforce, paused, match_new, networks, lanes, levels, lengths, six, allow, ports } = self;
         let allow = match allow {
             Allow::Nothing => "nothing",
             Allow::Four => "ipv4",
             Allow::Same => "the same",
         };
         let (enforce, paused) = (on(*enforce), if *paused { ", paused" } else { "" });
+        let matches = if *match_new { ", match new" } else { "" };
         let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}{paused}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}, {ports} clauses",
+            "enforce {enforce}{paused}{matches}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}, {ports} clauses",
             lanes.1
         )
     }

@@ -9,7 +9,7 @@ mod loaded;
 use std::time::Instant;
 
 use filter_common::ports::{Clause, Range};
-use filterd::blocklist::{Blocklist, Effects, Origin, Polarity, Settings};
+use filterd::blocklist::{Blocklist, Effects, Origin, Polarity, Settings, Timestamp};
 use filterd::kernel::{Filter, KernelError};
 use filterd::text::Explain;
 use harness::Home;
@@ -86,7 +86,12 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     let nobody = with_clauses(combination.ports);
     let mut filter = Filter::open(home.pins())?;
     filter.reserve(&combination.needs(), &nobody)?;
-    let settings = Some(Settings { enforce: combination.enforce, paused: combination.paused });
+    let settings = Some(Settings {
+        enforce: combination.enforce,
+        paused: combination.paused.then_some(Timestamp::from_secs(u32::MAX)),
+        match_new: combination.match_new,
+        ..Settings::default()
+    });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())
 }

@@ -100,7 +100,7 @@ pub fn quoted(frame: &impl Bytes, at: usize, error: Upper) -> Option<Carried> {
         // Unreachable, time exceeded, parameter problem.
         Upper::Icmp if kind == 3 || kind == 11 || kind == 12 => ipv4(frame, at + HEADER, End::Destination),
         // The same, and too big.
-        Upper::Icmp6 if kind >= 1 && kind <= 4 => ipv6(frame, at + HEADER, End::Destination),
+        Upper::Icmp6 if (1..=4).contains(&kind) => ipv6(frame, at + HEADER, End::Destination),
         Upper::Icmp | Upper::Icmp6 | Upper::Tcp | Upper::Udp => None,
     }
 }

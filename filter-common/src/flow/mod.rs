@@ -43,11 +43,14 @@ const APART: u64 = SECOND;
 /// Words of the map beside it: a bit for each UDP port from which this host begins flows, and how many it has begun.
 pub const PORT_WORDS: u32 = 1 << 16 >> 6;
 
-/// The word behind the bits: how many flows were begun.
+/// The first word behind the bits: how many flows were begun, counted in as many words as there are [`COUNTERS`].
 pub const BEGUN: u32 = PORT_WORDS;
 
+/// Processors beyond these share counters, which may then miss some.
+pub const COUNTERS: u32 = 64;
+
 /// All words of that map.
-pub const WORDS: u32 = PORT_WORDS + 1;
+pub const WORDS: u32 = PORT_WORDS + COUNTERS;
 
 impl Key {
     /// The flow between our port and a port of theirs.
@@ -65,7 +68,7 @@ impl Key {
 
     /// The same of the flow that this is.
     #[inline(always)]
-    const fn its_fragments(&self) -> Self {
+    pub const fn its_fragments(&self) -> Self {
         let Self([high, low, rest]) = *self;
         Self([high, low, 1 << 40 | rest >> 32 << 32])
     }

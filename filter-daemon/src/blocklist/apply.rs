@@ -7,7 +7,7 @@ use filter_common::target::Target;
 use super::undo::Step;
 use super::{
     Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Record, Settings, Targets,
-    Timestamp, TooManyLists, Undo,
+    Timestamp, TooManyLists, Undo, Want,
 };
 
 /// What a change did.
@@ -71,8 +71,8 @@ impl Blocklist {
     fn apply_to_sides(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
         match change {
             // A list on which nothing would be is not made.
-            Change::Want { targets, .. } if targets.is_empty() => Ok(Applied::default()),
-            Change::Want { list, origin, polarity, until, shorten, note, by, targets } => {
+            Change::Want(want) if want.targets.is_empty() => Ok(Applied::default()),
+            Change::Want(Want { list, origin, polarity, until, shorten, note, by, targets }) => {
                 let list = self.list_for(list, *origin, *polarity)?;
                 let by = by.clone().map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
                 let claim = Claim { list, since: now, until: *until, note: note.clone(), by };

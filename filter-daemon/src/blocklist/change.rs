@@ -9,24 +9,7 @@ use super::{Origin, Polarity, Settings, Targets, Timestamp, Undo};
 pub enum Change {
     /// A list wants these targets from now on, whatever else it wants. Wanting one again extends it, and shortens it only
     /// where that is said.
-    Want {
-        /// The list's name.
-        list: Arc<str>,
-        /// Where such a list comes from, should there be none of this name yet.
-        origin: Origin,
-        /// Is on it what is blocked, or what is allowed?
-        polarity: Polarity,
-        /// Until when; permanent if none.
-        until: Option<Timestamp>,
-        /// Does that hold for what the list wants for longer, too?
-        shorten: bool,
-        /// Why, in the words of whoever adds it.
-        note: Option<Arc<str>>,
-        /// Who adds it: user and command.
-        by: Option<Arc<str>>,
-        /// Which.
-        targets: Targets,
-    },
+    Want(Want),
     /// A list no longer wants these targets.
     Release {
         /// Whose entries.
@@ -43,12 +26,49 @@ pub enum Change {
     },
     /// Packets are to be judged as the configuration says.
     Settings(Settings),
-    /// Packets are only to be counted for a while, or no longer. Whatever else a change says of settings leaves this alone.
-    Pause(bool),
+    /// Packets are only to be counted until then, or no longer. Whatever else a change says of settings leaves this alone.
+    Pause(Option<Timestamp>),
     /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out.
     LookForOverlap,
     /// What an earlier change did is undone, except where others have changed it since.
     Undo(Undo),
+}
+
+/// What a list wants, and how.
+#[derive(Clone, Debug)]
+pub struct Want {
+    /// The list's name.
+    pub list: Arc<str>,
+    /// Where such a list comes from, should there be none of this name yet.
+    pub origin: Origin,
+    /// Is on it what is blocked, or what is allowed?
+    pub polarity: Polarity,
+    /// Until when; permanent if none.
+    pub until: Option<Timestamp>,
+    /// Does that hold for what the list wants for longer, too?
+    pub shorten: bool,
+    /// Why, in the words of whoever adds it.
+    pub note: Option<Arc<str>>,
+    /// Who adds it: user and command.
+    pub by: Option<Arc<str>>,
+    /// Which.
+    pub targets: Targets,
+}
+
+impl Want {
+    /// A live list wants these, permanently; nobody says why, or who. Whoever says more writes it before `..`.
+    pub fn live(list: impl Into<Arc<str>>, polarity: Polarity, targets: Targets) -> Self {
+        Self {
+            list: list.into(),
+            origin: Origin::Live,
+            polarity,
+            until: None,
+            shorten: false,
+            note: None,
+            by: None,
+            targets,
+        }
+    }
 }
 
 /// Whose entries are released.

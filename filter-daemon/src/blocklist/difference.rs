@@ -2,7 +2,7 @@
 
 use filter_common::target::Target;
 
-use super::{Blocklist, Change, ListId, Side, Targets};
+use super::{Blocklist, Change, ListId, Side, Targets, Want};
 
 /// What a change would mean for the filter, and for how many of its targets it would change anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Blocklist {
     pub fn preview(&self, change: &Change) -> Difference {
         let mut difference = Difference::default();
         match change {
-            Change::Want { list, polarity, targets, .. } => {
+            Change::Want(Want { list, polarity, targets, .. }) => {
                 let list = self.lists().find(list);
                 let side = list.map_or(self.side(polarity.whole()), |list| self.side_of(list));
                 side.prefetch(targets);

@@ -13,26 +13,6 @@ use super::{Spent, Targets, Timestamp};
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
 pub const MOST_LISTS: usize = 1000;
 
-/// The list that holds the configuration's own `block:`.
-pub const CONFIG_LIST: &str = "config";
-
-/// The list that holds the configuration's own `allow:`.
-pub const CONFIG_ALLOW_LIST: &str = "config-allow";
-
-/// The list of those who add without naming one.
-const DEFAULT_LIST: &str = "manual";
-
-/// The list of those who allow without naming one.
-const DEFAULT_ALLOW_LIST: &str = "manual-allow";
-
-/// The list of those who name none.
-pub const fn default_list(polarity: Polarity) -> &'static str {
-    match polarity {
-        Polarity::Block => DEFAULT_LIST,
-        Polarity::Allow => DEFAULT_ALLOW_LIST,
-    }
-}
-
 /// Number of a list, for as long as it has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListId(u16);

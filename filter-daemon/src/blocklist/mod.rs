@@ -31,19 +31,18 @@ use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::Target;
 
 pub use apply::{Applied, Refusal};
-pub use change::{Change, From};
+pub use change::{Change, From, Want};
 pub use claims::Claim;
 pub use clauses::NoSlot;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use list::{
-    Accepted, CONFIG_ALLOW_LIST, CONFIG_LIST, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading,
-    Stamp, TooManyLists, Trouble, default_list,
+    Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
 pub use record::Record;
-pub use settings::Settings;
+pub use settings::{Settings, Strictness};
 pub use side::Side;
 pub use spent::Spent;
 pub use targets::Targets;

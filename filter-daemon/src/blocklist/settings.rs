@@ -1,19 +1,37 @@
 //! How packets are judged, whatever is listed.
 
+use filter_common::labels::Counters;
 use filter_common::reason::Enforcement;
+
+use super::Timestamp;
 
 /// Settings that travel with what is published to packets, never ahead of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Drop what is blocked, or only count it? As the configuration says.
     pub enforce: bool,
-    /// Is it only counted for a while, whatever the configuration says?
-    pub paused: bool,
+    /// Until when it is only counted, whatever the configuration says.
+    pub paused: Option<Timestamp>,
+    /// Are packets counted for each list, too?
+    pub counters: Counters,
+    /// Does what is part of a flow of this host's own pass, whoever sends it?
+    pub match_new: bool,
+}
+
+/// How much of what is blocked is dropped: what comes later drops all that what comes before drops, and more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strictness {
+    /// Nothing.
+    Nothing,
+    /// What this host did not begin.
+    New,
+    /// All of it.
+    All,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { enforce: true, paused: false }
+        Self { enforce: true, paused: None, counters: Counters::default(), match_new: false }
     }
 }
 
@@ -22,13 +40,22 @@ impl Settings {
     pub fn enforcement(self) -> Enforcement {
         match (self.enforce, self.paused) {
             (false, _) => Enforcement::Count,
-            (true, false) => Enforcement::Drop,
-            (true, true) => Enforcement::Pause,
+            (true, None) => Enforcement::Drop,
+            (true, Some(_)) => Enforcement::Pause,
         }
     }
 
-    /// Is what is blocked dropped?
-    pub fn drops(self) -> bool {
-        self.enforcement() == Enforcement::Drop
+    /// The same at `now`: a pause that is over is none, whether or not anybody has ended it.
+    pub fn at(self, now: Timestamp) -> Self {
+        Self { paused: self.paused.filter(|until| *until > now), ..self }
+    }
+
+    /// How much of what is blocked is dropped.
+    pub fn strictness(self) -> Strictness {
+        match (self.enforcement(), self.match_new) {
+            (Enforcement::Count | Enforcement::Pause, _) => Strictness::Nothing,
+            (Enforcement::Drop, true) => Strictness::New,
+            (Enforcement::Drop, false) => Strictness::All,
+        }
     }
 }

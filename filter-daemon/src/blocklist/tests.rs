@@ -38,20 +38,8 @@ impl Story {
     }
 
     fn want_all(&mut self, list: usize, targets: Targets, until: Option<u32>) -> Applied {
-        let (list, until) = (self.lists[list].into(), until.map(at));
-        self.apply(
-            &Change::Want {
-                list,
-                origin: Origin::Live,
-                polarity: Polarity::Block,
-                until,
-                shorten: false,
-                note: None,
-                by: None,
-                targets,
-            },
-            1,
-        )
+        let (list, until) = (self.lists[list], until.map(at));
+        self.apply(&Change::Want(Want { until, ..Want::live(list, Polarity::Block, targets) }), 1)
     }
 
     fn add(&mut self, list: usize, word: &str, until: Option<u32>) -> Effects {
@@ -179,16 +167,7 @@ fn the_journal_is_told_what_truly_changed() {
 fn a_list_of_the_configuration_is_not_changed_by_a_command() {
     let mut story = Story::new();
     story.blocklist.lists_mut().make("drop", Origin::File, Polarity::Block).unwrap();
-    let change = Change::Want {
-        list: "drop".into(),
-        origin: Origin::Live,
-        polarity: Polarity::Block,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets: targets(&["192.0.2.1"]),
-    };
+    let change = Change::Want(Want::live("drop", Polarity::Block, targets(&["192.0.2.1"])));
     assert!(matches!(story.blocklist.apply(&change, at(1)), Err(Refusal::BelongsElsewhere { .. })));
     assert!(!story.blocklist.block().contains(target("192.0.2.1")));
 }
@@ -197,16 +176,7 @@ fn a_list_of_the_configuration_is_not_changed_by_a_command() {
 fn a_preview_says_what_a_change_then_does() {
     let mut story = Story::new();
     story.want(0, &["192.0.2.1", "10.0.0.0/8"], None);
-    let want = Change::Want {
-        list: "two".into(),
-        origin: Origin::Live,
-        polarity: Polarity::Block,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets: targets(&["192.0.2.1", "192.0.2.2"]),
-    };
+    let want = Change::Want(Want::live("two", Polarity::Block, targets(&["192.0.2.1", "192.0.2.2"])));
     let release =
         Change::Release { from: From::List("one".into()), targets: targets(&["192.0.2.1", "10.0.0.0/8"]) };
     for change in [want, release] {
@@ -420,15 +390,9 @@ mod sides;
 #[test]
 fn what_expired_of_a_file_is_not_new_until_the_file_has_forgotten_it() {
     let mut blocklist = Blocklist::default();
-    let want = |until, words: &[&str]| Change::Want {
-        list: "drop".into(),
-        origin: Origin::File,
-        polarity: Polarity::Block,
-        until: Some(at(until)),
-        shorten: false,
-        note: None,
-        by: None,
-        targets: targets(words),
+    let want = |until, words: &[&str]| {
+        let live = Want::live("drop", Polarity::Block, targets(words));
+        Change::Want(Want { origin: Origin::File, until: Some(at(until)), ..live })
     };
     let named = ["192.0.2.1", "192.0.2.2", "2001:db8::/48"];
     blocklist.apply(&want(10, &named[..2]), at(1)).unwrap();
@@ -457,15 +421,9 @@ fn what_expired_of_a_live_list_may_be_added_again() {
 #[test]
 fn who_added_it_and_when_stay_when_others_extend() {
     let mut blocklist = Blocklist::default();
-    let want = |by: &str, until| Change::Want {
-        list: "manual".into(),
-        origin: Origin::Live,
-        polarity: Polarity::Block,
-        until,
-        shorten: false,
-        note: None,
-        by: Some(by.into()),
-        targets: targets(&["192.0.2.1"]),
+    let want = |by: &str, until| {
+        let live = Want::live("manual", Polarity::Block, targets(&["192.0.2.1"]));
+        Change::Want(Want { by: Some(by.into()), until, ..live })
     };
     blocklist.apply(&want("alice (filterd add)", Some(at(10))), at(1)).unwrap();
     blocklist.apply(&want("bob (filterd add)", None), at(2)).unwrap();

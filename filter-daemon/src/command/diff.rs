@@ -80,7 +80,7 @@ fn interfaces(verb: &str, names: &[String]) -> Option<String> {
 }
 
 fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
-    let ListDifference { name, was, allows, new, gone, come, go } = list;
+    let ListDifference { name, was, ports, allows, new, gone, come, go } = list;
     let kind = if *allows { "allow list" } else { "list" };
     let about = match (was, new, gone) {
         (_, true, _) => " (new)".to_owned(),
@@ -106,7 +106,8 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
         }
         told
     };
-    let mut lines = vec![format!("{kind} `{name}`{about}: {moves}")];
+    let ports = ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
+    let mut lines = vec![format!("{kind} `{name}`{ports}{about}: {moves}")];
     lines.extend(of(true, *come, '+'));
     lines.extend(of(false, *go, '-'));
     lines

@@ -19,7 +19,7 @@ use crate::text::quantity::{self, QuantityError};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A reload neither ends a pause nor makes it longer. Whatever ends filterd ends it, too: a stop, a crash, a restart,
-`--take-over`.
+`--take-over`. The kernel knows when it is over, so that it ends then whatever has become of filterd.
 
 Examples:
   filterd pause            for five minutes

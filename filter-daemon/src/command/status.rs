@@ -7,7 +7,7 @@ use super::render::console::Console;
 use super::render::figure::{bytes, count, table};
 use super::render::moment::Clock;
 use crate::control::client::{Client, Endpoint};
-use crate::control::wire::status::{Interface, ListStatus, NOT_FILTERED, Reply, Table};
+use crate::control::wire::status::{Flows, Interface, ListStatus, NOT_FILTERED, Reply, Table};
 use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
 
@@ -45,6 +45,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
     }
     section(&mut text, "Interfaces", &interfaces(status));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
+    section(&mut text, "Own flows (`match: new`: what is part of them passes)", &flows(status));
     section(&mut text, "Lists", &lists(status, false));
     section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true));
     section(&mut text, "Process", &process(status));
@@ -99,6 +100,19 @@ fn tables(status: &Reply) -> Vec<[String; 5]> {
     status.tables.iter().map(row).collect()
 }
 
+/// How many are remembered, for how long, and what is lost.
+fn flows(status: &Reply) -> Vec<[String; 1]> {
+    let Some(Flows { room, begun, tcp_age, age, ports }) = &status.flows else { return Vec::new() };
+    let day = 24 * 60 * 60;
+    let told = [
+        format!("{} begun so far; at least {} are remembered at a time", count(*begun), count(*room)),
+        "beyond that those least lately used are forgotten, and answers to them are dropped".to_owned(),
+        format!("each until this host has sent nothing for {} s (TCP: {} d)", age, tcp_age / day),
+        format!("TCP and pings of this host, and UDP from its ports {ports} while nobody listens there"),
+    ];
+    told.into_iter().map(|line| [line]).collect()
+}
+
 fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
@@ -115,7 +129,8 @@ fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
             None => rejected.into_iter().chain(special).collect::<Vec<_>>().join(", "),
         };
         let expired = (list.expired > 0).then(|| format!("{} expired", count(list.expired)));
-        let told = expired.into_iter().chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
+        let told = list.ports.clone().into_iter().chain(expired);
+        let told = told.chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -144,6 +159,7 @@ mod tests {
             name: name.into(),
             kind: kind.into(),
             allows: false,
+            ports: None,
             targets,
             rejected,
             special: 0,
@@ -176,6 +192,7 @@ mod tests {
                 bytes: 1 << 21,
                 certainty: "exact".into(),
             }],
+            flows: None,
             lists: vec![
                 list("manual", "live", 1, 0, None),
                 list("drop", "file", 1204, 3, None),
@@ -192,6 +209,21 @@ mod tests {
         assert_eq!(told.lines().last(), Some(line));
         let of_before = Reply { landlock_version: None, user: String::new(), ..status };
         assert!(!render(&of_before, &Clock::standing(NOW)).contains("runs as"));
+    }
+
+    #[test]
+    fn what_is_remembered_of_own_flows_is_told_with_what_a_full_memory_means() {
+        let flows =
+            Flows { room: 65_536, begun: 1234, tcp_age: 432_000, age: 180, ports: "32768-60999".into() };
+        let told = render(&Reply { flows: Some(flows), ..status() }, &Clock::standing(NOW));
+        let expected = "
+Own flows (`match: new`: what is part of them passes)
+  1,234 begun so far; at least 65,536 are remembered at a time
+  beyond that those least lately used are forgotten, and answers to them are dropped
+  each until this host has sent nothing for 180 s (TCP: 5 d)
+  TCP and pings of this host, and UDP from its ports 32768-60999 while nobody listens there
+";
+        assert!(told.contains(expected), "{told}");
     }
 
     #[test]

@@ -85,7 +85,12 @@ fn render_one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -
         }
     };
     let mut lines = one.because.iter().map(|entry| render_entry(entry, clock));
-    let first = if one.dropped { lines.next().unwrap_or_default() } else { String::new() };
+    let first = match (one.dropped, one.ports.is_empty()) {
+        (false, _) => String::new(),
+        (true, true) => lines.next().unwrap_or_default(),
+        // Each entry says on which.
+        (true, false) => one.ports.join(", and "),
+    };
     let mut text = format!("{:<width$}  {}\n", one.address, format!("{verdict}{first}").trim_end());
     let names: Vec<_> = one.except.iter().map(|name| printable::on_one_line(name)).collect();
     let except = (one.dropped && !names.is_empty()).then(|| {
@@ -102,7 +107,8 @@ fn render_entry(entry: &Entry, clock: &Clock) -> String {
     let by = entry.by.as_ref().map(|by| format!(", added by {by}")).unwrap_or_default();
     let note = entry.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let (since, until) = (clock.of(entry), clock.until(entry.until));
-    format!("by {} of list `{}`, {since}, {until}{by}{note}", entry.target, entry.list)
+    let ports = entry.ports.as_ref().map(|ports| format!(" ({ports})")).unwrap_or_default();
+    format!("by {} of list `{}`{ports}, {since}, {until}{by}{note}", entry.target, entry.list)
 }
 
 #[cfg(test)]
@@ -122,6 +128,7 @@ mod tests {
             note: note.map(str::to_owned),
             by: note.map(|_| "root (filterd add)".to_owned()),
             origin: None,
+            ports: None,
         };
         let because = vec![
             entry("203.0.113.7", "manual", NOW - 7200, Some(NOW + 720), Some("brute force")),
@@ -133,6 +140,7 @@ mod tests {
                 dropped: true,
                 idle: None,
                 except: vec![],
+                ports: vec![],
                 because,
                 allowed_by: vec![],
             },
@@ -141,6 +149,7 @@ mod tests {
                 dropped: false,
                 idle: None,
                 except: vec![],
+                ports: vec![],
                 because: vec![],
                 allowed_by: vec![],
             },
@@ -149,6 +158,34 @@ mod tests {
 203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min), added by root (filterd add): brute force
                       by 203.0.113.0/24 of list `drop`, since 3 d ago, permanent
 192.0.2.1    passes   no list names it
+";
+        assert_eq!(render(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn what_is_dropped_on_some_ports_says_on_which() {
+        let entry = Entry {
+            target: "203.0.113.0/24".into(),
+            list: "ssh".into(),
+            since: NOW - 7200,
+            until: None,
+            note: None,
+            by: None,
+            origin: None,
+            ports: Some("on port 22 only".into()),
+        };
+        let tested = vec![Tested {
+            address: "203.0.113.7".into(),
+            dropped: true,
+            idle: None,
+            except: vec![],
+            ports: vec!["on port 22 only".into()],
+            because: vec![entry],
+            allowed_by: vec![],
+        }];
+        let expected = "\
+203.0.113.7  DROPPED  on port 22 only
+                      by 203.0.113.0/24 of list `ssh` (on port 22 only), since 2 h ago, permanent
 ";
         assert_eq!(render(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
     }
@@ -163,12 +200,14 @@ mod tests {
             note: None,
             by: None,
             origin: None,
+            ports: None,
         };
         let tested = |because| Tested {
             address: "203.0.113.7".into(),
             dropped: false,
             idle: None,
             except: vec![],
+            ports: vec![],
             because,
             allowed_by: vec![entry("203.0.113.0/28", "manual-allow", Some(NOW + 720))],
         };
@@ -194,6 +233,7 @@ mod tests {
             note: None,
             by: None,
             origin: None,
+            ports: None,
         }];
         let told = |idle| {
             let tested = vec![Tested {
@@ -201,6 +241,7 @@ mod tests {
                 dropped: false,
                 idle,
                 except: vec![],
+                ports: vec![],
                 because: because.clone(),
                 allowed_by: vec![],
             }];

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filter_common::labels::Counters;
 use filter_common::target::{Span, Target};
 
 use super::limits::{entries, share, ttl};
@@ -11,14 +12,16 @@ use super::nearest::nearest;
 use super::ports;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
-use super::{Config, List, ListName, Mode, OnExit, check_interface_name};
+use super::{Config, List, ListName, Matches, Mode, OnExit, check_interface_name};
 use crate::source::{Limits, Special};
 use crate::text::printable::excerpt;
 
-const KEYS: [Key<Config>; 8] = [
+const KEYS: [Key<Config>; 10] = [
     Key { name: "interfaces", take: interfaces },
     Key { name: "mode", take: mode },
     Key { name: "enforce", take: enforce },
+    Key { name: "counters", take: counters },
+    Key { name: "match", take: matches },
     Key { name: "block", take: |faults, node, config| targets(faults, node, "`block`", &mut config.block) },
     Key { name: "allow", take: |faults, node, config| targets(faults, node, "`allow`", &mut config.allow) },
     Key { name: "lists", take: lists },
@@ -57,6 +60,9 @@ pub const MOST_LISTS: usize = 1000;
 const LIST_EXAMPLE: &str = "write {name: drop, path: lists/drop.txt}";
 
 const ON_EXIT: [(&str, OnExit); 2] = [("detach", OnExit::Detach), ("keep", OnExit::Keep)];
+
+const COUNTERS: [(&str, Counters); 2] = [("total", Counters::Total), ("lists", Counters::Lists)];
+const MATCHES: [(&str, Matches); 2] = [("all", Matches::All), ("new", Matches::New)];
 
 const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native), ("generic", Mode::Generic)];
 
@@ -120,6 +126,17 @@ fn enforce(faults: &mut Faults, node: Node, config: &mut Config) {
     config.enforce = truth(faults, node, "`enforce`", meaning).unwrap_or(config.enforce);
 }
 
+fn counters(faults: &mut Faults, node: Node, config: &mut Config) {
+    let Some(word) = faults.text(node, "`counters`") else { return };
+    if let Some((_, counters)) = COUNTERS.iter().find(|(name, _)| *name == word.text) {
+        config.counters = *counters;
+        return;
+    }
+    let meant = nearest(&word.text, COUNTERS.map(|(name, _)| name));
+    let help = meant.map_or("it is lists or total".into(), |meant| format!("did you mean {meant}?"));
+    faults.tell(word.node, format!("`counters` cannot be `{}`", excerpt(&word.text)), help);
+}
+
 fn durable(faults: &mut Faults, node: Node, config: &mut Config) {
     let meaning = "write true to answer when it is on disk, false to answer before";
     config.durable = truth(faults, node, "`durable`", meaning).unwrap_or(config.durable);
@@ -138,6 +155,20 @@ fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Optio
     };
     faults.tell(node.number, format!("{subject} must be true or false, not {}", kind(&node.value)), help);
     None
+}
+
+fn matches(faults: &mut Faults, node: Node, config: &mut Config) {
+    let Some(word) = faults.text(node, "`match`") else { return };
+    if let Some((_, matches)) = MATCHES.iter().find(|(name, _)| *name == word.text) {
+        config.matches = *matches;
+        return;
+    }
+    let meant = nearest(&word.text, MATCHES.map(|(name, _)| name));
+    let help = meant.map_or(
+        "it is all (whatever a blocked source sends is dropped) or new (not what this host began)".into(),
+        |meant| format!("did you mean {meant}?"),
+    );
+    faults.tell(word.node, format!("`match` cannot be `{}`", excerpt(&word.text)), help);
 }
 
 fn on_exit(faults: &mut Faults, node: Node, config: &mut Config) {

@@ -4,7 +4,7 @@ mod check;
 mod diagnostic;
 mod interface;
 mod limits;
-mod name;
+pub mod name;
 mod nearest;
 mod nesting;
 pub mod pin;
@@ -18,6 +18,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filter_common::labels::Counters;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,10 @@ pub struct Config {
     pub mode: Mode,
     /// Are packets dropped, or only counted?
     pub enforce: bool,
+    /// Are packets counted for each list, too?
+    pub counters: Counters,
+    /// Which packets of a blocked source.
+    pub matches: Matches,
     /// What is blocked.
     pub block: Vec<Target>,
     /// What is allowed, whatever is blocked.
@@ -67,6 +72,27 @@ impl OnExit {
         match self {
             Self::Detach => "detach",
             Self::Keep => "keep",
+        }
+    }
+}
+
+/// Which packets of a blocked source are dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matches {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that are part of nothing that this host began.
+    New,
+}
+
+impl Matches {
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::New => "new",
         }
     }
 }
@@ -117,6 +143,8 @@ impl Default for Config {
             interfaces: Vec::new(),
             mode: Mode::Auto,
             enforce: true,
+            counters: Counters::default(),
+            matches: Matches::All,
             block: Vec::new(),
             allow: Vec::new(),
             lists: Vec::new(),

@@ -10,9 +10,20 @@ pub struct ListName(String);
 /// The longest name.
 const LONGEST: usize = 32;
 
-/// The lists that are always there, or will be: what the configuration and the commands block and allow, and what is
-/// never blocked.
-const RESERVED: [&str; 5] = ["config", "manual", "config-allow", "manual-allow", "guard"];
+/// The list that holds the configuration's own `block:`.
+pub const CONFIG_LIST: &str = "config";
+
+/// The list that holds the configuration's own `allow:`.
+pub const CONFIG_ALLOW_LIST: &str = "config-allow";
+
+/// The list of those who add without naming one.
+pub const MANUAL_LIST: &str = "manual";
+
+/// The list of those who allow without naming one.
+pub const MANUAL_ALLOW_LIST: &str = "manual-allow";
+
+/// The lists that are always there, or will be: those, and what is never blocked.
+const RESERVED: [&str; 5] = [CONFIG_LIST, MANUAL_LIST, CONFIG_ALLOW_LIST, MANUAL_ALLOW_LIST, "guard"];
 
 impl ListName {
     /// The name as text.

@@ -54,6 +54,7 @@ mod tests {
             note: Some("\"".repeat(256)),
             by: Some("\"".repeat(128)),
             origin: Some("config".into()),
+            ports: Some("x".repeat(300)),
         }
     }
 
@@ -75,6 +76,7 @@ mod tests {
             dropped: true,
             idle: None,
             except: vec![],
+            ports: vec![],
             because: vec![worst_entry(); 600],
             allowed_by: vec![],
         };

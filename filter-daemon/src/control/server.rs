@@ -17,6 +17,7 @@ use super::answer;
 use super::audit::{Book, Witness};
 use super::complaints::Complaints;
 use super::connections::Connections;
+use super::pins_note;
 use super::session::{self, Client, Context, Patience};
 use super::socket::{SocketError, SocketFile};
 use super::wire::{Call, Failure};
@@ -121,6 +122,11 @@ impl Handle {
     /// Both descriptors: of what listens, and of what is locked.
     pub fn share(&self) -> io::Result<[OwnedFd; 2]> {
         Ok([self.listener.try_clone()?, self.claim.try_clone()?])
+    }
+
+    /// Notes what the next one to listen here, and whoever finds nobody, is to know.
+    pub fn note(&self, pins: &Path, unsaved: Option<u64>) -> io::Result<()> {
+        pins_note::write(&self.claim.try_clone()?.into(), pins, unsaved)
     }
 
     /// The file of the socket is another's now, and stays.

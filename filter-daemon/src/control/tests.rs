@@ -63,6 +63,7 @@ async fn answer(call: Call, addresses: u32) {
             let tested = |address: &std::net::IpAddr| Tested {
                 idle: None,
                 except: vec![],
+                ports: vec![],
                 address: address.to_string(),
                 dropped: false,
                 because: vec![],
@@ -119,7 +120,7 @@ fn pong() -> ping::Reply {
 
 fn entry(number: u32) -> Entry {
     let target = Target::from(std::net::Ipv4Addr::from_bits(number)).to_string();
-    Entry { target, list: "manual".into(), since: 0, until: None, note: None, by: None, origin: None }
+    Entry { target, list: "manual".into(), since: 0, until: None, note: None, by: None, origin: None, ports: None }
 }
 
 fn number(target: Target) -> u32 {

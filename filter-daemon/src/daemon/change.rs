@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::commit::{NotDone, Protection};
 use super::pages::{Parts, Turn, Work};
 use super::persistence::Outcome;
-use crate::blocklist::{Applied, Change, PAGE, Targets, Undo};
+use crate::blocklist::{Applied, Change, PAGE, Targets, Undo, Want};
 use crate::clock;
 use crate::text::Explain;
 
@@ -59,7 +59,7 @@ impl Request {
     pub fn new(targets: &Targets, page: impl Fn(Targets) -> Change, answer: Answered) -> Self {
         let pages: VecDeque<Change> = targets.pages(PAGE).map(page).collect();
         // Of a single page it is the page that says it.
-        let enters = pages.len() > 1 && matches!(pages.front(), Some(Change::Want { .. }));
+        let enters = pages.len() > 1 && matches!(pages.front(), Some(Change::Want(_)));
         Self {
             entering: enters.then(|| targets.clone()),
             pages,
@@ -78,7 +78,7 @@ impl Request {
     }
 
     fn has_room(&mut self, page: &Change, parts: &mut Parts<'_>) -> bool {
-        let Change::Want { list, polarity, targets, .. } = page else { return true };
+        let Change::Want(Want { list, polarity, targets, .. }) = page else { return true };
         let all = self.entering.as_ref().unwrap_or(targets);
         let set = parts.protection.blocklist().set_of(list, *polarity);
         let has_room = parts.capacity.has_room(parts.protection, set, all);

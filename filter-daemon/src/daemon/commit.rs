@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::needs;
 use crate::blocklist::{
-    Applied, Blocklist, Bookmark, Change, Effects, Record, Refusal, Settings, Targets, Timestamp,
+    Applied, Blocklist, Bookmark, Change, Effects, Record, Refusal, Settings, Targets, Timestamp, Want,
 };
 use crate::kernel::{Filter, KernelError, Needs};
 use crate::text::Explain;
@@ -52,7 +52,9 @@ pub enum NotDone {
 impl Latest {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
-        let loosens = effects.settings.is_some_and(|after| before.drops() && !after.drops());
+        // A pause before it may have ended by itself.
+        let before = Settings { paused: None, ..before };
+        let loosens = effects.settings.is_some_and(|after| after.strictness() < before.strictness());
         let kinds = [
             (effects.blocks(), &mut self.entered),
             (effects.unblocks(), &mut self.left),
@@ -192,7 +194,7 @@ impl Protection {
 
     fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
         let needs = match change {
-            Change::Want { list, polarity, targets, .. } => {
+            Change::Want(Want { list, polarity, targets, .. }) => {
                 self.needs_with(self.blocklist.set_of(list, *polarity), targets)
             }
             Change::Undo(undo) => {

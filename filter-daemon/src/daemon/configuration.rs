@@ -8,6 +8,7 @@ use tracing::{error, warn};
 use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
 use super::reload::{Known, Loaded, Sources};
+use super::state_directory::IF_REPLACED;
 use super::trial::{AtStart, Trial};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
@@ -231,8 +232,10 @@ impl Configuration {
         self.not_kept = self.last_good.keep(copy).err().map(|why| {
             let message = format!("there is no copy of the configuration in force: {why}");
             error!("{message}");
-            let remedy = "without it filterd could not start with a configuration that is not valid; \
-                          `filterd reload` tries again";
+            let remedy = format!(
+                "without it filterd could not start with a configuration that is not valid; `filterd reload` tries \
+                 again; {IF_REPLACED}"
+            );
             let fault = fault(Explanation::new(message, remedy));
             Fault { since: since.unwrap_or(fault.since), ..fault }
         });

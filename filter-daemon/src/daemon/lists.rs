@@ -11,6 +11,7 @@ use tracing::error;
 use crate::blocklist::{Accepted, Blocklist, ListId, Timestamp};
 use crate::clock;
 use crate::control::wire::{About, Fault};
+use crate::daemon::state_directory::IF_REPLACED;
 use crate::source::Copies;
 use crate::source::copies::{self, Bytes, CopyError};
 use crate::text::Explanation;
@@ -115,10 +116,12 @@ impl Lists {
         let message = format!("there is no copy of list {name} as it is now: {error}");
         let remedy = match error {
             CopyError::Full { .. } => {
-                "it is read from its file only: keep that safe, or make the lists shorter"
+                "it is read from its file only: keep that safe, or make the lists shorter".to_owned()
             }
             CopyError::Damaged | CopyError::Gone | CopyError::System { .. } => {
-                "make the state directory writable and see that it has room, then `filterd reload`"
+                format!(
+                    "make the state directory writable and see that it has room, then `filterd reload`; {IF_REPLACED}"
+                )
             }
         };
         let told = Explanation::new(message, remedy);

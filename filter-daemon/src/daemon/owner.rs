@@ -15,6 +15,7 @@ use super::commit::Protection;
 use super::configuration::Configuration;
 use super::diff::Diff;
 use super::expiry::Untold;
+use super::flows::Flows;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
@@ -47,6 +48,7 @@ pub struct Owner {
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
+    pub(super) flows: Flows,
     pub(super) pinned: Pinned,
     pub(super) time: Time,
     pub(super) pause: Pause,
@@ -82,6 +84,7 @@ impl Owner {
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
+            flows: Flows::default(),
             pinned: Pinned::default(),
             time,
             pause: Pause::none(&run.state_dir),

@@ -1,5 +1,6 @@
-//! Protection is paused: for a while what is blocked is only counted. A pause always has an end, by the daemon's own time;
-//! a reload changes nothing about it, and whatever ends the daemon ends it, too: the broker sees to what is left at work.
+//! Protection is paused: for a while what is blocked is only counted. A pause always has an end, which the judge knows:
+//! it asks the time itself, so nobody need be there then. A reload changes nothing about a pause, and whatever ends the
+//! daemon ends it, too: the broker sees to what is left at work.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tracing::{error, warn};
+use tracing::warn;
 
 use super::commit::NotDone;
 use crate::blocklist::Timestamp;
@@ -19,7 +20,7 @@ use crate::text::{Explain, Explanation, date, printable};
 /// In the state directory: for the next start, which tells that it has ended a pause.
 const FILE: &str = "pause";
 
-/// How long the kernel is left alone that refuses to end it.
+/// How long the kernel is left alone that refuses a judge that asks no time.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether protection is paused.
@@ -33,8 +34,8 @@ struct Now {
     since: Timestamp,
     until: Timestamp,
     by: String,
-    /// Its time is over, and the kernel has refused to end it.
-    refused: Option<(Instant, Explanation)>,
+    /// Its time is over, and the kernel has refused the judge without it: when that is tried again.
+    retry: Option<Instant>,
 }
 
 impl Pause {
@@ -45,21 +46,21 @@ impl Pause {
 
     /// Until when, if it is paused.
     pub fn until(&self) -> Option<Timestamp> {
-        Some(self.now.as_ref()?.until)
+        Some(self.current()?.until)
     }
 
     /// How long until it is to be ended.
     pub fn until_due(&self) -> Option<Duration> {
         let now = self.now.as_ref()?;
-        Some(match &now.refused {
-            Some((retry, _)) => retry.saturating_duration_since(clock::instant()),
+        Some(match &now.retry {
+            Some(retry) => retry.saturating_duration_since(clock::instant()),
             None => clock::until(now.until),
         })
     }
 
     /// It is paused until then. Tells until when it was before.
     pub fn begin(&mut self, since: Timestamp, until: Timestamp, by: String) -> Option<Timestamp> {
-        let before = self.now.take();
+        let before = self.now.take().filter(Now::is_on);
         let since = before.as_ref().map_or(since, |before| before.since);
         if let Err(error) = write(&self.note, until, &by) {
             warn!(
@@ -67,7 +68,7 @@ impl Pause {
                 printable::path(&self.note)
             );
         }
-        self.now = Some(Now { since, until, by, refused: None });
+        self.now = Some(Now { since, until, by, retry: None });
         before.map(|before| before.until)
     }
 
@@ -75,26 +76,23 @@ impl Pause {
     pub fn end(&mut self) -> Option<Timestamp> {
         let before = self.now.take()?;
         _ = fs::remove_file(&self.note);
-        Some(before.until)
+        before.is_on().then_some(before.until)
     }
 
     /// As `status` tells it.
     pub fn status(&self) -> Option<Paused> {
-        let Now { since, until, by, .. } = self.now.as_ref()?;
+        let Now { since, until, by, .. } = self.current()?;
         Some(Paused { since: clock::on_the_wall(*since), until: clock::on_the_wall(*until), by: by.clone() })
     }
 
     /// While it is paused, that is what an operator must see first.
     pub fn fault(&self) -> Option<Fault> {
-        let Now { since, until, by, refused } = self.now.as_ref()?;
-        let mut message = format!(
+        let Now { since, until, by, .. } = self.current()?;
+        let message = format!(
             "protection is paused until {}, by {}: what is listed is only counted",
             date::utc(clock::on_the_wall(*until)),
             printable::on_one_line(by)
         );
-        if let Some((_, why)) = refused {
-            message.push_str(&format!("; the kernel refuses to end it: {}", why.message));
-        }
         let told = Explanation::new(message, "`filterd resume` ends it at once");
         Some(Fault { about: About::Protection, since: clock::on_the_wall(*since), told })
     }
@@ -112,12 +110,23 @@ impl Pause {
         }
     }
 
-    /// Its time is over, and the kernel refuses to end it.
+    /// Its time is over, and the kernel refuses the judge without it. That at work drops what is listed.
     pub fn is_refused(&mut self, error: &NotDone) {
-        error!("the pause cannot be ended, which is tried again in a second: {}", error.explain());
+        warn!("the pause is over, but each drop still asks the time: {}", error.explain());
         if let Some(now) = &mut self.now {
-            now.refused = Some((clock::instant() + RETRY, error.explain()));
+            now.retry = Some(clock::instant() + RETRY);
         }
+    }
+
+    /// The pause there is: one that is over is none, even where nobody has come to end it.
+    fn current(&self) -> Option<&Now> {
+        self.now.as_ref().filter(|now| now.is_on())
+    }
+}
+
+impl Now {
+    fn is_on(&self) -> bool {
+        !clock::until(self.until).is_zero()
     }
 }
 
@@ -146,18 +155,32 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut pause = Pause::none(place.path());
         assert_eq!((pause.until(), pause.until_due(), pause.fault(), pause.end()), (None, None, None, None));
-        assert_eq!(pause.begin(at(7), at(1_795_296_480), "alice".into()), None);
+        let [soon, later] = [60, 120].map(|seconds| clock::after(Duration::from_secs(seconds)));
+        assert_eq!(pause.begin(at(7), soon, "alice".into()), None);
         let fault = pause.fault().unwrap();
         assert_eq!(
             fault.told.message,
-            "protection is paused until 2026-11-21 21:28:00 UTC, by alice: what is listed is only counted"
+            format!(
+                "protection is paused until {}, by alice: what is listed is only counted",
+                date::utc(clock::on_the_wall(soon))
+            )
         );
-        assert_eq!(pause.begin(at(9), at(20), "bob".into()), Some(at(1_795_296_480)));
+        assert_eq!(pause.begin(at(9), later, "bob".into()), Some(soon));
         let status = pause.status().unwrap();
-        assert_eq!((status.since, status.until, status.by.as_str()), (7, 20, "bob"));
-        assert_eq!(pause.until_due(), Some(Duration::ZERO), "that is long over");
-        assert_eq!(pause.end(), Some(at(20)));
+        assert_eq!((status.since, status.until, status.by.as_str()), (7, later.secs(), "bob"));
+        assert_eq!(pause.end(), Some(later));
         assert!(!place.path().join(FILE).exists());
+    }
+
+    #[test]
+    fn a_pause_that_is_over_is_none_whether_or_not_anybody_has_ended_it() {
+        let place = tempfile::tempdir().unwrap();
+        let mut pause = Pause::none(place.path());
+        pause.begin(at(7), at(20), "bob".into());
+        assert_eq!((pause.until(), pause.status(), pause.fault()), (None, None, None));
+        assert_eq!(pause.until_due(), Some(Duration::ZERO), "the judge that asks no time is due");
+        assert_eq!(pause.end(), None);
+        assert_eq!(pause.until_due(), None);
     }
 
     #[test]

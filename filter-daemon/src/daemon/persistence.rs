@@ -13,10 +13,11 @@ use tracing::warn;
 use crate::blocklist::{Blocklist, Bookmark, Record, Timestamp};
 use crate::clock;
 use crate::control::wire::{About, Fault};
+use crate::daemon::state_directory::IF_REPLACED;
 use crate::journal::{Done, Journal, Lost, NotWritten};
 use crate::text::Explanation;
 use losses::Losses;
-pub use restore::restore;
+pub use restore::{Before, restore};
 
 /// Targets written anew between two requests: a few milliseconds' worth.
 const PAGE: usize = 8192;
@@ -162,10 +163,11 @@ impl Persistence {
         };
         let lost = || {
             let Lost { since, why, .. } = self.journal.lost()?;
-            let remedy = "make room there, or make it writable again: filterd tries every second, and then writes all \
-                          that is missing; if the directory itself was removed or replaced, start filterd again, which \
-                          may write only to the one that it began with (`filterd list` has what would be lost)";
-            Some(not_durable(clock::then(since), &why.to_string(), remedy))
+            let remedy = format!(
+                "make room there, or make it writable again: filterd tries every second, and then writes all that is \
+                 missing; {IF_REPLACED} (`filterd list` has what would be lost)"
+            );
+            Some(not_durable(clock::then(since), &why.to_string(), &remedy))
         };
         refused().or_else(lost).into_iter().chain(self.losses.faults())
     }
@@ -202,8 +204,14 @@ impl Persistence {
         self.journal.let_go();
     }
 
-    /// Waits until everything is written. What the disk has refused before is tried once more.
-    pub fn end(mut self, blocklist: &Blocklist, now: Timestamp) {
+    /// Will the next start know what this one did not find?
+    pub const fn losses_are_noted(&self) -> bool {
+        self.losses.are_noted()
+    }
+
+    /// Waits until everything is written. What the disk has refused before is tried once more. Tells since when something
+    /// is missing, in seconds since 1970.
+    pub fn end(mut self, blocklist: &Blocklist, now: Timestamp) -> Option<u64> {
         if self.journal.is_behind() {
             self.journal.mark();
             if self.write_all(blocklist) {
@@ -211,12 +219,12 @@ impl Persistence {
             }
         }
         self.journal.settle();
-        if let Some(lost) = self.journal.lost() {
-            warn!(
-                "not all live changes are on disk at the end, and the next start will not find them: {}",
-                lost.why
-            );
-        }
+        let lost = self.journal.lost()?;
+        warn!(
+            "not all live changes are on disk at the end, and the next start will not find them: {}",
+            lost.why
+        );
+        Some(clock::on_the_wall(clock::then(lost.since)))
     }
 
     /// Writes anew what is wanted, and waits. True if all of it is on disk.

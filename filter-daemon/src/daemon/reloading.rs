@@ -155,6 +155,7 @@ impl Owner {
         }
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
+        self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
         self.time.accept();
         self.follow_interfaces(&mut reloaded).await;

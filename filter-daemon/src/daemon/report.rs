@@ -4,7 +4,7 @@ use tracing::info;
 
 use super::interfaces::Watched;
 use super::owner::Owner;
-use crate::blocklist::{List, Polarity};
+use crate::blocklist::{Blocklist, List, Polarity};
 use crate::clock;
 use crate::control::wire::{self, Fault, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
@@ -27,12 +27,13 @@ impl Owner {
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
             tables: self.tables(),
+            flows: self.flows.status(),
             lists: self
                 .protection
                 .blocklist()
                 .lists()
                 .iter()
-                .map(|(_, list)| Self::list_status(list))
+                .map(|(_, list)| Self::list_status(self.protection.blocklist(), list))
                 .collect(),
         }
     }
@@ -40,6 +41,7 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.extend(self.flows.faults());
         faults.extend(self.pause.fault());
         faults.extend(self.persistence.faults());
         faults.extend(self.pinned.fault());
@@ -105,12 +107,13 @@ impl Owner {
         tables
     }
 
-    fn list_status(list: &List) -> status::ListStatus {
+    fn list_status(blocklist: &Blocklist, list: &List) -> status::ListStatus {
         let reading = list.reading.as_ref();
         status::ListStatus {
             name: list.name.to_string(),
             kind: list.origin.name().to_owned(),
             allows: list.polarity == Polarity::Allow,
+            ports: blocklist.clause(list).map(|clause| clause.to_string()),
             targets: list.entries,
             rejected: reading.map_or(0, |reading| reading.rejected),
             special: reading.map_or(0, |reading| reading.special),

@@ -7,7 +7,7 @@
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -16,9 +16,10 @@ use tracing::{error, info, warn};
 use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::owner::{Ended, Owner, Prepared, Signals};
+use super::persistence::{self, Before};
 use super::reload::{Loaded, Sources};
 use super::succession::{self, Predecessor};
-use super::{persistence, privilege, unreadable};
+use super::{privilege, unreadable};
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
 use crate::clock;
@@ -26,7 +27,7 @@ use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
-use crate::control::{Call, Server, SocketError, pins_note, told_by_whom};
+use crate::control::{Call, Handle, Server, SocketError, pins_note, told_by_whom};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
@@ -38,6 +39,9 @@ const MOST_WAITING: usize = 64;
 
 /// How long a signal may be on its way to the one before.
 const AT_ONCE: Duration = Duration::from_millis(300);
+
+/// How often a place that will soon be free is tried.
+const SOON: Duration = Duration::from_millis(1);
 
 /// How long a filterd that was asked to make way may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -107,7 +111,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     owner.keep_copies().await;
     // Whoever has come meanwhile is told the same, and asks the next one, if there is one.
     let goodbye = if let End::Succeeded = by { GOODBYE } else { Duration::ZERO };
-    let ended = end(owner, by);
+    let ended = end(owner, by, &|since| note(&socket, run, Some(since)));
     tokio::time::sleep(goodbye).await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
     serving.abort();
@@ -121,12 +125,14 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     directory.inspect()?;
     let server = listen(run).await?;
     let state = lock_state(&run.state_dir)?;
-    if let Err(error) = pins_note::write(&run.socket, &run.pin_dir) {
-        warn!("cannot note beside the socket where the pins are: {error}");
-    }
+    let unsaved = pins_note::unsaved(&run.socket);
+    note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let privileges = privilege::drop_privileges(run, &directory)?;
-    let mut owner = open(run, broker).await?;
+    let mut owner = open(run, broker, unsaved).await?;
+    if unsaved.is_some() && owner.losses_are_noted() {
+        note(&server.handle()?, run, None);
+    }
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
@@ -146,7 +152,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     succession::must_find_interfaces(&names, &there, &predecessor.interfaces()?)?;
     let mut prepared = Prepared::new(run, read, sources, broker, Blocklist::default())?;
     let made = predecessor.make_way(run)?;
-    let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, false)?;
+    let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
     let mut owner = Owner::of(run, prepared, persistence);
@@ -172,7 +178,7 @@ async fn stand_alone(owner: &mut Owner) {
 }
 
 /// Leaves the kernel as it is to be left, and waits until everything is written and the broker is gone.
-fn end(mut owner: Owner, by: End) -> Result<(), DaemonError> {
+fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64)) -> Result<(), DaemonError> {
     let mut left = Ok(());
     match (by, owner.on_exit()) {
         (End::Succeeded, _) => {
@@ -185,7 +191,7 @@ fn end(mut owner: Owner, by: End) -> Result<(), DaemonError> {
         (End::WithoutBroker(gone), _) => {
             error!(
                 "without the broker filterd can change nothing: it stops, and its filter is left as it is{}",
-                if owner.is_paused() { ", paused until the next start" } else { "" }
+                if owner.is_paused() { ", paused until that is over" } else { "" }
             );
             left = Err(gone);
         }
@@ -199,8 +205,16 @@ fn end(mut owner: Owner, by: End) -> Result<(), DaemonError> {
             left = owner.detach();
         }
     }
-    owner.end();
+    if let Some(since) = owner.end() {
+        note_unsaved(since);
+    }
     Ok(left?)
+}
+
+fn note(socket: &Handle, run: &Run, unsaved: Option<u64>) {
+    if let Err(error) = socket.note(&run.pin_dir, unsaved) {
+        warn!("cannot note beside the socket where the pins are, or what was not on disk: {error}");
+    }
 }
 
 /// Listens at the socket; asks whoever listens there to make way, if that is wanted.
@@ -208,19 +222,21 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
     let begun = clock::instant();
     let mut is_asked = !run.take_over;
     loop {
-        match Server::listen(&run.socket) {
-            Err(SocketError::Taken(_)) if run.take_over && begun.elapsed() < PATIENCE => {
-                if !is_asked {
-                    is_asked = ask_to_make_way(&run.socket);
-                }
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            // One that has just been told to stop is waited for.
-            Err(SocketError::Taken(_)) if begun.elapsed() < AT_ONCE || is_stopping(&run.socket, begun) => {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-            listening => return Ok(listening.map_err(told_by_whom)?),
+        let listening = Server::listen(&run.socket);
+        let Err(SocketError::Taken(_)) = listening else {
+            return Ok(listening?);
+        };
+        let waited = begun.elapsed();
+        if !is_asked {
+            is_asked = ask_to_make_way(&run.socket);
         }
+        let makes_way = run.take_over && (is_asked || waited < AT_ONCE || !has_lost_its_socket(&run.socket));
+        // One that has just been told to stop is waited for.
+        let is_ending = || makes_way || waited < AT_ONCE || is_stopping(&run.socket);
+        if waited >= PATIENCE || !is_ending() {
+            return Ok(listening.map_err(told_by_whom)?);
+        }
+        tokio::time::sleep(if makes_way { SOON } else { SOON * 10 }).await;
     }
 }
 
@@ -243,10 +259,15 @@ fn pins_are_taken(error: KernelError) -> KernelError {
 }
 
 /// Does whoever listens there answer no more requests, or is gone already? One that says nothing at all is not known to be
-/// stopping.
-fn is_stopping(socket: &Path, begun: Instant) -> bool {
-    let asked = || Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
-    begun.elapsed() < PATIENCE && !matches!(asked(), Ok(_) | Err(ClientError::Silent(_)))
+/// stopping, and neither is one whose socket somebody has removed.
+fn is_stopping(socket: &Path) -> bool {
+    let asked = Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
+    !matches!(asked, Ok(_) | Err(ClientError::Silent(_) | ClientError::SocketGone { .. }))
+}
+
+/// Somebody has this place, and cannot be asked to go.
+fn has_lost_its_socket(socket: &Path) -> bool {
+    matches!(Client::connect(socket), Err(ClientError::SocketGone { .. }))
 }
 
 /// It may be gone already, or be one that cannot be asked.
@@ -268,13 +289,13 @@ fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-async fn open(run: &Run, broker: Broker) -> Result<Owner, DaemonError> {
+async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, DaemonError> {
     let (sources, read) = read(run)?;
     let begun = clock::instant();
     // Whoever blocked anything had a journal.
     let left_at_work = broker.latest_generation() > 0;
     loop {
-        match persistence::restore(&run.state_dir, &read.1.config, left_at_work) {
+        match persistence::restore(&run.state_dir, &read.1.config, Before { left_at_work, unsaved }) {
             Err(DaemonError::Journal(JournalError::InUse(_)))
                 if run.take_over && begun.elapsed() < PATIENCE =>
             {

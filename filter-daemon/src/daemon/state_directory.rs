@@ -62,6 +62,9 @@ impl Explain for StateError {
     }
 }
 
+/// What to do where it is not the one any more that filterd may write to, and to no other.
+pub const IF_REPLACED: &str = "if the state directory was removed or replaced, start filterd again, which may write only to the one that it began with";
+
 /// A state directory, and what of others' may lie in it.
 pub struct StateDirectory<'a> {
     path: &'a Path,

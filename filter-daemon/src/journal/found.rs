@@ -15,6 +15,8 @@ pub struct Found {
     pub skipped: u64,
     /// There was none, or an empty one, and no copy of it.
     pub is_new: bool,
+    /// What was written last is not in it: its newest page was not what was written, and the commit before was.
+    pub is_a_commit_behind: bool,
     /// By how many seconds the clock lay before the last record, if that was written in another boot and it did.
     pub clock_behind: Option<u64>,
     /// Since when it was behind, if it was when its last filterd ended.

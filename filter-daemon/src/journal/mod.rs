@@ -11,6 +11,7 @@ mod behind;
 mod copy;
 mod error;
 mod found;
+mod mark;
 pub mod record;
 mod recover;
 mod sign;

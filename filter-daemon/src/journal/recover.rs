@@ -36,13 +36,24 @@ pub fn open(
         Err(Unusable::Other(error)) => return Err(error),
         Err(Unusable::Damaged(reason)) => recover(&path, reason, here.wall)?,
     };
+    let is_a_commit_behind = damage.is_none() && store.is_a_commit_behind();
     let Contents { mut changes, times, damaged_rows, skipped, .. } = contents;
     let clock_behind = times.translate(&mut changes, here);
     let targets = changes.iter().map(|change| change.len() as u64).sum();
     // Only now, so that nothing is taken from a file that turns out to be damaged further on.
     changes.into_iter().for_each(take);
     let is_new = is_empty && damage.is_none();
-    Ok((store, Found { targets, damaged_rows, skipped, is_new, clock_behind, behind: None, damage }))
+    let found = Found {
+        targets,
+        damaged_rows,
+        skipped,
+        is_new,
+        is_a_commit_behind,
+        clock_behind,
+        behind: None,
+        damage,
+    };
+    Ok((store, found))
 }
 
 /// A journal that has a copy has not always been empty.

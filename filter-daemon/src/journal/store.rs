@@ -15,6 +15,7 @@ use redb::{
     TableError, WriteTransaction,
 };
 
+use super::mark::{self, Row};
 use super::record;
 use super::times::Times;
 use super::{JournalError, NotWritten};
@@ -48,6 +49,8 @@ pub struct Store {
     file: (u64, u64),
     format: u64,
     next: u64,
+    /// The last row there is.
+    last: Option<Row>,
 }
 
 /// What is in a file.
@@ -85,7 +88,8 @@ impl Store {
     fn read_unguarded(path: &Path) -> Result<(Self, Contents), Unusable> {
         let database = open(path).map_err(|error| Unusable::new(path, error))?;
         let file = fs::metadata(path).map(|found| number(&found)).unwrap_or_default();
-        let mut store = Self { path: path.to_owned(), database: None, file, format: FIRST_FORMAT, next: 0 };
+        let mut store =
+            Self { path: path.to_owned(), database: None, file, format: FIRST_FORMAT, next: 0, last: None };
         let contents = store.read_tables(&database).map_err(|error| Unusable::Damaged(error.to_string()))?;
         if store.format > FORMAT {
             let (path, found) = (path.to_owned(), store.format);
@@ -107,7 +111,8 @@ impl Store {
         }
         for row in rows.iter()? {
             let (number, row) = row?;
-            self.next = number.value() + 1;
+            let last = Row::new(number.value(), row.value());
+            (self.next, self.last) = (last.next(), Some(last));
             match record::decode(row.value()) {
                 Ok(row) => {
                     contents.times.add(row.moment, row.changes.len());
@@ -118,6 +123,13 @@ impl Store {
             }
         }
         Ok(contents)
+    }
+
+    /// Is the last row that was written not there?
+    pub fn is_a_commit_behind(&self) -> bool {
+        // A journal whose rows are gone, because nothing is live, has a format.
+        let is_known = self.last.is_some() || self.format == FIRST_FORMAT;
+        is_known && mark::is_a_commit_behind(&self.path, self.last)
     }
 
     /// The same file, which now lies there.
@@ -168,7 +180,8 @@ impl Store {
             let database = open(&self.path)?;
             self.file = number(&fs::metadata(&self.path)?);
             self.format = about(&database, "format")?.unwrap_or(FIRST_FORMAT);
-            self.next = self.next.max(behind_the_last_row(&database)?);
+            self.last = last_row(&database)?;
+            self.next = self.next.max(self.last.map_or(0, Row::next));
             self.database = Some(database);
         }
         Ok(())
@@ -204,6 +217,11 @@ impl Rows for Store {
         })?;
         self.format = FORMAT;
         self.next += 1;
+        let (last, before) = (Row::new(number, &row), self.last);
+        self.last = Some(last);
+        if let Err(error) = mark::write(&self.path, last, before) {
+            tracing::debug!("cannot note beside {} which row is its last: {error}", self.path.display());
+        }
         Ok(())
     }
 
@@ -279,9 +297,9 @@ fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {
 }
 
 /// Another process may have written rows since this one let it.
-fn behind_the_last_row(database: &Database) -> Result<u64, redb::Error> {
-    let Some(rows) = there(database.begin_read()?.open_table(ROWS))? else { return Ok(0) };
-    Ok(rows.last()?.map_or(0, |(number, _)| number.value() + 1))
+fn last_row(database: &Database) -> Result<Option<Row>, redb::Error> {
+    let Some(rows) = there(database.begin_read()?.open_table(ROWS))? else { return Ok(None) };
+    Ok(rows.last()?.map(|(number, row)| Row::new(number.value(), row.value())))
 }
 
 /// A new file has no tables.

@@ -43,6 +43,8 @@ pub struct Link {
     pub program: u32,
     /// What it was asked for as, before another interface took that name.
     pub formerly: Option<String>,
+    /// Why own flows are not remembered there, if they should be.
+    pub egress: Option<String>,
 }
 
 impl fmt::Display for AttachedMode {

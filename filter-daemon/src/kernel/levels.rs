@@ -1,6 +1,7 @@
 //! The map that tells IPv6 from the top: packets see each change at once.
 
 use filter_common::cuckoo::geometry::Geometry;
+use filter_common::labels::Label;
 use filter_common::levels::{Levels, Others, SIZES};
 use filter_common::sets::SetName;
 use filter_common::target::Prefix6;
@@ -8,7 +9,7 @@ use filter_common::target::Prefix6;
 use super::KernelError;
 use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
-use super::needs::{SixTargets, Wanted};
+use super::needs::{Labels, SixTargets, Wanted};
 use super::staged::{InMap, Staged};
 use super::window::Window;
 
@@ -161,6 +162,12 @@ pub struct Beyond<'a, W> {
     pub levels: &'a LevelMaps,
     /// All of it.
     pub wanted: &'a W,
+}
+
+impl<W: Wanted> Labels for Beyond<'_, W> {
+    fn label_of_six(&self, prefix: Prefix6) -> Label {
+        self.wanted.label_of_six(prefix)
+    }
 }
 
 impl<W: Wanted> SixTargets for Beyond<'_, W> {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::judge::judge_source;
+use filter_common::labels;
 use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::reason::{Outcome, Reason, Verdict};
@@ -169,9 +170,15 @@ impl State {
                 return Ok((Answer::Attached(attached), None));
             }
             Request::Look => return Ok((Answer::Links(Vec::new()), None)),
+            Request::CountLists => {
+                return Ok((Answer::CountedLists(vec![0; labels::COUNTERS as usize]), None));
+            }
             Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
             Request::Adopt
+            | Request::ZeroList(_)
             | Request::MendPins
+            | Request::Ports
+            | Request::Seed(_)
             | Request::Detach { .. }
             | Request::Rename { .. }
             | Request::Succeed { .. }

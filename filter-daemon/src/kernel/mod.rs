@@ -36,7 +36,7 @@ pub use error::KernelError;
 pub use filter::Filter;
 pub use growth::Growing;
 pub use interface::Interface;
-pub use needs::{Needs, SetNeeds, SixTargets, Truth, Wanted};
+pub use needs::{Labels, Needs, SetNeeds, SixTargets, Truth, Wanted};
 
 /// How full a table is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use filter_common::labels::{Label, OTHER};
 use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6};
@@ -46,8 +47,30 @@ pub trait Truth {
     fn clauses(&self) -> &[Option<Clause>; SLOTS];
 }
 
+/// For which list packets are counted: the first, in the configuration's order (then live lists by age), of those that have
+/// the narrowest target around the source.
+///
+/// What is asked of the set that allows is not used.
+pub trait Labels {
+    /// Of an address that is blocked by itself, or by a prefix longer than /24.
+    fn label_of_address(&self, _address: u32) -> Label {
+        OTHER
+    }
+
+    /// Of the narrowest IPv4 prefix up to /24 that is blocked and covers this one. The same one counts. Where none does,
+    /// any answer will do.
+    fn label_of_network(&self, _prefix: Prefix4) -> Label {
+        OTHER
+    }
+
+    /// The same of IPv6 prefixes, of any length.
+    fn label_of_six(&self, _prefix: Prefix6) -> Label {
+        OTHER
+    }
+}
+
 /// The IPv6 targets that belong into a table.
-pub trait SixTargets {
+pub trait SixTargets: Labels {
     /// Every one behind `after`, or all of them, in an order that stays the same while targets come and go: what is asked for
     /// page by page.
     fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;
@@ -55,8 +78,8 @@ pub trait SixTargets {
 
 /// What is wanted in one set.
 pub trait Wanted: SixTargets {
-    /// Is this address blocked by itself or by a prefix longer than /24?
-    fn blocks_address(&self, address: u32) -> bool;
+    /// Is this address wanted by itself or by a prefix longer than /24?
+    fn has_address(&self, address: u32) -> bool;
 
     /// May an address stand in the table for the sake of a prefix longer than /24?
     fn has_long_prefixes(&self) -> bool;
@@ -67,12 +90,12 @@ pub trait Wanted: SixTargets {
     /// Prefixes up to /24 within this one.
     fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4>;
 
-    /// Is an IPv6 prefix blocked that covers this one, and is no shorter than so many bits? The same one counts.
+    /// Is an IPv6 prefix wanted that covers this one, and is no shorter than so many bits? The same one counts.
     fn covers_six(&self, prefix: Prefix6, shortest: u8) -> bool;
 
-    /// Is an IPv6 prefix blocked that is within this one, and longer?
+    /// Is an IPv6 prefix wanted that is within this one, and longer?
     fn has_six_within(&self, prefix: Prefix6) -> bool;
 
-    /// Is exactly this IPv6 prefix blocked?
+    /// Is exactly this IPv6 prefix wanted?
     fn wants_six(&self, prefix: Prefix6) -> bool;
 }

@@ -10,6 +10,7 @@ use filter_common::sets::{PerSet, SetName, Slot};
 use filter_common::settings::{PortSettings, SetSettings, Settings};
 
 use super::window::Window;
+use crate::clock;
 
 /// A judge's settings, and the maps it looks things up in.
 pub struct Seen<'a> {
@@ -49,7 +50,7 @@ impl<'a> Seen<'a> {
 
 impl Tables for Seen<'_> {
     fn enforcement(&self) -> Enforcement {
-        Enforcement::of(self.settings.enforce)
+        Enforcement::of(self.settings.enforce).now(self.settings.paused_until, clock::kernel_now)
     }
 
     fn block(&self) -> impl Set {

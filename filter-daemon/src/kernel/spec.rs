@@ -10,6 +10,7 @@ use super::broker::request::{Blueprint, MapName, MapPart, MapUse};
 use super::kind::{Addresses, SixTable};
 use super::levels::LevelsMap;
 use crate::blocklist::Settings;
+use crate::clock;
 
 /// Everything that the words of a judge's settings say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +54,9 @@ impl JudgeSpec {
     pub fn words(&self) -> words::Settings {
         words::Settings {
             enforce: self.settings.enforcement() as u64,
+            paused_until: self.settings.paused.map_or(0, clock::in_the_kernel),
             overlap: self.overlap.is_some().into(),
+            match_new: self.settings.match_new.into(),
             sets: PerSet::from_fn(|name| self.sets[name].words()),
             ports: self.clauses.map(|clause| clause.map_or(PortSettings::OFF, |it| PortSettings::new(&it))),
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io::ErrorKind::NotFound;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +38,13 @@ impl Holder {
         Some(Self { pid, socket: listens_at(pid), name: name(pid), is_orphaned })
     }
 
+    /// Does it listen where no socket is any more, so that nobody can ask it?
+    pub fn has_lost_its_socket(&self) -> bool {
+        let is_gone =
+            |path: &PathBuf| fs::symlink_metadata(path).is_err_and(|error| error.kind() == NotFound);
+        self.socket.as_ref().is_some_and(is_gone)
+    }
+
     /// Does it only end, since whoever started it is gone?
     pub fn is_orphaned(&self) -> bool {
         self.is_orphaned
@@ -47,7 +55,7 @@ impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let another = if self.name.starts_with("filterd") { "another filterd" } else { self.name.as_str() };
         write!(f, "{another} (process {}", self.pid)?;
-        match &self.socket {
+        match self.socket.as_ref().filter(|_| !self.has_lost_its_socket()) {
             Some(socket) => write!(f, ", which listens at {})", crate::text::printable::path(socket)),
             None => f.write_str(")"),
         }

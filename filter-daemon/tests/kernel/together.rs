@@ -3,9 +3,11 @@
 
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
+use filter_common::settings::SixSettings;
 use filter_common::target::Target;
 use filterd::blocklist::{Blocklist, Change, Settings, Targets};
 use filterd::daemon::commit::Protection;
+use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use filterd::kernel::memory::Memory;
 
@@ -46,6 +48,27 @@ fn tables_made_anew_change_everything_by_one_store() {
 fn settings_change_together_with_the_targets_they_are_for() {
     replaced(true, false);
     replaced(false, true);
+}
+
+/// Packets pay for no length that nobody is listed with any more.
+#[test]
+fn what_nothing_is_listed_with_any_more_is_looked_up_no_more() {
+    let kernel = Memory::default();
+    let mut protection =
+        Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).expect("it is well");
+    let looked_up = || {
+        let set = kernel.settings().expect("a judge is published").sets.block;
+        let SixSettings { to_64, longer, has_table, last_level_word, .. } = set.six;
+        [set.networks4, to_64, longer, has_table, last_level_word.min(1)]
+    };
+    protection.commit(&want(targets(&BEFORE)), at(1)).expect("the kernel is well");
+    // A /48 and a /64, and a /128.
+    assert_eq!(looked_up(), [1, 1 | 1 << 16, 1, 1, 1]);
+    protection.commit(&release(targets(&BEFORE[1..])), at(2)).expect("the kernel is well");
+    let (filter, blocklist) = protection.parts();
+    let needs = needs::of(blocklist);
+    filter.shrink_to(&needs, blocklist).and_then(|()| filter.tidy(&needs)).expect("the kernel is well");
+    assert_eq!(looked_up(), [0; 5]);
 }
 
 fn settings(enforce: bool) -> Change {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use filter_common::reason::Verdict;
 use filter_common::sets::SetName;
 use filter_common::target::Target;
-use filterd::blocklist::{Applied, Blocklist, Change, From, Origin, Polarity, Settings, Targets, Timestamp};
+use filterd::blocklist::{Applied, Blocklist, Change, From, Polarity, Settings, Targets, Timestamp, Want};
 use filterd::daemon::commit::{NotDone, Protection};
 use filterd::daemon::needs;
 use filterd::kernel::memory::Memory;
@@ -299,16 +299,7 @@ fn disallow(targets: Targets) -> Change {
 }
 
 fn wanted(list: &str, polarity: Polarity, targets: Targets) -> Change {
-    Change::Want {
-        list: list.into(),
-        origin: Origin::Live,
-        polarity,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets,
-    }
+    Change::Want(Want::live(list, polarity, targets))
 }
 
 pub fn release(targets: Targets) -> Change {

@@ -45,7 +45,7 @@ impl Filterd {
         let mut filter = Filter::open(home.pins())?;
         let wanted = crate::subject::wanted(targets(feature, entries))?;
         filter.reserve(&needs::of(&wanted), &wanted)?;
-        let settings = Some(Settings { enforce: feature != Feature::Counting, paused: false });
+        let settings = Some(Settings { enforce: feature != Feature::Counting, ..Settings::default() });
         filter.apply(&Effects { settings, ..wanted.everything() }, &wanted)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
         let mut this = Self { root, other: None, _filter: filter, home };

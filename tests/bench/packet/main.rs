@@ -22,6 +22,7 @@ mod report;
 mod rivals;
 mod rounds;
 mod sender;
+mod sent;
 mod steps;
 mod subject;
 
@@ -54,6 +55,9 @@ struct Arguments {
     /// The BPF object `bench-packet`
     #[arg(long, value_name = "FILE", env = "FILTERD_BENCH_PACKET")]
     object: PathBuf,
+    /// The BPF object `egress`; without, that beside it
+    #[arg(long, value_name = "FILE", env = "FILTERD_EGRESS")]
+    egress: Option<PathBuf>,
     /// Cargo says this to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
@@ -63,6 +67,8 @@ struct Arguments {
 enum What {
     /// Packets, in the kernel alone
     Packet,
+    /// Packets that the host itself sends, with `match: new`
+    Sent,
     /// Live frames over a wire: filterd beside whatever else drops packets
     Live,
     /// Whole lists: how long until they filter, and how much memory they take
@@ -74,25 +80,35 @@ fn main() -> Result<()> {
     let object = std::fs::read(&arguments.object)
         .with_context(|| format!("cannot read {}", arguments.object.display()))?;
     let stage = Stage::new(&object);
+    let beside = || arguments.object.with_file_name("egress");
+    let egress =
+        std::fs::read(arguments.egress.clone().unwrap_or_else(beside)).context("cannot read egress")?;
     let (json, page) = (arguments.json, arguments.page.as_deref());
     match arguments.what {
         What::Packet if arguments.real => {
             real::page(&real::run(&stage, real::Extent::new(arguments.short))?).tell_as(json, page)
         }
-        What::Packet => packet(&stage, arguments.short, json, page),
+        What::Packet => packet(&stage, &egress, arguments.short, json, page),
+        What::Sent => sent::measure(&egress)?.tell(),
         What::Live => live::run(&stage, arguments.short)?.tell_as(json, page),
         What::Load if arguments.real => load::run_six(arguments.short)?.tell_as(json, page),
         What::Load => load::run(&stage, arguments.short)?.tell_as(json, page),
     }
 }
 
-fn packet(stage: &Stage<'_>, short: bool, json: bool, page: Option<&Path>) -> Result<()> {
+fn packet(stage: &Stage<'_>, egress: &[u8], short: bool, json: bool, page: Option<&Path>) -> Result<()> {
     let plan = Plan::new(short);
     let mut subjects = plan.subjects.iter().map(|spec| stage.subject(spec)).collect::<Result<Vec<_>>>()?;
     let measured = rounds::run(&plan, stage, &mut subjects)?;
     let real = real::run(stage, real::Extent::new(short))?;
-    let report =
-        Report { real, machine: machine::describe(), code: code::of(&subjects)?, plan: &plan, measured };
+    let report = Report {
+        real,
+        machine: machine::describe(),
+        code: code::of(&subjects)?,
+        plan: &plan,
+        measured,
+        sent: sent::measure(egress)?,
+    };
     if let Some(page) = page {
         report.page().write(page)?;
     }

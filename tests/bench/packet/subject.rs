@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use filter_common::cuckoo::geometry::Geometry;
-use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Targets, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Polarity, Targets, Timestamp, Want};
 use filterd::kernel::broker::tables;
 
 use crate::filterd::Filterd;
@@ -34,16 +34,7 @@ enum Program {
 /// A blocklist on which these targets are.
 pub fn wanted(targets: Targets) -> Result<Blocklist> {
     let mut blocklist = Blocklist::default();
-    let want = Change::Want {
-        list: "bench".into(),
-        origin: Origin::Live,
-        polarity: Polarity::Block,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets,
-    };
+    let want = Change::Want(Want::live("bench", Polarity::Block, targets));
     blocklist.apply(&want, Timestamp::from_secs(0))?;
     Ok(blocklist)
 }

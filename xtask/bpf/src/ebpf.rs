@@ -11,7 +11,7 @@ use crate::toolchain::{self, Toolchain};
 use crate::{process, workspace};
 
 /// The programs, each an object of its own.
-pub const OBJECTS: [&str; 2] = ["root", "judge"];
+pub const OBJECTS: [&str; 3] = ["root", "judge", "egress"];
 
 /// Those that benchmarks measure them with; nobody else needs them.
 const BENCH_OBJECTS: [&str; 1] = ["bench-packet"];

@@ -68,12 +68,14 @@ impl Kernel {
     fn run_with(&self, name: &str, part: Option<&str>) -> Result<()> {
         ensure!(process::is_root(), "only root may load programs\n       try it again with sudo");
         let tools = Tools::provide(&TOOLS)?;
-        let object = ebpf::build_benches(&toolchain::ensure()?)?.join("bench-packet");
+        let toolchain = toolchain::ensure()?;
+        let object = ebpf::build_benches(&toolchain)?.join("bench-packet");
+        let egress = ebpf::build(&toolchain)?.join("egress");
         let daemon = build::daemon(Profile::Release)?;
         let mut cargo = workspace::cargo();
         tools.equip(&mut cargo);
         cargo.args(["bench", "--quiet", "--package", "filterd-tests", "--bench", "packet", "--", name]);
-        cargo.env("FILTERD_BENCH_PACKET", object).env("FILTERD_BIN", daemon);
+        cargo.env("FILTERD_BENCH_PACKET", object).env("FILTERD_BIN", daemon).env("FILTERD_EGRESS", egress);
         cargo.env("FILTERD_BENCH_PACKAGE", tools.beside("xdp-filter", "")?);
         let flags = [("--short", self.short), ("--json", self.json)];
         cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));

@@ -55,13 +55,14 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 6] = [
+pub const TOOLS: [Tool; 7] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
     tool("timeout", "coreutils"),
     asked("bpftool", "bpftool", "version"),
     tool("strace", "strace"),
+    asked("tc", "iproute2", "-V"),
 ];
 
 /// Tells the ring of the judge where that lies.

@@ -15,7 +15,7 @@ use super::ring::Ring;
 use crate::tools::{Missing, Tool, Tools, asked, tool};
 
 /// Everything but the kernels, which are never installed.
-const TOOLS: [Tool; 10] = [
+const TOOLS: [Tool; 11] = [
     tool("qemu-system-x86_64", "qemu-system-x86"),
     asked("busybox", "busybox-static", "true"),
     asked("ip", "iproute2", "-V"),
@@ -26,6 +26,7 @@ const TOOLS: [Tool; 10] = [
     tool("dpkg", "dpkg"),
     asked("bpftool", "bpftool", "version"),
     tool("strace", "strace"),
+    asked("tc", "iproute2", "-V"),
 ];
 
 /// What stories call that stand outside of guests.

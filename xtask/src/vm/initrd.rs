@@ -14,7 +14,7 @@ use super::programs::Program;
 use crate::tools::{Place, Tools};
 
 /// In the order in which they must be loaded.
-const MODULES: [&str; 19] = [
+const MODULES: [&str; 21] = [
     "virtio_ring",
     "virtio",
     "virtio_pci_legacy_dev",
@@ -34,10 +34,12 @@ const MODULES: [&str; 19] = [
     "inet_diag",
     "tcp_diag",
     "udp_diag",
+    "sch_ingress",
+    "cls_bpf",
 ];
 
 /// Tools that stories call, and busybox has not, or not with these flags.
-const TOOLS: [&str; 6] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "timeout"];
+const TOOLS: [&str; 7] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout"];
 
 /// Builds one for `kernel` that does what `plan` says, beside a new directory `top`.
 pub fn build(

@@ -11,18 +11,7 @@ const LISTS: [(&str, Polarity); 4] = [
 
 fn change(list: usize, words: &[&str], until: Option<u32>) -> Change {
     let (name, polarity) = LISTS[list];
-    let (list, until) = (name.into(), until.map(at));
-    let targets = targets(words);
-    Change::Want {
-        list,
-        origin: Origin::Live,
-        polarity,
-        until,
-        shorten: false,
-        note: None,
-        by: None,
-        targets,
-    }
+    Change::Want(Want { until: until.map(at), ..Want::live(name, polarity, targets(words)) })
 }
 
 fn release(list: usize, words: &[&str]) -> Change {
@@ -54,16 +43,7 @@ fn what_is_blocked_stays_so_whatever_is_allowed() {
 fn a_list_blocks_or_allows_as_long_as_it_is_there() {
     let mut blocklist = Blocklist::default();
     apply(&mut blocklist, &change(0, &["192.0.2.1"], None), 1);
-    let turned = Change::Want {
-        list: "one".into(),
-        origin: Origin::Live,
-        polarity: Polarity::Allow,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets: targets(&["192.0.2.2"]),
-    };
+    let turned = Change::Want(Want::live("one", Polarity::Allow, targets(&["192.0.2.2"])));
     let refused = blocklist.apply(&turned, at(1));
     assert!(matches!(refused, Err(Refusal::OtherPolarity { is: Polarity::Block, .. })), "{refused:?}");
     assert!(blocklist.allow().is_empty());
@@ -125,20 +105,15 @@ fn a_name_that_blocked_and_allows_now_is_read_from_the_journal_as_it_is_now() {
 #[test]
 fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
     let mut blocklist = Blocklist::default();
-    let want = |list: &str, polarity, word: &str| Change::Want {
-        list: list.into(),
-        origin: Origin::Live,
-        polarity,
-        until: None,
-        shorten: false,
-        note: None,
-        by: None,
-        targets: targets(&[word]),
-    };
+    let want = |list: &str, polarity, word: &str| Change::Want(Want::live(list, polarity, targets(&[word])));
     // Long before anybody could allow, somebody had called a list so.
     apply(&mut blocklist, &want("manual-allow", Polarity::Block, "192.0.2.1"), 1);
     apply(&mut blocklist, &want("drop", Polarity::Allow, "192.0.2.2"), 1);
     apply(&mut blocklist, &want("bad", Polarity::Block, "192.0.2.3"), 1);
+    let default_list = |polarity| match polarity {
+        Polarity::Block => "manual",
+        Polarity::Allow => "manual-allow",
+    };
     let is_taken = |list: &List| &*list.name != default_list(list.polarity);
     let records = blocklist.move_out_of_the_way(is_taken, default_list).unwrap();
     let names = |blocklist: &Blocklist| -> Vec<_> {
@@ -168,16 +143,8 @@ fn of_what_is_large_on_both_sides_the_answer_is_yes() {
     let mut blocklist = Blocklist::default();
     let many = |first: u32| Targets { addresses: (first..first + 70_000).collect(), ..Targets::default() };
     for (list, first) in [(0, 0), (2, 1 << 20)] {
-        let Change::Want { list, origin, polarity, until, shorten, note, .. } = change(list, &[], None)
-        else {
-            unreachable!()
-        };
-        let targets = many(first);
-        apply(
-            &mut blocklist,
-            &Change::Want { list, origin, polarity, until, shorten, note, by: None, targets },
-            1,
-        );
+        let (name, polarity) = LISTS[list];
+        apply(&mut blocklist, &Change::Want(Want::live(name, polarity, many(first))), 1);
     }
     assert!(blocklist.overlaps());
 }

@@ -3,14 +3,9 @@
 use super::*;
 
 fn add(words: &[&str], ttl: Option<&str>) -> Add {
-    Add {
-        targets: words.iter().map(ToString::to_string).collect(),
-        ttl: ttl.map(|word| word.parse().unwrap()),
-        list: None,
-        note: None,
-        shorten: false,
-        strict: false,
-    }
+    let targets = words.iter().map(ToString::to_string).collect();
+    let ttl = ttl.map(|word| word.parse().unwrap());
+    Add { addition: Addition { targets, ttl, ..Addition::default() } }
 }
 
 fn told(words: &[&str], ttl: Option<&str>, numbers: [u64; 3]) -> String {
@@ -34,7 +29,9 @@ fn outcome(words: &[&str], changed: Changed) -> Outcome {
 
 fn told_all(add: &Add, outcome: &Outcome) -> String {
     let mut told = add.render(outcome, &Clock::standing(1_795_296_480));
-    add.remedies(outcome).iter().for_each(|remedy| told.push_str(&format!("\n{remedy}")));
+    addition::remedies(outcome, "manual", "remove")
+        .iter()
+        .for_each(|remedy| told.push_str(&format!("\n{remedy}")));
     told
 }
 
@@ -55,7 +52,7 @@ fn nothing_is_called_blocked_that_passes() {
 
 fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
     let (target, list) = (target.into(), list.into());
-    Entry { target, list, since: 0, until, note: None, by: None, origin: Some("live".into()) }
+    Entry { target, list, since: 0, until, note: None, by: None, origin: Some("live".into()), ports: None }
 }
 
 #[test]
@@ -101,7 +98,8 @@ fn what_a_wider_entry_of_the_list_blocks_ends_with_that_only() {
 
 #[test]
 fn what_was_shortened_is_not_told_as_if_nothing_had_been() {
-    let shorten = Add { shorten: true, ..add(&["192.0.2.1"], Some("10m")) };
+    let mut shorten = add(&["192.0.2.1"], Some("10m"));
+    shorten.addition.shorten = true;
     let changed = Changed { named: 1, changed: 1, ..Changed::default() };
     let words = "the entry of 192.0.2.1 in list `manual` now expires in 10 min";
     assert_eq!(told_all(&shorten, &outcome(&["192.0.2.1"], changed)), words);
@@ -117,12 +115,36 @@ fn the_answer_says_what_changed() {
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 0, 0]), same);
     let renewed = "192.0.2.1 was blocked already; list `manual` now holds it for 2 h";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
-    let many = "1,000 targets: 10 newly blocked, 5 updated, 985 already blocked";
-    assert_eq!(told(&["-"], None, [1000, 15, 10]), many);
+    let many = "1,000 targets: 10 added, 5 updated, 985 already blocked";
+    assert_eq!(told(&["-"], None, [1000, 15, 10]), many, "nobody has looked what else blocks them");
     assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
     assert_eq!(
         told(&["10.0.0.1-10.0.0.2"], None, [2, 2, 2]),
         "10.0.0.1-10.0.0.2 (2 prefixes): 2 newly blocked"
     );
     assert_eq!(told(&["-"], None, [0, 0, 0]), "");
+}
+
+#[test]
+fn what_was_blocked_before_is_not_said_to_be_blocked_by_this() {
+    let wider = |list, until| entry("192.0.2.0/24", list, until);
+    let told = |words: &[&str], ttl, [named, covered]: [u64; 2], covered_by, longer| {
+        let (changed, entered) = (named, named);
+        let changed = Changed { named, changed, entered, covered, covered_by, longer, ..Changed::default() };
+        told_all(&add(words, ttl), &outcome(words, changed))
+    };
+    let by = vec![wider("drop", None)];
+    let permanent = "added 192.0.2.1 to list `manual`; it was blocked already\n\
+                     blocked by 192.0.2.0/24 of list `drop`, too: permanent";
+    assert_eq!(told(&["192.0.2.1"], None, [1, 1], by.clone(), vec![]), permanent);
+    let ends = vec![wider("ssh", Some(1_795_296_480 + 3600))];
+    let sooner = "added 192.0.2.1 to list `manual` for 2 h; it was blocked already\n\
+                  blocked by 192.0.2.0/24 of list `ssh`, too: expires 22:28 (in 1 h)";
+    assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1], ends, vec![]), sooner);
+    let longer = "added 192.0.2.1 to list `manual` for 2 h, but it is blocked for longer\n\
+                  stays blocked by 192.0.2.0/24 of list `drop`: permanent";
+    assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1], by.clone(), by.clone()), longer);
+    let many = "3 targets: 3 added\n2 of them blocked by wider entries, too\n\
+                blocked by 192.0.2.0/24 of list `drop`, too: permanent";
+    assert_eq!(told(&["-"], None, [3, 2], by, vec![]), many);
 }

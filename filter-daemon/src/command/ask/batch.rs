@@ -137,6 +137,9 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.sum.held.truncate(MOST_TOLD);
         self.sum.longer.extend(changed.longer);
         self.sum.longer.truncate(MOST_TOLD);
+        self.sum.covered += changed.covered;
+        self.sum.covered_by.extend(changed.covered_by);
+        self.sum.covered_by.truncate(MOST_TOLD);
         self.sum.allowed += changed.allowed;
         self.sum.allowed_by.extend(changed.allowed_by);
         self.sum.allowed_by.truncate(MOST_TOLD);

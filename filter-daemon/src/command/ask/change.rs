@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::text::Explanation;
 
 /// In place of targets: they come on standard input.
-const STANDARD_INPUT: &str = "-";
+pub const STANDARD_INPUT: &str = "-";
 
 /// More bad lines than this are counted, not told.
 const MOST_TOLD: usize = 10;

@@ -63,7 +63,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let (socket, pins) = (home.path().join("control.sock"), home.path().join("pins"));
         assert_eq!(told(&socket), None, "nobody has ever listened there");
-        pins_note::write(&socket, &pins).unwrap();
+        let claim = fs::File::create(home.path().join("control.sock.lock")).unwrap();
+        pins_note::write(&claim, &pins, Some(1)).unwrap();
+        pins_note::write(&claim, &pins, None).unwrap();
+        assert_eq!(pins_note::unsaved(&socket), None);
+        pins_note::write(&claim, &pins, Some(1_795_296_480)).unwrap();
+        assert_eq!(pins_note::unsaved(&socket), Some(1_795_296_480));
         assert_eq!(told(&socket), None, "everything was taken away");
         fs::create_dir_all(pins.join("links")).unwrap();
         assert_eq!(told(&socket), None, "it was attached nowhere");

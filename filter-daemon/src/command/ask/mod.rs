@@ -1,6 +1,7 @@
 //! What goes to the daemon, and what becomes of it: targets from wherever they come, in messages, and why a command
 //! did not do what it was asked.
 
+pub mod addition;
 pub mod batch;
 pub mod change;
 pub mod input;

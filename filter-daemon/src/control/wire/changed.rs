@@ -34,6 +34,12 @@ pub struct Changed {
     /// hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longer: Vec<Entry>,
+    /// Of an add of few targets: how many of them wider entries block anyway; of an allow: allow.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub covered: u64,
+    /// Those entries (the first hundred).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covered_by: Vec<Entry>,
     /// Of an add, and of a remove of what is held: how many of its targets are allowed as a whole, and so are not dropped.
     #[serde(default, skip_serializing_if = "is_none")]
     pub allowed: u64,

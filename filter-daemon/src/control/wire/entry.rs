@@ -27,4 +27,7 @@ pub struct Entry {
     /// Where the list comes from: `config`, `file` or `live`. Older daemons do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// On which ports the list blocks, if not on all: `on port 22 only`, `on all but port 443`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
 }

@@ -81,6 +81,9 @@ pub const LONGEST_LINE: usize = 1 << 20;
 /// The most targets one message carries: a full one stays far below [`LONGEST_LINE`].
 pub const MOST_TARGETS: usize = 8192;
 
+/// Whoever adds more targets than this reads no more than how many they were.
+pub const MOST_LOOKED_AT: usize = 100;
+
 /// The most addresses one test carries, so that their answers fit the daemon's memory too.
 pub const MOST_ADDRESSES: usize = 1024;
 

@@ -47,6 +47,9 @@ pub struct Reply {
     pub interfaces: Vec<Interface>,
     /// How full each table is.
     pub tables: Vec<Table>,
+    /// What is remembered of what this host began, with `match: new`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Flows>,
     /// Every list, and how long it is.
     pub lists: Vec<ListStatus>,
 }
@@ -112,6 +115,21 @@ pub struct Table {
     pub certainty: String,
 }
 
+/// What is remembered of what this host began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flows {
+    /// How many at most: whoever begins more forgets those that were used least lately.
+    pub room: u64,
+    /// How many were begun since the filter was first attached with `match: new`.
+    pub begun: u64,
+    /// For how many seconds after it last sent something this host is answered: over TCP,
+    pub tcp_age: u64,
+    /// and over UDP, or when it has pinged.
+    pub age: u64,
+    /// The UDP ports that begin flows, where nobody listens: `32768-60999`.
+    pub ports: String,
+}
+
 /// One list of a status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListStatus {
@@ -122,6 +140,9 @@ pub struct ListStatus {
     /// Does it allow, rather than block?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// On which ports it blocks, if not on all: `on port 22 only`, `on all but port 443`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
     /// How many targets it has.
     pub targets: u64,
     /// Lines that were not understood when it was last read.

@@ -210,6 +210,7 @@ fn replies_are_those_of_the_version_that_landed() {
         note: note.map(str::to_owned),
         by: None,
         origin: None,
+        ports: None,
     };
     let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, ..Changed::default() };
     is_written_and_read::<Add>(
@@ -233,6 +234,7 @@ fn replies_are_those_of_the_version_that_landed() {
         dropped: true,
         idle: None,
         except: vec![],
+        ports: vec![],
         because: vec![entry(None, None)],
         allowed_by: vec![],
     };
@@ -267,6 +269,7 @@ fn replies_are_those_of_the_version_that_landed() {
             gaps: 4,
             accepted: false,
         }],
+        flows: None,
         tables: vec![status::Table {
             name: "ipv6".into(),
             entries: 5,
@@ -278,6 +281,7 @@ fn replies_are_those_of_the_version_that_landed() {
             name: "drop".into(),
             kind: "file".into(),
             allows: false,
+            ports: None,
             targets: 8,
             rejected: 9,
             special: 0,

@@ -4,21 +4,20 @@
 
 mod cover;
 mod peers;
-mod sockets;
 
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use filter_common::labels::Counters;
 use filter_common::target::Target;
 
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded};
-use crate::blocklist::{
-    Blocklist, CONFIG_ALLOW_LIST, CONFIG_LIST, ListId, NamedClaim, Origin, PAGE, Polarity, Targets,
-};
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Targets};
 use crate::clock;
-use crate::config::Config;
+use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
+use crate::config::{Config, Matches};
 use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT, MOST_ENTRIES, Reply, Role};
 use crate::control::wire::reload::HeldBack;
 use cover::Cover;
@@ -168,6 +167,9 @@ impl Diff {
             match targets {
                 Some(targets) => {
                     self.compare(list.before, &list.name, list.polarity, targets, blocklist);
+                    if let Some(compared) = self.lists.last_mut() {
+                        compared.told.ports = list.ports.map(|clause| clause.to_string());
+                    }
                 }
                 None if was.as_deref() == Some(&*list.name) => self.reply.unchanged += 1,
                 None => {
@@ -296,6 +298,17 @@ fn settings(now: &Config, then: &Config) -> Vec<String> {
     let told = [
         (now.mode != then.mode)
             .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned()),
+        (now.counters != then.counters).then(|| match then.counters {
+            Counters::Total => "counters: total".to_owned(),
+            Counters::Lists => "counters: lists".to_owned(),
+        }),
+        (now.matches != then.matches).then(|| {
+            let what = match then.matches {
+                Matches::All => "whatever a blocked source sends would be dropped, answers to this host too",
+                Matches::New => "what this host began itself would pass, whoever answers",
+            };
+            format!("match: {}, {what}", then.matches.name())
+        }),
         (now.durable != then.durable).then(|| format!("durable: {}", then.durable)),
         (now.on_exit != then.on_exit).then(|| format!("on_exit: {}", then.on_exit.name())),
     ];

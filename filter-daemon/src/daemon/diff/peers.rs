@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::sockets::{self, Pair, Protocol};
 use crate::control::wire::diff;
+use crate::daemon::sockets::{self, Pair, Protocol};
 
 /// More peers than this are not looked at.
 const MOST: usize = 1 << 16;

@@ -66,7 +66,8 @@ impl Interfaces {
         let missed = self.missed();
         let told = self.watched.iter().filter(|one| !self.is_well_without(one));
         let held_back = move |one: &Watched| one.held_back_for(missed?);
-        told.filter_map(Watched::fault).chain(self.watched.iter().filter_map(held_back))
+        let forgetful = self.watched.iter().filter_map(Watched::forgetful_fault);
+        told.filter_map(Watched::fault).chain(self.watched.iter().filter_map(held_back)).chain(forgetful)
     }
 
     /// Those that were asked for, are not filtered, and should be.

@@ -110,6 +110,7 @@ mod tests {
             index: *index,
             program: OURS,
             formerly: None,
+            egress: None,
         };
         let one = |(name, index): &(&str, u32)| Interface {
             name: (*name).into(),
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_was_left_is_asked_for_by_nobody() {
-        let link = Link { name: "eth0".into(), index: 2, program: OURS, formerly: None };
+        let link = Link { name: "eth0".into(), index: 2, program: OURS, formerly: None, egress: None };
         let left = Watched::left(&link);
         assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
         assert!(Watched::new("eth0".into()).is_missed());

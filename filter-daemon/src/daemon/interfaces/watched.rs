@@ -26,6 +26,8 @@ pub struct Watched {
     unnamed: Option<Unnamed>,
     /// Somebody has said that it need not be there, and it was not since.
     need_not_be_there: bool,
+    /// Why own flows are not remembered on it though they should be, and since when.
+    forgetful: Option<(Instant, String)>,
 }
 
 /// Why an interface is filtered that the configuration does not name.
@@ -79,6 +81,7 @@ impl Watched {
             taken_off: Vec::new(),
             unnamed: None,
             need_not_be_there: false,
+            forgetful: None,
         }
     }
 
@@ -170,6 +173,17 @@ impl Watched {
         Some(Fault { about: About::Protection, since: clock::on_the_wall(clock::then(*since)), told })
     }
 
+    /// That own flows are not remembered on it.
+    pub fn forgetful_fault(&self) -> Option<Fault> {
+        let (since, why) = self.forgetful.as_ref()?;
+        let message = format!(
+            "{}: what this host begins is not remembered, so answers from listed sources are dropped: {why}",
+            self.name
+        );
+        let told = Explanation::new(message, "filterd tries again every 5 s; `match: all` does without");
+        Some(Fault { about: About::Protection, since: clock::on_the_wall(clock::then(*since)), told })
+    }
+
     fn absence(&self) -> Explanation {
         let message = format!("there is no interface {}", self.name);
         let begun = "filterd attaches to it as soon as it is there";
@@ -248,6 +262,10 @@ impl Watched {
     /// Is its link where it was, with our program?
     pub fn is_as_left(&self, links: &[Link]) -> bool {
         let Some(Attached { index, program, .. }) = self.attached() else { return true };
-        links.iter().any(|link| link.name == self.name && link.index == *index && link.program == *program)
+        let why = self.forgetful.as_ref().map(|(_, why)| why);
+        links.iter().any(|link| {
+            let is_there = link.index == *index && link.program == *program;
+            link.name == self.name && is_there && link.egress.as_ref() == why
+        })
     }
 }

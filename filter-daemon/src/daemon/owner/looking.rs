@@ -17,7 +17,10 @@ impl Owner {
     pub async fn attach(&mut self) -> Result<(), DaemonError> {
         let (names, mode) = (self.interface_names(), self.mode());
         let filter = self.protection.filter_mut();
+        self.flows.follow(filter);
         let attached = self.interfaces.attach(names, mode, filter).await;
+        // What was begun since it was looked, and before the egress program was there.
+        self.flows.seed(filter);
         if attached.is_err() {
             filter.rollback()?;
         } else if !self.config.enforce {
@@ -29,7 +32,11 @@ impl Owner {
     /// Looks at all interfaces, and makes of them what they should be. Tells why some refuse.
     pub(in crate::daemon) async fn look_again(&mut self) -> Vec<KernelError> {
         let mode = self.mode();
+        let before = self.interfaces.filtered();
         let refused = self.interfaces.look_again(mode, self.protection.filter_mut()).await;
+        if self.interfaces.filtered() != before {
+            self.flows.seed(self.protection.filter_mut());
+        }
         self.let_go();
         refused
     }

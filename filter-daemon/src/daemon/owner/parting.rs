@@ -83,10 +83,17 @@ impl Owner {
         self.lists.end(self.protection.blocklist_mut()).await;
     }
 
-    /// Waits until the journal is written and the broker is gone.
-    pub fn end(self) {
-        self.persistence.end(self.protection.blocklist(), clock::now());
+    /// Does the state directory say what this start did not find?
+    pub fn losses_are_noted(&self) -> bool {
+        self.persistence.losses_are_noted()
+    }
+
+    /// Waits until the journal is written and the broker is gone. Tells since when not all live changes are on disk, in
+    /// seconds since 1970, if they are not.
+    pub fn end(self) -> Option<u64> {
+        let unsaved = self.persistence.end(self.protection.blocklist(), clock::now());
         self.protection.end();
+        unsaved
     }
 
     /// Nothing is to be written, and nobody to be told, by whoever has this one's place.

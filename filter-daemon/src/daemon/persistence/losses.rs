@@ -85,7 +85,12 @@ impl Losses {
                      file is gone"
                 )
             }
-            false => "add again what is missing; this is told until filterd is started again".to_owned(),
+            false => {
+                format!(
+                    "add again what is missing, remove again what is back; it could not be noted in {note}, so a later \
+                     start may not tell of it: this one does as long as it runs"
+                )
+            }
         }
     }
 }
@@ -103,12 +108,19 @@ fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
     if let Some(since) = found.behind {
         told.push(told_behind(since));
     }
+    if found.is_a_commit_behind {
+        told.push(A_COMMIT_BEHIND.to_owned());
+    }
     if found.damaged_rows > 0 {
         let rows = found.damaged_rows;
         told.push(format!("some live entries are not blocked: damaged rows of the journal: {rows}"));
     }
     told
 }
+
+/// What a journal says whose newest page is not what was written.
+pub const A_COMMIT_BEHIND: &str = "what was added or removed live last before filterd ended is not in the journal any more, since its newest page was \
+     damaged: entries may be missing, or be there again";
 
 /// The same words at every start that finds it, so that it is noted once.
 pub fn told_behind(since: Timestamp) -> String {

@@ -4,32 +4,45 @@ use std::path::Path;
 
 use tracing::{error, info, warn};
 
-use super::losses::{Losses, told_behind};
+use super::losses::{A_COMMIT_BEHIND, Losses, told_behind};
 use super::{Persistence, live_entries};
-use crate::blocklist::{Blocklist, List, Timestamp, default_list};
+use crate::blocklist::{Blocklist, List, Timestamp};
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::{Config, ListName};
 use crate::daemon::error::DaemonError;
+use crate::daemon::names::default_list;
 use crate::daemon::time;
 use crate::journal::{Damage, Found, Instead, Journal};
 use crate::text::{Explain, printable};
 
+/// What is known of whoever filtered before, from elsewhere than the state directory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Before {
+    /// A filter was found in the kernel: whoever blocked anything had a journal.
+    pub left_at_work: bool,
+    /// Since when not all live entries were on disk when it ended, in seconds since 1970.
+    pub unsaved: Option<u64>,
+}
+
 /// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
-/// default one. `left_at_work` says that a filter of before was found in the kernel, which had a journal.
+/// default one.
 pub fn restore(
     directory: &Path,
     config: &Config,
-    left_at_work: bool,
+    before: Before,
 ) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
     let here = clock::moment();
     let now = here.own;
-    let (journal, found, refused) = Journal::open(directory, &here, &mut |record| {
+    let Before { left_at_work, unsaved } = before;
+    let (journal, mut found, refused) = Journal::open(directory, &here, &mut |record| {
         if outcome.is_ok() {
             outcome = blocklist.replay(record, now);
         }
     })?;
+    let unsaved = unsaved.map(|since| Timestamp::from_secs(u32::try_from(since).unwrap_or(u32::MAX)));
+    found.behind = found.behind.or(unsaved);
     let refused_since = refused.as_ref().map(|error| (now, error.explain()));
     let (retry, checked) = (clock::instant(), clock::instant());
     let clock_is_behind = found.clock_behind;
@@ -47,8 +60,8 @@ pub fn restore(
     if found.behind.is_some() && persistence.losses.are_noted() {
         persistence.journal.has_noted();
     }
-    if clock_is_behind.is_some() {
-        // Whoever reads it later is to count as this one does.
+    // Whoever reads it later is to count as this one does; and finds nothing missing behind a row that is written now.
+    if clock_is_behind.is_some() || found.is_a_commit_behind && persistence.losses.are_noted() {
         persistence.note_time();
     }
     blocklist.expire_all(now);
@@ -87,6 +100,9 @@ fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp
     }
     if let Some(since) = found.behind {
         error!("{}", told_behind(since));
+    }
+    if found.is_a_commit_behind {
+        error!("{A_COMMIT_BEHIND}");
     }
     if found.damaged_rows > 0 {
         let rows = counted_as(found.damaged_rows, ["row of the journal is", "rows of the journal are"]);

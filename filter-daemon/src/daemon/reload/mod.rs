@@ -29,10 +29,10 @@ use super::lists::ToKeep;
 use super::needs;
 use super::pages::{Parts, Turn, Work};
 use crate::blocklist::{
-    Blocklist, Change, Effects, From, ListId, Origin, PAGE, Polarity, Record, Settings, Targets, Undo,
+    Blocklist, Change, Effects, From, ListId, PAGE, Polarity, Record, Settings, Targets, Undo, Want,
 };
 use crate::clock;
-use crate::config::Config;
+use crate::config::{Config, Matches};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
@@ -90,7 +90,7 @@ impl Reload {
     /// Begins to make `loaded` true. If lists stand in its way, nothing has changed.
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
-        let after = Settings { enforce: loaded.config.enforce, ..Settings::default() };
+        let after = settings_of(&loaded.config);
         let needs = needs::of(blocklist);
         Ok(Self {
             began,
@@ -159,7 +159,7 @@ impl Reload {
             return (Stage::Ended(Err(error.into())), Turn::Done);
         }
         let [before, after] = self.settings;
-        let loosens = before.enforce && !after.enforce;
+        let loosens = after.strictness() < unpaused(before).strictness();
         let settings = if loosens { after } else { before };
         match parts.protection.commit(&Change::Settings(settings), clock::now()) {
             Err(error) => (Stage::Ended(Err(error)), Turn::Done),
@@ -256,7 +256,7 @@ impl Reload {
 
     fn after_leaving(&self, protection: &Protection) -> Stage {
         let [before, after] = self.settings;
-        let tightens = !before.enforce && after.enforce;
+        let tightens = after.strictness() > unpaused(before).strictness();
         let latest = protection.latest();
         if tightens || self.leaves(Polarity::Allow, protection) {
             Stage::Left(latest.left.max(latest.loosened))
@@ -312,14 +312,13 @@ impl Reload {
 
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
-        let origin: Origin = list.origin;
-        let (list, polarity) = (list.name.clone(), list.polarity);
+        let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
         let term = self.rows.term(id);
         let (shorten, until) = (term.is_some(), term.map(|term| clock::after(term.ttl)));
         // What is there keeps its time, and what is over does not begin again.
         let targets =
             if term.is_some_and(|term| !term.is_new) { blocklist.new_on(id, &targets) } else { targets };
-        Change::Want { list, origin, polarity, until, shorten, note: None, by: None, targets }
+        Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
     }
 }
 
@@ -375,6 +374,17 @@ fn wait(
     if capacity.has_been_seen(commit) { (then(), Turn::More) } else { (again(commit), Turn::Wait) }
 }
 
+/// How packets are to be judged, as a configuration says.
+fn settings_of(config: &Config) -> Settings {
+    let match_new = config.matches == Matches::New;
+    Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
+}
+
+/// As the configuration says: a pause is no part of it, and may end meanwhile.
+fn unpaused(settings: Settings) -> Settings {
+    Settings { paused: None, ..settings }
+}
+
 /// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know, and which copies there
 /// should be.
 pub fn begin_with(
@@ -383,8 +393,7 @@ pub fn begin_with(
 ) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
     let mut rows = Rows::take(&mut loaded, blocklist)?;
     let now = clock::now();
-    let enforce = Settings { enforce: loaded.config.enforce, ..Settings::default() };
-    blocklist.apply(&Change::Settings(enforce), now)?;
+    blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
     for (id, targets) in std::mem::take(&mut rows.contents) {
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
         let since = rows.read_at(id).unwrap_or(now).min(now);

@@ -8,12 +8,10 @@ use std::time::Duration;
 
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
-use crate::blocklist::{
-    Accepted, Blocklist, CONFIG_ALLOW_LIST, CONFIG_LIST, ListId, Origin, Polarity, Reading, Targets,
-    Timestamp, Trouble,
-};
+use crate::blocklist::{Accepted, Blocklist, ListId, Origin, Polarity, Reading, Targets, Timestamp, Trouble};
 use crate::clock;
 use crate::command::render::figure::counted_as;
+use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;

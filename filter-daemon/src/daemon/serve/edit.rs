@@ -4,22 +4,20 @@ use std::sync::Arc;
 
 use super::answer;
 use super::failure::{belongs_elsewhere, not_done, not_durable, other_polarity, partly_flushed, reserved};
-use super::question::{all_allowed, held, longer, overlapping};
-use crate::blocklist::{Blocklist, Change, From, ListId, Origin, Polarity, Targets, default_list};
+use super::question::{all_allowed, held, longer, overlapping, wider};
+use crate::blocklist::{Blocklist, Change, From, ListId, Polarity, Targets, Want};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
-use crate::control::wire::{Changed, Emptied, Failure, add, flush, remove};
+use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, add, flush, remove};
 use crate::daemon::change::{self, Done};
 use crate::daemon::commit::NotDone;
 use crate::daemon::flush::{Flush, Flushed};
+use crate::daemon::names::default_list;
 use crate::daemon::owner::Owner;
 use crate::daemon::pages::Parts;
 use crate::daemon::persistence::Outcome;
 use crate::journal::NotWritten;
-
-/// Whoever adds more targets than this reads no more than how many they were.
-const MOST_LOOKED_AT: usize = 100;
 
 impl Owner {
     pub(super) fn add(&mut self, polarity: Polarity, request: add::Request, reply: ReplyTo<Changed>) {
@@ -31,7 +29,7 @@ impl Owner {
         let (until, note, by) = (ttl.map(clock::after), note.map(Arc::from), by.map(Arc::from));
         let page = |targets| {
             let (list, note, by) = (list.clone(), note.clone(), by.clone());
-            Change::Want { list, origin: Origin::Live, polarity, until, shorten, note, by, targets }
+            Change::Want(Want { until, shorten, note, by, ..Want::live(list, polarity, targets) })
         };
         let targets: Targets = targets.into_iter().collect();
         let (idle, except) = (self.idle(), self.except());
@@ -43,6 +41,7 @@ impl Owner {
             }
             if all.len() <= MOST_LOOKED_AT {
                 changed.longer = longer(blocklist, polarity, &all, until);
+                (changed.covered, changed.covered_by) = wider(blocklist, polarity, &all);
                 match polarity {
                     Polarity::Block => changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all),
                     Polarity::Allow => changed.blocked_by = overlapping(blocklist, Polarity::Block, &all),

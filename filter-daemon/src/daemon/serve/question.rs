@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use filter_common::packet::Source;
-use filter_common::reason::{Enforcement, Verdict};
+use filter_common::reason::{Enforcement, Reason, Verdict};
 use filter_common::target::Target;
 
 use super::failure::listed_elsewhere;
@@ -29,7 +29,11 @@ impl Owner {
             IpAddr::V6(address) => Source::V6(address.to_bits().into()),
         };
         let filter = self.protection.filter();
-        let is_dropped = matches!(filter.judge(source), Verdict::Drop(_));
+        let by_port = match filter.judge(source) {
+            Verdict::Pass(Reason::Unlisted) => filter.clauses_of(source),
+            Verdict::Pass(_) | Verdict::Drop(_) => Vec::new(),
+        };
+        let is_dropped = matches!(filter.judge(source), Verdict::Drop(_)) || !by_port.is_empty();
         let blocklist = self.protection.blocklist();
         let because = blocklist.covering(Polarity::Block, Target::from(address));
         let allowed_by = blocklist.covering(Polarity::Allow, Target::from(address));
@@ -43,6 +47,7 @@ impl Owner {
             dropped: is_dropped && idle.is_none(),
             idle: idle.filter(|_| is_dropped),
             except: if is_dropped { self.except() } else { Vec::new() },
+            ports: by_port.iter().map(ToString::to_string).collect(),
             because: because.into_iter().map(|claim| entry(blocklist, claim)).collect(),
             allowed_by: allowed_by.into_iter().map(|claim| entry(blocklist, claim)).collect(),
         }
@@ -53,7 +58,7 @@ impl Owner {
         if self.interfaces.iter().all(|one| one.attached().is_none()) {
             return Some(Idle::NothingAttached);
         }
-        match self.protection.filter().settings().enforcement() {
+        match self.protection.filter().settings().at(clock::now()).enforcement() {
             Enforcement::Drop => None,
             Enforcement::Count => Some(Idle::NotEnforced),
             Enforcement::Pause => Some(Idle::Paused),
@@ -161,6 +166,18 @@ pub(super) fn longer(
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
 
+/// How many of these targets lie within wider entries, and within which.
+pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> (u64, Vec<Entry>) {
+    let (mut count, mut entries) = (0, Vec::new());
+    for target in targets.iter() {
+        let covering = blocklist.covering(polarity, target);
+        let mut wider = covering.into_iter().filter(|claim| claim.target != target).peekable();
+        count += u64::from(wider.peek().is_some());
+        entries.extend(wider.take(MOST_HELD - entries.len()).map(|claim| entry(blocklist, claim)));
+    }
+    (count, entries)
+}
+
 fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
     blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name())
 }
@@ -168,6 +185,7 @@ fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
 fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
     Entry {
         origin: origin(blocklist, &claim.list).map(str::to_owned),
+        ports: ports(blocklist, &claim.list),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         since: clock::on_the_wall(claim.since),
@@ -175,6 +193,12 @@ fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         note: claim.note.map(|note| note.to_string()),
         by: claim.by.map(|by| by.to_string()),
     }
+}
+
+/// On which ports a list blocks, if not on all.
+fn ports(blocklist: &Blocklist, list: &str) -> Option<String> {
+    let list = blocklist.lists().find(list).map(|id| blocklist.lists().get(id))?;
+    blocklist.clause(list).map(|clause| clause.to_string())
 }
 
 fn is_of(target: Target, family: Option<Family>) -> bool {

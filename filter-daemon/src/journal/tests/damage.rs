@@ -113,7 +113,7 @@ fn a_copy_is_made_of_what_was_found_and_of_what_a_compaction_left() {
     };
     let [first, second] = [want("manual", &["192.0.2.1"]), want("manual", &["192.0.2.2"])];
     write(&mut open(&directory).0, vec![first.clone()]);
-    assert_eq!(files(&directory), ["live.redb", "live.redb.behind"]);
+    assert_eq!(files(&directory), ["live.redb", "live.redb.behind", "live.redb.last"]);
     let mut journal = open(&directory).0;
     wait_until(&[first]);
     journal.mark();
@@ -121,7 +121,7 @@ fn a_copy_is_made_of_what_was_found_and_of_what_a_compaction_left() {
     wait(|done| journal.trim(LATER, done)).unwrap();
     wait_until(&[second]);
     drop(journal);
-    assert_eq!(files(&directory), ["live.redb", "live.redb.behind", "live.redb.old"]);
+    assert_eq!(files(&directory), ["live.redb", "live.redb.behind", "live.redb.last", "live.redb.old"]);
     for name in files(&directory) {
         let mode = fs::metadata(directory.path().join(&name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
@@ -200,6 +200,55 @@ fn with_a_copy_no_mangled_file_loses_all() {
     changes.push(newer);
     println!("{whole} whole, {from_copy} read from the copy, {without_last} without the last row");
     assert!(whole > 0 && from_copy > 0, "{whole} whole, {from_copy} read from the copy");
+}
+
+/// As a kill leaves it: nothing of the database is closed, and what was written last stands in one of its two places only.
+#[test]
+fn a_newest_row_that_its_page_took_along_is_told() {
+    let original = TempDir::new().unwrap();
+    let mut journal = open(&original).0;
+    let written: Vec<Record> = (0..20).map(|host| want("manual", &[&format!("192.0.2.{host}")])).collect();
+    let (mut untold, mut told) = (0, 0);
+    for (index, change) in written.iter().enumerate() {
+        write(&mut journal, vec![change.clone()]);
+        if ![0, 1, 19].contains(&index) {
+            continue;
+        }
+        let [bytes, last] = ["live.redb", "live.redb.last"].map(|name| fs::read(original.path().join(name)));
+        let (bytes, last) = (bytes.unwrap(), last.unwrap_or_default());
+        for mangled in std::iter::once(bytes.clone()).chain(mangled(&bytes)) {
+            let directory = TempDir::new().unwrap();
+            fs::write(directory.path().join("live.redb"), &mangled).unwrap();
+            fs::write(directory.path().join("live.redb.last"), &last).unwrap();
+            let mut read = Vec::new();
+            let opened = Journal::open(directory.path(), &here(), &mut |change| read.push(change));
+            let Ok((_, found, _)) = opened else { continue };
+            let is_whole = read == written[..=index];
+            let is_told = found.is_a_commit_behind || found.damage.is_some() || found.damaged_rows > 0;
+            assert!(!(is_whole && found.is_a_commit_behind), "nothing is missing of {} rows", index + 1);
+            // Of a file that is empty or gone nothing is left to tell of.
+            untold += usize::from(!is_whole && !is_told && !mangled.is_empty());
+            told += usize::from(found.is_a_commit_behind);
+        }
+    }
+    assert_eq!(untold, 0, "told {told} times");
+    assert!(told > 0);
+}
+
+/// Whatever another program did to the journal: an older one writes rows and no marks.
+#[test]
+fn a_mark_that_does_not_fit_tells_nothing() {
+    let directory = TempDir::new().unwrap();
+    let (mut journal, ..) = open(&directory);
+    write(&mut journal, vec![want("manual", &["192.0.2.1"])]);
+    write(&mut journal, vec![want("manual", &["192.0.2.2"])]);
+    let mark = fs::read(directory.path().join("live.redb.last")).unwrap();
+    write(&mut journal, vec![release("manual")]);
+    drop(journal);
+    for mark in [&mark[..], b"", b"1 2 3", b"0 0 0 0", b"99 0", &mark[..20]] {
+        fs::write(directory.path().join("live.redb.last"), mark).unwrap();
+        assert!(!open(&directory).2.is_a_commit_behind, "{mark:?}");
+    }
 }
 
 /// Bytes overwritten one by one, sectors zeroed, tails cut off.

@@ -55,7 +55,10 @@ impl Judge {
         loader
             .override_global("SETTINGS", &blueprint.settings[..], true)
             .map_pin_path("COUNTERS", pins.counters());
-        let tables = Tables::open(&blueprint.maps, pins)?;
+        let mut tables = Tables::open(&blueprint.maps, pins)?;
+        if matches_new(&blueprint) {
+            tables.open_flows(pins)?;
+        }
         let object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
         let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object
@@ -78,12 +81,23 @@ impl Judge {
         &self.blueprint.maps
     }
 
+    /// Does it let pass what this host began?
+    pub fn matches_new(&self) -> bool {
+        matches_new(&self.blueprint)
+    }
+
     /// What it would be built from if protection were not paused, if it is.
     pub fn resumed(&self) -> Option<Blueprint> {
         let words: &[u64; settings::WORDS] = self.blueprint.settings.as_slice().try_into().ok()?;
         let settings = Settings::from_words(words);
         let is_paused = Enforcement::of(settings.enforce) == Enforcement::Pause;
-        let resumed = Settings { enforce: Enforcement::Drop as u64, ..settings };
+        let resumed = Settings { enforce: Enforcement::Drop as u64, paused_until: 0, ..settings };
         is_paused.then(|| Blueprint { settings: resumed.as_words().to_vec(), ..self.blueprint.clone() })
     }
+}
+
+/// Does a judge like this ask for own flows?
+pub fn matches_new(blueprint: &Blueprint) -> bool {
+    let words: Option<&[u64; settings::WORDS]> = blueprint.settings.as_slice().try_into().ok();
+    words.is_some_and(|words| Settings::from_words(words).match_new != 0)
 }

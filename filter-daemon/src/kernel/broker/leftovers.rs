@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use aya::programs::links::PinnedLink;
 
 use super::super::KernelError;
+use super::egress;
 use super::pins::Pins;
 use crate::config::pin;
 
@@ -24,6 +25,7 @@ pub fn remove(directory: &Path) -> Result<Option<Removed>, KernelError> {
     let interfaces = pins.links().iter().filter_map(|path| pin::interface(path)).collect();
     // Whoever holds a link longest lets the kernel take it off at once; where that is a pin, it does so later.
     let _held: Vec<_> = pins.links().iter().filter_map(|path| PinnedLink::from_pin(path).ok()).collect();
+    egress::remove(&pins)?;
     let left = pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;
     Ok(Some(Removed { interfaces, left }))
 }

@@ -68,7 +68,7 @@ impl Links {
     pub fn look(&mut self, pins: &Pins) -> Vec<Link> {
         let seated = |(name, held): (&String, &mut Held)| {
             let Seat { index, program } = held.seat()?;
-            Some(Link { name: name.clone(), index, program, formerly: pins.former_name(name) })
+            Some(Link { name: name.clone(), index, program, formerly: pins.former_name(name), egress: None })
         };
         self.0.iter_mut().filter_map(seated).collect()
     }

@@ -5,6 +5,7 @@
 pub mod client;
 mod counters;
 mod debug;
+mod egress;
 mod held;
 mod judge;
 pub mod kept;

@@ -4,6 +4,7 @@
 //! the root is of; `links/` has one pin an interface, and `tables/` those of the maps in use, numbered by generation. What
 //! stays filtered though another interface has taken its name has a note (`former`).
 
+mod egress;
 mod former;
 mod removal;
 

@@ -1,6 +1,7 @@
 //! What the holder of the kernel can be asked to do: little, and nothing that a hostile asker could turn against anything
 //! but the filter itself. What stands in a request is believed by nobody: `server` checks it.
 
+use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Attached, KernelError, Link};
@@ -159,8 +160,16 @@ pub enum Request {
         /// The name that it was asked for by, if another interface has that now: noted for whoever starts next.
         formerly: Option<String>,
     },
+    /// Hand over the map of the UDP ports that begin flows; there is one while a judge asks for own flows.
+    Ports,
+    /// Remember these flows as if something had just been sent.
+    Seed(Vec<[u64; KEY_WORDS]>),
     /// How many packets became what?
     Count,
+    /// How many were counted for each list?
+    CountLists,
+    /// Let a list's counters begin anew.
+    ZeroList(u8),
     /// Let packets meet what has been published apart, in place of another filterd's.
     Succeed {
         /// From then on that one goes on, in milliseconds of the machine's uptime: nothing may be touched any more.
@@ -189,6 +198,8 @@ pub enum Answer {
     Links(Vec<Link>),
     /// Packets, in the order of all outcomes.
     Counted(Vec<u64>),
+    /// The same of every label, in the order of [`filter_common::labels`].
+    CountedLists(Vec<u64>),
     /// The first words: the highest number that a map was pinned under.
     Ready(u64),
     /// It is not done.

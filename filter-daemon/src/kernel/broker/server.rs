@@ -9,9 +9,10 @@ use std::path::Path;
 use aya::maps::MapData;
 use filter_common::settings;
 
-use super::super::{KernelError, version};
+use super::super::{KernelError, Link, version};
 use super::counters;
-use super::judge::{Judge, Loader};
+use super::egress::Egress;
+use super::judge::{self, Judge, Loader};
 use super::kept::Kept;
 use super::link::Links;
 use super::pins::Pins;
@@ -29,6 +30,7 @@ pub struct Server {
     pins: Pins,
     root: Root,
     links: Links,
+    egress: Egress,
     kept: Kept,
     /// Those of `kept`, and the counters: to be pinned again if somebody removes their pins.
     tables: Vec<(MapUse, MapData)>,
@@ -79,6 +81,7 @@ impl Server {
             pins,
             root,
             links,
+            egress: Egress::default(),
             kept,
             tables: Vec::new(),
             counters: None,
@@ -120,6 +123,9 @@ impl Server {
                 must_have_all_settings(&blueprint)?;
                 self.kept.may_use(&blueprint.maps)?;
                 self.mend_pins()?;
+                if judge::matches_new(&blueprint) {
+                    self.egress.make(&self.pins)?;
+                }
                 self.ready = Some(self.loader.load(blueprint, &self.pins)?);
                 self.hold_counters()?;
                 Answer::Done
@@ -132,6 +138,10 @@ impl Server {
                 must_be_a_name(&name)?;
                 self.must_be_in_time()?;
                 let interface = surroundings::interface(&name, index)?;
+                if self.matches_new() {
+                    // Before the filter, so that what answers to this host is known from the first packet on.
+                    self.egress.attach(&name, index, &self.pins);
+                }
                 let Self { links, root, pins, neighbours, .. } = self;
                 Answer::Attached(links.attach(root, &interface, mode, pins, neighbours)?)
             }
@@ -139,6 +149,7 @@ impl Server {
                 must_be_a_name(&interface)?;
                 self.must_be_in_time()?;
                 self.links.detach(&interface, &self.pins)?;
+                self.egress.detach(&interface, &self.pins)?;
                 Answer::Done
             }
             Request::Adopt => {
@@ -146,15 +157,23 @@ impl Server {
                 self.links.adopt(&mut self.root, &self.pins);
                 Answer::Done
             }
-            Request::Look => Answer::Links(self.links.look(&self.pins)),
+            Request::Look => Answer::Links(self.look()),
             Request::Rename { from, to, formerly } => {
                 [&from, &to].into_iter().chain(&formerly).try_for_each(|name| must_be_a_name(name))?;
                 self.must_be_in_time()?;
                 self.links.rename(&from, &to, formerly.as_deref(), &self.pins)?;
+                self.egress.rename(&from, &to, &self.pins)?;
                 Answer::Done
             }
             Request::MendPins => {
                 self.mend_pins()?;
+                Answer::Done
+            }
+            Request::CountLists => Answer::CountedLists(vec![0; filter_common::labels::COUNTERS as usize]),
+            Request::ZeroList(_) => Answer::Done,
+            Request::Ports => return Ok((Answer::Done, Some(self.egress.ports()?))),
+            Request::Seed(keys) => {
+                self.egress.seed(&keys)?;
                 Answer::Done
             }
             Request::Count => Answer::Counted(counters::read(&self.pins)?),
@@ -227,7 +246,15 @@ impl Server {
         }
         self.lock = self.pins.settle()?;
         self.is_apart = false;
-        self.root.settle(&self.pins)
+        self.root.settle(&self.pins)?;
+        match self.published.take() {
+            Some(judge) => {
+                self.end_unwanted_egress(&judge)?;
+                self.published = Some(judge);
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whoever had begun to take our place is gone, and so is what it attached to.
@@ -240,12 +267,14 @@ impl Server {
             let Some(name) = pin::interface(&path) else { continue };
             if !self.links.has(&name) {
                 self.links.detach(&name, &self.pins)?;
+                self.egress.detach(&name, &self.pins)?;
             }
         }
         Ok(())
     }
 
     fn remove(&mut self) -> Result<(), KernelError> {
+        self.egress.end(&self.pins)?;
         let removed = self.pins.remove();
         // The last to hold a link lets the kernel take it off at once; where that is a pin, it does so later.
         self.links.forget();
@@ -255,11 +284,32 @@ impl Server {
         Ok(())
     }
 
+    /// Does what packets meet ask for own flows?
+    fn matches_new(&self) -> bool {
+        self.published.as_ref().is_some_and(Judge::matches_new)
+    }
+
+    fn end_unwanted_egress(&mut self, judge: &Judge) -> Result<(), KernelError> {
+        if judge.matches_new() { Ok(()) } else { self.egress.end(&self.pins) }
+    }
+
+    fn look(&mut self) -> Vec<Link> {
+        let mut links = self.links.look(&self.pins);
+        links.iter_mut().for_each(|link| link.egress = self.egress.why_not(&link.name));
+        links
+    }
+
     /// Lets packets meet the judge that is ready.
     fn publish(&mut self) -> Result<(), KernelError> {
         let Some(judge) = self.ready.take() else { return Ok(()) };
         if !self.is_apart {
+            if judge.matches_new() {
+                // What refuses is told by `look`.
+                let links = self.links.look(&self.pins);
+                self.egress.mend(&links, &self.pins);
+            }
             self.root.publish(&judge, &self.pins)?;
+            self.end_unwanted_egress(&judge)?;
         }
         self.kept.published(judge.maps());
         self.forget_tables();

@@ -15,7 +15,11 @@ use super::request::MapUse;
 
 /// The bytes of an instruction that holds a number of 64 bits (RFC 9669, section 5.4).
 const INSTRUCTION: usize = 16;
+const BPF_PSEUDO_MAP_FD: u8 = 1;
 const BPF_PSEUDO_MAP_VALUE: u8 = 2;
+
+/// Own flows: the one map that the program itself looks up in.
+const FLOWS: &str = "FLOWS";
 
 /// Tables that are open, with their names in the program.
 pub struct Tables(Vec<(&'static str, MapData)>);
@@ -28,6 +32,13 @@ impl Tables {
             Ok((map.map.symbol(), opened.map_err(|error| KernelError::load("open a table", error))?))
         };
         maps.iter().map(open).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// And own flows, for a judge that asks for them.
+    pub fn open_flows(&mut self, pins: &Pins) -> Result<(), KernelError> {
+        let opened = MapData::from_pin(pins.flows());
+        self.0.push((FLOWS, opened.map_err(|error| KernelError::load("open own flows", error))?));
+        Ok(())
     }
 
     /// `object` with them in it, as long as they are open.
@@ -51,18 +62,19 @@ pub fn written(object: &[u8], maps: &[(&str, BorrowedFd<'_>)]) -> Result<Vec<u8>
             let map = maps.iter().find(|(map, _)| *map == name && symbol.is_undefined());
             let place = written.get_mut((start + at) as usize..).and_then(<[u8]>::first_chunk_mut);
             if let (Some((_, map)), Some(place)) = (map, place) {
-                write_address(place, map.as_raw_fd());
+                write_map(place, map.as_raw_fd(), name);
             }
         }
     }
     Ok(written)
 }
 
-/// Turns the number that an instruction holds, the place in the map, into that place's address.
-fn write_address(instruction: &mut [u8; INSTRUCTION], map: RawFd) {
+/// Turns the number that an instruction holds, the place in the map, into that place's address; or into the map itself.
+fn write_map(instruction: &mut [u8; INSTRUCTION], map: RawFd, name: &str) {
+    let kind = if name == FLOWS { BPF_PSEUDO_MAP_FD } else { BPF_PSEUDO_MAP_VALUE };
     let [_, registers, _, _, low @ .., _, _, _, _, _, _, _, _] = instruction;
     let source = if cfg!(target_endian = "little") { 4 } else { 0 };
-    *registers = *registers & !(0xF << source) | BPF_PSEUDO_MAP_VALUE << source;
+    *registers = *registers & !(0xF << source) | kind << source;
     let place = *low;
     *low = map.to_ne_bytes();
     instruction[12..].copy_from_slice(&place);

@@ -1,5 +1,9 @@
 //! Where packets meet the filter, and its end.
 
+use std::os::fd::OwnedFd;
+
+use filter_common::flow::KEY_WORDS;
+
 use super::Filter;
 use crate::config::Mode;
 use crate::kernel::broker::request::{Answer, Request};
@@ -34,6 +38,17 @@ impl Filter {
             (Answer::Links(links), _) => Ok(links),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
+    }
+
+    /// The map of the UDP ports that begin flows.
+    pub fn ports(&mut self) -> Result<OwnedFd, KernelError> {
+        let (_, made) = self.maps.broker().ask(Request::Ports)?;
+        made.ok_or_else(|| KernelError::broker_gone("it has the map of ports and kept it"))
+    }
+
+    /// Remembers flows that are open.
+    pub fn seed(&mut self, keys: Vec<[u64; KEY_WORDS]>) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::Seed(keys))
     }
 
     /// Puts back pins that somebody has removed; fails where that cannot be.

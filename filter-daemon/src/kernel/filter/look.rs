@@ -1,6 +1,7 @@
 //! Questions to what packets meet: the very words and settings that are published.
 
 use filter_common::judge::{Tables, judge_source, judge_with_ports};
+use filter_common::labels::{Counted, Label};
 use filter_common::packet::Source;
 use filter_common::ports::Clause;
 use filter_common::reason::{Outcome, Reason, Told, Verdict};
@@ -52,6 +53,23 @@ impl Filter {
             (Answer::Counted(packets), _) => Ok(Outcome::all().zip(packets).collect()),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
+    }
+
+    /// How many packets were counted for each list since this daemon began: by label, each in the order of
+    /// [`Counted::ALL`].
+    pub fn list_counters(&mut self) -> Result<Vec<[u64; Counted::ALL.len()]>, KernelError> {
+        match self.maps.broker().ask(Request::CountLists)? {
+            (Answer::CountedLists(packets), _) => {
+                let (lists, _) = packets.as_chunks();
+                Ok(lists.to_vec())
+            }
+            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+        }
+    }
+
+    /// Lets the counters of one label begin anew: its number may be another list's then.
+    pub fn zero_list(&mut self, label: Label) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::ZeroList(label))
     }
 
     /// How full the table of IPv4 addresses is.

@@ -17,7 +17,7 @@ impl Set {
         for addresses in left.addresses.chunks(AT_ONCE) {
             self.addresses.store.prefetch(|_, at| u64::from(addresses[at]), addresses.len());
             let unwanted =
-                addresses.iter().filter(|address| !(may_be_wanted && wanted.blocks_address(**address)));
+                addresses.iter().filter(|address| !(may_be_wanted && wanted.has_address(**address)));
             unwanted.for_each(|address| self.addresses.leave(|_| u64::from(*address)));
         }
         one_of_each_32(&left.nets64).for_each(|prefix| self.levels.hide(prefix, wanted));
@@ -45,7 +45,7 @@ impl Set {
                 Target::V4(prefix) if is_network(prefix) => self.networks.leave_fresh(prefix, wanted),
                 Target::V4(prefix) => {
                     let unwanted =
-                        (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
+                        (prefix.first()..=prefix.last()).filter(|&address| !wanted.has_address(address));
                     unwanted.for_each(|address| self.addresses.store.leave_fresh(|_| address.into()));
                 }
                 Target::V6(prefix) => {
@@ -61,7 +61,7 @@ impl Set {
             Target::V4(prefix) if is_network(prefix) => self.networks.leave(prefix, wanted),
             Target::V4(prefix) => {
                 let unwanted =
-                    (prefix.first()..=prefix.last()).filter(|&address| !wanted.blocks_address(address));
+                    (prefix.first()..=prefix.last()).filter(|&address| !wanted.has_address(address));
                 unwanted.for_each(|address| self.addresses.leave(|_| address.into()));
             }
             Target::V6(prefix) => {

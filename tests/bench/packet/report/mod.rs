@@ -14,6 +14,7 @@ use crate::peer::Peer;
 use crate::plan::{Amount, Measurement, Pace, Plan, Senders, Spec};
 use crate::real::Outcome;
 use crate::rounds::Measured;
+use crate::sent::Sent;
 
 pub use costs::above;
 
@@ -25,6 +26,7 @@ pub struct Report<'a> {
     pub measured: Vec<Measured>,
     pub code: Vec<Code>,
     pub real: Outcome,
+    pub sent: Sent,
 }
 
 impl Report<'_> {
@@ -44,6 +46,7 @@ impl Report<'_> {
             costs::chapter(self, Pace::Overlapping),
             costs::chapter(self, Pace::Alone),
             features::chapter(self),
+            self.sent.chapter(),
             ratios::chapter(self),
             goals::chapter(self),
         ];

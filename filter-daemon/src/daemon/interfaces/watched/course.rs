@@ -34,6 +34,8 @@ impl Watched {
             }
             Some(link) => {
                 attached.index = link.index;
+                let since = self.forgetful.take().map_or_else(clock::instant, |(since, _)| since);
+                self.forgetful = link.egress.clone().map(|why| (since, why));
                 let under = reality.under(link);
                 if let Some(occupant) = under.and_then(|under| under.occupant.as_ref()) {
                     attached.mode = Some(occupant.mode);

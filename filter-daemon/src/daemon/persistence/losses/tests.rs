@@ -84,7 +84,7 @@ fn where_nothing_can_be_noted_this_run_tells_it() {
     let losses = Losses::of(nowhere, &damaged(Instead::Nothing), false, THEN);
     assert!(!losses.are_noted());
     let fault = losses.faults().next().unwrap();
-    assert!(fault.told.remedy.unwrap().contains("until filterd is started again"));
+    assert!(fault.told.remedy.unwrap().contains("could not be noted in"));
 }
 
 #[test]

@@ -47,6 +47,7 @@ impl Pins {
         files.iter().all(|path| !path.exists())
             && parts.iter().all(|part| entries(part).is_empty())
             && self.versions().next().is_none()
+            && self.have_no_flows()
     }
 
     /// Removes everything of ours, and with the last pin of a link its attachment. Tells what else is there, and is left.
@@ -57,6 +58,7 @@ impl Pins {
             remove_pin(&pin)?;
         }
         self.clear("links", |pin| pin::spelled(pin).is_some())?;
+        self.forget_flows()?;
         for part in ["tables", SUCCESSOR] {
             self.clear(part, |name| name.rsplit_once('-').is_some())?;
         }

@@ -24,6 +24,11 @@ impl Server {
             mended |= storage::pin_again(held, &self.pins.table(*map))?;
         }
         mended |= self.links.mend(&self.pins)?;
+        if self.matches_new() {
+            mended |= self.egress.mend_pins(&self.pins)?;
+            let links = self.links.look(&self.pins);
+            self.egress.mend(&links, &self.pins);
+        }
         if mended {
             let directory = printable::path(self.pins.directory());
             tracing::warn!("somebody has removed pins of filterd's from {directory}: they are put back");

@@ -26,7 +26,7 @@ pub struct Pair {
     pub protocol: Protocol,
     /// Our port.
     pub ours: u16,
-    /// The other end; none if it only listens.
+    /// The other end; none if it hears everybody.
     pub other: Option<(IpAddr, u16)>,
 }
 
@@ -54,7 +54,11 @@ fn of(protocol: Protocol, family: i32) -> io::Result<Vec<Pair>> {
 
 fn request(protocol: Protocol, family: i32) -> Vec<u8> {
     let number = if protocol == Protocol::Tcp { IPPROTO_TCP } else { IPPROTO_UDP };
-    let over = StateFlags::TIME_WAIT | StateFlags::CLOSE;
+    // An UDP socket that hears everybody counts as closed.
+    let over = match protocol {
+        Protocol::Tcp => StateFlags::TIME_WAIT | StateFlags::CLOSE,
+        Protocol::Udp => StateFlags::TIME_WAIT,
+    };
     let asked = InetRequest {
         family: family as u8,
         protocol: number as u8,
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn so_are_connected_udp_sockets_and_no_others() {
+    fn so_are_connected_udp_sockets_and_those_that_hear_everybody() {
         let (one, other) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
         one.connect(other.local_addr().unwrap()).unwrap();
         let port = |socket: &UdpSocket| socket.local_addr().unwrap().port();
@@ -123,6 +127,8 @@ mod tests {
         let from = |ours| found.iter().filter(move |pair| pair.ours == ours && pair.other.is_some());
         assert_eq!(from(port(&one)).count(), 1, "{found:?}");
         assert_eq!(from(port(&other)).count(), 0, "{found:?}");
+        let hears = Pair { protocol: Protocol::Udp, ours: port(&other), other: None };
+        assert!(found.contains(&hears), "{found:?}");
     }
 
     #[test]

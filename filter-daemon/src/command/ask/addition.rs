@@ -1,0 +1,189 @@
+//! What is put on live lists: what every verb takes that adds targets, and the words that their answers share.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use filter_common::target::Target;
+
+use super::change::{Outcome, STANDARD_INPUT};
+use super::ttl::Ttl;
+use crate::command::render::figure::{count, counted, counted_as};
+use crate::command::render::moment::{self, Clock};
+use crate::config::ListName;
+use crate::control::wire::strings::Strings;
+use crate::control::wire::{self, Changed, Entry, MOST_LOOKED_AT, words};
+
+#[derive(Debug, Default, Args)]
+pub struct Addition {
+    /// Address, prefix, range a-b, or - to read them from standard input, one a line
+    #[arg(value_name = "TARGET", required = true)]
+    pub targets: Vec<String>,
+    /// Only for so long: 90 (seconds), 10m, 2h, 1h30m, 7d, 1w
+    #[arg(long, value_name = "TIME")]
+    pub ttl: Option<Ttl>,
+    /// The live list they go to
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    pub list: Option<ListName>,
+    /// Why, for whoever asks later
+    #[arg(long, value_name = "TEXT", value_parser = words::note)]
+    pub note: Option<String>,
+    /// End what the list holds for longer after --ttl, too
+    #[arg(long, requires = "ttl")]
+    pub shorten: bool,
+    /// Exit with 4 if nothing changed
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// More entries than this are not told one by one.
+const MOST_TOLD: usize = 10;
+
+impl Addition {
+    /// The request for some of the targets.
+    pub fn request(&self, targets: Strings) -> wire::Add {
+        let ttl = self.ttl.map(Ttl::as_secs);
+        let (list, note) = (self.list.as_ref().map(ToString::to_string), self.note.clone());
+        wire::Add { targets, list, ttl, note, shorten: self.shorten }
+    }
+
+    /// The list they go to, which is `default` where none is named.
+    pub fn list<'a>(&'a self, default: &'a str) -> &'a str {
+        self.list.as_ref().map_or(default, ListName::as_str)
+    }
+
+    /// What became of them; `held` they are now: blocked, listed or allowed.
+    pub fn told(&self, outcome: &Outcome, held: &str, list: &str) -> String {
+        match self.single(outcome) {
+            Some(word) => self.one(word, outcome, (held, list)),
+            None => self.many(&outcome.changed, held),
+        }
+    }
+
+    /// The target, if a single one is named.
+    fn single(&self, outcome: &Outcome) -> Option<&str> {
+        match &self.targets[..] {
+            [word] if word != STANDARD_INPUT && outcome.changed.named == 1 => Some(word),
+            _ => None,
+        }
+    }
+
+    fn one(&self, word: &str, outcome: &Outcome, (held, list): (&str, &str)) -> String {
+        let Changed { changed, entered, covered, allowed, ref longer, .. } = outcome.changed;
+        let is_longer = is_kept_longer(outcome, list);
+        let added = || format!("added {word} to list `{list}`{}", self.length());
+        match (changed, entered) {
+            (0, _) if is_longer => format!("{word} is already {held}, and for longer: nothing was changed"),
+            (0, _) if self.ttl.is_none() => {
+                format!("{word} is already {held}: list `{list}` holds it permanently")
+            }
+            (0, _) => format!("{word} is already {held} until then by list `{list}`"),
+            // It was not the end that changed, and since when it is held never does.
+            (_, 0) if is_longer => {
+                format!("{word} is already {held}, and for longer: only its note was changed")
+            }
+            (_, 0) if self.shorten => format!("the entry of {word} in list `{list}` now {}", self.fate()),
+            // It may have been in this list before, or not: it is now.
+            (_, 0) => format!("{word} was {held} already; list `{list}` now holds it {}", self.term()),
+            _ if allowed > 0 => added(),
+            _ if !longer.is_empty() => format!("{}, but it is {held} for longer", added()),
+            _ if covered > 0 => format!("{}; it was {held} already", added()),
+            _ => format!("{held} {word}{}", self.length()),
+        }
+    }
+
+    fn many(&self, changed: &Changed, held: &str) -> String {
+        let Changed { named, changed, entered, ref longer, covered, .. } = *changed;
+        // Where there are many, nobody has looked what else holds them.
+        let is_new = longer.is_empty() && covered == 0 && named <= MOST_LOOKED_AT as u64;
+        let newly = if is_new { format!("newly {held}") } else { "added".to_owned() };
+        let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
+        let mut parts = Vec::new();
+        parts.extend((entered > 0).then(|| format!("{} {newly}{}", count(entered), self.length())));
+        parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
+        parts.extend((same > 0).then(|| format!("{} already {held}", count(same))));
+        let what = match &self.targets[..] {
+            [range] if range != STANDARD_INPUT => {
+                format!("{range} ({})", counted_as(named, ["prefix", "prefixes"]))
+            }
+            _ => counted(named, "target"),
+        };
+        format!("{what}: {}", parts.join(", "))
+    }
+
+    /// What else holds them: entries that last longer than was asked, and wider ones.
+    pub fn held_by(&self, outcome: &Outcome, held: &str, clock: &Clock) -> Vec<String> {
+        let Changed { named, covered, ref covered_by, ref longer, .. } = outcome.changed;
+        // Where one is named, it is plain which.
+        let known = self.single(outcome).map_or(&[][..], |_| &outcome.first);
+        let until = |entry: &Entry| clock.until(entry.until);
+        let stays = longer.iter().map(|entry| {
+            let of = if is_one_of(known, entry) { String::new() } else { format!("{} of ", entry.target) };
+            format!("stays {held} by {of}list `{}`: {}", entry.list, until(entry))
+        });
+        let of_many = (covered > 0 && named > 1)
+            .then(|| format!("{} of them {held} by wider entries, too", count(covered)));
+        let wider = covered_by.iter().filter(|entry| !longer.contains(entry)).map(|entry| {
+            format!("{held} by {} of list `{}`, too: {}", entry.target, entry.list, until(entry))
+        });
+        few(stays).into_iter().chain(of_many).chain(few(wider)).collect()
+    }
+
+    /// How long its entry stays.
+    fn fate(&self) -> String {
+        match self.ttl {
+            Some(ttl) => format!("expires in {}", moment::length(ttl.as_secs())),
+            None => "is permanent".to_owned(),
+        }
+    }
+
+    /// For how long it is held from now on.
+    fn term(&self) -> String {
+        self.ttl
+            .map_or_else(|| "permanently".to_owned(), |ttl| format!("for {}", moment::length(ttl.as_secs())))
+    }
+
+    fn length(&self) -> String {
+        self.ttl.map(|ttl| format!(" for {}", moment::length(ttl.as_secs()))).unwrap_or_default()
+    }
+}
+
+/// How to have them held no longer than was asked; `remove` is what takes an entry out of such a list.
+pub fn remedies(outcome: &Outcome, list: &str, remove: &str) -> Vec<String> {
+    let shorten = is_kept_longer(outcome, list)
+        .then(|| format!("adding again extends: with --shorten the entry in list `{list}` ends as asked"));
+    let wider = own(outcome, list).filter(|entry| !is_one_of(&outcome.first, entry));
+    let wider: BTreeSet<_> = wider.map(|entry| entry.target.as_str()).collect();
+    let remove = wider.into_iter().take(MOST_TOLD).map(|wider| {
+        format!("`filterd {remove} {wider} --list {list}` takes {wider} out of list `{list}`, all of it")
+    });
+    shorten.into_iter().chain(remove).collect()
+}
+
+/// Some of these lines, each once: one entry may be around several targets.
+pub fn few(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for line in lines {
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    if told.len() > MOST_TOLD {
+        told.truncate(MOST_TOLD);
+        told.push("and by more of them".to_owned());
+    }
+    told
+}
+
+/// Does an entry of what was named last longer in the list that it was added to than was asked?
+fn is_kept_longer(outcome: &Outcome, list: &str) -> bool {
+    own(outcome, list).any(|entry| is_one_of(&outcome.first, entry))
+}
+
+/// The entries of that list which last longer than was asked.
+fn own<'a>(outcome: &'a Outcome, list: &'a str) -> impl Iterator<Item = &'a Entry> {
+    outcome.changed.longer.iter().filter(move |entry| entry.list == list)
+}
+
+fn is_one_of(targets: &[Target], entry: &Entry) -> bool {
+    entry.target.parse().is_ok_and(|target| targets.contains(&target))
+}

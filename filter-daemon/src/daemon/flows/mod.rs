@@ -1,0 +1,112 @@
+//! `match: new`: what this host began is known to packets. The egress program tells it from what is sent; which UDP ports
+//! begin flows, and which flows were open before it was there, is told from here, by the kernel's list of sockets.
+//!
+//! A UDP port begins flows if it is one of those that the kernel gives away (`ip_local_port_range`), and no socket that hears
+//! everybody has it. Nobody is told when a socket comes to listen, so a thread of its own looks every second (`watch`): from
+//! a port that is listened on since less than that, what is sent still begins flows.
+
+mod open;
+mod watch;
+
+use tracing::{error, info};
+
+use super::sockets::{self, Pair, Protocol};
+use crate::blocklist::Timestamp;
+use crate::clock;
+use crate::control::wire::{About, Fault, status};
+use crate::kernel::{Filter, KernelError};
+use crate::text::{Explain, Explanation};
+use watch::Watch;
+
+/// So many flows are handed over at once.
+const PAGE: usize = 512;
+
+/// The part of the owner's state that is about own flows.
+#[derive(Default)]
+pub struct Flows {
+    watch: Option<Watch>,
+    /// Why open ones were not remembered, and since when.
+    refused: Option<(Timestamp, Explanation)>,
+}
+
+impl Flows {
+    /// Begins, or ends, to tell packets of what this host begins: as they are judged now.
+    pub fn follow(&mut self, filter: &mut Filter) {
+        if !filter.settings().match_new {
+            self.watch = None;
+            self.refused = None;
+        } else if self.watch.is_none() {
+            let begun = filter.ports().and_then(Watch::begin);
+            match begun {
+                Ok(watch) => {
+                    info!(
+                        "match: new: UDP from the ports {} begins flows, where nobody listens",
+                        watch.range()
+                    );
+                    self.watch = Some(watch);
+                    self.seed(filter);
+                }
+                Err(error) => self.is_refused(&error),
+            }
+        }
+    }
+
+    /// Remembers what is open: it was begun before anybody looked.
+    pub fn seed(&mut self, filter: &mut Filter) {
+        let Some(watch) = &self.watch else { return };
+        let seen = sockets::all(Protocol::Tcp).and_then(|tcp| Ok((tcp, sockets::all(Protocol::Udp)?)));
+        let seeded = seen.map_err(|error| KernelError::Netlink { reason: error.to_string() });
+        let seeded = seeded.and_then(|(tcp, udp): (Vec<Pair>, Vec<Pair>)| {
+            let mut keys = open::flows(Protocol::Tcp, &tcp, |_| true);
+            keys.extend(open::flows(Protocol::Udp, &udp, |port| watch.range().has(port)));
+            keys.chunks(PAGE).try_for_each(|keys| filter.seed(keys.to_vec()))
+        });
+        match seeded {
+            Ok(()) => self.refused = None,
+            Err(error) => self.is_refused(&error),
+        }
+    }
+
+    fn is_refused(&mut self, error: &KernelError) {
+        let told = error.explain();
+        if self.refused.as_ref().is_none_or(|(_, before)| *before != told) {
+            error!("own flows: {told}");
+        }
+        let since = self.refused.as_ref().map_or_else(clock::now, |(since, _)| *since);
+        self.refused = Some((since, told));
+    }
+
+    /// What packets are not told that they should be.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        let refused = self.refused.clone().map(|(since, told)| {
+            let message = format!("not all that this host began is known to packets: {}", told.message);
+            let remedy = told.remedy.unwrap_or_else(|| "`filterd reload` tries again".to_owned());
+            fault(since, message, remedy)
+        });
+        let unseen = self.watch.as_ref().and_then(Watch::unseen).map(|(since, why)| {
+            let message = format!("which UDP ports are listened on is not known any more: {why}");
+            fault(since, message, "filterd looks again every second".to_owned())
+        });
+        refused.into_iter().chain(unseen)
+    }
+
+    /// As `status` tells it.
+    pub fn status(&self) -> Option<status::Flows> {
+        let watch = self.watch.as_ref()?;
+        Some(status::Flows {
+            room: filter_common::flow::ROOM as u64,
+            begun: watch.begun(),
+            tcp_age: filter_common::flow::TCP_AGE / 1_000_000_000,
+            age: filter_common::flow::OTHER_AGE / 1_000_000_000,
+            ports: watch.range().to_string(),
+        })
+    }
+}
+
+fn fault(since: Timestamp, message: String, remedy: String) -> Fault {
+    Fault {
+        about: About::Protection,
+        since: clock::on_the_wall(since),
+        told: Explanation::new(message, remedy),
+    }
+}

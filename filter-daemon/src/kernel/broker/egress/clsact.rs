@@ -1,0 +1,184 @@
+//! The egress program as a filter of `clsact`, where the kernel has no links for it. Such a filter stays until somebody removes
+//! it, and has no pin: a symbolic link among the pins says on which interface it is, and whether the qdisc is ours too.
+//!
+//! Ours are the filters that have the program's name: no two filterds are on one interface. What others have there is left
+//! alone, and so is a qdisc that has any of it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::thread;
+
+use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact};
+use aya::programs::{SchedClassifier, TcAttachType};
+use futures_util::{StreamExt, TryStreamExt};
+use rtnetlink::Handle;
+use rtnetlink::packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use rtnetlink::packet_route::RouteNetlinkMessage;
+use rtnetlink::packet_route::tc::{TcAttribute, TcFilterBpfOption, TcHandle, TcMessage, TcOption};
+use tracing::info;
+
+use super::super::pins::Pins;
+use super::NAME;
+use crate::kernel::KernelError;
+
+/// What a note begins with that says that the qdisc is ours.
+const OWN: &str = "own-clsact-";
+const FOREIGN: &str = "clsact-";
+
+const KIND: &str = "clsact";
+
+/// Where filters of what is sent hang, and the qdisc itself.
+const EGRESS: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF3 };
+const CLSACT: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF1 };
+
+/// One of our filters.
+struct Filter {
+    header: (TcHandle, u32),
+    program: Option<u32>,
+}
+
+/// Attaches it before all that is there, and then takes off what is left of ours from before.
+pub fn attach(program: &mut SchedClassifier, name: &str, index: u32, pins: &Pins) -> Result<(), KernelError> {
+    let failed = |error: &(dyn std::error::Error + 'static)| {
+        KernelError::load_of(&format!("attach the egress program to {name}"), error)
+    };
+    let before = fs::read_link(pins.egress(name)).ok();
+    let was_own = before.is_some_and(|note| note.to_string_lossy().starts_with(OWN));
+    let is_new = !ask(move |handle| async move { has_qdisc(&handle, index).await })?;
+    if is_new {
+        qdisc_add_clsact(name).map_err(|error| failed(&error))?;
+    }
+    let note = format!("{}{index}", if is_new || was_own { OWN } else { FOREIGN });
+    let pin = pins.egress(name);
+    _ = fs::remove_file(&pin);
+    // First, so that no death in between loses it.
+    symlink(note, &pin).map_err(|error| KernelError::load("note where the egress program is", error))?;
+    let earlier = ask(move |handle| async move { ours(&handle, index).await })?;
+    let options = TcAttachOptions::Netlink(NlOptions::default());
+    let attached = program.attach_with_options(name, TcAttachType::Egress, options);
+    let link = attached.and_then(|id| program.take_link(id)).map_err(|error| failed(&error))?;
+    // It stays when this process ends; dropping it would take it off.
+    std::mem::forget(link);
+    ask(move |handle| async move { remove(&handle, index, earlier).await })?;
+    info!("{name}: own flows are remembered by an egress filter (clsact)");
+    Ok(())
+}
+
+/// Is this program there?
+pub fn is_on(index: u32, program: u32) -> bool {
+    let found = ask(move |handle| async move { ours(&handle, index).await });
+    found.is_ok_and(|found| found.iter().any(|filter| filter.program == Some(program)))
+}
+
+/// Takes off what this note says that there is; and the qdisc, if that is ours and nobody else uses it.
+pub fn detach(note: &Path) -> Result<(), KernelError> {
+    let note = fs::read_link(note).unwrap_or_default();
+    let note = note.to_string_lossy();
+    let (number, is_own) = match note.strip_prefix(OWN) {
+        Some(number) => (number, true),
+        None => (note.strip_prefix(FOREIGN).unwrap_or_default(), false),
+    };
+    let Ok(index) = number.parse::<u32>() else { return Ok(()) };
+    ask(move |handle| async move {
+        // Where the interface is gone, so is all that was on it.
+        if !has_qdisc(&handle, index).await? {
+            return Ok(());
+        }
+        let found = ours(&handle, index).await?;
+        remove(&handle, index, found).await?;
+        if is_own && is_empty(&handle, index).await? {
+            let mut request = handle.qdisc().del(index as i32);
+            let header = &mut request.message_mut().header;
+            (header.parent, header.handle) = (CLSACT, TcHandle { major: 0xFFFF, minor: 0 });
+            request.execute().await?;
+        }
+        Ok(())
+    })
+}
+
+async fn has_qdisc(handle: &Handle, index: u32) -> Result<bool, rtnetlink::Error> {
+    let all: Vec<TcMessage> = handle.qdisc().get().index(index as i32).execute().try_collect().await?;
+    let is_it = |message: &TcMessage| {
+        let is_kind = |attribute: &TcAttribute| matches!(attribute, TcAttribute::Kind(kind) if kind == KIND);
+        message.header.index == index as i32 && message.attributes.iter().any(is_kind)
+    };
+    Ok(all.iter().any(is_it))
+}
+
+async fn sent(handle: &Handle, index: u32) -> Result<Vec<TcMessage>, rtnetlink::Error> {
+    handle.traffic_filter(index as i32).get().egress().execute().try_collect().await
+}
+
+async fn received(handle: &Handle, index: u32) -> Result<Vec<TcMessage>, rtnetlink::Error> {
+    handle.traffic_filter(index as i32).get().ingress().execute().try_collect().await
+}
+
+async fn ours(handle: &Handle, index: u32) -> Result<Vec<Filter>, rtnetlink::Error> {
+    Ok(sent(handle, index).await?.iter().filter_map(Filter::of).collect())
+}
+
+async fn is_empty(handle: &Handle, index: u32) -> Result<bool, rtnetlink::Error> {
+    Ok(sent(handle, index).await?.is_empty() && received(handle, index).await?.is_empty())
+}
+
+async fn remove(handle: &Handle, index: u32, filters: Vec<Filter>) -> Result<(), rtnetlink::Error> {
+    for Filter { header: (number, info), .. } in filters {
+        let mut message = TcMessage::with_index(index as i32);
+        (message.header.parent, message.header.handle, message.header.info) = (EGRESS, number, info);
+        let mut request = NetlinkMessage::from(RouteNetlinkMessage::DelTrafficFilter(message));
+        request.header.flags = NLM_F_REQUEST | NLM_F_ACK;
+        let mut answers = handle.clone().request(request)?;
+        while let Some(answer) = answers.next().await {
+            if let NetlinkPayload::Error(error) = answer.payload
+                && error.code.is_some()
+            {
+                return Err(rtnetlink::Error::NetlinkError(error));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Filter {
+    /// If it is one of ours, and no summary of several.
+    fn of(message: &TcMessage) -> Option<Self> {
+        let options = message.attributes.iter().find_map(|attribute| match attribute {
+            TcAttribute::Options(options) => Some(options),
+            _ => None,
+        })?;
+        let is_named = |option: &TcOption| matches!(option, TcOption::Bpf(TcFilterBpfOption::ProgName(name)) if name == NAME);
+        let program = options.iter().find_map(|option| match option {
+            TcOption::Bpf(TcFilterBpfOption::ProgId(id)) => Some(*id),
+            _ => None,
+        });
+        let header = (message.header.handle, message.header.info);
+        options.iter().any(is_named).then_some(Self { header, program })
+    }
+}
+
+/// Asks the kernel, on a thread of its own: whoever has the broker in his own process may have a runtime already.
+fn ask<T, F>(question: impl FnOnce(Handle) -> F + Send) -> Result<T, KernelError>
+where
+    T: Send,
+    F: Future<Output = Result<T, rtnetlink::Error>>,
+{
+    let failed = |reason: String| KernelError::Netlink { reason };
+    let asked = || -> Result<T, KernelError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        let runtime = runtime.map_err(|error| failed(error.to_string()))?;
+        runtime.block_on(async {
+            let connected = rtnetlink::new_connection().map_err(|error| failed(error.to_string()))?;
+            let (connection, handle, _) = connected;
+            let talking = tokio::spawn(connection);
+            let answer = question(handle).await;
+            talking.abort();
+            answer.map_err(|error| failed(error.to_string()))
+        })
+    };
+    thread::scope(|threads| {
+        let asked = thread::Builder::new().name("clsact".to_owned()).spawn_scoped(threads, asked);
+        let asked = asked.map_err(|error| failed(error.to_string()))?;
+        asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}

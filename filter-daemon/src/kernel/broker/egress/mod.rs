@@ -1,0 +1,284 @@
+//! The egress program: loaded once with its maps, and attached wherever the filter is, by a TCX link where the kernel has
+//! that (6.6), else as a filter of `clsact`. Its maps are pinned, so that own flows outlive the daemon.
+//!
+//! Among the pins, `egress/` has one for each interface: the link itself, or a symbolic link that says which `clsact` filter
+//! is ours (`clsact`).
+
+mod clsact;
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
+
+use aya::maps::{HashMap as BpfHashMap, Map, MapData};
+use aya::programs::links::{FdLink, LinkOrder, PinnedLink};
+use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
+use aya::programs::{SchedClassifier, TcAttachType};
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use filter_common::flow::{KEY_WORDS, Key};
+use rustix::time::{ClockId, clock_gettime};
+use tracing::{info, warn};
+
+use super::super::{KernelError, Link};
+use super::held::Held;
+use super::pins::Pins;
+use super::storage;
+use crate::text::Explain;
+
+static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/egress"));
+
+/// What the kernel calls the program.
+pub const NAME: &str = "filterd_egress";
+
+/// The program, if it is wanted or was, and where it is attached.
+#[derive(Default)]
+pub struct Egress {
+    made: Option<Made>,
+    held: HashMap<String, Hold>,
+    /// Why it is not on these interfaces.
+    refused: HashMap<String, String>,
+}
+
+struct Made {
+    object: Ebpf,
+    id: u32,
+    flows: BpfHashMap<MapData, [u64; KEY_WORDS], u64>,
+    /// The same maps, to be pinned again.
+    pinned: MapData,
+    ports: MapData,
+}
+
+/// How it is attached.
+enum Hold {
+    /// By a link.
+    Tcx(Held),
+    /// By a filter on the interface of this number.
+    Clsact(u32),
+}
+
+impl Egress {
+    /// Loads the program, if there is none, over the maps that are pinned, or new ones.
+    pub fn make(&mut self, pins: &Pins) -> Result<(), KernelError> {
+        if self.made.is_none() {
+            self.made = Some(Made::load(pins)?);
+        }
+        Ok(())
+    }
+
+    /// Attaches it to an interface, whatever of ours sits there already. What refuses is kept for [`look`](Self::look): the
+    /// filter drops what is blocked all the same.
+    pub fn attach(&mut self, name: &str, index: u32, pins: &Pins) {
+        let Some(made) = &mut self.made else { return };
+        let attached = made.attach(name, index, pins);
+        match attached {
+            Ok(hold) => {
+                self.refused.remove(name);
+                self.held.insert(name.to_owned(), hold);
+            }
+            Err(error) => {
+                let told = error.explain().to_string();
+                if self.refused.get(name) != Some(&told) {
+                    warn!("{told}");
+                }
+                self.refused.insert(name.to_owned(), told);
+            }
+        }
+    }
+
+    /// Takes it off.
+    pub fn detach(&mut self, name: &str, pins: &Pins) -> Result<(), KernelError> {
+        self.refused.remove(name);
+        let _held = self.held.remove(name);
+        forget(name, pins)
+    }
+
+    /// Takes it off everywhere, and forgets all flows.
+    pub fn end(&mut self, pins: &Pins) -> Result<(), KernelError> {
+        self.refused.clear();
+        let _held = std::mem::take(&mut self.held);
+        self.made = None;
+        pins.egresses().iter().try_for_each(|name| forget(name, pins))?;
+        pins.forget_flows().map_err(|error| KernelError::load("remove the pins of own flows", error))
+    }
+
+    /// Its interface is known by another name from now on; if another one is known by that, the two exchange their names.
+    pub fn rename(&mut self, from: &str, to: &str, pins: &Pins) -> Result<(), KernelError> {
+        pins.rename_egress(from, to)
+            .map_err(|error| KernelError::load("rename the pin of an egress link", error))?;
+        let (one, other) = (self.held.remove(from), self.held.remove(to));
+        self.held.extend(one.map(|hold| (to.to_owned(), hold)));
+        self.held.extend(other.map(|hold| (from.to_owned(), hold)));
+        Ok(())
+    }
+
+    /// Why it is not on the interface of this name, if so.
+    pub fn why_not(&self, name: &str) -> Option<String> {
+        self.refused.get(name).cloned()
+    }
+
+    /// Puts it back wherever it is to be and is not.
+    pub fn mend(&mut self, links: &[Link], pins: &Pins) {
+        let Some(id) = self.made.as_ref().map(|made| made.id) else { return };
+        for link in links {
+            let (name, index) = (&link.name, link.index);
+            match self.held.get_mut(name).map(|hold| hold.is_well(name, index, id, pins)) {
+                Some(true) => continue,
+                Some(false) => {
+                    warn!("{name}: somebody has taken the egress program off it: attaching it again")
+                }
+                None => {}
+            }
+            self.held.remove(name);
+            self.attach(name, index, pins);
+        }
+    }
+
+    /// Pins the maps again where somebody has removed their pins.
+    pub fn mend_pins(&self, pins: &Pins) -> Result<bool, KernelError> {
+        let Some(Made { pinned, ports, .. }) = &self.made else { return Ok(false) };
+        let flows = storage::pin_again(pinned, &pins.flows())?;
+        Ok(storage::pin_again(ports, &pins.ports())? | flows)
+    }
+
+    /// The map of ports, for whoever knows them.
+    pub fn ports(&self) -> Result<OwnedFd, KernelError> {
+        let failed = |why: &str| KernelError::refused("open the map of ports", why);
+        let made = self.made.as_ref().ok_or_else(|| failed("there is none"))?;
+        made.ports.fd().as_fd().try_clone_to_owned().map_err(|error| failed(&error.to_string()))
+    }
+
+    /// Remembers flows that are open, as if something had just been sent.
+    pub fn seed(&mut self, keys: &[[u64; KEY_WORDS]]) -> Result<(), KernelError> {
+        let Some(Made { flows, .. }) = &mut self.made else { return Ok(()) };
+        let failed = |error| KernelError::load("remember a flow that is open", error);
+        let now = now();
+        for key in keys {
+            let key = Key(*key);
+            flows.insert(key.0, now, 0).map_err(failed)?;
+            flows.insert(key.its_fragments().0, now, 0).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// The clock of the programs.
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+impl Hold {
+    /// Is it where it was, with our program? Its pin is put back meanwhile, if it is missing.
+    fn is_well(&mut self, name: &str, index: u32, program: u32, pins: &Pins) -> bool {
+        match self {
+            Self::Tcx(held) => {
+                if let Err(why) = held.mend(&pins.egress(name)) {
+                    warn!("{name}: the egress link cannot be pinned again: {why}");
+                }
+                held.seat().is_some_and(|seat| seat.index == index && seat.program == program)
+            }
+            Self::Clsact(on) => *on == index && clsact::is_on(index, program),
+        }
+    }
+}
+
+impl Made {
+    fn load(pins: &Pins) -> Result<Self, KernelError> {
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            KernelError::load_of("load the egress program", error)
+        };
+        for pin in [pins.flows(), pins.ports()].iter().filter(|pin| pin.exists()) {
+            pins.must_be_ours(pin)?;
+        }
+        let mut object: Ebpf = EbpfLoader::new()
+            .btf(None)
+            .map_pin_path("FLOWS", pins.flows())
+            .map_pin_path("PORTS", pins.ports())
+            .load(OBJECT)
+            .map_err(|error| failed(&error))?;
+        let program: &mut SchedClassifier = object
+            .program_mut(NAME)
+            .and_then(|program| program.try_into().ok())
+            .expect("the embedded object has this classifier");
+        program.load().map_err(|error| failed(&error))?;
+        let id = program.info().map_err(|error| failed(&error))?.id();
+        let open = |pin| MapData::from_pin(pin).map_err(|error| failed(&error));
+        let flows = Map::LruHashMap(open(pins.flows())?);
+        let flows = BpfHashMap::try_from(flows).map_err(|error| failed(&error))?;
+        Ok(Self { object, id, flows, pinned: open(pins.flows())?, ports: open(pins.ports())? })
+    }
+
+    fn program(&mut self) -> &mut SchedClassifier {
+        let program = self.object.program_mut(NAME).and_then(|program| program.try_into().ok());
+        program.expect("the embedded object has this classifier")
+    }
+
+    fn attach(&mut self, name: &str, index: u32, pins: &Pins) -> Result<Hold, KernelError> {
+        let pin = pins.egress(name);
+        let failed = |what: &str, error: &(dyn std::error::Error + 'static)| {
+            KernelError::load_of(&format!("{what} the egress program of {name}"), error)
+        };
+        if let Some(hold) = self.return_to(name, index, pins)? {
+            return Ok(hold);
+        }
+        forget(name, pins)?;
+        pins.make_egress()?;
+        // First, so that no other's program keeps from us what is sent.
+        let order = TcAttachOptions::TcxOrder(LinkOrder::first());
+        match self.program().attach_with_options(name, TcAttachType::Egress, order) {
+            Ok(id) => {
+                let link = self.program().take_link(id).map_err(|error| failed("attach", &error))?;
+                let link = FdLink::try_from(link).map_err(|error| failed("attach", &error))?;
+                let pinned = link.pin(&pin).map_err(|error| failed("pin", &error))?;
+                let held = Held::new(pinned.into(), &pin).map_err(|error| failed("ask for", &error))?;
+                info!("{name}: own flows are remembered by an egress link (TCX)");
+                Ok(Hold::Tcx(held))
+            }
+            Err(refused) => {
+                clsact::attach(self.program(), name, index, pins).map_err(|error| {
+                    warn!("{name}: no egress link: {refused}");
+                    error
+                })?;
+                Ok(Hold::Clsact(index))
+            }
+        }
+    }
+
+    /// Gives the link that an earlier filterd has left on this interface our program, if there is one.
+    fn return_to(&mut self, name: &str, index: u32, pins: &Pins) -> Result<Option<Hold>, KernelError> {
+        let pin = pins.egress(name);
+        if pin.is_symlink() || !pin.exists() {
+            return Ok(None);
+        }
+        pins.must_be_ours(&pin)?;
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            KernelError::load_of(&format!("take over the egress link of {name}"), error)
+        };
+        let open = || PinnedLink::from_pin(&pin).map(FdLink::from);
+        let mut held =
+            Held::new(open().map_err(|error| failed(&error))?, &pin).map_err(|error| failed(&error))?;
+        if held.seat().is_none_or(|seat| seat.index != index) {
+            return Ok(None);
+        }
+        let link = open().map_err(|error| failed(&error))?;
+        let link = SchedClassifierLink::try_from(link).map_err(|error| failed(&error))?;
+        let updated = self.program().attach_to_link(link).map_err(|error| failed(&error))?;
+        drop(self.program().take_link(updated));
+        Ok(Some(Hold::Tcx(held)))
+    }
+}
+
+/// Removes the pin of an interface, and what it stands for.
+fn forget(name: &str, pins: &Pins) -> Result<(), KernelError> {
+    let pin = pins.egress(name);
+    if pin.is_symlink() {
+        clsact::detach(&pin)?;
+    }
+    // Whoever holds a link longest lets the kernel take it off at once; where that is a pin, it does so later.
+    let _held = PinnedLink::from_pin(&pin).ok();
+    pins.forget_egress(name).map_err(|error| KernelError::load("remove the pin of an egress link", error))
+}
+
+/// Takes off everything of ours that a filterd that is no more has left.
+pub fn remove(pins: &Pins) -> Result<(), KernelError> {
+    pins.egresses().iter().try_for_each(|name| forget(name, pins))
+}

@@ -1,0 +1,73 @@
+//! What belongs to own flows: their maps, and `egress/`, which is there only where they are remembered.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+
+use super::{Pins, entries, remove_pin};
+use crate::config::pin;
+use crate::kernel::KernelError;
+
+/// Its number rises with the shape of keys, values or ports: maps of another shape are never taken for these.
+const FLOWS: &str = "flows-1";
+const PORTS: &str = "ports-1";
+
+const EGRESS: &str = "egress";
+
+impl Pins {
+    /// Own flows.
+    pub fn flows(&self) -> PathBuf {
+        self.directory.join(FLOWS)
+    }
+
+    /// The UDP ports that begin flows.
+    pub fn ports(&self) -> PathBuf {
+        self.directory.join(PORTS)
+    }
+
+    /// The egress link to one interface, or what is noted of its filter.
+    pub fn egress(&self, interface: &str) -> PathBuf {
+        self.directory.join(EGRESS).join(pin::of(interface))
+    }
+
+    /// The interfaces that have one.
+    pub fn egresses(&self) -> Vec<String> {
+        entries(&self.directory.join(EGRESS)).iter().filter_map(|path| pin::interface(path)).collect()
+    }
+
+    /// Makes the place for them.
+    pub fn make_egress(&self) -> Result<(), KernelError> {
+        self.make_ours(EGRESS)
+    }
+
+    /// Removes what is pinned for an interface, if it is there.
+    pub fn forget_egress(&self, interface: &str) -> io::Result<()> {
+        remove_pin(&self.egress(interface))
+    }
+
+    /// Gives it another name. If there is one of that name, the two exchange their names.
+    pub fn rename_egress(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.egress(from), self.egress(to));
+        let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
+        let both = match (is_there(&from), is_there(&to)) {
+            (false, false) => return Ok(()),
+            (false, true) => return fs::rename(to, from),
+            (true, false) => RenameFlags::RENAME_NOREPLACE,
+            (true, true) => RenameFlags::RENAME_EXCHANGE,
+        };
+        Ok(renameat2(AT_FDCWD, &from, AT_FDCWD, &to, both)?)
+    }
+
+    /// Removes own flows and all that belongs to them.
+    pub fn forget_flows(&self) -> io::Result<()> {
+        [self.flows(), self.ports()].iter().try_for_each(|path| remove_pin(path))?;
+        self.clear(EGRESS, |name| pin::spelled(name).is_some())
+    }
+
+    /// Is nothing of it there?
+    pub(super) fn have_no_flows(&self) -> bool {
+        !self.flows().exists() && !self.ports().exists() && self.egresses().is_empty()
+    }
+}

@@ -1,0 +1,92 @@
+//! The egress program: remembers what this host begins, and lets everything go on its way.
+
+#![no_std]
+#![no_main]
+#![deny(unsafe_code)]
+
+mod flow_map;
+mod license;
+
+use core::mem::MaybeUninit;
+
+use aya_ebpf::bindings::{BPF_F_MMAPABLE, TC_ACT_UNSPEC};
+use aya_ebpf::btf_maps::{Array, LruHashMap};
+use aya_ebpf::helpers::{bpf_get_smp_processor_id, bpf_skb_load_bytes};
+use aya_ebpf::macros::{btf_map, classifier};
+use aya_ebpf::programs::TcContext;
+use filter_common::flow::{self, BEGUN, Bytes, COUNTERS, ENTRIES, Key, Memory, WORDS};
+
+/// When each flow was last sent something.
+#[btf_map]
+static FLOWS: LruHashMap<[u64; flow::KEY_WORDS], u64, ENTRIES> = LruHashMap::new();
+
+/// The UDP ports that begin flows, which the daemon knows, and how many flows were begun.
+#[btf_map]
+static PORTS: Array<[u64; WORDS as usize], 1, { BPF_F_MMAPABLE as usize }> = Array::new();
+
+/// Whatever others have attached behind it goes on, and so does the packet.
+#[classifier]
+pub fn filterd_egress(ctx: TcContext) -> i32 {
+    if let Some(ports) = PORTS.get(0)
+        && flow::record(&Sent(&ctx), &Flows, |port| begins(ports, port), flow_map::now)
+    {
+        count(ports);
+    }
+    TC_ACT_UNSPEC
+}
+
+#[inline(always)]
+fn begins(ports: &[u64; WORDS as usize], port: u16) -> bool {
+    let word = usize::from(port >> 6);
+    #[allow(unsafe_code, reason = "the daemon changes it")]
+    // SAFETY: it was a reference. Volatile, because the daemon changes it meanwhile.
+    let word = unsafe { (&raw const ports[word]).read_volatile() };
+    word >> (port & 63) & 1 != 0
+}
+
+/// Each processor has a counter of its own, as far as there are any: nothing interrupts a packet that is sent to send another.
+#[inline(always)]
+fn count(ports: &[u64; WORDS as usize]) {
+    #[allow(unsafe_code, reason = "which processor is told by a helper")]
+    // SAFETY: it takes nothing and returns a number.
+    let processor = unsafe { bpf_get_smp_processor_id() };
+    let counter = (&raw const ports[(BEGUN + processor % COUNTERS) as usize]).cast_mut();
+    #[allow(unsafe_code, reason = "a map is written to")]
+    // SAFETY: it is one aligned word of a map, and no other program changes it at this moment.
+    unsafe {
+        counter.write_volatile(counter.read_volatile() + 1);
+    }
+}
+
+/// What is remembered.
+struct Flows;
+
+impl Memory for Flows {
+    #[inline(always)]
+    fn last(&self, key: &Key) -> Option<u64> {
+        flow_map::last((&raw const FLOWS).cast_mut().cast(), key)
+    }
+
+    /// Where there is no room, not even after others were forgotten, the next packet of it tries again.
+    #[inline(always)]
+    fn note(&self, key: &Key, now: u64) {
+        _ = FLOWS.insert(&key.0, &now, 0);
+    }
+}
+
+/// A frame that is sent.
+struct Sent<'a>(&'a TcContext);
+
+impl Bytes for Sent<'_> {
+    #[inline(always)]
+    fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
+        let mut copy = MaybeUninit::<[u32; N]>::uninit();
+        let frame = self.0.skb.skb.cast();
+        #[allow(unsafe_code, reason = "a frame is copied by a helper")]
+        // SAFETY: there is room for so many bytes, and the context is the one that the program was called with.
+        let refused = unsafe { bpf_skb_load_bytes(frame, at as u32, copy.as_mut_ptr().cast(), 4 * N as u32) };
+        #[allow(unsafe_code, reason = "a frame is copied by a helper")]
+        // SAFETY: the kernel has written all of it, and numbers may be any bytes.
+        (refused == 0).then(|| unsafe { copy.assume_init() })
+    }
+}

@@ -1,0 +1,285 @@
+//! `match: new`: what this host began is answered, whoever answers; what a listed source begins is dropped.
+
+use std::fs;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::Stdio;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, ForeignEgress, Frame, HOST, HOST6, Net};
+use nix::sys::signal::Signal;
+
+const NEW: &str = "match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\"]";
+const ALL: &str = "block: [203.0.113.7, \"2001:db8:bad::7\"]";
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// DNS, QUIC and TCP: a question, and its answer, through real sockets.
+#[test]
+fn what_this_host_begins_is_answered_by_a_listed_source() {
+    let net = Net::with_filterd(NEW);
+    for (address, port) in [(ATTACKER, 53), (ATTACKER6, 443)] {
+        let responder = net.peer().entered(|| UdpSocket::bind((address, port))).expect("nobody else listens");
+        let asker = host_udp(&net, address, port);
+        asker.send(b"who?").expect("it is sent");
+        let (_, whence) = responder.recv_from(&mut [0; 8]).expect("it arrives");
+        responder.send_to(b"I", whence).expect("it is sent");
+        assert_eq!(asker.recv(&mut [0; 8]).expect("the answer of a listed source passes"), 1);
+
+        let listener =
+            net.peer().entered(|| TcpListener::bind((address, 4443))).expect("nobody else listens");
+        net.host().entered(|| TcpStream::connect((address, 4443))).expect("a listed source answers");
+        drop(listener);
+    }
+    assert!(net.counted("reply") >= 4, "they are counted");
+    net.filterd(["status"])
+        .succeeds()
+        .says("Own flows (`match: new`: what is part of them passes)")
+        .says("4 begun so far; at least 65,536 are remembered at a time")
+        .says("UDP from its ports 32768-60999 while nobody listens there");
+}
+
+#[test]
+fn what_a_listed_source_begins_is_dropped_whatever_this_host_has_begun() {
+    let net = Net::with_filterd(NEW);
+    let asker = host_udp(&net, ATTACKER, 53);
+    asker.send(b"who?").expect("it is sent");
+    let ours = port(&asker);
+    ping(&net, ATTACKER, 9);
+    let frame = |protocol, content| Frame::from(ATTACKER).transport(protocol, content);
+    let part = [
+        frame(UDP, datagram(53, ours)),
+        frame(1, echo(0, 9)),
+        Frame::from(BYSTANDER).transport(1, unreachable(ours)),
+        frame(UDP, vec![0; 16]).fragment(100),
+        frame(UDP, datagram(53, ours)).options(3).vlan(7),
+    ];
+    net.expect_each(part).passes();
+    let own = [
+        frame(UDP, datagram(53, ours + 1)),
+        frame(UDP, datagram(54, ours)),
+        frame(1, echo(8, 9)),
+        frame(1, echo(0, 10)),
+        frame(1, unreachable(ours + 1)),
+        Frame::from(ATTACKER).tcp(Frame::SYN),
+        Frame::from(ATTACKER).tcp(Frame::ACK),
+        frame(TCP, vec![0; 24]).fragment(100),
+        Frame::from(ATTACKER6).echo_request(),
+    ];
+    net.expect_each(own).dropped();
+}
+
+/// An error that a listed router sends about a flow of ours counts as part of it.
+#[test]
+fn a_ban_ends_what_the_banned_one_began_and_not_what_this_host_began() {
+    let net = Net::with_filterd("match: new");
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it is not listed yet");
+    let theirs = came.local_addr().expect("it is connected");
+    let _accepted = listener.accept().expect("it came");
+    let server = net.peer().entered(|| TcpListener::bind((ATTACKER, 4443))).expect("nobody else listens");
+    let mut went = net.host().entered(|| TcpStream::connect((ATTACKER, 4443))).expect("it listens");
+    let (mut there, _) = server.accept().expect("it came");
+    let ours = went.local_addr().expect("it is connected").port();
+
+    net.filterd(["add", ATTACKER, &theirs.ip().to_string()]).succeeds();
+    let from = |source: IpAddr, ports| Frame::from(source).transport(TCP, segment(ports));
+    net.expect(from(theirs.ip(), (theirs.port(), 2222))).dropped();
+    net.expect(from(went.peer_addr().expect("it is").ip(), (4443, ours))).passes();
+    std::io::Write::write_all(&mut there, b"on").expect("it is connected");
+    std::io::Read::read_exact(&mut went, &mut [0; 2]).expect("the flow of this host goes on");
+}
+
+#[test]
+fn flows_that_were_open_before_are_known_for_what_they_are() {
+    let mut net = Net::new();
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it listens");
+    let theirs = came.local_addr().expect("it is connected");
+    let _accepted = listener.accept().expect("it came");
+    let server = net.peer().entered(|| TcpListener::bind((ATTACKER6, 4443))).expect("nobody else listens");
+    let went = net.host().entered(|| TcpStream::connect((ATTACKER6, 4443))).expect("it listens");
+    let asker = host_udp(&net, ATTACKER, 53);
+
+    net.start(&format!("match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\", {}]", theirs.ip()));
+    let ours = went.local_addr().expect("it is connected").port();
+    net.expect(Frame::from(ATTACKER6).transport(TCP, segment((4443, ours)))).passes();
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
+    net.expect(Frame::from(theirs.ip()).transport(TCP, segment((theirs.port(), 2222)))).dropped();
+    drop(server);
+}
+
+/// What a service sends from a port that the kernel might have given away is an answer, and begins nothing.
+#[test]
+fn a_service_on_a_port_of_the_ephemeral_range_begins_nothing() {
+    let mut net = Net::new();
+    let service = net.host().entered(|| UdpSocket::bind((HOST, 51_820))).expect("nobody else listens");
+    net.start(NEW);
+    service.send_to(b"hm", (ATTACKER, 5000)).expect("it is sent");
+    let fixed = net.host().entered(|| UdpSocket::bind((HOST, 123))).expect("nobody else listens");
+    fixed.send_to(b"when?", (ATTACKER, 123)).expect("it is sent");
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(5000, 51_820))).dropped();
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(123, 123))).dropped();
+}
+
+#[test]
+fn own_flows_outlive_a_kill_and_a_take_over_and_are_remembered_in_between() {
+    let mut net = Net::with_filterd(NEW);
+    let begin = |net: &Net, port| {
+        let asker = host_udp(net, ATTACKER, port);
+        asker.send(b"who?").expect("it is sent");
+        (Frame::from(ATTACKER).transport(UDP, datagram(port, self::port(&asker))), asker)
+    };
+    let (before, _one) = begin(&net, 53);
+    net.expect(before.clone()).passes();
+    net.end(Signal::SIGKILL);
+    let (between, _other) = begin(&net, 54);
+    net.expect_each([before.clone(), between.clone()]).passes();
+    net.start(NEW);
+    net.succeed(NEW);
+    let (after, _last) = begin(&net, 55);
+    net.expect_each([before, between, after]).passes();
+    net.expect(ATTACKER).dropped();
+    assert_eq!(egress_programs(&net).len(), 1, "it is there once");
+    net.end(Signal::SIGKILL);
+    net.home().filterd(["detach", "--pin-dir", &net.home().pins().display().to_string()]).succeeds();
+    assert_eq!(egress_programs(&net), [""; 0], "detach leaves nothing");
+    assert!(!net.home().pins().exists());
+}
+
+#[test]
+fn a_reload_switches_answers_on_and_off() {
+    let mut net = Net::with_filterd(ALL);
+    let asker = host_udp(&net, ATTACKER, 53);
+    let answer = Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)));
+    asker.send(b"who?").expect("it is sent");
+    net.expect(answer.clone()).dropped();
+    net.configure(NEW);
+    net.filterd(["diff"])
+        .exits(1)
+        .says("match: new, what this host began itself would pass, whoever answers");
+    net.filterd(["reload"]).succeeds();
+    net.expect(answer.clone()).passes();
+    net.configure(ALL);
+    net.filterd(["reload"]).succeeds();
+    net.expect(answer).dropped();
+    assert_eq!(egress_programs(&net), [""; 0]);
+    net.filterd(["status"]).succeeds().is_silent_about("Own flows");
+    net.configure("match: nev");
+    net.filterd(["reload"]).exits(3).complains("did you mean new?");
+    net.stop();
+}
+
+#[test]
+fn an_egress_program_that_somebody_has_taken_off_is_put_back_and_told() {
+    let mut net = Net::with_filterd(NEW);
+    net.forget_log();
+    take_off(&net);
+    net.filterd(["status"]).succeeds();
+    net.wait_for_log("eth0: somebody has taken the egress program off it: attaching it again");
+    let asker = host_udp(&net, ATTACKER, 53);
+    asker.send(b"who?").expect("it is sent");
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
+    net.stop();
+    assert_eq!(egress_programs(&net), [""; 0]);
+}
+
+#[test]
+fn what_others_have_on_what_is_sent_is_left_alone() {
+    for by_link in [false, true] {
+        let mut net = Net::new();
+        if by_link && !has_links(&net) {
+            println!("SKIPPED foreign link: this kernel has no TCX (6.6 has)");
+            continue;
+        }
+        let other = ForeignEgress::attach(net.host(), by_link);
+        net.start(NEW);
+        assert_eq!(egress_programs(&net).len(), 2, "both are there");
+        let asker = host_udp(&net, ATTACKER, 53);
+        asker.send(b"who?").expect("it is sent");
+        net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
+        net.stop();
+        assert_eq!(egress_programs(&net), [other.name], "by a link: {by_link}");
+    }
+}
+
+fn host_udp(net: &Net, address: &str, port: u16) -> UdpSocket {
+    let own = if address.contains(':') { HOST6 } else { HOST };
+    let socket = net.host().entered(|| UdpSocket::bind((own, 0))).expect("there are ports");
+    socket.connect(SocketAddr::new(address.parse().expect("an address"), port)).expect("there is a way");
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("a timeout can be set");
+    socket
+}
+
+fn port(socket: &UdpSocket) -> u16 {
+    socket.local_addr().expect("it is bound").port()
+}
+
+fn datagram(source: u16, destination: u16) -> Vec<u8> {
+    [source.to_be_bytes(), destination.to_be_bytes(), [0, 8], [0, 0]].concat()
+}
+
+fn segment((source, destination): (u16, u16)) -> Vec<u8> {
+    let mut segment = datagram(source, destination);
+    segment.extend([0, 0, 0, 0, 5 << 4, Frame::ACK, 0, 0, 0, 0, 0, 0]);
+    segment
+}
+
+fn echo(kind: u8, number: u16) -> Vec<u8> {
+    let [high, low] = number.to_be_bytes();
+    vec![kind, 0, 0, 0, high, low, 0, 1]
+}
+
+/// "Nobody listens where you sent this to": a question of this host's to the attacker's port 53.
+fn unreachable(ours: u16) -> Vec<u8> {
+    let ip = |text: &str| text.parse::<std::net::Ipv4Addr>().expect("an address").octets();
+    let mut error = vec![3, 3, 0, 0, 0, 0, 0, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, UDP, 0, 0];
+    error.extend([ip(HOST), ip(ATTACKER)].concat());
+    error.extend(datagram(ours, 53));
+    error
+}
+
+/// Sends an echo request with this number.
+fn ping(net: &Net, address: &str, number: u16) {
+    use nix::sys::socket::{
+        AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
+    };
+    let own = net
+        .host()
+        .inside(|| socket(AddressFamily::Inet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::Icmp));
+    let own = own.expect("root may have raw sockets");
+    let to = SockaddrIn::from(std::net::SocketAddrV4::new(address.parse().expect("an address"), 0));
+    let sent = sendto(std::os::fd::AsRawFd::as_raw_fd(&own), &echo(8, number), &to, MsgFlags::empty());
+    sent.expect("it is sent");
+}
+
+/// The names of all programs on what `eth0` sends, however they are attached.
+fn egress_programs(net: &Net) -> Vec<String> {
+    let mut programs = ForeignEgress::linked(net.host());
+    let told = net.host().command("tc").args(["filter", "show", "dev", "eth0", "egress"]).output();
+    let told = String::from_utf8_lossy(&told.expect("tc is there").stdout).into_owned();
+    let named = |line: &str| Some(line.split(" name ").nth(1)?.split(' ').next()?.to_owned());
+    programs.extend(told.lines().filter_map(named));
+    programs
+}
+
+/// As somebody would who does not know whose it is.
+fn take_off(net: &Net) {
+    let pin = net.home().pins().join("egress/eth0");
+    let mut command = if fs::symlink_metadata(&pin).expect("it is noted").is_symlink() {
+        let mut tc = net.host().command("tc");
+        tc.args(["qdisc", "del", "dev", "eth0", "clsact"]);
+        tc
+    } else {
+        let mut bpftool = net.host().command("bpftool");
+        bpftool.args(["link", "detach", "pinned"]).arg(pin);
+        bpftool
+    };
+    let done = command.stdout(Stdio::null()).status();
+    assert!(done.expect("it is there").success());
+    assert_eq!(egress_programs(net), [""; 0]);
+}
+
+fn has_links(net: &Net) -> bool {
+    use aya::programs::{SchedClassifier, TcAttachType};
+    net.host().inside(|| SchedClassifier::query_tcx("eth0", TcAttachType::Egress)).is_ok()
+}
