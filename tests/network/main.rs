@@ -38,6 +38,7 @@ mod own_user;
 mod pages;
 mod pause;
 mod places;
+mod ports;
 mod prefixes;
 mod privilege;
 mod reality;

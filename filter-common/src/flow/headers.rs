@@ -52,34 +52,19 @@ const MOST_TAGS: u32 = crate::packet::MOST_TAGS;
 /// More extension headers than any host sends, but not as many as fit.
 const MOST_HEADERS: u32 = 8;
 
-/// The IP header of a frame: which, and where.
-pub enum Content {
-    V4(usize),
-    V6(usize),
-}
-
 /// What a frame carries.
 #[inline(always)]
 pub fn carried(frame: &impl Bytes, peer: End) -> Option<Carried> {
-    match content(frame)? {
-        Content::V4(at) => ipv4(frame, at, peer),
-        Content::V6(at) => ipv6(frame, at, peer),
-    }
-}
-
-/// Where its IP header lies, behind all tags.
-#[inline(always)]
-pub fn content(frame: &impl Bytes) -> Option<Content> {
     let mut at = FIRST_TYPE;
     let mut tags = 0;
     while tags <= MOST_TAGS {
         let [word] = frame.words(at)?;
         let kind = u32::from_be(word) >> 16;
         if kind == IPV4 {
-            return Some(Content::V4(at + TYPE));
+            return ipv4(frame, at + TYPE, peer);
         }
         if kind == IPV6 {
-            return Some(Content::V6(at + TYPE));
+            return ipv6(frame, at + TYPE, peer);
         }
         if kind != TAGS[0] && kind != TAGS[1] && kind != TAGS[2] {
             return None;
@@ -136,15 +121,12 @@ fn ipv6(frame: &impl Bytes, at: usize, peer: End) -> Option<Carried> {
         End::Destination => address(words[6], words[7], words[8], words[9]),
     };
     let (upper, at) = behind_headers(frame, u32::from_be(words[1]) >> 8 & 0xFF, at + HEADER)?;
-    Some(Carried { peer, upper: Upper::of(upper)?, at: if at == NOWHERE { None } else { Some(at) } })
+    Some(Carried { peer, upper: Upper::of(upper)?, at })
 }
-
-/// Where nothing lies: where a later fragment has its transport header.
-pub const NOWHERE: usize = 0;
 
 /// What stands behind the extension headers, and where.
 #[inline(always)]
-pub fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, usize)> {
+fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, Option<usize>)> {
     const HOP_BY_HOP: u32 = 0;
     const ROUTING: u32 = 43;
     const FRAGMENT: u32 = 44;
@@ -156,12 +138,12 @@ pub fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32,
     while headers < MOST_HEADERS {
         let is_one = next == HOP_BY_HOP || next == ROUTING || next == DESTINATION;
         if !is_one && next != FRAGMENT && next != AUTHENTICATION {
-            return Some((next, at));
+            return Some((next, Some(at)));
         }
         let [word] = frame.words(at)?;
         let word = u32::from_be(word);
         if next == FRAGMENT && word & OFFSET != 0 {
-            return Some((word >> 24, NOWHERE));
+            return Some((word >> 24, None));
         }
         let length = word >> 16 & 0xFF;
         at += if is_one {

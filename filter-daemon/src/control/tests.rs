@@ -120,7 +120,16 @@ fn pong() -> ping::Reply {
 
 fn entry(number: u32) -> Entry {
     let target = Target::from(std::net::Ipv4Addr::from_bits(number)).to_string();
-    Entry { target, list: "manual".into(), since: 0, until: None, note: None, by: None, origin: None, ports: None }
+    Entry {
+        target,
+        list: "manual".into(),
+        since: 0,
+        until: None,
+        note: None,
+        by: None,
+        origin: None,
+        ports: None,
+    }
 }
 
 fn number(target: Target) -> u32 {

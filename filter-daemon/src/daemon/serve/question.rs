@@ -108,8 +108,9 @@ impl Owner {
 /// Which of these are still blocked, or allowed, and by what: by their own entries on other lists, by wider ones, or in part by
 /// narrower ones.
 pub(super) fn held(blocklist: &Blocklist, polarity: Polarity, targets: &Targets, left: u64) -> Vec<Held> {
-    let may_be_held =
-        left < targets.len() as u64 || blocklist.sides(polarity).any(|(_, side)| side.has_prefixes());
+    let is_on_one_side = blocklist.sides(polarity).count() == 1;
+    let has_prefixes = blocklist.sides(polarity).any(|(_, side)| side.has_prefixes());
+    let may_be_held = left < targets.len() as u64 || !is_on_one_side || has_prefixes;
     let may_be_held = |target: &Target| may_be_held || !target.is_host();
     let held = targets.iter().filter(may_be_held).filter_map(|target| held_by(blocklist, polarity, target));
     held.take(MOST_HELD).collect()
