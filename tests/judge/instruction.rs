@@ -28,16 +28,23 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Those of the program in this object, and then those of each function.
+    /// Those of each program in this object, and then those of each function.
     pub fn all(object: &[u8]) -> Result<Vec<Vec<Self>>> {
         let file = File::parse(object)?;
-        let mut all = vec![Self::of_section(&file, SECTION)?];
-        let functions = functions(&file)?;
+        let programs = Self::of_section(&file, SECTION)?;
+        let mut all: Vec<_> =
+            functions(&file, SECTION)?.into_iter().map(|at| programs[at].to_vec()).collect();
+        let functions = functions(&file, FUNCTIONS)?;
         if !functions.is_empty() {
             let section = Self::of_section(&file, FUNCTIONS)?;
             all.extend(functions.into_iter().map(|at| section[at].to_vec()));
         }
         Ok(all)
+    }
+
+    /// Does it call a function whose name begins so?
+    pub fn calls(&self, name: &str) -> bool {
+        self.symbol.as_ref().is_some_and(|function| function.starts_with(name))
     }
 
     fn of_section(file: &File<'_>, name: &str) -> Result<Vec<Self>> {
@@ -65,9 +72,9 @@ impl Instruction {
     }
 }
 
-/// Where our functions lie in their section.
-fn functions(file: &File<'_>) -> Result<Vec<Range<usize>>> {
-    let Some(section) = file.section_by_name(FUNCTIONS) else { return Ok(Vec::new()) };
+/// Where our functions lie in this section.
+fn functions(file: &File<'_>, name: &str) -> Result<Vec<Range<usize>>> {
+    let Some(section) = file.section_by_name(name) else { return Ok(Vec::new()) };
     let ours = file.symbols().filter(|symbol| symbol.section_index() == Some(section.index()));
     let range = |symbol: object::Symbol<'_, '_>| {
         let first = symbol.address() as usize / BYTES;
