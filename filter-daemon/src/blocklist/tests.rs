@@ -385,6 +385,7 @@ proptest! {
     }
 }
 
+mod clauses;
 mod sides;
 
 #[test]
