@@ -1,10 +1,11 @@
 //! The whole decision about a packet: who sent it, is that source in the set to block, and what follows from a hit.
 
 use crate::hash::Address6;
+use crate::labels::Counted;
 use crate::packet::{self, Again6, Frame, Source};
 use crate::ports::{Port, Wants};
 use crate::reason::{Enforcement, Reason, Told, Verdict};
-use crate::set::{self, Set};
+use crate::set::{self, Found4, Set};
 use crate::sets::{SLOTS, Slot};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
@@ -80,6 +81,22 @@ pub trait Tables {
         set::find6(&self.allow(), address).is_some()
     }
 
+    /// Counts a packet from a source that is held so for its list. No verdict depends on it.
+    #[inline(always)]
+    fn count4(&self, _found: Found4, _counted: Counted) {}
+
+    /// The same of an IPv6 address, held by its /64 or by anything else; none where it cannot be read any more.
+    #[inline(always)]
+    fn count6(&self, _address: Option<Address6>, _found: Reason, _counted: Counted) {}
+
+    /// Counts a packet from an IPv4 source for its list, which a clause holds and drops as it has been told.
+    #[inline(always)]
+    fn count4_by_clause(&self, _address: u32, _found: Told, _counted: Counted) {}
+
+    /// The same of an IPv6 source.
+    #[inline(always)]
+    fn count6_by_clause(&self, _address: Option<Address6>, _found: Told, _counted: Counted) {}
+
     /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
     /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
     #[inline(always)]
@@ -95,7 +112,10 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
         // What a hit needs is read once more, so that a miss need not keep it.
         Source::V6(address) => match set::find6(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) => judge_found6(found, packet::again6(frame), tables),
+            Some(found) => {
+                let count = |address, counted| tables.count6(address, found, counted);
+                judge_found6(found, packet::again6(frame), tables, count)
+            }
         }
         .verdict(),
         source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
@@ -114,12 +134,18 @@ pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> 
             judge_source(source, tables).reason()
         }
     };
-    let reason = match on_all_ports {
-        Reason::Unlisted => tables.judge_by_port(frame).reason(),
-        reason => reason,
+    let told = match on_all_ports {
+        Reason::Unlisted => tables.judge_by_port(frame),
+        reason => reason.told(),
     };
-    match reason {
-        Reason::Net64 | Reason::Other6 => judge_found6(reason, packet::again6(frame), tables),
+    match told.reason() {
+        found @ (Reason::Net64 | Reason::Other6) => {
+            let count = |address, counted| match told.is_by_clause() {
+                true => tables.count6_by_clause(address, told, counted),
+                false => tables.count6(address, found, counted),
+            };
+            judge_found6(found, packet::again6(frame), tables, count)
+        }
         reason => reason,
     }
     .verdict()
@@ -139,14 +165,18 @@ pub fn judge_by_port(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Tol
 #[inline(always)]
 pub fn judge4_by_port(frame: &(impl Frame + ?Sized), address: u32, tables: &impl Tables) -> Told {
     let told = by_clauses(frame, tables, |slot| tables.holds4(slot, address));
-    let is_dropped = told.is(Reason::Address4) || told.is(Reason::Network4);
-    if is_dropped && tables.may_overlap() && tables.allows4(address) {
-        Reason::Allowed.told()
-    } else if is_dropped && tables.is_reply() {
-        Reason::Reply.told()
-    } else {
-        told
+    if !told.is(Reason::Address4) && !told.is(Reason::Network4) {
+        return told;
     }
+    if tables.may_overlap() && tables.allows4(address) {
+        return Reason::Allowed.told();
+    }
+    if tables.is_reply() {
+        tables.count4_by_clause(address, told, Counted::Reply);
+        return Reason::Reply.told();
+    }
+    tables.count4_by_clause(address, told, Counted::of_drop(tables.enforcement()));
+    told
 }
 
 /// The same of an IPv6 packet, whether it is allowed or not.
@@ -167,7 +197,7 @@ fn by_clauses(frame: &(impl Frame + ?Sized), tables: &impl Tables, holds: impl F
             continue;
         }
         match tables.wants(slot, frame.port()) {
-            Wants::Drop => return held,
+            Wants::Drop => return held.by_clause(slot),
             Wants::Pass if told.is(Reason::LaterFragment) => {}
             Wants::Pass => told = Reason::OtherPort.told(),
             Wants::Fragment => told = Reason::LaterFragment.told(),
@@ -187,16 +217,15 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {
         Source::V4(address) => match set::find4(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) if tables.may_overlap() && tables.allows4(found.address(&tables.block())) => {
-                Reason::Allowed
-            }
-            Some(_) if tables.is_reply() => Reason::Reply,
-            Some(found) => found.reason(),
+            Some(found) => judge_found4(found, tables),
         },
         Source::V6(source) => match set::find6(&tables.block(), source) {
             None => Reason::Unlisted,
             Some(found) => {
-                judge_found6(found, Some(Again6 { source, is_neighbour_discovery: false }), tables)
+                let again = Again6 { source, is_neighbour_discovery: false };
+                judge_found6(found, Some(again), tables, |address, counted| {
+                    tables.count6(address, found, counted)
+                })
             }
         },
         Source::NotIp => Reason::NotIp,
@@ -206,16 +235,41 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     reason.verdict()
 }
 
+/// What follows when the set to block holds a source: is it allowed, and if not, for which list does it count?
 #[inline(always)]
-fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> Reason {
-    let Some(Again6 { source, is_neighbour_discovery }) = packet else { return found };
+fn judge_found4(found: Found4, tables: &impl Tables) -> Reason {
+    if tables.may_overlap() && tables.allows4(found.address(&tables.block())) {
+        return Reason::Allowed;
+    }
+    if tables.is_reply() {
+        tables.count4(found, Counted::Reply);
+        return Reason::Reply;
+    }
+    tables.count4(found, Counted::of_drop(tables.enforcement()));
+    found.reason()
+}
+
+/// The same for IPv6; `count` counts for a list.
+#[inline(always)]
+fn judge_found6(
+    found: Reason,
+    packet: Option<Again6>,
+    tables: &impl Tables,
+    count: impl Fn(Option<Address6>, Counted),
+) -> Reason {
+    let Some(Again6 { source, is_neighbour_discovery }) = packet else {
+        count(None, Counted::of_drop(tables.enforcement()));
+        return found;
+    };
     if tables.may_overlap() && tables.allows6(source) {
         Reason::Allowed
     } else if is_neighbour_discovery {
         Reason::Neighbour
     } else if tables.is_reply() {
+        count(Some(source), Counted::Reply);
         Reason::Reply
     } else {
+        count(Some(source), Counted::of_drop(tables.enforcement()));
         found
     }
 }

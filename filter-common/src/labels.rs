@@ -3,7 +3,10 @@
 //! No verdict depends on a label. It is written before what it belongs to, so only packets in flight while something moves
 //! can be counted for another list; and since each of them counts for one, the lists together have all of them.
 
+pub mod pages;
+
 use crate::reason::{Enforcement, Reason};
+use crate::{Rest, Words, WordsMut};
 
 /// The number of a list, by which it is counted.
 pub type Label = u8;
@@ -81,9 +84,127 @@ pub const fn is_of_a_list(reason: Reason) -> bool {
     }
 }
 
+/// Labels by number: of slots, of places in a stash, of networks.
+pub trait Labels {
+    /// The label of this number.
+    fn label(&self, number: u32) -> Label;
+}
+
+/// Labels that can be changed, each by a store of its own.
+pub trait LabelsMut: Labels {
+    /// Replaces the label of this number.
+    fn write(&self, number: u32, label: Label);
+}
+
+/// Labels in words, eight in each.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes<W>(pub W);
+
+/// No labels are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct NoLabels;
+
+/// The words that so many labels take.
+pub const fn words_for(labels: u32) -> u32 {
+    labels.div_ceil(LABELS)
+}
+
+/// Labels in a word, and the bits of a label.
+const LABELS: u32 = u64::BITS / LABEL_BITS;
+const LABEL_BITS: u32 = Label::BITS;
+
+const fn bit_of(number: u32) -> u32 {
+    number % LABELS * LABEL_BITS
+}
+
+impl<W: Words> Labels for Bytes<W> {
+    #[inline(always)]
+    fn label(&self, number: u32) -> Label {
+        (self.0.load(number / LABELS) >> bit_of(number)) as Label
+    }
+}
+
+impl<W: WordsMut> LabelsMut for Bytes<W> {
+    #[inline]
+    fn write(&self, number: u32, label: Label) {
+        let (at, bit) = (number / LABELS, bit_of(number));
+        let word = self.0.load(at);
+        self.0.change(at, word & !(0xFF << bit) | u64::from(label) << bit);
+    }
+}
+
+impl Labels for NoLabels {
+    #[inline(always)]
+    fn label(&self, _: u32) -> Label {
+        OTHER
+    }
+}
+
+impl LabelsMut for NoLabels {
+    #[inline(always)]
+    fn write(&self, _: u32, _: Label) {}
+}
+
+impl<L: Labels> Labels for Option<L> {
+    #[inline]
+    fn label(&self, number: u32) -> Label {
+        self.as_ref().map_or(OTHER, |labels| labels.label(number))
+    }
+}
+
+impl<L: LabelsMut> LabelsMut for Option<L> {
+    #[inline]
+    fn write(&self, number: u32, label: Label) {
+        if let Some(labels) = self {
+            labels.write(number, label);
+        }
+    }
+}
+
+impl<L: Labels> Labels for &L {
+    #[inline(always)]
+    fn label(&self, number: u32) -> Label {
+        (**self).label(number)
+    }
+}
+
+impl<L: LabelsMut> LabelsMut for &L {
+    #[inline(always)]
+    fn write(&self, number: u32, label: Label) {
+        (**self).write(number, label);
+    }
+}
+
+impl<L: Labels> Labels for Rest<L> {
+    #[inline(always)]
+    fn label(&self, number: u32) -> Label {
+        self.all().label(self.first() + number)
+    }
+}
+
+impl<L: LabelsMut> LabelsMut for Rest<L> {
+    #[inline]
+    fn write(&self, number: u32, label: Label) {
+        self.all().write(self.first() + number, label);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::cell::Cell;
+    use std::vec;
+
+    #[test]
+    fn a_label_changes_and_its_neighbours_stay() {
+        let words = vec![Cell::new(0); words_for(20) as usize];
+        let labels = Rest::new(Bytes(&words[..]), 3);
+        (0..17).for_each(|number| labels.write(number, number as Label + 100));
+        labels.write(5, 7);
+        let expected = |number: u32| if number == 5 { 7 } else { number as Label + 100 };
+        assert!((0..17).all(|number| labels.label(number) == expected(number)));
+        assert_eq!([0, 1, 2].map(|number| labels.all().label(number)), [0; 3]);
+    }
 
     #[test]
     fn every_label_has_a_counter_of_its_own_for_each_way_to_be_counted() {

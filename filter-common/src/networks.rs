@@ -59,6 +59,11 @@ fn slash20s(word: u64) -> u64 {
     })
 }
 
+/// The bits of the /24s from number 64 `word` on.
+pub fn slash24s(words: &(impl Words + ?Sized), word: u32) -> u64 {
+    words.load(SUMMARY_WORDS + word)
+}
+
 /// The bits of the /24s from number `first` to `last` in this word, in which there are some of them.
 pub fn bits_of(first: u32, last: u32, word: u32) -> u64 {
     let (from, to) = (first.max(word * BITS) % BITS, last.min(word * BITS + (BITS - 1)) % BITS);

@@ -1,5 +1,7 @@
 //! What becomes of a packet, and the reasons there can be.
 
+use crate::sets::Slot;
+
 /// What becomes of a packet, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -80,9 +82,12 @@ pub enum Reason {
 }
 
 /// A reason by its number: what functions of a program that stand alone tell each other, since a verifier would go one way
-/// for each reason there is.
+/// for each reason there is. Behind the reason, by which clause it came about, if by any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told(pub u32);
+
+/// The bits of the reason.
+const OF_REASON: u32 = 0xFF;
 
 impl Told {
     /// It is on no list.
@@ -91,13 +96,31 @@ impl Told {
     /// Is it that?
     #[inline(always)]
     pub const fn is(self, reason: Reason) -> bool {
-        self.0 == reason as u32
+        self.0 & OF_REASON == reason as u32
     }
 
     /// The reason.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
-        Reason::of(self.0)
+        Reason::of(self.0 & OF_REASON)
+    }
+
+    /// The same by the clause of this slot.
+    #[inline(always)]
+    pub const fn by_clause(self, slot: Slot) -> Self {
+        Self(self.0 & OF_REASON | (slot.number() as u32 + 1) << OF_REASON.count_ones())
+    }
+
+    /// Did it come about by a clause?
+    #[inline(always)]
+    pub const fn is_by_clause(self) -> bool {
+        self.0 > OF_REASON
+    }
+
+    /// The number of that clause's slot, if by one.
+    #[inline(always)]
+    pub const fn slot(self) -> u32 {
+        (self.0 >> OF_REASON.count_ones()).wrapping_sub(1)
     }
 }
 

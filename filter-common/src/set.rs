@@ -3,6 +3,8 @@
 //! A set is its block of settings and the words of its maps, and nothing else: a second set is one more value of the
 //! same type (`judge::Tables`). What the settings say is switched off is not looked up.
 
+mod labelled;
+
 use crate::cuckoo::bucket::{Found, Lanes};
 use crate::cuckoo::exact::Exact;
 use crate::cuckoo::geometry::Geometry;
@@ -14,6 +16,9 @@ use crate::reason::Reason;
 use crate::settings::{MOST_LENGTHS, SetSettings};
 use crate::stash::{self, Stash};
 use crate::{Words, networks};
+pub use labelled::{
+    LabelView, SetLabels, label, label_of_address4, label_of_held4, label_of_network4, label4, label6,
+};
 
 /// How many lengths below 64 the levels may leave to the table: /17 to /63.
 const MOST_SHORTER: u32 = 47;

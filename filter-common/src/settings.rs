@@ -23,6 +23,10 @@ pub struct Settings {
     pub overlap: u64,
     /// Does what is part of a flow of this host's own pass, whoever sent it? (0 or 1)
     pub match_new: u64,
+    /// Are packets from blocked sources counted for lists? (0 or 1)
+    pub lists: u64,
+    /// The highest number of a processor in the map of these counters, one less than a power of two.
+    pub last_processor: u64,
     /// Each set: of sources to block, of sources to allow, asked after a hit in another, and of sources to block on ports.
     pub sets: PerSet<SetSettings>,
     /// The ports of each clause.
@@ -45,6 +49,8 @@ pub struct PortSettings {
 pub struct SetSettings {
     /// Are IPv4 prefixes looked up? (0 or 1)
     pub networks4: u64,
+    /// How many pages their labels have, a power of two; 0 if they have none.
+    pub network_pages: u64,
     /// The table of IPv4 addresses.
     pub addresses4: AddressSettings,
     /// The table of IPv6 prefixes.
@@ -63,6 +69,12 @@ pub struct AddressSettings {
     pub lane_ones: u64,
     /// The highest bit of each lane of a word.
     pub lane_highs: u64,
+    /// Has each slot a label? (0 or 1)
+    pub labels: u64,
+    /// How many lanes a word has.
+    pub lanes: u64,
+    /// The bit at which the last of them begins.
+    pub last_lane: u64,
     /// Key of the scheme.
     pub key: exact::Key,
 }
@@ -85,6 +97,10 @@ pub struct SixSettings {
     pub buckets: u64,
     /// Whole bits of a bucket's index.
     pub index_bits: u64,
+    /// Has each slot a label? (0 or 1)
+    pub labels: u64,
+    /// How many pages the labels of the levels have, a power of two; 0 if there are none.
+    pub level_pages: u64,
     /// Key of the scheme of prefixes up to /64.
     pub key64: exact::Key,
     /// What all longer ones share of the hash's key.
@@ -118,6 +134,8 @@ impl Settings {
         paused_until: 0,
         overlap: 0,
         match_new: 0,
+        lists: 0,
+        last_processor: 0,
         sets: PerSet { block: SetSettings::OFF, allow: SetSettings::OFF, clauses: [SetSettings::OFF; SLOTS] },
         ports: [PortSettings::OFF; SLOTS],
     };
@@ -125,7 +143,8 @@ impl Settings {
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let head = [self.enforce, self.paused_until, self.overlap, self.match_new].into_iter();
+        let Self { enforce, paused_until, overlap, match_new, lists, last_processor, .. } = *self;
+        let head = [enforce, paused_until, overlap, match_new, lists, last_processor].into_iter();
         let sets = self.sets.iter().flat_map(|(_, set)| set.words());
         let mut rest = head.chain(sets).chain(self.ports.iter().flat_map(|ports| ports.words()));
         words.fill_with(|| rest.next().expect("every field is told"));
@@ -141,6 +160,8 @@ impl Settings {
             paused_until: next(),
             overlap: next(),
             match_new: next(),
+            lists: next(),
+            last_processor: next(),
             sets: PerSet::from_fn(|_| SetSettings::read(&mut next)),
             ports: from_fn(|_| PortSettings::read(&mut next)),
         }
@@ -167,30 +188,45 @@ impl PortSettings {
 
 impl SetSettings {
     /// Looks nothing up.
-    pub const OFF: Self = Self { networks4: 0, addresses4: AddressSettings::OFF, six: SixSettings::OFF };
+    pub const OFF: Self =
+        Self { networks4: 0, network_pages: 0, addresses4: AddressSettings::OFF, six: SixSettings::OFF };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        Self { networks4: next(), addresses4: AddressSettings::read(next), six: SixSettings::read(next) }
+        let [networks4, network_pages] = from_fn(|_| next());
+        let addresses4 = AddressSettings::read(next);
+        Self { networks4, network_pages, addresses4, six: SixSettings::read(next) }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        [self.networks4].into_iter().chain(self.addresses4.words()).chain(self.six.words())
+        [self.networks4, self.network_pages]
+            .into_iter()
+            .chain(self.addresses4.words())
+            .chain(self.six.words())
     }
 }
 
 impl AddressSettings {
     /// Looks nothing up.
-    pub const OFF: Self =
-        Self { in_use: 0, index_bits: 0, lane_ones: 0, lane_highs: 0, key: [0; exact::KEY_WORDS] };
+    pub const OFF: Self = Self {
+        in_use: 0,
+        index_bits: 0,
+        lane_ones: 0,
+        lane_highs: 0,
+        labels: 0,
+        lanes: 0,
+        last_lane: 0,
+        key: [0; exact::KEY_WORDS],
+    };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [in_use, index_bits, lane_ones, lane_highs] = from_fn(|_| next());
-        Self { in_use, index_bits, lane_ones, lane_highs, key: from_fn(|_| next()) }
+        let [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane] = from_fn(|_| next());
+        let key = from_fn(|_| next());
+        Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { in_use, index_bits, lane_ones, lane_highs, key } = *self;
-        [in_use, index_bits, lane_ones, lane_highs].into_iter().chain(key)
+        let Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key } = *self;
+        [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane].into_iter().chain(key)
     }
 }
 
@@ -204,6 +240,8 @@ impl SixSettings {
         longer: 0,
         buckets: 0,
         index_bits: 0,
+        labels: 0,
+        level_pages: 0,
         key64: [0; exact::KEY_WORDS],
         pairs: [[0; hash::PAIR_WORDS]; hash::PARTS],
         lengths: [LengthSettings::OFF; MOST_LENGTHS],
@@ -211,7 +249,7 @@ impl SixSettings {
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
         let [last_level_word, has_table, to_64, shorter, longer] = from_fn(|_| next());
-        let [buckets, index_bits] = from_fn(|_| next());
+        let [buckets, index_bits, labels, level_pages] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
@@ -223,6 +261,8 @@ impl SixSettings {
             longer,
             buckets,
             index_bits,
+            labels,
+            level_pages,
             key64,
             pairs,
             lengths,
@@ -231,9 +271,9 @@ impl SixSettings {
 
     fn words(&self) -> impl Iterator<Item = u64> {
         let Self { last_level_word, has_table, to_64, shorter, longer, .. } = *self;
-        let Self { buckets, index_bits, key64, pairs, lengths, .. } = *self;
-        let head = [last_level_word, has_table, to_64, shorter, longer, buckets, index_bits];
-        let head = head.into_iter().chain(key64);
+        let Self { buckets, index_bits, labels, level_pages, key64, pairs, lengths, .. } = *self;
+        let head = [last_level_word, has_table, to_64, shorter, longer];
+        let head = head.into_iter().chain([buckets, index_bits, labels, level_pages]).chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
 }
@@ -282,11 +322,17 @@ mod tests {
         set!(enforce);
         set!(overlap);
         set!(match_new);
+        set!(lists);
+        set!(last_processor);
         set!(sets.block.networks4);
+        set!(sets.block.network_pages);
         set!(sets.block.addresses4.in_use);
         set!(sets.block.addresses4.index_bits);
         set!(sets.block.addresses4.lane_ones);
         set!(sets.block.addresses4.lane_highs);
+        set!(sets.block.addresses4.labels);
+        set!(sets.block.addresses4.lanes);
+        set!(sets.block.addresses4.last_lane);
         set!(sets.block.six.last_level_word);
         set!(sets.block.six.has_table);
         set!(sets.block.six.to_64);
@@ -294,6 +340,8 @@ mod tests {
         set!(sets.block.six.longer);
         set!(sets.block.six.buckets);
         set!(sets.block.six.index_bits);
+        set!(sets.block.six.labels);
+        set!(sets.block.six.level_pages);
         settings.sets.block.addresses4.key[2] = number();
         expected.push((
             offset_of!(Settings, sets.block.addresses4.key) / 8 + 2,

@@ -6,10 +6,14 @@
 
 use crate::cuckoo::bucket::Found;
 use crate::cuckoo::scheme::Token;
+use crate::labels::{Label, Labels, LabelsMut, NoLabels};
 use crate::{Words, WordsMut};
 
 /// Words of one stash: a cache line with the hot word, then the sets.
 pub const WORDS: u32 = HOT_WORDS + SETS * WAYS;
+
+/// Labels of one stash, if any are kept: one for each way.
+pub const LABELS: u32 = SETS * WAYS;
 
 const HOT_WORD: u32 = 0;
 const HOT_WORDS: u32 = 8;
@@ -17,17 +21,26 @@ const SET_BITS: u32 = 9;
 const SETS: u32 = 1 << SET_BITS;
 const WAYS: u32 = 8;
 
-/// The stash that a map begins with.
+/// The stash that a map begins with, and the labels of its words, if any are kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Stash<W> {
+pub struct Stash<W, L = NoLabels> {
     words: W,
+    labels: L,
 }
 
 impl<W: Words> Stash<W> {
-    /// The stash at the beginning of `words`.
+    /// The stash at the beginning of `words`, without labels.
     #[inline(always)]
     pub const fn new(words: W) -> Self {
-        Self { words }
+        Self::labelled(words, NoLabels)
+    }
+}
+
+impl<W: Words, L> Stash<W, L> {
+    /// The same with these labels.
+    #[inline(always)]
+    pub const fn labelled(words: W, labels: L) -> Self {
+        Self { words, labels }
     }
 
     /// How many entries it holds. Zero is all that most packets ask.
@@ -47,18 +60,44 @@ impl<W: Words> Stash<W> {
         }
         found.any()
     }
+
+    /// The number of the way in which it holds this entry, which is that of its label.
+    #[inline(always)]
+    fn way_of(&self, token: Token) -> Option<u32> {
+        let (first, code) = place(token);
+        let mut way = 0;
+        while way < WAYS {
+            if self.words.load(first + way) == code {
+                return Some(set_of(token) * WAYS + way);
+            }
+            way += 1;
+        }
+        None
+    }
+}
+
+impl<W: Words, L: Labels> Stash<W, L> {
+    /// The label of this entry, if it holds it.
+    #[inline(always)]
+    pub fn label_of(&self, token: Token) -> Option<Label> {
+        Some(self.labels.label(self.way_of(token)?))
+    }
 }
 
 /// The first way of the set that an entry belongs into, and what stands for it there.
 #[inline(always)]
-const fn place(Token { kind, bits }: Token) -> (u32, u64) {
-    let set = (bits >> (64 - SET_BITS)) as u32;
-    (HOT_WORDS + set * WAYS, bits << SET_BITS | kind)
+const fn place(token: Token) -> (u32, u64) {
+    (HOT_WORDS + set_of(token) * WAYS, token.bits << SET_BITS | token.kind)
 }
 
-impl<W: WordsMut> Stash<W> {
+#[inline(always)]
+const fn set_of(token: Token) -> u32 {
+    (token.bits >> (64 - SET_BITS)) as u32
+}
+
+impl<W: WordsMut, L: LabelsMut> Stash<W, L> {
     /// Lets an entry in; says whether its set had room. Readers see it when this returns.
-    pub fn insert(&self, token: Token) -> bool {
+    pub fn insert(&self, token: Token, label: Label) -> bool {
         if self.holds(token) {
             return true;
         }
@@ -66,18 +105,21 @@ impl<W: WordsMut> Stash<W> {
         let Some(free) = (first..first + WAYS).find(|&at| self.words.load(at) == 0) else {
             return false;
         };
+        self.labels.write(free - HOT_WORDS, label);
         self.words.store(free, code);
         self.words.store(HOT_WORD, self.count() + 1);
         true
     }
 
+    /// Replaces the label of an entry, if it is there.
+    pub fn relabel(&self, token: Token, label: Label) {
+        self.way_of(token).into_iter().for_each(|way| self.labels.write(way, label));
+    }
+
     /// Takes an entry out; says whether it was there.
     pub fn remove(&self, token: Token) -> bool {
-        let (first, code) = place(token);
-        let Some(at) = (first..first + WAYS).find(|&at| self.words.load(at) == code) else {
-            return false;
-        };
-        self.words.store(at, 0);
+        let Some(way) = self.way_of(token) else { return false };
+        self.words.store(HOT_WORDS + way, 0);
         self.words.store(HOT_WORD, self.count() - 1);
         true
     }
@@ -86,6 +128,7 @@ impl<W: WordsMut> Stash<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::labels::OTHER;
     use core::cell::Cell;
     use std::vec;
 
@@ -99,9 +142,9 @@ mod tests {
         let stash = Stash::new(&words[..]);
         for bits in [0, 1 << 9, u64::MAX] {
             let [token, other] = [1, 2].map(|kind| Token { kind, bits });
-            assert!(stash.insert(token) && stash.insert(token));
+            assert!(stash.insert(token, OTHER) && stash.insert(token, OTHER));
             assert!(stash.holds(token) && !stash.holds(other) && stash.count() == 1);
-            assert!(stash.insert(other) && stash.remove(token) && !stash.remove(token));
+            assert!(stash.insert(other, OTHER) && stash.remove(token) && !stash.remove(token));
             assert!(!stash.holds(token) && stash.holds(other) && stash.count() == 1);
             assert!(stash.remove(other) && stash.count() == 0);
         }
@@ -112,8 +155,8 @@ mod tests {
         let words = memory();
         let stash = Stash::new(&words[..]);
         let token = |bits| Token { kind: 1, bits };
-        assert!((0..8).all(|bits| stash.insert(token(bits))));
-        assert!(!stash.insert(token(8)));
+        assert!((0..8).all(|bits| stash.insert(token(bits), OTHER)));
+        assert!(!stash.insert(token(8), OTHER));
         assert!((0..8).all(|bits| stash.holds(token(bits))) && !stash.holds(token(8)));
     }
 }

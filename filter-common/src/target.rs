@@ -48,6 +48,16 @@ impl Target {
             Self::V6(prefix) => prefix.is_host(),
         }
     }
+
+    /// Does it name a good part of all addresses there are: a prefix shorter than /8, or than /16 of IPv6? Most who write
+    /// such a one have slipped.
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        match self {
+            Self::V4(prefix) => prefix.length() < 8,
+            Self::V6(prefix) => prefix.length() < 16,
+        }
+    }
 }
 
 impl From<Prefix4> for Target {

@@ -46,6 +46,16 @@ impl<W> Rest<W> {
     pub const fn all(&self) -> &W {
         &self.words
     }
+
+    /// The same, to be replaced.
+    pub const fn all_mut(&mut self) -> &mut W {
+        &mut self.words
+    }
+
+    /// The number of the first.
+    pub const fn first(&self) -> u32 {
+        self.first
+    }
 }
 
 impl<W: Words> Words for Rest<W> {

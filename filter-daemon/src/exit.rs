@@ -34,7 +34,7 @@ impl From<&Failure> for Exit {
             Failure::Unparsable(_) | Failure::InvalidRequest(_) => Self::Usage,
             Failure::InvalidConfig(_) => Self::Config,
             Failure::PermissionDenied(_) | Failure::Unavailable(_) => Self::Unreachable,
-            Failure::Refused(_) => Self::Refused,
+            Failure::Refused(_) | Failure::Guarded(_) => Self::Refused,
             Failure::Kernel(_) => Self::Kernel,
             Failure::NotDurable(_) | Failure::Partly(_) => Self::Partly,
         }
@@ -77,6 +77,7 @@ mod tests {
         assert_eq!(Exit::from(&Failure::InvalidConfig(because())), Exit::Config);
         assert_eq!(Exit::from(&Failure::PermissionDenied(because())), Exit::Unreachable);
         assert_eq!(Exit::from(&Failure::Refused(because())), Exit::Refused);
+        assert_eq!(Exit::from(&Failure::Guarded(because())), Exit::Refused);
         assert_eq!(Exit::from(&Failure::Kernel(because())), Exit::Kernel);
         assert_eq!(Exit::from(&Failure::NotDurable(because())), Exit::Partly);
         assert_eq!(Exit::from(&Failure::Unavailable(because())), Exit::Unreachable);

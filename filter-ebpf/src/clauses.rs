@@ -1,4 +1,4 @@
-//! The clauses: for each slot its maps, and two functions that look a source up in them.
+//! The clauses: for each slot its maps, two functions that look a source up in them, and two that tell for which list it counts.
 //!
 //! Everything here is asked after a miss in what is blocked on all ports, and by the program for ports alone. What it needs of
 //! the packet it reads again.
@@ -10,13 +10,14 @@
 use aya_ebpf::bindings::xdp_md;
 use filter_common::hash::Address6;
 use filter_common::judge;
+use filter_common::labels::{self, Counted, Label};
 use filter_common::ports::{self, Port, Wants};
-use filter_common::reason::Told;
+use filter_common::reason::{Reason, Told};
 use filter_common::set::{self, Found4};
 use filter_common::sets::{SLOTS, Slot};
 
 use crate::frame::{Anywhere, Context, InPlace};
-use crate::maps::{Map, Maps, SETTINGS, SetMaps, read};
+use crate::maps::{LabelMaps, Map, Maps, SETTINGS, SetMaps, count, read};
 
 /// What becomes of a packet by its port. A function of its own, which the verifier walks once.
 #[inline(always)]
@@ -73,28 +74,66 @@ extern "C" fn filterd_wants(slot: u32, port: u32) -> u32 {
 
 const _: () = assert!(SLOTS.is_power_of_two());
 
+/// Counts an IPv4 packet for its list, which a clause holds and drops as it has been told.
+#[inline(always)]
+pub fn count4(address: u32, found: Told, counted: Counted) {
+    filterd_count_clause4(found.0, address, counted as u32);
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count_clause4(found: u32, address: u32, counted: u32) -> u32 {
+    let found = Told(found);
+    count(label4(found.slot(), address, found.is(Reason::Network4).into()) as Label, counted)
+}
+
+/// The same of an IPv6 packet.
+#[inline(always)]
+pub fn count6(address: Address6, found: Told, counted: Counted) {
+    filterd_count_clause6(found.0, address.high, address.low, counted as u32);
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count_clause6(found: u32, high: u64, low: u64, counted: u32) -> u32 {
+    let found = Told(found);
+    count(label6(found.slot(), high, low, found.is(Reason::Net64).into()) as Label, counted)
+}
+
 macro_rules! clauses {
-    ($($number:literal: $addresses:ident $networks:ident $levels:ident $six:ident $four:ident $sixes:ident,)*) => {
+    ($($number:literal: [$($map:ident)*] [$($label:ident)*] $four:ident $sixes:ident $label4:ident $label6:ident,)*) => {
         #[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
         unsafe extern "C" {
-            $(static $addresses: Map;
-            static $networks: Map;
-            static $levels: Map;
-            static $six: Map;)*
+            $($(static $map: Map;)*
+            $(static $label: Map;)*)*
         }
 
         $(#[unsafe(no_mangle)]
         #[inline(never)]
         extern "C" fn $four(address: u32) -> u32 {
-            let found = set::find4(&clauses!(set $number $addresses $networks $levels $six), address);
+            let found = set::find4(&clauses!(set $number $($map)*), address);
             found.map_or(0, |found| Found4::reason(found) as u32)
         }
 
         #[unsafe(no_mangle)]
         #[inline(never)]
         extern "C" fn $sixes(high: u64, low: u64) -> u32 {
-            let set = clauses!(set $number $addresses $networks $levels $six);
+            let set = clauses!(set $number $($map)*);
             set::find6(&set, Address6 { high, low }).map_or(0, |reason| reason as u32)
+        }
+
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        extern "C" fn $label4(address: u32, is_network: u32) -> u32 {
+            let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $($label)*));
+            set::label_of_held4(&set, &labels, address, is_network != 0).into()
+        }
+
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        extern "C" fn $label6(high: u64, low: u64, is_net64: u32) -> u32 {
+            let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $($label)*));
+            set::label6(&set, &labels, Address6 { high, low }, is_net64 != 0).into()
         })*
 
         /// Does it block this IPv4 address on some ports?
@@ -114,6 +153,22 @@ macro_rules! clauses {
                 _ => Told::UNLISTED,
             }
         }
+
+        #[inline(always)]
+        fn label4(slot: u32, address: u32, is_network: u32) -> u32 {
+            match slot {
+                $($number => $label4(address, is_network),)*
+                _ => labels::OTHER.into(),
+            }
+        }
+
+        #[inline(always)]
+        fn label6(slot: u32, high: u64, low: u64, is_net64: u32) -> u32 {
+            match slot {
+                $($number => $label6(high, low, is_net64),)*
+                _ => labels::OTHER.into(),
+            }
+        }
     };
     (set $number:literal $addresses:ident $networks:ident $levels:ident $six:ident) => {
         SetMaps {
@@ -124,15 +179,39 @@ macro_rules! clauses {
             six: &raw const $six,
         }
     };
+    (labels $addresses:ident $networks:ident $levels:ident $six:ident) => {
+        LabelMaps {
+            addresses: &raw const $addresses,
+            networks: &raw const $networks,
+            levels: &raw const $levels,
+            six: &raw const $six,
+        }
+    };
 }
 
 clauses! {
-    0: C0_ADDRESSES C0_NETWORKS C0_LEVELS C0_SIX filterd_c0_4 filterd_c0_6,
-    1: C1_ADDRESSES C1_NETWORKS C1_LEVELS C1_SIX filterd_c1_4 filterd_c1_6,
-    2: C2_ADDRESSES C2_NETWORKS C2_LEVELS C2_SIX filterd_c2_4 filterd_c2_6,
-    3: C3_ADDRESSES C3_NETWORKS C3_LEVELS C3_SIX filterd_c3_4 filterd_c3_6,
-    4: C4_ADDRESSES C4_NETWORKS C4_LEVELS C4_SIX filterd_c4_4 filterd_c4_6,
-    5: C5_ADDRESSES C5_NETWORKS C5_LEVELS C5_SIX filterd_c5_4 filterd_c5_6,
-    6: C6_ADDRESSES C6_NETWORKS C6_LEVELS C6_SIX filterd_c6_4 filterd_c6_6,
-    7: C7_ADDRESSES C7_NETWORKS C7_LEVELS C7_SIX filterd_c7_4 filterd_c7_6,
+    0: [C0_ADDRESSES C0_NETWORKS C0_LEVELS C0_SIX]
+        [C0_ADDRESS_LABELS C0_NETWORK_LABELS C0_LEVEL_LABELS C0_SIX_LABELS]
+        filterd_c0_4 filterd_c0_6 filterd_c0_label4 filterd_c0_label6,
+    1: [C1_ADDRESSES C1_NETWORKS C1_LEVELS C1_SIX]
+        [C1_ADDRESS_LABELS C1_NETWORK_LABELS C1_LEVEL_LABELS C1_SIX_LABELS]
+        filterd_c1_4 filterd_c1_6 filterd_c1_label4 filterd_c1_label6,
+    2: [C2_ADDRESSES C2_NETWORKS C2_LEVELS C2_SIX]
+        [C2_ADDRESS_LABELS C2_NETWORK_LABELS C2_LEVEL_LABELS C2_SIX_LABELS]
+        filterd_c2_4 filterd_c2_6 filterd_c2_label4 filterd_c2_label6,
+    3: [C3_ADDRESSES C3_NETWORKS C3_LEVELS C3_SIX]
+        [C3_ADDRESS_LABELS C3_NETWORK_LABELS C3_LEVEL_LABELS C3_SIX_LABELS]
+        filterd_c3_4 filterd_c3_6 filterd_c3_label4 filterd_c3_label6,
+    4: [C4_ADDRESSES C4_NETWORKS C4_LEVELS C4_SIX]
+        [C4_ADDRESS_LABELS C4_NETWORK_LABELS C4_LEVEL_LABELS C4_SIX_LABELS]
+        filterd_c4_4 filterd_c4_6 filterd_c4_label4 filterd_c4_label6,
+    5: [C5_ADDRESSES C5_NETWORKS C5_LEVELS C5_SIX]
+        [C5_ADDRESS_LABELS C5_NETWORK_LABELS C5_LEVEL_LABELS C5_SIX_LABELS]
+        filterd_c5_4 filterd_c5_6 filterd_c5_label4 filterd_c5_label6,
+    6: [C6_ADDRESSES C6_NETWORKS C6_LEVELS C6_SIX]
+        [C6_ADDRESS_LABELS C6_NETWORK_LABELS C6_LEVEL_LABELS C6_SIX_LABELS]
+        filterd_c6_4 filterd_c6_6 filterd_c6_label4 filterd_c6_label6,
+    7: [C7_ADDRESSES C7_NETWORKS C7_LEVELS C7_SIX]
+        [C7_ADDRESS_LABELS C7_NETWORK_LABELS C7_LEVEL_LABELS C7_SIX_LABELS]
+        filterd_c7_4 filterd_c7_6 filterd_c7_label4 filterd_c7_label6,
 }

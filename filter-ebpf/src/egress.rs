@@ -51,10 +51,13 @@ fn count(ports: &[u64; WORDS as usize]) {
     // SAFETY: it takes nothing and returns a number.
     let processor = unsafe { bpf_get_smp_processor_id() };
     let counter = (&raw const ports[(BEGUN + processor % COUNTERS) as usize]).cast_mut();
+    #[allow(unsafe_code, reason = "a map is read")]
+    // SAFETY: it is one aligned word of a map.
+    let before = unsafe { counter.read_volatile() };
     #[allow(unsafe_code, reason = "a map is written to")]
-    // SAFETY: it is one aligned word of a map, and no other program changes it at this moment.
+    // SAFETY: as above, and no other program changes it at this moment.
     unsafe {
-        counter.write_volatile(counter.read_volatile() + 1);
+        counter.write_volatile(before + 1)
     }
 }
 
@@ -70,7 +73,7 @@ impl Memory for Flows {
     /// Where there is no room, not even after others were forgotten, the next packet of it tries again.
     #[inline(always)]
     fn note(&self, key: &Key, now: u64) {
-        _ = FLOWS.insert(&key.0, &now, 0);
+        _ = FLOWS.insert(key.0, now, 0);
     }
 }
 

@@ -11,15 +11,17 @@
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::btf_maps::PerCpuArray;
 use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
+use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use aya_ebpf::macros::btf_map;
 use filter_common::Words;
 use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
+use filter_common::labels::{self, Counted, Label};
 use filter_common::packet::Frame;
 use filter_common::ports::{Port, Wants};
-use filter_common::reason::{self, Enforcement, Told};
-use filter_common::set::{self, Set};
+use filter_common::reason::{self, Enforcement, Reason, Told};
+use filter_common::set::{self, Found4, Set, SetLabels};
 use filter_common::sets::Slot;
 use filter_common::settings::{SetSettings, Settings};
 
@@ -45,6 +47,13 @@ unsafe extern "C" {
     /// One word: may something that is allowed be blocked?
     static OVERLAP: Map;
 
+    static ADDRESS_LABELS: Map;
+    static NETWORK_LABELS: Map;
+    static LEVEL_LABELS: Map;
+    static SIX_LABELS: Map;
+
+    /// For each processor one of each of the counters of lists.
+    static LISTS: Map;
     /// Own flows, which the egress program writes: here the map itself, not its value.
     static FLOWS: Map;
 }
@@ -74,13 +83,7 @@ impl Tables for Maps<'_> {
 
     #[inline(always)]
     fn block(&self) -> impl Set {
-        SetMaps {
-            settings: &SETTINGS.sets.block,
-            addresses: &raw const ADDRESSES,
-            networks: &raw const NETWORKS,
-            levels: &raw const LEVELS,
-            six: &raw const SIX,
-        }
+        blocked()
     }
 
     #[inline(always)]
@@ -101,6 +104,46 @@ impl Tables for Maps<'_> {
     #[inline(always)]
     fn allows6(&self, address: Address6) -> bool {
         filterd_allows6(address.high, address.low) != 0
+    }
+
+    #[inline(always)]
+    fn count4(&self, found: Found4, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            match found {
+                Found4::Network(address) => filterd_count_network4(address, counted as u32),
+                Found4::Address(shuffled) => filterd_count_address4(shuffled, counted as u32),
+            };
+        }
+    }
+
+    #[inline(always)]
+    fn count6(&self, address: Option<Address6>, found: Reason, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            match address {
+                Some(Address6 { high, low }) => {
+                    let is_net64 = (found == Reason::Net64).into();
+                    filterd_count6(high, low, is_net64, counted as u32)
+                }
+                None => return count_other(counted),
+            };
+        }
+    }
+
+    #[inline(always)]
+    fn count4_by_clause(&self, address: u32, found: Told, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            clauses::count4(address, found, counted);
+        }
+    }
+
+    #[inline(always)]
+    fn count6_by_clause(&self, address: Option<Address6>, found: Told, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            match address {
+                Some(address) => clauses::count6(address, found, counted),
+                None => count_other(counted),
+            }
+        }
     }
 
     #[inline(always)]
@@ -175,6 +218,17 @@ extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
 }
 
 #[inline(always)]
+fn blocked() -> SetMaps {
+    SetMaps {
+        settings: &SETTINGS.sets.block,
+        addresses: &raw const ADDRESSES,
+        networks: &raw const NETWORKS,
+        levels: &raw const LEVELS,
+        six: &raw const SIX,
+    }
+}
+
+#[inline(always)]
 fn allowed() -> SetMaps {
     SetMaps {
         settings: &SETTINGS.sets.allow,
@@ -183,6 +237,59 @@ fn allowed() -> SetMaps {
         levels: &raw const ALLOW_LEVELS,
         six: &raw const ALLOW_SIX,
     }
+}
+
+/// The labels of what is blocked.
+const BLOCK_LABELS: LabelMaps = LabelMaps {
+    addresses: &raw const ADDRESS_LABELS,
+    networks: &raw const NETWORK_LABELS,
+    levels: &raw const LEVEL_LABELS,
+    six: &raw const SIX_LABELS,
+};
+
+/// Functions of their own, too: whoever is not blocked keeps nothing for the sake of these.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
+    count(set::label_of_address4(&blocked(), &BLOCK_LABELS, shuffled), counted)
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count_network4(address: u32, counted: u32) -> u32 {
+    count(set::label_of_network4(&blocked(), &BLOCK_LABELS, address), counted)
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
+    count(set::label6(&blocked(), &BLOCK_LABELS, Address6 { high, low }, is_net64 != 0), counted)
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_count_other(counted: u32) -> u32 {
+    count(labels::OTHER, counted)
+}
+
+/// For no list of which anybody knows.
+#[inline(always)]
+fn count_other(counted: Counted) {
+    filterd_count_other(counted as u32);
+}
+
+/// Counts a packet for the list of this label, on this processor.
+#[inline(always)]
+pub fn count(label: Label, counted: u32) -> u32 {
+    // SAFETY: it asks for nothing but the number of the processor.
+    let processor = unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor);
+    let counter = processor * labels::COUNTERS + u32::from(label) * labels::KINDS + counted % labels::KINDS;
+    let counter = (&raw const LISTS).cast::<u64>().wrapping_add(counter as usize).cast_mut();
+    // SAFETY: the map has so many counters for each processor, as the verifier has made sure.
+    let before = unsafe { counter.read_volatile() };
+    // SAFETY: as above. It belongs to this processor, and no other program interrupts this one to change it.
+    unsafe { counter.write_volatile(before + 1) };
+    0
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.
@@ -202,12 +309,39 @@ impl Set for SetMaps {
 
     #[inline(always)]
     fn small_setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u32 {
-        let halves = (&raw const *of(self.settings)).cast::<u32>();
-        let low = if cfg!(target_endian = "little") { 0 } else { 1 };
-        // SAFETY: a word has two halves. Volatile, as in `read`.
-        unsafe { halves.wrapping_add(low).read_volatile() }
+        small(of(self.settings))
     }
 
+    #[inline(always)]
+    fn addresses(&self) -> Option<impl Words> {
+        Window::of(self.addresses)
+    }
+
+    #[inline(always)]
+    fn networks(&self) -> Option<impl Words> {
+        Window::of(self.networks)
+    }
+
+    #[inline(always)]
+    fn levels(&self) -> Option<impl Words> {
+        Window::of(self.levels)
+    }
+
+    #[inline(always)]
+    fn six(&self) -> Option<impl Words> {
+        Window::of(self.six)
+    }
+}
+
+/// The labels of one set.
+pub struct LabelMaps {
+    pub addresses: *const Map,
+    pub networks: *const Map,
+    pub levels: *const Map,
+    pub six: *const Map,
+}
+
+impl SetLabels for LabelMaps {
     #[inline(always)]
     fn addresses(&self) -> Option<impl Words> {
         Window::of(self.addresses)
@@ -235,6 +369,15 @@ pub fn read(setting: &u64) -> u64 {
     let word = &raw const *setting;
     // SAFETY: it was a reference.
     unsafe { word.read_volatile() }
+}
+
+/// One that is smaller than 2^32.
+#[inline(always)]
+fn small(setting: &u64) -> u32 {
+    let halves = (&raw const *setting).cast::<u32>();
+    let low = if cfg!(target_endian = "little") { 0 } else { 1 };
+    // SAFETY: a word has two halves. Volatile, as in `read`.
+    unsafe { halves.wrapping_add(low).read_volatile() }
 }
 
 /// A map as words.

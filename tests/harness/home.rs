@@ -74,6 +74,19 @@ impl Home {
         self.run(&mut Command::new(binary()), words, Stdio::null())
     }
 
+    /// Runs a verb with this, `NAME=VALUE`, in its environment.
+    pub fn filterd_where(&self, said: &str, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Reply {
+        let (name, value) = said.split_once('=').expect("it is NAME=VALUE");
+        self.run(Command::new(binary()).env(name, value), words, Stdio::null())
+    }
+
+    /// The same, killed where it takes longer: of what may wait for ever.
+    pub fn filterd_within(&self, seconds: u32, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Reply {
+        let mut bounded = Command::new("timeout");
+        bounded.args(["--signal=KILL", &seconds.to_string()]).arg(binary());
+        self.run(&mut bounded, words, Stdio::null())
+    }
+
     /// Runs a verb with this on its standard input.
     pub fn filterd_reading(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>, input: &str) -> Reply {
         // A file for each: several clients may ask at once.

@@ -14,7 +14,9 @@ mod leftovers;
 pub mod life;
 mod namespace;
 mod net;
+pub mod numbered;
 mod other_time;
+mod own_run;
 mod random;
 mod refusal;
 mod reply;
@@ -31,6 +33,7 @@ pub use leftovers::{remove as remove_leftovers, unique_name};
 pub use namespace::Namespace;
 pub use net::Net;
 pub use other_time::OtherTime;
+pub use own_run::OwnRun;
 pub use random::Random;
 pub use refusal::{Refusal, keeper_of};
 pub use reply::Reply;
@@ -38,10 +41,15 @@ pub use talk::{Talk, is_error};
 pub use traffic::{Fate, Traffic};
 pub use wire::Wire;
 
-/// The host that filterd guards.
-pub const HOST: &str = "192.0.2.1";
+/// The host that filterd guards. What is its own, and its gateway, is never blocked: so that stories may block what they like,
+/// both are in the ranges for benchmarks.
+pub const HOST: &str = "198.19.255.1";
 /// The same host's IPv6 address.
-pub const HOST6: &str = "2001:db8::1";
+pub const HOST6: &str = "2001:2::1";
+/// Where the host sends what is for neither of its own networks: the peer.
+pub const GATEWAY: &str = "198.19.255.254";
+/// The same for IPv6.
+pub const GATEWAY6: &str = "2001:2::fe";
 /// Whom the stories block; the peer really has this address.
 pub const ATTACKER: &str = "203.0.113.7";
 /// The attacker's IPv6 address.

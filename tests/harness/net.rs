@@ -7,7 +7,7 @@ mod succession;
 
 use std::time::Duration;
 
-use crate::{Daemon, Home, Namespace, OtherTime, Wire, leftovers};
+use crate::{Daemon, Home, Namespace, OtherTime, OwnRun, Wire, leftovers};
 
 /// Nothing takes so long: a link that comes up, a filterd that takes over.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,6 +18,7 @@ pub struct Net {
     // The fields are dropped in this order: the daemon goes before what it stands on.
     daemon: Option<Daemon>,
     time: Option<OtherTime>,
+    run: Option<OwnRun>,
     home: Home,
     wire: Wire,
     host: Namespace,
@@ -40,7 +41,7 @@ impl Net {
         host.ip_all(&layout::of_host(links, &peer));
         peer.ip_all(&layout::of_peer(links));
         let wire = Wire::new(&host, &peer, links);
-        Self { daemon: None, time: None, home, wire, host, peer }
+        Self { daemon: None, time: None, run: None, home, wire, host, peer }
     }
 
     /// One link, and a filterd with this configuration on `eth0`.

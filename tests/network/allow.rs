@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, keeper_of};
 use nix::sys::signal::Signal;
 
 /// Long enough for any machine to notice that a few seconds are over.
@@ -200,13 +200,21 @@ fn a_list_that_blocked_may_allow_from_now_on_and_the_reverse() {
     net.filterd(["add", "203.0.113.0/24", "2001:db8:bad::/48"]).succeeds();
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
     net.configure(&list(true));
+    let diff = net.filterd(["diff", "--json"]).json();
+    let entries: Vec<_> = diff["entries"].as_array().into_iter().flatten().collect();
+    assert!(
+        entries.iter().all(|entry| entry["comes"] == (entry["allows"] == true)) && entries.len() == 4,
+        "{diff}"
+    );
     net.filterd(["reload"]).succeeds().says("2 targets newly allowed");
     net.expect_each([ATTACKER, ATTACKER6]).passes();
     net.filterd(["test", ATTACKER]).exits(1).says("allowed by 203.0.113.7 of list `office`");
     net.configure(&list(false));
     net.filterd(["reload"]).succeeds().says("2 targets allowed no longer");
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
-    net.filterd(["status"]).succeeds().is_silent_about("Lists that allow");
+    let lists = net.filterd(["status", "--json"]).succeeds().json()["lists"].clone();
+    let office = lists.as_array().and_then(|lists| lists.iter().find(|list| list["name"] == "office"));
+    assert!(office.is_some_and(|list| list["allows"].is_null()), "{lists}");
 }
 
 #[test]
@@ -218,4 +226,36 @@ fn another_filterd_takes_over_what_is_allowed() {
     net.expect_each(["203.0.113.8", "2001:db8:bad::8"]).dropped();
     net.filterd(["allow", "remove", ATTACKER]).succeeds();
     net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn a_reload_that_is_refused_changes_nothing_of_what_is_allowed() {
+    let net = Net::with_filterd(&format!("block: [203.0.113.0/24, 198.51.100.0/24]\nallow: [{ATTACKER}]"));
+    let many: String = (0..8000).map(|host: u32| format!("- 10.0.{}.{}\n", host >> 8, host & 255)).collect();
+    let other = format!("allow: [{BYSTANDER}]\nblock:\n- 203.0.113.0/24\n- 198.51.100.0/24\n{many}");
+    net.configure(&other);
+    let refusal = Refusal::of(keeper_of(net.daemon().id()), "bpf:error=ENOMEM");
+    net.filterd(["reload"]).exits(8);
+    net.expect(ATTACKER).passes();
+    net.expect_each([BYSTANDER, "203.0.113.8"]).dropped();
+    net.filterd(["allow", "list"]).says(ATTACKER).is_silent_about(BYSTANDER);
+    refusal.end();
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).passes();
+    net.expect_each([ATTACKER, "203.0.113.8", "10.0.0.9"]).dropped();
+}
+
+#[test]
+fn what_is_allowed_and_ends_soon_is_listed_and_each_table_of_it_is_counted() {
+    let net = Net::with_filterd(BLOCKED);
+    net.filterd(["allow", "add", ATTACKER, "--ttl", "30m"]).succeeds();
+    net.filterd(["allow", "add", "198.51.100.0/28", ATTACKER6]).succeeds();
+    net.filterd(["allow", "list", "--expiring", "1h"]).says(ATTACKER).is_silent_about("198.51.100");
+    net.filterd(["allow", "list", "--expiring", "1m"]).complains("nothing is allowed that expires within");
+    let status = net.filterd(["status", "--json"]).json();
+    let entries = |name: &str| {
+        let table = status["tables"].as_array().into_iter().flatten().find(|table| table["name"] == name);
+        table.unwrap_or_else(|| panic!("no {name} in {status}"))["entries"].clone()
+    };
+    assert_eq!((entries("allowed ipv4 addresses"), entries("allowed ipv6")), (17.into(), 1.into()));
 }

@@ -112,7 +112,21 @@ fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publish
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_after(&net);
-    net.filterd(["status"]).exits(7).says("is on trial until ");
+    let status = net.filterd(["status"]).exits(7).says("is on trial until ");
+    status
+        .says("on trial is what configuration and lists said then")
+        .says("keeps what they said at that start");
+    // What is not valid at a start is not on trial: the last good one, of before, is in force.
+    net.configure("block: [");
+    net.end(Signal::SIGKILL);
+    net.start("block: [");
+    net.expect("198.51.100.9").dropped();
+    // Its lists are what their files say by now.
+    net.expect_each([OLD, NEW]).passes();
+    net.filterd(["status"]).exits(7).says("in force is that of before the trial");
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_after(&net);
     net.filterd(["reload"]).exits(5).complains("is on trial until ");
     // As if the machine had been booted: that boot's time says nothing any more.
     net.end(Signal::SIGKILL);

@@ -108,6 +108,25 @@ fn flows_that_were_open_before_are_known_for_what_they_are() {
     drop(server);
 }
 
+/// And whom of those in touch with this host a reload would cut is told by it.
+#[test]
+fn diff_names_only_those_who_began_themselves_and_then_all_of_them() {
+    let net = Net::with_filterd("match: new");
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it is not listed");
+    let theirs = came.local_addr().expect("it is connected").ip();
+    let _accepted = listener.accept().expect("it came");
+    let server = net.peer().entered(|| TcpListener::bind((ATTACKER, 4443))).expect("nobody else listens");
+    let went = net.host().entered(|| TcpStream::connect((ATTACKER, 4443))).expect("it listens");
+    let listed = format!("block: [203.0.113.7, {theirs}]");
+    net.configure(&format!("match: new\n{listed}"));
+    net.filterd(["diff"]).exits(1).says("tcp port 2222 here").is_silent_about("4443");
+    net.filterd(["reload"]).succeeds();
+    net.configure(&listed);
+    net.filterd(["diff"]).exits(1).says("4443").is_silent_about("tcp port 2222 here");
+    drop((server, went));
+}
+
 /// What a service sends from a port that the kernel might have given away is an answer, and begins nothing.
 #[test]
 fn a_service_on_a_port_of_the_ephemeral_range_begins_nothing() {

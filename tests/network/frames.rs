@@ -15,7 +15,7 @@ fn without_filterd_all_of_these_frames_arrive() {
 #[test]
 fn what_is_not_ip_passes_even_when_everybody_is_blocked() {
     let net = Net::with_filterd("");
-    net.filterd(["add", "0.0.0.0/0", "::/0"]).succeeds();
+    net.filterd(["add", "0.0.0.0/0", "::/0", "--wide"]).succeeds();
     net.expect(Frame::arp(ATTACKER)).passes();
     for ethertype in [0x88cc, 0x8863, 0x8847, 0x888e, 0x0842] {
         net.expect(Frame::other(ethertype, &[0; 46])).passes();

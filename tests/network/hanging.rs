@@ -41,7 +41,10 @@ fn a_list_file_that_hangs_holds_up_neither_reload_nor_requests_nor_the_end() {
         "block: [203.0.113.7]\n\
          lists: [{name: hangs, path: $HOME/silent/drop.txt}, {name: other, path: $HOME/other.txt}]",
     );
-    net.filterd(["reload"]).exits(7).complains("has not answered for").complains("list hangs is not loaded");
+    net.filterd_within(60, ["reload"])
+        .exits(7)
+        .complains("has not answered for")
+        .complains("list hangs is not loaded");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
     // It is not waited for a second time.
     let told = net.filterd(["reload", "--json"]).exits(7).json();

@@ -61,7 +61,7 @@ fn many_lengths_hold_at_once() {
 #[test]
 fn all_of_ipv4_can_be_blocked_and_let_go() {
     let net = Net::with_filterd("");
-    net.filterd(["add", "0.0.0.0/0"]).succeeds();
+    net.filterd(["add", "0.0.0.0/0", "--wide"]).succeeds();
     net.expect_each(["1.1.1.1", ATTACKER, "223.255.255.255"]).dropped();
     net.expect("2001:db8:bad::7").passes();
     net.filterd(["remove", "0.0.0.0/0"]).succeeds();
@@ -71,7 +71,7 @@ fn all_of_ipv4_can_be_blocked_and_let_go() {
 #[test]
 fn all_of_ipv6_can_be_blocked_and_let_go() {
     let net = Net::with_filterd("");
-    net.filterd(["add", "::/0"]).succeeds();
+    net.filterd(["add", "::/0", "--wide"]).succeeds();
     net.expect("2001:db8:bad::7").dropped();
     net.expect(ATTACKER).passes();
     net.filterd(["remove", "::/0"]).succeeds();

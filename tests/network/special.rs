@@ -25,7 +25,7 @@ fn a_feed_that_names_private_ranges_cuts_nobody_off() {
 fn what_contains_them_is_blocked_around_them() {
     let mut net = Net::new();
     net.home().write("feed.txt", "0.0.0.0/0\n::/0\n");
-    net.start(FEED);
+    net.start("lists: [{name: feed, path: $HOME/feed.txt, include_wide: true}]");
     net.expect_each([ATTACKER, ATTACKER6, "9.255.255.255", "11.0.0.0"]).dropped();
     net.expect_each(NEIGHBOURS).passes();
 }

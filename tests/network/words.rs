@@ -120,6 +120,14 @@ fn a_live_list_that_is_not_there_is_an_empty_one() {
 }
 
 #[test]
+fn a_flush_does_not_say_unblocked_of_what_a_wider_entry_covers() {
+    let net = Net::with_filterd("block: [203.0.113.0/24]");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["flush"]).succeeds().says("what wider entries cover is still blocked");
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
 fn a_flush_tells_whose_entries_it_took() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, BYSTANDER, "--list", "ssh"]).succeeds();
@@ -147,8 +155,12 @@ fn what_list_wrote_is_not_taken_for_a_list_of_targets() {
 fn since_when_a_file_blocks_an_address_is_not_made_up() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["list"]).succeeds().says("# config, read ").says("# manual, since ");
-    net.filterd(["test", ATTACKER]).exits(0).says("list `config`, read ").says("list `manual`, since ");
+    net.filterd(["list"]).succeeds().says("or before, permanent").says("# manual, since ");
+    net.filterd(["test", ATTACKER])
+        .exits(0)
+        .says("list `config`, since ")
+        .says(" or before, ")
+        .says("list `manual`, since ");
 }
 
 #[test]

@@ -113,6 +113,8 @@ fn plain(line: &str, net: &Net) -> String {
     let line = between(&line, "(in ", ")", "…");
     let line = between(&line, "\"since\":", ",", "…");
     let line = between(&line, "reloaded in ", " ms", "…");
+    // How many name servers this machine has.
+    let line = between(&line, "guard   host ", " targets", "…");
     age(&line, " s ago")
 }
 

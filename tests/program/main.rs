@@ -2,6 +2,7 @@
 
 mod addresses;
 mod allowed;
+mod counts;
 mod judges;
 mod others;
 mod pieces;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use filter_common::sets::{MOST_CLAUSES, SLOTS};
+use filter_common::labels::Counters;
+use filter_common::sets::{MOST_CLAUSES, PerSet, SLOTS};
 use filterd::kernel::{Needs, SetNeeds};
 
 /// Up to here prefixes are told by the levels.
@@ -28,6 +29,7 @@ pub struct Combination {
     pub enforce: bool,
     pub paused: bool,
     pub match_new: bool,
+    pub counters: Counters,
     networks: bool,
     lanes: (u64, &'static str),
     levels: bool,
@@ -61,6 +63,7 @@ impl Combination {
                     enforce,
                     paused: false,
                     match_new: false,
+                    counters: lists_if(enforce),
                     networks,
                     lanes,
                     levels,
@@ -74,6 +77,7 @@ impl Combination {
                 enforce: true,
                 paused: false,
                 match_new: false,
+                counters: Counters::Lists,
                 networks: true,
                 lanes,
                 levels: true,
@@ -94,6 +98,7 @@ impl Combination {
             enforce: is_on,
             paused: is_on,
             match_new: is_on,
+            counters: lists_if(is_on),
             networks: is_on,
             lanes: if is_on { (1, "2") } else { (0, "none") },
             levels: is_on,
@@ -111,6 +116,7 @@ impl Combination {
         let combination = |six, lengths| Self {
             paused: false,
             match_new: false,
+            counters: Counters::Lists,
             enforce: true,
             networks: false,
             lanes: LANES[0],
@@ -142,7 +148,7 @@ impl Combination {
         };
         let clause = |number| if number < self.ports { block.clone() } else { SetNeeds::default() };
         let clauses = std::array::from_fn(clause);
-        Needs { block, allow, clauses }
+        Needs { sets: PerSet { block, allow, clauses }, counters: self.counters }
     }
 
     fn block(&self) -> SetNeeds {
@@ -152,10 +158,15 @@ impl Combination {
     }
 }
 
+const fn lists_if(is_on: bool) -> Counters {
+    if is_on { Counters::Lists } else { Counters::Total }
+}
+
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, paused, match_new, networks, lanes, levels, lengths, six, allow, ports } = self;
+        let Self { enforce, paused, match_new, counters, .. } = self;
+        let Self { networks, lanes, levels, lengths, six, allow, ports, .. } = self;
         let allow = match allow {
             Allow::Nothing => "nothing",
             Allow::Four => "ipv4",
@@ -163,10 +174,11 @@ impl fmt::Display for Combination {
         };
         let (enforce, paused) = (on(*enforce), if *paused { ", paused" } else { "" });
         let matches = if *match_new { ", match new" } else { "" };
+        let counters = if *counters == Counters::Lists { ", counters for lists" } else { "" };
         let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}{paused}{matches}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}, {ports} clauses",
+            "enforce {enforce}{paused}{matches}{counters}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}, {ports} clauses",
             lanes.1
         )
     }

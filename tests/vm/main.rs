@@ -90,6 +90,7 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
         enforce: combination.enforce,
         paused: combination.paused.then_some(Timestamp::from_secs(u32::MAX)),
         match_new: combination.match_new,
+        counters: combination.counters,
         ..Settings::default()
     });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;

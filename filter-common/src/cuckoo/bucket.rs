@@ -73,6 +73,31 @@ impl Lanes {
         (word >> at) & self.mask()
     }
 
+    /// The number of the lane that begins at this bit.
+    #[inline(always)]
+    pub const fn number(&self, at: u32) -> u32 {
+        self.count_of(self.ones & ((1 << at) - 1), self.last())
+    }
+
+    /// How many lanes there are up to the one with the lowest of these flags, itself among them; the last lane begins at the
+    /// bit `last`. Without a branch, and at most 15 for all that a verifier knows.
+    #[inline(always)]
+    pub const fn up_to(&self, flags: u64, last: u32) -> u32 {
+        self.count_of((flags & flags.wrapping_neg()).wrapping_sub(1) & self.ones, last)
+    }
+
+    /// The bit at which the last lane begins.
+    pub const fn last(&self) -> u32 {
+        self.ones.ilog2()
+    }
+
+    /// How many of the lowest bits of lanes are set in `ones`, of which it has no others: they meet in the last lane, which
+    /// begins at this bit.
+    #[inline(always)]
+    const fn count_of(&self, ones: u64, last: u32) -> u32 {
+        (ones.wrapping_mul(self.ones) >> last) as u32 & 15
+    }
+
     /// `word` with `code` in the lane that begins at this bit.
     pub const fn with(&self, word: u64, at: u32, code: u64) -> u64 {
         word & !(self.mask() << at) | code << at
@@ -141,6 +166,10 @@ mod tests {
             prop_assert_eq!(lanes.find(word, sought), first);
             prop_assert_eq!(lanes.either((word, sought), (word, 7)), first.is_some());
             for (lane, code) in (0..).zip(stored) {
+                prop_assert_eq!(lanes.number(lane * lanes.bits()), lane);
+                let flags = lanes.matches(word, code);
+                prop_assert!(lanes.up_to(flags, lanes.last()) <= lane + 1);
+                prop_assert_eq!(code, lanes.get(word, (lanes.up_to(flags, lanes.last()) - 1) * lanes.bits()));
                 prop_assert_eq!(lanes.get(word, lane * lanes.bits()), code);
             }
         }

@@ -2,12 +2,13 @@
 
 use super::Table;
 use super::scheme::{Home, Scheme};
+use crate::labels::{Label, LabelsMut, OTHER};
 use crate::{Words, WordsMut};
 
 /// Pending entries that are looked after together: few enough that what is fetched for them stays near.
 const AT_ONCE: usize = 64;
 
-impl<S: Scheme, W: Words> Table<S, W> {
+impl<S: Scheme, W: Words, L> Table<S, W, L> {
     /// Brings the homes of `key` near, for it will soon be wanted.
     #[inline]
     pub fn prefetch(&self, key: S::Key) {
@@ -26,16 +27,27 @@ impl<S: Scheme, W: Words> Table<S, W> {
     }
 }
 
-impl<S: Scheme, W: WordsMut> Table<S, W> {
+impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
     /// Lets all `keys` in, as [`insert`](Self::insert) does; tells of each for which there is no room.
     #[inline]
     pub fn insert_all(&self, keys: impl IntoIterator<Item = S::Key>, mut refuse: impl FnMut(S::Key)) {
-        let mut keys = keys.into_iter();
+        self.insert_all_as(keys.into_iter().map(|key| (key, OTHER)), |(key, _)| refuse(key));
+    }
+
+    /// The same for keys with labels.
+    #[inline]
+    pub fn insert_all_as(
+        &self,
+        keys: impl IntoIterator<Item = (S::Key, Label)>,
+        mut refuse: impl FnMut((S::Key, Label)),
+    ) {
+        let mut keys =
+            keys.into_iter().map(|(key, label)| Pending { key, label, homes: self.scheme.homes(key) });
         while let Some(first) = keys.next() {
-            let mut pending = [(first, self.scheme.homes(first)); AT_ONCE];
+            let mut pending = [first; AT_ONCE];
             let mut count = 1;
             for (place, key) in pending[1..].iter_mut().zip(&mut keys) {
-                *place = (key, self.scheme.homes(key));
+                *place = key;
                 count += 1;
             }
             self.insert_together(&pending[..count], &mut refuse);
@@ -44,17 +56,25 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
 
     /// Those for whom nobody must move come first: a processor that is sure of what comes next goes ahead.
     #[inline]
-    fn insert_together(&self, pending: &[(S::Key, [Home; 2])], refuse: &mut impl FnMut(S::Key)) {
-        pending.iter().flat_map(|(_, homes)| homes).for_each(|home| self.prefetch_bucket(home.bucket));
+    fn insert_together(&self, pending: &[Pending<S::Key>], refuse: &mut impl FnMut((S::Key, Label))) {
+        pending.iter().flat_map(|one| one.homes).for_each(|home| self.prefetch_bucket(home.bucket));
         let (mut crowded, mut count) = ([0; AT_ONCE], 0);
-        for (number, (_, homes)) in pending.iter().enumerate() {
+        for (number, Pending { homes, label, .. }) in pending.iter().enumerate() {
             crowded[count] = number;
-            count += usize::from(!homes.iter().any(|home| self.take_free(*home)));
+            count += usize::from(!self.insert_free_at(*homes, *label));
         }
-        for (key, homes) in crowded[..count].iter().map(|&number| pending[number]) {
-            if self.take_by_moves(homes).is_err() {
-                refuse(key);
+        for Pending { key, label, homes } in crowded[..count].iter().map(|&number| pending[number]) {
+            if self.take_by_moves(homes, label).is_err() {
+                refuse((key, label));
             }
         }
     }
+}
+
+/// Who is about to come in, and where he may stand.
+#[derive(Clone, Copy)]
+struct Pending<K> {
+    key: K,
+    label: Label,
+    homes: [Home; 2],
 }

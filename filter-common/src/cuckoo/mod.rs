@@ -13,6 +13,7 @@ pub mod scheme;
 pub mod search;
 pub mod six;
 
+use crate::labels::{Label, Labels, LabelsMut, NoLabels, OTHER};
 use crate::{Words, WordsMut};
 use geometry::Geometry;
 use scheme::{Home, Scheme};
@@ -31,18 +32,26 @@ pub struct Slot {
     pub at: u32,
 }
 
-/// Buckets somewhere, and who may stand where in them.
+/// Buckets somewhere, who may stand where in them, and a label beside each slot, if any are kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<S, W> {
+pub struct Table<S, W, L = NoLabels> {
     scheme: S,
     geometry: Geometry,
     words: W,
+    labels: L,
 }
 
 impl<S: Scheme, W: Words> Table<S, W> {
-    /// The table of this shape in `words`.
+    /// The table of this shape in `words`, without labels.
     pub const fn new(scheme: S, geometry: Geometry, words: W) -> Self {
-        Self { scheme, geometry, words }
+        Self::labelled(scheme, geometry, words, NoLabels)
+    }
+}
+
+impl<S: Scheme, W: Words, L> Table<S, W, L> {
+    /// The table of this shape in `words`, with these labels.
+    pub const fn labelled(scheme: S, geometry: Geometry, words: W, labels: L) -> Self {
+        Self { scheme, geometry, words, labels }
     }
 
     /// Who may stand where.
@@ -58,6 +67,21 @@ impl<S: Scheme, W: Words> Table<S, W> {
     /// Where the buckets live.
     pub const fn words(&self) -> &W {
         &self.words
+    }
+
+    /// Where the labels live.
+    pub const fn labels(&self) -> &L {
+        &self.labels
+    }
+
+    /// The same, to put others in their place.
+    pub const fn labels_mut(&mut self) -> &mut L {
+        &mut self.labels
+    }
+
+    /// The number of `slot` among all slots, which is that of its label.
+    pub const fn number_of(&self, slot: Slot) -> u32 {
+        slot.word * self.lanes().count() + self.lanes().number(slot.at)
     }
 
     /// Does `key` stand in one of its homes? Both are loaded before either is compared, so a hit costs what a miss costs.
@@ -140,7 +164,39 @@ impl<S: Scheme, W: Words> Table<S, W> {
     }
 }
 
-impl<S: Scheme, W: WordsMut> Table<S, W> {
+impl<S: Scheme, W: Words, L: Labels> Table<S, W, L> {
+    /// The label beside `slot`.
+    pub fn label_at(&self, slot: Slot) -> Label {
+        self.labels.label(self.number_of(slot))
+    }
+
+    /// The label of whoever stands in one of these homes.
+    pub fn label_of(&self, homes: [Home; 2]) -> Option<Label> {
+        let slot = homes.into_iter().find_map(|home| self.slot_of(home))?;
+        Some(self.label_at(slot))
+    }
+}
+
+impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
+    /// Writes `code` into `slot`, by one store, and before it the label of whoever stands there then.
+    pub fn place(&self, slot: Slot, code: u64, label: Label) {
+        self.labels.write(self.number_of(slot), label);
+        self.put(slot, code);
+    }
+
+    /// Makes the moves of a path, and lets a pending entry with this label in.
+    pub fn follow(&self, path: &Path, label: Label) {
+        for ((slot, code), comes_from) in path.steps() {
+            self.place(slot, code, comes_from.map_or(label, |from| self.label_at(from)));
+        }
+    }
+
+    /// Replaces the label of whoever stands in one of these homes; in both, if he is on his way.
+    pub fn relabel(&self, homes: [Home; 2], label: Label) {
+        let slots = homes.into_iter().filter_map(|home| self.slot_of(home));
+        slots.for_each(|slot| self.labels.write(self.number_of(slot), label));
+    }
+
     /// Writes `code` into `slot`, by one store.
     pub fn put(&self, slot: Slot, code: u64) {
         self.words.store(slot.word, self.lanes().with(self.words.load(slot.word), slot.at, code));
@@ -149,13 +205,19 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// Lets `key` in where a home has a free slot; says whether one had.
     #[inline]
     pub fn insert_free(&self, key: S::Key) -> bool {
-        self.scheme.homes(key).into_iter().any(|home| self.take_free(home))
+        self.insert_free_at(self.scheme.homes(key), OTHER)
+    }
+
+    /// The same, for one who has these homes, and a label.
+    #[inline]
+    pub fn insert_free_at(&self, homes: [Home; 2], label: Label) -> bool {
+        homes.into_iter().any(|home| self.take_free(home, label))
     }
 
     #[inline]
-    fn take_free(&self, home: Home) -> bool {
+    fn take_free(&self, home: Home, label: Label) -> bool {
         let slot = self.free_slot(home.bucket);
-        slot.inspect(|&slot| self.put(slot, home.code)).is_some()
+        slot.inspect(|&slot| self.place(slot, home.code, label)).is_some()
     }
 
     /// Lets `key` in, moving others aside where it must. The caller knows that it is not there yet.
@@ -164,23 +226,23 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// reader that loads its two buckets around a move can miss it. Only for tables that nobody reads.
     #[inline]
     pub fn insert(&self, key: S::Key) -> Result<(), Full> {
-        self.insert_at(self.scheme.homes(key))
+        self.insert_at(self.scheme.homes(key), OTHER)
     }
 
-    /// The same, for one who has these homes.
+    /// The same, for one who has these homes, and a label.
     #[inline]
-    pub fn insert_at(&self, homes: [Home; 2]) -> Result<(), Full> {
-        if homes.into_iter().any(|home| self.take_free(home)) { Ok(()) } else { self.take_by_moves(homes) }
+    pub fn insert_at(&self, homes: [Home; 2], label: Label) -> Result<(), Full> {
+        if self.insert_free_at(homes, label) { Ok(()) } else { self.take_by_moves(homes, label) }
     }
 
     #[inline]
-    fn take_by_moves(&self, homes: [Home; 2]) -> Result<(), Full> {
-        if self.take_by_one_move(homes) { Ok(()) } else { self.take_by_path(homes) }
+    fn take_by_moves(&self, homes: [Home; 2], label: Label) -> Result<(), Full> {
+        if self.take_by_one_move(homes, label) { Ok(()) } else { self.take_by_path(homes, label) }
     }
 
     /// Nearly always it is enough that one entry moves, and to see that takes less than to search.
     #[inline]
-    fn take_by_one_move(&self, homes: [Home; 2]) -> bool {
+    fn take_by_one_move(&self, homes: [Home; 2], label: Label) -> bool {
         let lanes = self.lanes();
         for home in homes {
             for word in self.bucket_words(home.bucket) {
@@ -189,8 +251,9 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
                     let stands = Home { bucket: home.bucket, code: lanes.get(all, at) };
                     let other = self.scheme.other(stands);
                     if let Some(free) = self.free_slot(other.bucket) {
-                        self.put(free, other.code);
-                        self.put(Slot { word, at }, home.code);
+                        let slot = Slot { word, at };
+                        self.place(free, other.code, self.label_at(slot));
+                        self.place(slot, home.code, label);
                         return true;
                     }
                 }
@@ -202,11 +265,9 @@ impl<S: Scheme, W: WordsMut> Table<S, W> {
     /// Apart, so that nobody else pays for the memory that a search takes.
     #[cold]
     #[inline(never)]
-    fn take_by_path(&self, homes: [Home; 2]) -> Result<(), Full> {
+    fn take_by_path(&self, homes: [Home; 2], label: Label) -> Result<(), Full> {
         let path = search::path(self, homes, |_| true).ok_or(Full)?;
-        for (slot, code) in path.writes() {
-            self.put(slot, code);
-        }
+        self.follow(&path, label);
         Ok(())
     }
 

@@ -36,6 +36,13 @@ impl Path {
         self.writes[..self.count].iter().copied()
     }
 
+    /// The same, each with the slot from which comes whoever stands there then; none of the pending entry. The path writes
+    /// into that next, and not before.
+    pub fn steps(&self) -> impl Iterator<Item = ((Slot, u64), Option<Slot>)> + '_ {
+        let from = self.writes().skip(1).map(|(slot, _)| Some(slot)).chain([None]);
+        self.writes().zip(from)
+    }
+
     /// How many entries move.
     pub const fn moves(&self) -> usize {
         self.count - 1
@@ -51,18 +58,18 @@ impl Path {
 const FEW_NODES: usize = 64;
 
 /// The shortest path to a free slot for a pending entry with these homes, on which only entries move that `may_move` lets.
-pub(super) fn path<S: Scheme, W: Words>(
-    table: &Table<S, W>,
+pub(super) fn path<S: Scheme, W: Words, L>(
+    table: &Table<S, W, L>,
     homes: [Home; 2],
     may_move: impl Fn(Home) -> bool,
 ) -> Option<Path> {
-    within::<FEW_NODES, _, _>(table, homes, &may_move)
-        .or_else(|| within::<MOST_NODES, _, _>(table, homes, &may_move))
+    within::<FEW_NODES, _, _, _>(table, homes, &may_move)
+        .or_else(|| within::<MOST_NODES, _, _, _>(table, homes, &may_move))
 }
 
 /// No bucket stands twice on the path found: leaving it at its first visit would have been shorter, and found first.
-fn within<const LIMIT: usize, S: Scheme, W: Words>(
-    table: &Table<S, W>,
+fn within<const LIMIT: usize, S: Scheme, W: Words, L>(
+    table: &Table<S, W, L>,
     homes: [Home; 2],
     may_move: &impl Fn(Home) -> bool,
 ) -> Option<Path> {
@@ -93,8 +100,8 @@ fn within<const LIMIT: usize, S: Scheme, W: Words>(
     None
 }
 
-fn trace<S: Scheme, W: Words>(
-    table: &Table<S, W>,
+fn trace<S: Scheme, W: Words, L>(
+    table: &Table<S, W, L>,
     homes: [Home; 2],
     nodes: &[Node],
     last: Node,

@@ -6,15 +6,13 @@
 
 use super::class::{self, ANY, CLASS};
 use super::{
-    BIT_BITS, BITS, CLASS_WORDS, CLASSED, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, PAGE, PAGE_BITS, ROOT,
-    ROOT_WORDS, WHOLE,
+    BIT_BITS, BITS, CLASS_WORDS, CLASSED, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, OF_PAGE, OF_ROOT, PAGE,
+    PAGE_BITS, ROOT, ROOT_WORDS, WHOLE,
 };
 use crate::WordsMut;
 use crate::target::{Prefix, Prefix6};
 
-/// The longest prefix that a word of each level stands for.
-const OF_ROOT: u8 = 16;
-const OF_PAGE: u8 = 24;
+/// The longest prefix that a bit of a node stands for.
 const OF_NODE: u8 = LONGEST_TOLD;
 
 /// Pages beyond this one would not fit into a word of the root.

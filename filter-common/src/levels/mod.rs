@@ -15,6 +15,7 @@
 
 mod changes;
 mod class;
+pub mod labels;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,10 @@ pub const SIZES: core::ops::RangeInclusive<u32> = 18..=24;
 
 /// No longer prefix is told by bits alone.
 pub const LONGEST_TOLD: u8 = 32;
+
+/// The longest prefixes that a word of the root and one of a page stand for.
+const OF_ROOT: u8 = 16;
+const OF_PAGE: u8 = 24;
 
 /// Words of the root, which comes first.
 const ROOT_WORDS: u32 = 1 << 16;

@@ -12,10 +12,13 @@ use super::claims::ClaimsId;
 const HALVES: usize = 1 << 16;
 
 /// A map from addresses to claims.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Addresses {
+    /// None before the first address comes, and then one for each half.
     shelves: Vec<Option<Box<Shelf>>>,
     len: usize,
+    /// All shelves beside these have always been empty: where there are few addresses, few are looked at.
+    used: Option<(usize, usize)>,
 }
 
 /// The addresses with one first half. One that is taken out leaves its place behind, without claims, until half of all places
@@ -27,12 +30,6 @@ struct Shelf {
     gaps: usize,
 }
 
-impl Default for Addresses {
-    fn default() -> Self {
-        Self { shelves: (0..HALVES).map(|_| None).collect(), len: 0 }
-    }
-}
-
 impl Addresses {
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -42,13 +39,13 @@ impl Addresses {
     /// The claims of `address`.
     pub fn get(&self, address: u32) -> Option<ClaimsId> {
         let (first, second) = halves(address);
-        let shelf = self.shelves[first].as_ref()?;
+        let shelf = self.shelves.get(first)?.as_ref()?;
         shelf.seconds.binary_search(&second).ok().and_then(|at| shelf.claims[at])
     }
 
     /// Brings the shelves of these near. To search them already would be to wait for each.
     pub fn prefetch(&self, addresses: &[u32]) {
-        let shelves = addresses.iter().filter_map(|address| self.shelves[halves(*address).0].as_ref());
+        let shelves = addresses.iter().filter_map(|address| self.shelves.get(halves(*address).0)?.as_ref());
         shelves.for_each(|shelf| {
             let middle = shelf.seconds.len() / 2;
             black_box((shelf.seconds.get(middle).copied(), shelf.claims.get(middle).copied()));
@@ -58,6 +55,10 @@ impl Addresses {
     /// Gives `address` these claims, whatever it had.
     pub fn insert(&mut self, address: u32, claims: ClaimsId) {
         let (first, second) = halves(address);
+        if self.shelves.is_empty() {
+            self.shelves.resize_with(HALVES, || None);
+        }
+        self.used = Some(self.used.map_or((first, first), |(low, high)| (low.min(first), high.max(first))));
         let shelf = self.shelves[first].get_or_insert_default();
         match shelf.seconds.binary_search(&second) {
             Ok(at) => {
@@ -76,7 +77,7 @@ impl Addresses {
     /// Takes `address` out.
     pub fn remove(&mut self, address: u32) {
         let (first, second) = halves(address);
-        let Some(shelf) = &mut self.shelves[first] else { return };
+        let Some(Some(shelf)) = self.shelves.get_mut(first) else { return };
         let Ok(at) = shelf.seconds.binary_search(&second) else { return };
         if shelf.claims[at].take().is_none() {
             return;
@@ -103,7 +104,8 @@ impl Addresses {
     /// Those from `first` to `last`, in order. No more shelves are looked at than lie between.
     pub fn between(&self, first: u32, last: u32) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
         let ((begin, second), end) = (halves(first), halves(last).0);
-        let shelves = (begin..=end).filter_map(|at| Some((at, self.shelves[at].as_deref()?)));
+        let used = self.used.map(|(low, high)| begin.max(low)..=end.min(high)).into_iter().flatten();
+        let shelves = used.filter_map(|at| Some((at, self.shelves.get(at)?.as_deref()?)));
         let entries = shelves.flat_map(move |(at, shelf)| {
             let is_before = |other: &u16| at == begin && *other < second;
             shelf.entries(at, shelf.seconds.partition_point(is_before))

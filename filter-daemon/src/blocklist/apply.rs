@@ -6,8 +6,8 @@ use filter_common::target::Target;
 
 use super::undo::Step;
 use super::{
-    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Record, Settings, Targets,
-    Timestamp, TooManyLists, Undo, Want,
+    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Reach, Record, Settings,
+    Targets, Timestamp, TooManyLists, Undo, Want,
 };
 
 /// What a change did.
@@ -63,7 +63,12 @@ impl Blocklist {
         if let Change::LookForOverlap = change {
             applied.effects.overlaps = Some(self.overlaps());
         } else {
+            applied.effects.balance();
             self.note_overlap(&mut applied.effects);
+        }
+        for (name, set) in applied.effects.sets.iter_mut() {
+            let side = self.side(name);
+            set.note_relabelled(|target| side.label_of(target));
         }
         Ok(applied)
     }
@@ -73,9 +78,10 @@ impl Blocklist {
             // A list on which nothing would be is not made.
             Change::Want(want) if want.targets.is_empty() => Ok(Applied::default()),
             Change::Want(Want { list, origin, polarity, until, shorten, note, by, targets }) => {
-                let list = self.list_for(list, *origin, *polarity)?;
+                let list = self.list_for(list, *origin, *polarity, now)?;
                 let by = by.clone().map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
-                let claim = Claim { list, since: now, until: *until, note: note.clone(), by };
+                let claim =
+                    Claim { list, since: now, until: *until, note: note.clone(), by, reach: Reach::AS_GIVEN };
                 if *shorten {
                     return Ok(self.want_exactly(&claim, targets));
                 }
@@ -86,7 +92,9 @@ impl Blocklist {
                 Ok(self.release(targets, &from))
             }
             Change::Expire { polarity, most } => Ok(self.expire(*polarity, now, *most)),
+            Change::Reach { list, targets } => Ok(self.reach_anew(self.list_named(list)?, targets)),
             Change::LookForOverlap => Ok(Applied::default()),
+            Change::Relabel => Ok(self.relabel_page()),
             Change::Settings(settings) => {
                 Ok(self.set(Settings { paused: self.settings.paused, ..*settings }))
             }
@@ -132,6 +140,7 @@ impl Blocklist {
         self.side_of(claim.list).prefetch(targets);
         for target in targets.iter() {
             let known = self.claim_of(target, claim.list).cloned();
+            let claim = self.reaching(claim, target);
             let after = match &known {
                 Some(known) => Claim { until: claim.until, ..known.extended_by(claim.clone()) },
                 None => claim.clone(),
@@ -146,13 +155,24 @@ impl Blocklist {
         applied
     }
 
+    /// The journal keeps what was given, so there is nothing to tell it.
+    fn reach_anew(&mut self, list: ListId, targets: &Targets) -> Applied {
+        let mut applied = Applied::default();
+        for target in targets.iter() {
+            if let Some(claim) = self.reaching_anew(target, list) {
+                self.make(target, list, Some(claim), &mut applied);
+            }
+        }
+        applied
+    }
+
     fn release(&mut self, targets: &Targets, from: &[ListId]) -> Applied {
         let mut applied = Applied::default();
         // The lists of one call are all on one side.
         let Some(set) = from.first().map(|list| self.lists.get(*list).set()) else { return applied };
         self.side(set).prefetch(targets);
         for target in targets.iter() {
-            let holders = self.side(set).holders(target).into_iter();
+            let holders = self.holders(set, target).into_iter();
             let holders: Vec<_> = holders.filter(|list| from.binary_search(list).is_ok()).collect();
             holders.iter().for_each(|list| self.make(target, *list, None, &mut applied));
             applied.changed += u64::from(!holders.is_empty());
@@ -173,11 +193,6 @@ impl Blocklist {
         applied
     }
 
-    /// Something of what blocks, or of what allows, that is over at `now`.
-    pub(super) fn first_over(&self, polarity: Polarity, now: Timestamp) -> Option<(Target, ListId)> {
-        self.sides(polarity).find_map(|(_, side)| side.deadlines.first_over(now))
-    }
-
     fn set(&mut self, settings: Settings) -> Applied {
         let is_new = std::mem::replace(&mut self.settings, settings) != settings;
         let effects = Effects { settings: is_new.then_some(settings), ..Effects::default() };
@@ -192,7 +207,7 @@ impl Blocklist {
                 continue;
             }
             for target in targets.iter() {
-                if self.claim_of(target, *list) == after.as_ref() {
+                if is_the_same(self.claim_of(target, *list), after.as_ref()) {
                     self.make(target, *list, before.clone(), &mut applied);
                     applied.changed += 1;
                 }
@@ -223,17 +238,24 @@ impl Blocklist {
     fn wants<'a>(&'a self, done: &'a Undo) -> impl Iterator<Item = Record> + 'a {
         let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
         live.filter_map(|step| {
-            let Claim { list, since, until, note, by } = step.after.clone()?;
+            let Claim { list, since, until, note, by, .. } = step.after.clone()?;
             let List { name, polarity, .. } = self.lists.get(list);
             let (list, polarity, targets) = (name.clone(), *polarity, step.targets.clone());
             Some(Record::Want { list, polarity, since, until, note, by, targets })
         })
     }
 
-    fn list_for(&mut self, name: &str, origin: Origin, polarity: Polarity) -> Result<ListId, Refusal> {
+    fn list_for(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        polarity: Polarity,
+        now: Timestamp,
+    ) -> Result<ListId, Refusal> {
         match self.lists.find(name) {
             Some(id) => self.must_be_of(id, origin, polarity).map(|()| id),
-            None => Ok(self.lists.make(name, origin, polarity)?),
+            None if self.lists.are_full() => Err(Refusal::TooManyLists),
+            None => Ok(self.make_list(name, origin, polarity, now)?),
         }
     }
 
@@ -248,18 +270,23 @@ impl Blocklist {
         Ok(())
     }
 
-    /// What `list` says of `target`.
-    fn claim_of(&self, target: Target, list: ListId) -> Option<&Claim> {
-        self.side_of(list).claim_of(target, list)
-    }
-
     pub(super) fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
         match from {
-            From::List(name) => {
-                let id = self.lists.find(name).ok_or_else(|| Refusal::NoSuchList(name.clone()))?;
-                Ok(vec![id])
-            }
+            From::List(name) => Ok(vec![self.list_named(name)?]),
             From::EveryLiveList(polarity) => Ok(self.lists.live(*polarity).collect()),
         }
+    }
+
+    fn list_named(&self, name: &Arc<str>) -> Result<ListId, Refusal> {
+        self.lists.find(name).ok_or_else(|| Refusal::NoSuchList(name.clone()))
+    }
+}
+
+/// How far it reaches is the list's, and may have changed since.
+fn is_the_same(one: Option<&Claim>, other: Option<&Claim>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.says_what(other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
     }
 }

@@ -17,6 +17,13 @@ pub enum Change {
         /// Which.
         targets: Targets,
     },
+    /// What a list wants of these reaches as far as its row says by now.
+    Reach {
+        /// Its name.
+        list: Arc<str>,
+        /// Which.
+        targets: Targets,
+    },
     /// What is over by now goes, up to so many entries of one side.
     Expire {
         /// Of which.
@@ -30,6 +37,8 @@ pub enum Change {
     Pause(Option<Timestamp>),
     /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out.
     LookForOverlap,
+    /// The next page of targets goes by the order in which the lists stand now.
+    Relabel,
     /// What an earlier change did is undone, except where others have changed it since.
     Undo(Undo),
 }

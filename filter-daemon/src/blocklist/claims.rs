@@ -6,7 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::{ListId, Timestamp};
+use filter_common::sets::SetName;
+
+use super::{ListId, Reach, Timestamp};
 
 /// What one list says of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +23,8 @@ pub struct Claim {
     pub note: Option<Arc<str>>,
     /// Who put it on the list; not known of what older filterds wrote, and the configuration's for its own lists.
     pub by: Option<Arc<str>>,
+    /// What is blocked for its sake.
+    pub reach: Reach,
 }
 
 impl Claim {
@@ -31,18 +35,41 @@ impl Claim {
             (Some(_), None) => false,
             (Some(known), Some(new)) => known >= new,
         };
-        lasts && (self.note.is_none() || self.note == known.note)
+        lasts && self.reach == known.reach && (self.note.is_none() || self.note == known.note)
     }
 
-    /// `self`, with what `newer` adds: a later end, another note. Since when it is there, and by whom, stays.
+    /// `self`, with what `newer` adds: a later end, another note, another reach. Since when it is there, and by whom, stays.
     pub fn extended_by(&self, newer: Self) -> Self {
         let until = match (self.until, newer.until) {
             (Some(known), Some(new)) => Some(known.max(new)),
             (None, _) | (_, None) => None,
         };
         let (note, by) = (newer.note.or_else(|| self.note.clone()), self.by.clone());
-        Self { list: self.list, since: self.since, until, note, by }
+        Self { list: self.list, since: self.since, until, note, by, reach: newer.reach }
     }
+
+    /// What is said once `self` has been added to what is `known`; nothing if that says it already.
+    pub fn extending(&self, known: Option<&Self>) -> Option<Self> {
+        match known {
+            Some(known) if self.adds_nothing_to(known) => None,
+            Some(known) => Some(known.extended_by(self.clone())),
+            None => Some(self.clone()),
+        }
+    }
+
+    /// Does `other` say the same, however far it reaches? That is the list's, and changes with the configuration.
+    pub fn says_what(&self, other: &Self) -> bool {
+        *self == Self { reach: self.reach, ..other.clone() }
+    }
+}
+
+/// Where a set of claims is kept: on its side, or apart, as those of a list that widens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// On the side of this set, as packets meet it.
+    Side(SetName),
+    /// Apart, as it was given.
+    Apart,
 }
 
 /// Number of a set of claims in the [`Registry`]; never zero, so that none at all takes no more room.
@@ -73,6 +100,8 @@ pub struct Registry {
     last: Option<(Option<ClaimsId>, Claim, ClaimsId)>,
     /// Who adds, each kept once: a few, of whom nearly every claim names one.
     authors: HashSet<Arc<str>>,
+    /// How many targets of each list other lists want, too, by the list's number.
+    shared: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -152,7 +181,14 @@ impl Registry {
 
     /// So many more use this set.
     pub fn share(&mut self, id: ClaimsId, more: u32) {
-        self.sets[id.index()].users += more;
+        let set = &mut self.sets[id.index()];
+        set.users += more;
+        count_shared(&mut self.shared, &set.claims, i64::from(more));
+    }
+
+    /// How many targets of this list other lists want, too.
+    pub fn shared_by(&self, list: ListId) -> u64 {
+        self.shared.get(list.index()).copied().unwrap_or(0)
     }
 
     fn enter(&mut self, claims: Arc<[Claim]>) -> ClaimsId {
@@ -160,6 +196,7 @@ impl Registry {
             self.share(id, 1);
             return id;
         }
+        count_shared(&mut self.shared, &claims, 1);
         let set = Set { claims: claims.clone(), users: 1 };
         let id = match self.unused.pop() {
             Some(id) => {
@@ -178,6 +215,7 @@ impl Registry {
     fn leave(&mut self, id: ClaimsId) {
         let set = &mut self.sets[id.index()];
         set.users -= 1;
+        count_shared(&mut self.shared, &set.claims, -1);
         if set.users == 0 {
             let claims = std::mem::take(&mut set.claims);
             self.known.remove(&claims);
@@ -185,5 +223,18 @@ impl Registry {
             // The number may come to mean another set.
             self.last = None;
         }
+    }
+}
+
+/// So many targets more have all of these claims, or fewer.
+fn count_shared(shared: &mut Vec<u64>, claims: &[Claim], more: i64) {
+    if claims.len() < 2 {
+        return;
+    }
+    for index in claims.iter().map(|claim| claim.list.index()) {
+        if shared.len() <= index {
+            shared.resize(index + 1, 0);
+        }
+        shared[index] = shared[index].saturating_add_signed(more);
     }
 }

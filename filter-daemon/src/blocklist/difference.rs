@@ -1,8 +1,9 @@
 //! What a change would do, before it is made.
 
+use filter_common::sets::SetName;
 use filter_common::target::Target;
 
-use super::{Blocklist, Change, ListId, Side, Targets, Want};
+use super::{Blocklist, Change, ListId, Reach, Side, Targets, Want};
 
 /// What a change would mean for the filter, and for how many of its targets it would change anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,22 +22,32 @@ impl Blocklist {
         let mut difference = Difference::default();
         match change {
             Change::Want(Want { list, polarity, targets, .. }) => {
+                let reach = self.lists().reach_of(list);
                 let list = self.lists().find(list);
                 let side = list.map_or(self.side(polarity.whole()), |list| self.side_of(list));
                 side.prefetch(targets);
-                targets.iter().for_each(|target| preview_want(side, target, list, &mut difference));
+                targets
+                    .iter()
+                    .for_each(|target| self.preview_want(side, target, (list, reach), &mut difference));
+                if reach != Reach::AS_GIVEN {
+                    difference.enters.sort();
+                }
             }
             Change::Release { from, targets } => {
                 let lists = self.lists_of(from).unwrap_or_default();
                 // The lists of one call are all on one side.
-                if let Some(side) = lists.first().map(|list| self.side_of(*list)) {
-                    targets.iter().for_each(|target| preview_release(side, target, &lists, &mut difference));
+                if let Some(set) = lists.first().map(|list| self.lists().get(*list).set()) {
+                    targets
+                        .iter()
+                        .for_each(|target| self.preview_release(set, target, &lists, &mut difference));
                 }
             }
             Change::Expire { .. }
+            | Change::Reach { .. }
             | Change::Settings(_)
             | Change::Pause(_)
             | Change::LookForOverlap
+            | Change::Relabel
             | Change::Undo(_) => {}
         }
         difference
@@ -47,24 +58,31 @@ impl Blocklist {
         let Some(list) = list else { return targets.clone() };
         let side = self.side_of(list);
         side.prefetch(targets);
-        targets.iter().filter(|target| side.claim_of(*target, list).is_none()).collect()
+        targets.iter().filter(|target| self.claim_of(*target, list).is_none()).collect()
     }
-}
 
-fn preview_want(side: &Side, target: Target, list: Option<ListId>, difference: &mut Difference) {
-    if !side.contains(target) {
-        difference.enters.push(target);
-        difference.changes += 1;
-    } else if list.is_none_or(|list| side.claim_of(target, list).is_none()) {
-        difference.changes += 1;
+    fn preview_want(
+        &self,
+        side: &Side,
+        target: Target,
+        (list, reach): (Option<ListId>, Reach),
+        difference: &mut Difference,
+    ) {
+        let entering = reach.of(target).filter(|target| !side.contains(*target));
+        let known = difference.enters.len();
+        entering.for_each(|target| difference.enters.push(target));
+        let enters = difference.enters.len() > known;
+        let is_new = enters || list.is_none_or(|list| self.claim_of(target, list).is_none());
+        difference.changes += u64::from(is_new);
     }
-}
 
-fn preview_release(side: &Side, target: Target, lists: &[ListId], difference: &mut Difference) {
-    let holders = side.holders(target);
-    let released = holders.iter().filter(|list| lists.contains(list)).count();
-    difference.changes += u64::from(released > 0);
-    if released > 0 && released == holders.len() {
-        difference.leaves.push(target);
+    /// What is widened leaves with the last that stands behind it: that is seen when it is done.
+    fn preview_release(&self, set: SetName, target: Target, lists: &[ListId], difference: &mut Difference) {
+        let (holders, side) = (self.holders(set, target), self.side(set).holders(target));
+        let released = holders.iter().filter(|list| lists.contains(list)).count();
+        difference.changes += u64::from(released > 0);
+        if released > 0 && released == holders.len() && holders == side {
+            difference.leaves.push(target);
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
-use super::{Spent, Targets, Timestamp};
+use super::numbers::Numbers;
+use super::{Reach, Spent, Targets, Timestamp};
 
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
 pub const MOST_LISTS: usize = 1000;
@@ -22,6 +23,11 @@ impl ListId {
     pub(super) const FIRST: Self = Self(0);
     /// None sorts behind it.
     pub(super) const LAST: Self = Self(u16::MAX);
+
+    /// It, as an index.
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// Where a list comes from, and so who may change it and where it survives.
@@ -33,6 +39,8 @@ pub enum Origin {
     File,
     /// Commands, while the daemon runs: the journal keeps what they said.
     Live,
+    /// This host itself, by what the daemon finds out of it while it runs: nobody else changes it.
+    Host,
 }
 
 impl Origin {
@@ -42,6 +50,7 @@ impl Origin {
             Self::Config => "config",
             Self::File => "file",
             Self::Live => "live",
+            Self::Host => "host",
         }
     }
 
@@ -104,6 +113,8 @@ pub struct Reading {
     pub special: u64,
     /// Does it mean special ranges?
     pub includes_special: bool,
+    /// Does it mean prefixes that are very wide?
+    pub takes_wide: bool,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
     /// How long what it names stays on the list; for good if none.
@@ -164,12 +175,18 @@ pub struct List {
     pub polarity: Polarity,
     /// The slot of the clause that says on which ports, if it has one.
     pub slot: Option<Slot>,
+    /// Where it stands in the configuration, if that names it.
+    pub place: Option<u32>,
+    /// How many lists there were before it, ever.
+    pub age: u64,
     /// How many targets it wants.
     pub entries: u64,
     /// How its source was found, if it has one.
     pub reading: Option<Reading>,
     /// What its source names though its time is over.
     pub spent: Spent,
+    /// What it blocks for the sake of a longer IPv6 prefix.
+    pub reach: Reach,
 }
 
 /// All lists there are.
@@ -179,6 +196,13 @@ pub struct Lists {
     names: HashMap<Arc<str>, ListId>,
     /// Numbers are given in turn, so that one that was in use a while ago does not come to mean another list at once.
     next: u16,
+    /// How far live lists of these names reach, whether or not they are there.
+    reaches: BTreeMap<Arc<str>, Reach>,
+    made: u64,
+    /// The numbers under which they are counted.
+    pub(super) numbers: Numbers,
+    /// Something has come, gone, or got another place or name since the order of the lists was looked at.
+    pub(super) is_order_old: bool,
 }
 
 /// There are [`MOST_LISTS`] already.
@@ -235,16 +259,12 @@ impl Lists {
         self.names.len()
     }
 
-    /// A new list, on which nothing is. Nobody else has its name.
-    pub fn make(&mut self, name: &str, origin: Origin, polarity: Polarity) -> Result<ListId, TooManyLists> {
-        if self.count_all() >= MOST_LISTS {
-            Err(TooManyLists)
-        } else {
-            self.make_anyway(name, origin, polarity)
-        }
+    /// Are there as many as there may be?
+    pub fn are_full(&self) -> bool {
+        self.count_all() >= MOST_LISTS
     }
 
-    /// The same for one that was there before there was a limit, or that must be there.
+    /// A new list, on which nothing is, however many there are. Nobody else has its name.
     pub fn make_anyway(
         &mut self,
         name: &str,
@@ -261,16 +281,75 @@ impl Lists {
         self.next = self.next.wrapping_add(1);
         let name: Arc<str> = name.into();
         self.names.insert(name.clone(), id);
-        self.rows.insert(
-            id,
-            List { name, origin, polarity, slot: None, entries: 0, reading: None, spent: Spent::default() },
-        );
+        let reach = if origin.is_live() && polarity == Polarity::Block {
+            self.live_reach(&name)
+        } else {
+            Reach::AS_GIVEN
+        };
+        let spent = Spent::default();
+        let age = self.made;
+        let row = List {
+            name,
+            origin,
+            polarity,
+            slot: None,
+            place: None,
+            age,
+            entries: 0,
+            reading: None,
+            spent,
+            reach,
+        };
+        self.rows.insert(id, row);
+        self.made += 1;
+        self.is_order_old = true;
         Ok(id)
     }
 
     /// Who is on this list is blocked on the ports of this clause only. Nothing is on it yet.
     pub(super) fn set_slot(&mut self, id: ListId, slot: Slot) {
         self.row(id).slot = Some(slot);
+    }
+
+    /// From now on this list reaches so far.
+    pub fn set_reach(&mut self, id: ListId, reach: Reach) {
+        self.row(id).reach = reach;
+    }
+
+    /// From now on new live lists of these names reach so far. Tells what it was before.
+    pub fn set_live_reaches(&mut self, reaches: BTreeMap<Arc<str>, Reach>) -> BTreeMap<Arc<str>, Reach> {
+        std::mem::replace(&mut self.reaches, reaches)
+    }
+
+    /// How far a live list of this name reaches.
+    pub fn live_reach(&self, name: &str) -> Reach {
+        self.reaches.get(name).copied().unwrap_or_default()
+    }
+
+    /// Does any live list widen what it wants?
+    pub fn any_live_reach(&self) -> bool {
+        !self.reaches.is_empty()
+    }
+
+    /// How far the list of this name reaches, or a live one if there is none yet.
+    pub fn reach_of(&self, name: &str) -> Reach {
+        self.find(name).map_or_else(|| self.live_reach(name), |id| self.get(id).reach)
+    }
+
+    /// These are the lists that the configuration names, in its order.
+    pub fn set_places(&mut self, in_order: impl IntoIterator<Item = ListId>) {
+        self.rows.values_mut().for_each(|list| list.place = None);
+        for (place, id) in (0..).zip(in_order) {
+            self.row(id).place = Some(place);
+        }
+        self.is_order_old = true;
+    }
+
+    /// All of them, those that the configuration names first, in its order, then the others by their age.
+    pub fn in_order(&self) -> Vec<ListId> {
+        let mut lists: Vec<_> = self.iter().collect();
+        lists.sort_by_key(|(_, list)| (list.place.unwrap_or(u32::MAX), list.age));
+        lists.into_iter().map(|(id, _)| id).collect()
     }
 
     /// Gives lists other names, all at once: two may change theirs with each other.
@@ -283,6 +362,7 @@ impl Lists {
             self.names.insert(name.clone(), id);
             self.row(id).name = name;
         }
+        self.is_order_old = true;
     }
 
     /// Forgets a list on which nothing is.
@@ -291,6 +371,7 @@ impl Lists {
             && let Some(list) = self.rows.remove(&id)
         {
             self.names.remove(&list.name);
+            self.is_order_old = true;
         }
     }
 
@@ -322,7 +403,8 @@ mod tests {
     #[test]
     fn two_lists_may_change_their_names_with_each_other() {
         let mut lists = Lists::default();
-        let [one, two] = ["one", "two"].map(|name| lists.make(name, Origin::File, Polarity::Block).unwrap());
+        let [one, two] =
+            ["one", "two"].map(|name| lists.make_anyway(name, Origin::File, Polarity::Block).unwrap());
         lists.rename([(one, "two".into()), (two, "one".into())]);
         assert_eq!((lists.find("one"), lists.find("two")), (Some(two), Some(one)));
         assert_eq!(&*lists.get(one).name, "two");
@@ -332,7 +414,7 @@ mod tests {
     fn a_live_list_with_nothing_on_it_is_forgotten_and_its_number_used_again() {
         let mut lists = Lists::default();
         for number in 0..10 * MOST_LISTS {
-            let id = lists.make(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
+            let id = lists.make_anyway(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
             lists.forget_empty([id]);
         }
         assert_eq!(lists.count_all(), 0);
@@ -341,7 +423,7 @@ mod tests {
     #[test]
     fn a_list_of_the_configuration_keeps_its_name_while_nothing_is_on_it() {
         let mut lists = Lists::default();
-        let id = lists.make("drop", Origin::File, Polarity::Block).unwrap();
+        let id = lists.make_anyway("drop", Origin::File, Polarity::Block).unwrap();
         lists.forget_empty([id]);
         assert_eq!(lists.find("drop"), Some(id));
     }
@@ -349,8 +431,10 @@ mod tests {
     #[test]
     fn there_is_an_end_to_lists() {
         let mut lists = Lists::default();
-        let made =
-            (0..).take_while(|number| lists.make(&number.to_string(), Origin::Live, Polarity::Block).is_ok());
+        let made = (0..).take_while(|number: &u32| {
+            let is_free = !lists.are_full();
+            is_free && lists.make_anyway(&number.to_string(), Origin::Live, Polarity::Block).is_ok()
+        });
         assert_eq!(made.count(), MOST_LISTS);
     }
 }

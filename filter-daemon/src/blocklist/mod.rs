@@ -12,12 +12,18 @@ mod cover;
 mod deadline;
 mod difference;
 mod effect;
+mod extent;
+mod label;
 mod list;
 mod nets64;
+mod numbers;
+mod order;
 mod overlap;
 mod page;
 mod query;
+mod reach;
 mod record;
+mod relabel;
 mod replay;
 mod settings;
 mod side;
@@ -25,6 +31,7 @@ mod spent;
 mod targets;
 mod timestamp;
 mod undo;
+mod widen;
 
 use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
@@ -36,11 +43,14 @@ pub use claims::Claim;
 pub use clauses::NoSlot;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
+pub use extent::Extent;
 pub use list::{
     Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
 };
+pub use numbers::Number;
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
+pub use reach::Reach;
 pub use record::Record;
 pub use settings::{Settings, Strictness};
 pub use side::Side;
@@ -48,6 +58,7 @@ pub use spent::Spent;
 pub use targets::Targets;
 pub use timestamp::Timestamp;
 pub use undo::Undo;
+use widen::Wide;
 
 /// Everything that is wanted blocked and allowed, and how packets are to be judged: what is blocked is dropped, unless it is
 /// allowed. Every side is kept whole, whatever the others say: of what is blocked, of what is allowed, and of what is blocked
@@ -57,8 +68,10 @@ pub struct Blocklist {
     sides: PerSet<Side>,
     /// On which ports is what stands on the side of this slot blocked?
     clauses: [Option<Clause>; SLOTS],
+    wide: Wide,
     lists: Lists,
     settings: Settings,
+    began: Timestamp,
 }
 
 impl Blocklist {
@@ -94,6 +107,11 @@ impl Blocklist {
         &mut self.lists
     }
 
+    /// When those who judge by it began to: what was on a list by then may have been so for longer than anybody here knows.
+    pub const fn began(&self) -> Timestamp {
+        self.began
+    }
+
     /// How packets are to be judged.
     pub fn settings(&self) -> Settings {
         self.settings
@@ -109,11 +127,6 @@ impl Blocklist {
     /// When the next deadline is.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         Polarity::ALL.into_iter().filter_map(|polarity| self.next_deadline_of(polarity)).min()
-    }
-
-    /// When the next deadline is of what blocks, or of what allows.
-    pub fn next_deadline_of(&self, polarity: Polarity) -> Option<Timestamp> {
-        self.sides(polarity).filter_map(|(_, side)| side.next_deadline()).min()
     }
 
     /// The set for what is on the list of this name, or would be.
@@ -134,10 +147,24 @@ impl Blocklist {
         claim: Option<Claim>,
         effects: &mut Effects,
     ) -> Option<Claim> {
-        let (set, is_wanted) = (self.lists.get(list).set(), claim.is_some());
-        let known = self.sides[set].exchange(target, list, claim, &mut effects.sets[set]);
+        let is_wanted = claim.is_some();
+        let known = match self.is_apart(target, list) {
+            true => self.exchange_apart(target, list, claim, effects),
+            false => self.exchange_on_side(target, list, claim, effects),
+        };
         self.lists.count(list, i64::from(is_wanted) - i64::from(known.is_some()));
         known
+    }
+
+    fn exchange_on_side(
+        &mut self,
+        target: Target,
+        list: ListId,
+        claim: Option<Claim>,
+        effects: &mut Effects,
+    ) -> Option<Claim> {
+        let set = self.lists.get(list).set();
+        self.sides[set].exchange(target, list, claim, &mut effects.sets[set])
     }
 
     /// The list of `claim` wants `target`, whatever is known of that. Tells what it says from now on and said before, if that
@@ -148,6 +175,12 @@ impl Blocklist {
         claim: &Claim,
         effects: &mut Effects,
     ) -> Option<(Claim, Option<Claim>)> {
+        if self.is_apart(target, claim.list) {
+            let claim = self.reaching(claim, target);
+            let after = claim.extending(self.claim_of(target, claim.list))?;
+            let known = self.exchange(target, claim.list, Some(after.clone()), effects);
+            return Some((after, known));
+        }
         let set = self.lists.get(claim.list).set();
         let (after, known) = self.sides[set].extend(target, claim, &mut effects.sets[set])?;
         self.lists.count(claim.list, i64::from(known.is_none()));

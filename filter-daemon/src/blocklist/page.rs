@@ -4,20 +4,24 @@ use std::collections::BTreeMap;
 use std::iter;
 use std::ops::Bound;
 
-use filter_common::target::Target;
+use filter_common::sets::SetName;
+use filter_common::target::{Prefix, Target};
 
-use super::claims::ClaimsId;
+use super::claims::{ClaimsId, Place};
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
-/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond or two, in which
-/// nobody else is served.
-pub const PAGE: u64 = 8192;
+/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond, and three or four
+/// where a table of ten million is nearly full, in which nobody else is served.
+pub const PAGE: u64 = 4096;
 
 /// The most targets that one page looks at: a millisecond, too.
 const MOST_SEEN: usize = 1 << 16;
 
-/// How far one has come through both sides: in which, and behind which target there; from the beginning if none.
+/// Where a set of claims is kept, and of which target alone if not all of it is told.
+type Set = (Place, ClaimsId, Option<Target>);
+
+/// How far one has come through what blocks and what allows: in which, and behind which target there; from the beginning if none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bookmark {
     polarity: Polarity,
@@ -34,53 +38,19 @@ impl Blocklist {
         most: usize,
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<Target>) {
-        let (mut page, mut targets, mut last, mut is_counted) = (Vec::new(), 0, None, false);
-        for (seen, (target, claims)) in (0..).zip(self.claims_after(polarity, after)) {
-            if last != Some(target) {
-                if targets >= most || seen >= MOST_SEEN {
-                    return (page, last);
-                }
-                (last, is_counted) = (Some(target), false);
-            }
-            let kept = claims.iter().filter(|claim| keep(target, claim.list));
+        let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
+        let sets = self.sides(polarity).map(|(set, _)| set);
+        let next = self.walk(sets, after, |target, kept| {
             let before = page.len();
+            let kept = self.claims_in(target, kept).filter(|claim| keep(target, claim.list));
             page.extend(kept.map(|claim| self.named(target, claim)));
-            let is_first = page.len() > before && !is_counted;
-            (targets, is_counted) = (targets + usize::from(is_first), is_counted || is_first);
-        }
-        (page, None)
-    }
-
-    /// All that blocks, or all that allows, behind `after`, in the order of targets: what several sides want stands side by
-    /// side.
-    fn claims_after(
-        &self,
-        polarity: Polarity,
-        after: Option<Target>,
-    ) -> Box<dyn Iterator<Item = (Target, &[Claim])> + '_> {
-        let mut all: Box<dyn Iterator<Item = _>> = Box::new(iter::empty());
-        for (number, (_, side)) in self.sides(polarity).enumerate() {
-            let claims = side.all_after(after).map(move |(target, id)| (target, side.registry.claims(id)));
-            all = match number {
-                0 => Box::new(claims),
-                _ => Box::new(merged(all, claims, |item| item.0)),
-            };
-        }
-        all
-    }
-
-    /// Who has to leave up to `by`, of all that blocks, or of all that allows, from behind the last one of a page before.
-    fn ending_after(
-        &self,
-        polarity: Polarity,
-        after: Option<(Timestamp, Target)>,
-        by: Timestamp,
-    ) -> Box<dyn Iterator<Item = (Timestamp, Target, ListId)> + '_> {
-        let mut all: Box<dyn Iterator<Item = _>> = Box::new(iter::empty());
-        for (_, side) in self.sides(polarity) {
-            all = Box::new(merged(all, side.deadlines.behind(after, by), |item| *item));
-        }
-        all
+            // Several sides may have it.
+            if page.len() > before && last.replace(target) != Some(target) {
+                targets += 1;
+            }
+            targets < most
+        });
+        (page, next)
     }
 
     /// What `keep` lets by of the same claims as far as they end up to `by`, in the order of their ends and then of targets, from behind the
@@ -94,7 +64,9 @@ impl Blocklist {
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<(Timestamp, Target)>) {
         let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
-        for (seen, (end, target, list)) in (0..).zip(self.ending_after(polarity, after, by)) {
+        let sides = self.sides(polarity).map(|(_, side)| side).chain(self.apart(polarity));
+        let ends = merged(sides.map(|side| side.deadlines.behind(after, by).map(|end| (end, ()))));
+        for (seen, ((end, target, list), ())) in (0..).zip(ends) {
             if last != Some((end, target)) {
                 if targets >= most || seen >= MOST_SEEN {
                     return (page, last);
@@ -102,14 +74,14 @@ impl Blocklist {
                 last = Some((end, target));
                 targets += usize::from(keep(target, list));
             }
-            let claim = self.side_of(list).claim_of(target, list).filter(|_| keep(target, list));
+            let claim = self.claim_of(target, list).filter(|_| keep(target, list));
             page.extend(claim.map(|claim| self.named(target, claim)));
         }
         (page, None)
     }
 
     /// What the lists that `keep` lets by want of the next targets from there on, up to `most` of them, as records that say
-    /// so: of lists without a clause, as live ones are. Tells where the next page begins.
+    /// so. Tells where the next page begins.
     pub fn as_records(
         &self,
         from: Bookmark,
@@ -117,18 +89,23 @@ impl Blocklist {
         keep: impl Fn(ListId) -> bool,
     ) -> (Vec<Record>, Option<Bookmark>) {
         let Bookmark { polarity, after } = from;
-        let side = self.side(polarity.whole());
-        let kept = |id| side.registry.claims(id).iter().filter(|claim| keep(claim.list));
-        let (mut sets, mut targets) = (BTreeMap::<ClaimsId, Targets>::new(), 0);
-        let after = side.walk(after, |target, id| {
-            if kept(id).next().is_some() {
-                sets.entry(id).or_default().push(target);
+        // Live lists have no clause.
+        let meant = iter::once(polarity.whole());
+        let of_set = |target, set| self.claims_in(target, set).filter(|claim| keep(claim.list));
+        let (mut sets, mut targets) = (BTreeMap::<Set, Targets>::new(), 0);
+        let after = self.walk(meant, after, |target, (place, id)| {
+            let hidden = of_set(target, (place, id)).count() < self.side_at(place).registry.claims(id).len();
+            if of_set(target, (place, id)).next().is_some() {
+                // Where a claim of it stands for others, it is no set that many share.
+                let alone = hidden.then_some(target);
+                sets.entry((place, id, alone)).or_default().push(target);
                 targets += 1;
             }
             targets < most
         });
-        let records = sets.iter().flat_map(|(id, targets)| {
-            kept(*id).map(|Claim { list, since, until, note, by }| Record::Want {
+        let records = sets.iter().flat_map(|((place, id, _), targets)| {
+            let any = targets.iter().next().expect("a set has come with a target");
+            of_set(any, (*place, *id)).map(|Claim { list, since, until, note, by, .. }| Record::Want {
                 list: self.lists.get(*list).name.clone(),
                 polarity,
                 since: *since,
@@ -156,9 +133,11 @@ impl Blocklist {
         after: Option<Target>,
         is_over: impl Fn(Target) -> bool,
     ) -> (Targets, Option<Target>) {
-        let (side, mut targets, mut weight) = (self.side_of(list), Targets::default(), 0);
-        let next = side.walk(after, |target, id| {
-            if side.registry.of(id, list).is_some() && is_over(target) {
+        let (mut targets, mut weight) = (Targets::default(), 0);
+        let set = iter::once(self.lists.get(list).set());
+        let next = self.walk(set, after, |target, kept| {
+            let mut claims = self.claims_in(target, kept);
+            if claims.any(|claim| claim.list == list) && is_over(target) {
                 targets.push(target);
                 weight += targets::weight(target);
             }
@@ -169,16 +148,73 @@ impl Blocklist {
 
     /// Everything that `list` wants.
     pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
-        let side = self.side_of(list);
-        let wants = move |(_, id): &(Target, ClaimsId)| side.registry.of(*id, list).is_some();
-        side.all_after(None).filter(wants).map(|(target, _)| target)
+        let set = iter::once(self.lists.get(list).set());
+        let wants = move |(target, kept): &(Target, (Place, ClaimsId))| {
+            self.claims_in(*target, *kept).any(|claim| claim.list == list)
+        };
+        self.all_after(set, None).filter(wants).map(|(target, _)| target)
+    }
+
+    /// The next targets of `list` behind `after` that do not reach as far as the list does by now, as many as one page
+    /// changes. Tells where the next page begins.
+    pub fn to_reach_anew(&self, list: ListId, after: Option<Target>) -> (Targets, Option<Target>) {
+        let (mut targets, set) = (Targets::default(), iter::once(self.lists.get(list).set()));
+        // All of IPv4 sorts before it.
+        let after = after.or(Some(Target::V4(Prefix::host(u32::MAX))));
+        let next = self.walk(set, after, |target, _| {
+            if self.reaching_anew(target, list).is_some() {
+                targets.push(target);
+            }
+            (targets.len() as u64) < PAGE
+        });
+        targets.sort();
+        (targets, next)
+    }
+
+    /// What is kept of these sets behind `after`, in order, whether on their sides or apart. What is apart may be of another
+    /// set.
+    fn all_after(
+        &self,
+        sets: impl Iterator<Item = SetName>,
+        after: Option<Target>,
+    ) -> impl Iterator<Item = (Target, (Place, ClaimsId))> + '_ {
+        let mut places: Vec<_> = sets.map(Place::Side).collect();
+        let blocks = |place: &Place| matches!(place, Place::Side(set) if set.blocks());
+        if places.iter().any(blocks) {
+            places.push(Place::Apart);
+        }
+        merged(places.into_iter().map(move |place| {
+            self.side_at(place).all_after(after).map(move |(target, id)| (target, (place, id)))
+        }))
+    }
+
+    /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
+    /// target to go on; nothing if that was the last. One that is kept in several places is shown for each, in the same page.
+    fn walk(
+        &self,
+        sets: impl Iterator<Item = SetName>,
+        after: Option<Target>,
+        mut take: impl FnMut(Target, (Place, ClaimsId)) -> bool,
+    ) -> Option<Target> {
+        let mut all = self.all_after(sets, after).peekable();
+        for seen in 1.. {
+            let (target, kept) = all.next()?;
+            let goes_on = take(target, kept) && seen < MOST_SEEN;
+            if !goes_on && all.peek().is_none_or(|(next, _)| *next != target) {
+                return Some(target);
+            }
+        }
+        None
     }
 }
 
 impl Side {
-    /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
-    /// target to go on; nothing if that was the last.
-    fn walk(&self, after: Option<Target>, mut take: impl FnMut(Target, ClaimsId) -> bool) -> Option<Target> {
+    /// The same of this side, as packets meet it.
+    pub(super) fn walk(
+        &self,
+        after: Option<Target>,
+        mut take: impl FnMut(Target, ClaimsId) -> bool,
+    ) -> Option<Target> {
         for (seen, (target, id)) in (1..).zip(self.all_after(after)) {
             if !take(target, id) || seen >= MOST_SEEN {
                 return Some(target);
@@ -198,7 +234,7 @@ impl Side {
         let addresses = addresses.map(|(address, id)| (of_address(address), id));
         let nets64 = self.nets64.range((from6, Bound::Unbounded)).map(|(net, id)| (of_net64(net), id));
         let others = self.others.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
-        merged(addresses.chain(nets64), others.map(|(target, id)| (*target, *id)), |item| item.0)
+        in_order(addresses.chain(nets64), others.map(|(target, id)| (*target, *id)))
     }
 }
 
@@ -207,15 +243,22 @@ fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) ->
     if Some(target_of(key)) > after { Bound::Included(key) } else { Bound::Excluded(key) }
 }
 
+/// Several, each of which is in order, as one that is.
+fn merged<'a, K: Ord + 'a, T: 'a>(
+    all: impl Iterator<Item = impl Iterator<Item = (K, T)> + 'a>,
+) -> Box<dyn Iterator<Item = (K, T)> + 'a> {
+    let boxed = all.map(|one| Box::new(one) as Box<dyn Iterator<Item = (K, T)> + 'a>);
+    boxed.reduce(|one, other| Box::new(in_order(one, other))).unwrap_or_else(|| Box::new(iter::empty()))
+}
+
 /// Both, each of which is in order, as one that is.
-fn merged<T, K: Ord>(
-    one: impl Iterator<Item = T>,
-    other: impl Iterator<Item = T>,
-    key: impl Fn(&T) -> K,
-) -> impl Iterator<Item = T> {
+fn in_order<K: Ord, T>(
+    one: impl Iterator<Item = (K, T)>,
+    other: impl Iterator<Item = (K, T)>,
+) -> impl Iterator<Item = (K, T)> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     iter::from_fn(move || match (one.peek(), other.peek()) {
-        (Some(first), Some(second)) if key(first) <= key(second) => one.next(),
+        (Some((first, _)), Some((second, _))) if first < second => one.next(),
         (Some(_), None) => one.next(),
         _ => other.next(),
     })

@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
-use super::claims::ClaimsId;
+use super::claims::{ClaimsId, Place};
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, Polarity, Side, Targets, Timestamp};
 
 /// What one list says of one target, with the list's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedClaim {
-    /// The target.
+    /// The target, as it was given.
     pub target: Target,
+    /// What is blocked, or allowed, for its sake: the target itself, or a wider one.
+    pub blocks: Target,
     /// The list's name.
     pub list: Arc<str>,
     /// Since when.
@@ -33,39 +35,55 @@ impl Blocklist {
     pub fn covering(&self, polarity: Polarity, target: Target) -> Vec<NamedClaim> {
         let sides = self.sides(polarity);
         let mut all: Vec<_> = sides.flat_map(|(_, side)| self.covering_in(side, target)).collect();
-        all.sort_by_key(|claim| Reverse(length(claim.target)));
+        all.sort_by_key(|claim| Reverse(length(claim.blocks)));
         all
     }
 
     fn covering_in(&self, side: &Side, target: Target) -> Vec<NamedClaim> {
         let covers = side.may_cover(target).into_iter();
-        covers
-            .flat_map(|target| side.claims(target).iter().map(move |claim| self.named(target, claim)))
-            .collect()
+        covers.flat_map(|cover| self.named_claims(side, cover, target)).collect()
     }
 
     /// Every claim of what lies within `target`, but not of itself, side after side and kind after kind.
     pub fn within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
-        self.sides(polarity).flat_map(move |(_, side)| {
-            let within = side.all_within(target).filter(move |(other, _)| *other != target);
-            within.flat_map(move |(other, id)| {
-                side.registry.claims(id).iter().map(move |claim| self.named(other, claim))
-            })
+        let on_sides = self.sides(polarity).flat_map(move |(set, side)| {
+            side.all_within(target).map(move |(other, id)| (other, (Place::Side(set), id)))
+        });
+        let apart = self.apart(polarity).into_iter().flat_map(move |apart| apart.all_within(target));
+        let all = on_sides.chain(apart.map(|(other, id)| (other, (Place::Apart, id))));
+        all.filter(move |(other, _)| *other != target).flat_map(move |(other, kept)| {
+            self.claims_in(other, kept).map(move |claim| self.named(other, claim))
         })
     }
 
     /// Those of `targets` that would be new on this list: neither there now, nor named by its source since before their time
     /// was over.
     pub fn new_on(&self, list: ListId, targets: &Targets) -> Targets {
-        let (spent, side) = (&self.lists.get(list).spent, self.side_of(list));
-        let is_new = |target: &Target| side.claim_of(*target, list).is_none() && !spent.contains(*target);
+        let spent = &self.lists.get(list).spent;
+        let is_new = |target: &Target| self.claim_of(*target, list).is_none() && !spent.contains(*target);
         targets.iter().filter(is_new).collect()
+    }
+
+    /// What covers `target` of what lists of one side name still though its time on them is over, with the names of these.
+    pub fn spent_covering(&self, polarity: Polarity, target: Target) -> Vec<(Target, Arc<str>)> {
+        let lists = self.lists.iter().filter(|(_, list)| list.polarity == polarity && !list.spent.is_empty());
+        let all = lists.flat_map(|(_, list)| {
+            let covers = list.spent.covering(target);
+            covers.map(|one| (one, list.name.clone())).collect::<Vec<_>>()
+        });
+        all.collect()
+    }
+
+    /// How many entries of this list are on another one, too.
+    pub fn shared_by(&self, list: ListId) -> u64 {
+        self.side_of(list).registry.shared_by(list)
     }
 
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
         let list = self.lists.get(claim.list).name.clone();
-        let Claim { since, until, note, by, .. } = claim.clone();
-        NamedClaim { target, list, since, until, note, by }
+        let Claim { since, until, note, by, reach, .. } = claim.clone();
+        let blocks = reach.of(target).next().unwrap_or(target);
+        NamedClaim { target, blocks, list, since, until, note, by }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Blocklist, Bookmark, Claim, Effects, List, ListId, Origin, Polarity, Record, Timestamp, TooManyLists,
+    Blocklist, Bookmark, Claim, Effects, List, ListId, Origin, Polarity, Reach, Record, Timestamp,
+    TooManyLists,
 };
 
 impl Blocklist {
@@ -13,9 +14,9 @@ impl Blocklist {
         match record {
             Record::Want { list, polarity, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));
-                let list = self.live_list(&list, polarity)?;
+                let list = self.live_list(&list, polarity, now)?;
                 let by = by.map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
-                self.want_silently(&Claim { list, since, until, note, by }, &targets);
+                self.want_silently(&Claim { list, since, until, note, by, reach: Reach::AS_GIVEN }, &targets);
             }
             Record::Release { list, targets } => {
                 if let Some(list) = self.lists.find(&list) {
@@ -87,14 +88,14 @@ impl Blocklist {
     }
 
     /// One of this name that is of the other kind was empty by then: only the clock says otherwise.
-    fn live_list(&mut self, name: &str, polarity: Polarity) -> Result<ListId, TooManyLists> {
+    fn live_list(&mut self, name: &str, polarity: Polarity, now: Timestamp) -> Result<ListId, TooManyLists> {
         let found = self.lists.find(name);
         if let Some(other) = found.filter(|id| self.lists.get(*id).polarity != polarity) {
             self.release_all(other);
         }
         match self.lists.find(name) {
             Some(id) => Ok(id),
-            None => self.lists.make_anyway(name, Origin::Live, polarity),
+            None => self.make_list(name, Origin::Live, polarity, now),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use filter_common::labels::Label;
 use filter_common::target::Target;
 
 use super::addresses::Addresses;
@@ -10,6 +11,7 @@ use super::claims::{Claim, ClaimsId, Registry};
 use super::cover::Cover;
 use super::deadline::Deadlines;
 use super::nets64::Nets64;
+use super::order::Labels;
 use super::targets::Kept;
 use super::{ListId, SetEffects, Targets, Timestamp};
 
@@ -22,6 +24,7 @@ pub struct Side {
     pub(super) cover: Cover,
     pub(super) registry: Registry,
     pub(super) deadlines: Deadlines,
+    pub(super) labels: Labels,
 }
 
 impl Side {
@@ -80,11 +83,7 @@ impl Side {
     ) -> Option<(Claim, Option<Claim>)> {
         let before = self.claims_of(target);
         let known = before.and_then(|id| self.registry.of(id, claim.list)).cloned();
-        let after = match &known {
-            Some(known) if claim.adds_nothing_to(known) => return None,
-            Some(known) => known.extended_by(claim.clone()),
-            None => claim.clone(),
-        };
+        let after = claim.extending(known.as_ref())?;
         self.replace(target, claim.list, (before, known.as_ref()), Some(after.clone()), effects);
         Some((after, known))
     }
@@ -100,6 +99,7 @@ impl Side {
     ) {
         let until = |claim: Option<&Claim>| claim.and_then(|claim| claim.until);
         self.move_deadline(target, list, until(known), until(claim.as_ref()));
+        let counted = before.map(|id| self.label_of_set(target, id));
         let after = match claim {
             Some(claim) => Some(self.registry.with(before, claim)),
             None => before.and_then(|id| self.registry.without(id, list)),
@@ -113,7 +113,11 @@ impl Side {
                 self.forget(target);
                 effects.left.push(target);
             }
-            (Some(before), Some(after)) if before != after => self.set_claims(target, after),
+            (Some(before), Some(after)) if before != after => {
+                self.set_claims(target, after);
+                let is_same = |label: &Label| *label == self.label_of_set(target, after);
+                effects.touched.extend(counted.filter(|label| !is_same(label)).map(|label| (target, label)));
+            }
             (Some(_), Some(_)) | (None, None) => {}
         }
     }

@@ -32,6 +32,19 @@ impl Spent {
         }
     }
 
+    /// Those that cover `target`, the longest first. The same one counts.
+    pub fn covering(&self, target: Target) -> impl Iterator<Item = Target> + '_ {
+        let wider = move |length: u8| match target {
+            Target::V4(prefix) => Target::V4(Prefix::covering(prefix.address(), length)),
+            Target::V6(prefix) => Target::V6(Prefix::covering(prefix.address(), length)),
+        };
+        let own = match target {
+            Target::V4(prefix) => prefix.length(),
+            Target::V6(prefix) => prefix.length(),
+        };
+        (0..=own).rev().map(wider).filter(|one| self.contains(*one))
+    }
+
     /// The time of this one is over.
     pub fn insert(&mut self, target: Target) {
         match target {

@@ -70,7 +70,9 @@ fn a_target_leaves_when_the_last_list_releases_it() {
     let mut story = Story::new();
     assert_eq!(story.add(0, "10.0.0.0/8", None).sets.block.entered, targets(&["10.0.0.0/8"]));
     assert!(story.add(1, "10.0.0.0/8", None).is_empty());
-    assert!(story.remove(0, "10.0.0.0/8").is_empty());
+    let block = story.remove(0, "10.0.0.0/8").sets.block;
+    assert!(block.entered.is_empty() && block.left.is_empty());
+    assert_eq!(block.relabelled, targets(&["10.0.0.0/8"]), "it is counted for the other list now");
     assert!(story.remove(0, "10.0.0.0/8").is_empty(), "it has released it already");
     assert_eq!(story.remove(1, "10.0.0.0/8").sets.block.left, targets(&["10.0.0.0/8"]));
     assert!(!story.blocklist.block().contains(target("10.0.0.0/8")));
@@ -116,7 +118,9 @@ fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
     let one = story.blocklist.lists().find("one").unwrap();
     let (over, _) = story.blocklist.to_release(one, None, |word| word != target("192.0.2.1"));
     assert_eq!(over, targets(&["192.0.2.2"]));
-    assert!(story.release(0, &["192.0.2.2"]).effects.is_empty());
+    let block = story.release(0, &["192.0.2.2"]).effects.sets.block;
+    assert!(block.entered.is_empty() && block.left.is_empty());
+    assert_eq!(block.relabelled, targets(&["192.0.2.2"]));
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn the_journal_is_told_what_truly_changed() {
 #[test]
 fn a_list_of_the_configuration_is_not_changed_by_a_command() {
     let mut story = Story::new();
-    story.blocklist.lists_mut().make("drop", Origin::File, Polarity::Block).unwrap();
+    story.blocklist.lists_mut().make_anyway("drop", Origin::File, Polarity::Block).unwrap();
     let change = Change::Want(Want::live("drop", Polarity::Block, targets(&["192.0.2.1"])));
     assert!(matches!(story.blocklist.apply(&change, at(1)), Err(Refusal::BelongsElsewhere { .. })));
     assert!(!story.blocklist.block().contains(target("192.0.2.1")));
@@ -387,6 +391,7 @@ proptest! {
 
 mod clauses;
 mod sides;
+mod widen;
 
 #[test]
 fn what_expired_of_a_file_is_not_new_until_the_file_has_forgotten_it() {

@@ -44,10 +44,17 @@ impl Undo {
         self.steps.iter().rev()
     }
 
-    /// What some list wanted before and does not want since: it enters again, unless somebody else wants it.
-    pub fn entering(&self) -> impl Iterator<Item = (ListId, &Targets)> {
-        let released = self.steps.iter().filter(|step| step.before.is_some() && step.after.is_none());
-        released.map(|step| (step.list, &step.targets))
+    /// What was blocked or allowed for the sake of some list before and is not since: it enters again, unless somebody else
+    /// wants it.
+    pub fn entering(&self) -> impl Iterator<Item = (ListId, Vec<Target>)> {
+        let reach = |claim: &Option<Claim>| claim.as_ref().map(|claim| claim.reach);
+        let lost = self.steps.iter().filter(move |step| {
+            step.before.is_some() && (step.after.is_none() || reach(&step.before) != reach(&step.after))
+        });
+        lost.map(move |step| {
+            let reach = reach(&step.before).unwrap_or_default();
+            (step.list, step.targets.iter().flat_map(|target| reach.of(target)).collect())
+        })
     }
 
     /// How many targets it concerns; one that was changed twice counts twice.

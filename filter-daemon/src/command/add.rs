@@ -4,13 +4,14 @@ use clap::Args;
 
 use super::ask::addition::{self, Addition, few};
 use super::ask::change::{self, Outcome, STANDARD_INPUT};
+use super::ask::guarded;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::count;
 use super::render::moment::Clock;
 use crate::config::name;
 use crate::control::client::Endpoint;
-use crate::control::wire::{Changed, Entry, Idle};
+use crate::control::wire::{self, Changed, Entry, Idle};
 use crate::exit::Exit;
 use crate::text::printable;
 
@@ -21,21 +22,30 @@ Examples:
   filterd add 198.51.100.0/24 2001:db8:bad::/48 --note 'ticket 4711'
   filterd add 203.0.113.7 --ttl 2h --list ssh
   filterd add 203.0.113.16-203.0.113.99
-  filterd add - < blocklist.txt")]
+  filterd add - < blocklist.txt
+
+What this host needs is guarded, and nothing overrides that: its own addresses, gateways and name servers, and whoever is
+logged in from elsewhere (`filterd allow list --list guard`). An add of nothing else exits with 5; a prefix around it is
+blocked, and it passes, which is told.")]
 pub struct Add {
     #[command(flatten)]
     addition: Addition,
+    /// Block a prefix shorter than /8, or than /16 of IPv6, too: what is guarded passes all the same
+    #[arg(long)]
+    wide: bool,
 }
 
 impl Add {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let Self { addition } = self;
-        let request = |words| addition.request(words);
+        let Self { addition, .. } = self;
+        let request = |words| wire::Add { wide: self.wide, ..addition.request(words) };
         let mut outcome = change::apply(&addition.targets, socket, console, &request)?;
         let clock = Clock::system();
         outcome.remedies = addition::remedies(&outcome, self.list(), "remove");
         console.answer(&outcome, |outcome| self.render(outcome, &clock))?;
         outcome.remedies.iter().for_each(|remedy| console.note(remedy));
+        outcome.changed.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
+        guarded::tell(&outcome, console);
         change::tell_durability(&outcome.changed, console);
         Ok(self.exit(&outcome))
     }
@@ -58,6 +68,7 @@ impl Add {
         }
         let blocked = blocked(changed);
         let mut lines = vec![self.addition.told(outcome, blocked, self.list()) + &but(changed)];
+        lines.extend(guarded::around(changed));
         lines.extend(allowed(changed, clock));
         lines.extend(self.addition.held_by(outcome, blocked, clock));
         lines.join("\n")

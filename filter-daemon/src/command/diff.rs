@@ -7,7 +7,7 @@ use super::render::console::Console;
 use super::render::figure::{count, counted, counted_as};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire;
-use crate::control::wire::diff::{Cut, ListDifference, Reply, Role};
+use crate::control::wire::diff::{Cut, ListDifference, Reply, Role, Stays};
 use crate::exit::Exit;
 use crate::text::printable;
 
@@ -70,6 +70,7 @@ fn render(found: &Reply) -> String {
     }
     let unseen = found.unseen.iter().map(|why| format!("not looked at: {}", printable::on_one_line(why)));
     lines.extend(peers(found));
+    lines.extend(guarded(found));
     lines.extend(unseen);
     lines.join("\n")
 }
@@ -82,7 +83,12 @@ fn interfaces(verb: &str, names: &[String]) -> Option<String> {
 fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
     let ListDifference { name, was, ports, allows, new, gone, come, go } = list;
     let kind = if *allows { "allow list" } else { "list" };
+    let is_turned = found.lists.iter().any(|other| other.name == *name && other.allows != *allows);
     let about = match (was, new, gone) {
+        (_, true, _) if is_turned && *allows => " (it would allow from then on)".to_owned(),
+        (_, true, _) if is_turned => " (it would block from then on)".to_owned(),
+        (_, _, true) if is_turned && *allows => " (it would allow no longer)".to_owned(),
+        (_, _, true) if is_turned => " (it would block no longer)".to_owned(),
         (_, true, _) => " (new)".to_owned(),
         (_, _, true) => " (no longer in the configuration)".to_owned(),
         (Some(was), ..) => format!(" (now `{was}`)"),
@@ -97,7 +103,10 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
         }
     };
     let of = |comes: bool, all: u64, sign: char| {
-        let of_it = found.entries.iter().filter(move |entry| entry.list == *name && entry.comes == comes);
+        let of_it = found
+            .entries
+            .iter()
+            .filter(move |entry| (&entry.list, entry.allows, entry.comes) == (name, *allows, comes));
         let mut told: Vec<_> =
             of_it.take(MOST_TOLD).map(|entry| format!("  {sign} {}", entry.target)).collect();
         let left = all.saturating_sub(told.len() as u64);
@@ -125,6 +134,18 @@ fn peers(found: &Reply) -> Vec<String> {
     if left > 0 {
         lines.push(format!("  and {} more", count(left)));
     }
+    lines
+}
+
+/// Who stays, though something names them.
+fn guarded(found: &Reply) -> Vec<String> {
+    let told = found.guarded.iter().take(MOST_CUT).map(|Stays { address, why, target, list }| {
+        let why = printable::on_one_line(why);
+        format!("{address} is guarded ({why}), and stays, though {target} of list `{list}` names it")
+    });
+    let mut lines: Vec<_> = told.collect();
+    let left = found.guarded.len().saturating_sub(MOST_CUT);
+    lines.extend((left > 0).then(|| format!("and {} more who are guarded", count(left as u64))));
     lines
 }
 
@@ -159,7 +180,12 @@ mod tests {
 
     #[test]
     fn entries_settings_and_interfaces_are_told_and_who_would_be_cut_is_loud() {
-        let entry = |list: &str, target: String, comes| EntryDifference { list: list.into(), target, comes };
+        let entry = |list: &str, target: String, comes| EntryDifference {
+            list: list.into(),
+            target,
+            allows: false,
+            comes,
+        };
         let mut entries: Vec<_> = (0..6).map(|host| entry("drop", format!("192.0.2.{host}"), true)).collect();
         entries.push(entry("old", "198.51.100.0/24".into(), false));
         let list = |name: &str, come, go| ListDifference {
@@ -210,5 +236,35 @@ list `old` (no longer in the configuration): 1 entry would go
   192.0.2.1, 2 connections to tcp port 22 here, name server: by 192.0.2.1 of list `drop`";
         assert_eq!(render(&found), expected);
         assert!(!found.is_empty());
+    }
+
+    #[test]
+    fn a_list_that_changes_its_kind_tells_each_entry_under_one_of_both() {
+        let list = |allows, come, go| ListDifference {
+            name: "office".into(),
+            allows,
+            new: allows,
+            gone: !allows,
+            come,
+            go,
+            ..ListDifference::default()
+        };
+        let entry = |target: &str, allows| EntryDifference {
+            list: "office".into(),
+            target: target.into(),
+            allows,
+            comes: allows,
+        };
+        let found = Reply {
+            lists: vec![list(true, 1, 0), list(false, 0, 1)],
+            entries: vec![entry("192.0.2.1", true), entry("192.0.2.1", false)],
+            ..Reply::default()
+        };
+        assert_eq!(
+            render(&found),
+            "allow list `office` (it would allow from then on): 1 entry would come\n  + 192.0.2.1\n\
+             list `office` (it would block no longer): 1 entry would go\n  - 192.0.2.1\n\
+             none of 0 live peers looked at would be cut"
+        );
     }
 }

@@ -56,9 +56,12 @@ fn render(changed: &Changed, only: Option<&ListName>) -> String {
         None => ("unblocked", "blocked"),
         Some(_) => ("no longer listed", "listed"),
     };
-    let held = match changed.changed.saturating_sub(changed.left) {
-        0 => String::new(),
-        _ => format!("; what other lists hold is still {blocked}"),
+    let is_held = changed.changed > changed.left;
+    let held = match (is_held, changed.may_be_covered) {
+        (false, false) => String::new(),
+        (true, false) => format!("; what other lists hold is still {blocked}"),
+        (false, true) => format!("; what wider entries cover is still {blocked}"),
+        (true, true) => format!("; what other lists hold, or wider entries cover, is still {blocked}"),
     };
     format!("removed {all}{whose}: {freed} {unblocked}{held}")
 }
@@ -85,5 +88,13 @@ mod tests {
             Changed { changed: 2, left: 1, idle: Some(Idle::NotEnforced), ..Changed::default() };
         let words = "removed 2 entries: 1 target no longer listed; what other lists hold is still listed";
         assert_eq!(render(&counted_only, None), words);
+        let covered = |changed, left| {
+            render(&Changed { changed, left, may_be_covered: true, ..Changed::default() }, None)
+        };
+        let words = "removed 1 entry: 1 target unblocked; what wider entries cover is still blocked";
+        assert_eq!(covered(1, 1), words);
+        let words = "removed 2 entries: 1 target unblocked; \
+                     what other lists hold, or wider entries cover, is still blocked";
+        assert_eq!(covered(2, 1), words);
     }
 }

@@ -6,11 +6,10 @@ use std::thread;
 use clap::Args;
 
 use super::ask::trouble::Trouble;
-use super::ask::ttl::Ttl;
 use super::ask::which::Which;
 use super::render::console::Console;
 use super::render::entry::{self, ALL_LISTS};
-use super::render::moment::{Clock, length};
+use super::render::moment::Clock;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Entry};
 use crate::exit::Exit;
@@ -27,31 +26,22 @@ Examples:
 pub struct List {
     #[command(flatten)]
     which: Which,
-    /// Only what expires within that time: what does so first comes first
-    #[arg(long, value_name = "TIME")]
-    expiring: Option<Ttl>,
 }
 
 impl List {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        if show(&self.request(), socket, console)? == 0 {
+        if show(&self.which.request(false), socket, console)? == 0 {
             console.note(&self.nothing());
         }
         Ok(Exit::Done)
     }
 
     fn nothing(&self) -> String {
-        let (family, within) = (self.which.family(), self.which.within());
-        let soon = self.expiring.map(|soon| format!(" that expires within {}", length(soon.as_secs())));
-        let soon = soon.unwrap_or_default();
+        let (family, within, soon) = (self.which.family(), self.which.within(), self.which.expiring());
         match &self.which.list {
             Some(list) => format!("list `{list}` has no entry{family}{within}{soon} ({ALL_LISTS})"),
             None => format!("no list has an entry{family}{within}{soon}"),
         }
-    }
-
-    fn request(&self) -> wire::List {
-        wire::List { expiring: self.expiring.map(Ttl::as_secs), ..self.which.request(false) }
     }
 }
 

@@ -9,6 +9,7 @@ mod confirm;
 mod diff;
 mod flush;
 mod list;
+mod lists;
 mod pause;
 mod ping;
 mod reload;
@@ -71,6 +72,12 @@ pub enum Verb {
     ///
     /// What is not as the configuration says stands first, with what to do about it; then it exits with 7.
     Status(With<status::Status>),
+    /// Show every list: how long it is, how much is dropped for it, how old it is
+    ///
+    /// In the configuration's order, then those that commands made. An entry that several lists have counts as shared for
+    /// each, and what is dropped for it is counted for the first of them. Where a list is not what its file says, that
+    /// is told below, with what to do about it; then it exits with 7.
+    Lists(With<lists::Lists>),
     /// Show how many packets were dropped and passed, and why, since the filter was attached
     Stats(With<stats::Stats>),
     /// Read the configuration and the lists again, and apply the difference
@@ -118,6 +125,7 @@ macro_rules! whichever {
             Verb::List($with) => $what,
             Verb::Flush($with) => $what,
             Verb::Status($with) => $what,
+            Verb::Lists($with) => $what,
             Verb::Stats($with) => $what,
             Verb::Reload($with) => $what,
             Verb::Confirm($with) => $what,

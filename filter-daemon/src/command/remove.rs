@@ -72,8 +72,12 @@ mod tests {
         let targets = words.iter().map(ToString::to_string).collect();
         let list = list.map(|name| name.parse().unwrap());
         let remove = Remove { removal: Removal { targets, list, strict: false } };
-        let entry =
-            |list: &&str| HeldBy { target: "192.0.2.1".into(), list: (*list).into(), origin: "file".into() };
+        let entry = |list: &&str| HeldBy {
+            target: "192.0.2.1".into(),
+            list: (*list).into(),
+            origin: "file".into(),
+            blocks: None,
+        };
         let by: Vec<_> = by.iter().map(entry).collect();
         let lists = by.iter().map(|by| by.list.clone()).collect();
         let held = if by.is_empty() {

@@ -4,21 +4,30 @@ use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
-use super::render::figure::{count, table};
+use super::render::figure::{count, headed, table};
+use super::render::hits::how_counted;
+use super::render::moment::Clock;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{
-    self,
-    stats::{Counted, Reply},
+    self, Hits,
+    stats::{Counted, OfList, Reply},
 };
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-pub struct Stats {}
+pub struct Stats {
+    /// What became of packets for the sake of each list
+    #[arg(long)]
+    lists: bool,
+}
 
 impl Stats {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let stats = Client::connect(socket)?.call(&wire::Stats {})?;
-        console.answer(&stats, render)?;
+        let told = |stats: &Reply| {
+            if self.lists { of_lists(stats, &Clock::system()) } else { render(stats) }
+        };
+        console.answer(&stats, told)?;
         Ok(Exit::Done)
     }
 }
@@ -46,6 +55,29 @@ fn render(stats: &Reply) -> String {
     format!("{summary}\n\n{}", table(&rows))
 }
 
+/// One row a list.
+fn of_lists(stats: &Reply, clock: &Clock) -> String {
+    let listed = stats.lists.iter().map(|OfList { list, since, hits }| {
+        let since = if Some(*since) == stats.counted_since { String::new() } else { clock.since(*since) };
+        of_list(list, hits, since)
+    });
+    let others = [("(other lists)", &stats.other), ("(lists that are gone)", &stats.gone)];
+    let others =
+        others.into_iter().filter_map(|(name, hits)| Some(of_list(name, hits.as_ref()?, String::new())));
+    let rows: Vec<_> = listed.chain(others).collect();
+    let heads = ["list", "dropped", "would drop", "paused", "replies", ""];
+    let table = headed(heads, [false, true, true, true, true, false], &rows);
+    let how = how_counted(stats.counted_since, None, None, clock);
+    if rows.is_empty() { how } else { format!("{table}\n{how}") }
+}
+
+/// What never came to be needs no column.
+fn of_list(name: &str, hits: &Hits, since: String) -> [String; 6] {
+    let told = |packets: u64| if packets == 0 { String::new() } else { count(packets) };
+    let Hits { dropped, would_drop, paused, replies } = hits;
+    [name.to_owned(), count(*dropped), told(*would_drop), told(*paused), told(*replies), since]
+}
+
 fn row(counted: &Counted) -> [String; 4] {
     let Counted { reason, verdict, packets, meaning } = counted;
     [verdict.replace('_', " "), reason.clone(), count(*packets), meaning.clone()]
@@ -70,7 +102,8 @@ mod tests {
             counted("unlisted", "pass", 1_000_000, "it is on none"),
             counted("listed", "would_drop", spared, "it is on a list"),
         ];
-        Reply { version: 1, enforce, reasons }
+        let lists = Vec::new();
+        Reply { version: 1, enforce, reasons, counted_since: None, lists, other: None, gone: None }
     }
 
     #[test]
@@ -113,6 +146,29 @@ would drop  listed            7  it is on a list
         let summary = "5 packets dropped, 1,000,003 passed, 3 of them only because protection was paused\n";
         assert!(text.starts_with(summary), "{text}");
         assert!(text.contains("\npaused  listed            3"), "{text}");
+    }
+
+    #[test]
+    fn each_list_has_its_row_and_columns_only_for_what_there_was() {
+        let of_list = |list: &str, since, dropped, paused| OfList {
+            list: list.into(),
+            since,
+            hits: Hits { dropped, paused, ..Hits::default() },
+        };
+        let now = 1_795_296_480;
+        let lists = vec![of_list("drop", now - 7200, 1204, 0), of_list("ssh", now - 60, 7, 3)];
+        let gone = Some(Hits { dropped: 5, ..Hits::default() });
+        let stats = Reply { counted_since: Some(now - 7200), lists, gone, ..stats(true, 1216, 0) };
+        let expected = "\
+list                   dropped  paused
+drop                     1,204
+ssh                          7       3  since 1 min ago
+(lists that are gone)        5
+
+Each packet is counted for the first list that has its source, since 19:28
+(2 h ago)
+";
+        assert_eq!(of_lists(&stats, &Clock::standing(now)), expected);
     }
 
     /// FAULTS T4: what was counted stays what it was.

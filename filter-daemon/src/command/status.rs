@@ -6,6 +6,7 @@ use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::{bytes, count, table};
 use super::render::moment::Clock;
+use super::render::remark;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::status::{Flows, Interface, ListStatus, NOT_FILTERED, Reply, Table};
 use crate::control::wire::{self, Fault};
@@ -116,21 +117,16 @@ fn flows(status: &Reply) -> Vec<[String; 1]> {
 fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
-        let rejected = match list.rejected {
-            0 => None,
-            1 => Some("1 line was not understood".to_owned()),
-            lines => Some(format!("{} lines were not understood", count(lines))),
-        };
-        let special =
-            (list.special > 0).then(|| format!("special ranges left out of {}", count(list.special)));
-        let trouble = match &list.error {
+        let told = match &list.error {
             // Told at the top.
-            Some(_) => "not what its file says".to_owned(),
-            None => rejected.into_iter().chain(special).collect::<Vec<_>>().join(", "),
+            Some(_) => remark::of(0, 0, list.expired)
+                .into_iter()
+                .chain(["not what its file says".to_owned()])
+                .collect(),
+            None => remark::of(list.rejected, list.special, list.expired),
         };
-        let expired = (list.expired > 0).then(|| format!("{} expired", count(list.expired)));
-        let told = list.ports.clone().into_iter().chain(expired);
-        let told = told.chain((!trouble.is_empty()).then_some(trouble)).collect::<Vec<_>>();
+        let guarded = (list.guarded > 0).then(|| format!("{} guarded, which pass", count(list.guarded)));
+        let told: Vec<_> = list.ports.clone().into_iter().chain(told).chain(guarded).collect();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -164,6 +160,7 @@ mod tests {
             rejected,
             special: 0,
             expired: 0,
+            guarded: 0,
             error: error.map(str::to_owned),
             read: None,
         };

@@ -7,12 +7,12 @@ use std::time::Duration;
 use filter_common::labels::Counters;
 use filter_common::target::{Span, Target};
 
-use super::limits::{entries, share, ttl};
+use super::limits::{entries, ipv6_prefix, share, ttl};
 use super::nearest::nearest;
 use super::ports;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
-use super::{Config, List, ListName, Matches, Mode, OnExit, check_interface_name};
+use super::{AS_GIVEN, Config, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
 use crate::source::{Limits, Special};
 use crate::text::printable::excerpt;
 
@@ -29,10 +29,14 @@ const KEYS: [Key<Config>; 10] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 10] = [
+const LIST_KEYS: [Key<Draft>; 12] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
     Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
+    Key {
+        name: "ipv6_prefix",
+        take: |faults, node, draft| ipv6_prefix(faults, node, &mut draft.ipv6_prefix),
+    },
     Key { name: "allow", take: allows },
     Key {
         name: "max_shrink",
@@ -49,6 +53,7 @@ const LIST_KEYS: [Key<Draft>; 10] = [
     Key { name: "include_special", take: include_special },
     Key { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
     Key { name: "except_ports", take: |faults, node, draft| ports::except(faults, node, &mut draft.ports) },
+    Key { name: "include_wide", take: include_wide },
 ];
 
 /// The keys without which a list is none.
@@ -220,7 +225,14 @@ struct Draft {
     special: Special,
     ttl: Option<Duration>,
     ports: ports::Said,
+    ipv6_prefix: Option<u8>,
 }
+
+/// What may be said of a list that commands fill, which has no file.
+const LIVE_KEYS: [&str; 2] = ["name", "ipv6_prefix"];
+
+/// The list of those who add without naming one.
+const DEFAULT_LIVE: &str = "manual";
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
     let mut names = HashMap::new();
@@ -238,7 +250,10 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         };
         let mut draft = Draft::default();
         let said = faults.fields(map, &LIST_KEYS, &mut draft);
-        for name in NEEDED.iter().filter(|name| !said.contains_key(**name)) {
+        let is_live =
+            said.contains_key("ipv6_prefix") && said.keys().all(|key| LIVE_KEYS.contains(&key.as_ref()));
+        for name in NEEDED.iter().filter(|name| !said.contains_key(**name) && !(is_live && **name == "path"))
+        {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
         }
         let ports = draft.ports.check(draft.allows, faults);
@@ -247,13 +262,26 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         }
         let ports = ports.map(|(clause, _)| clause);
         let Some((name, node)) = draft.name else { continue };
+        if name.as_str() == DEFAULT_LIVE && !is_live {
+            faults.tell(node, format!("the name `{name}` is reserved"), "choose another name");
+            continue;
+        }
+        if draft.allows && draft.ipv6_prefix.is_some() {
+            let message = format!("list `{name}` allows, and what is allowed is never widened");
+            faults.tell(item.number, message, "remove `ipv6_prefix`, or name the prefixes in the list");
+        }
+        let ipv6_prefix = draft.ipv6_prefix.unwrap_or(AS_GIVEN);
+        if is_live && faults.first(&mut names, name.as_str(), node) {
+            config.live.push(LiveList { name, ipv6_prefix });
+            continue;
+        }
         if faults.first(&mut names, name.as_str(), node)
             && let Some(path) = draft.path
         {
             // What must pass may well be private.
-            let special = if draft.allows { Special::Included } else { draft.special };
+            let special = if draft.allows { Special::INCLUDED } else { draft.special };
             let Draft { allows, limits, ttl, .. } = draft;
-            config.lists.push(List { name, path, allows, limits, special, ttl, ports });
+            config.lists.push(List { name, path, allows, limits, special, ttl, ports, ipv6_prefix });
         }
     }
 }
@@ -261,7 +289,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
 fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let Some(word) = faults.text(node, "the name of a list") else { return };
     match word.text.parse::<ListName>() {
-        Ok(name) if name.is_reserved() => {
+        Ok(name) if name.is_reserved() && name.as_str() != DEFAULT_LIVE => {
             let message = format!("the name `{name}` is reserved");
             faults.tell(word.node, message, "choose another name");
         }
@@ -273,8 +301,13 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
 fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let meaning = "write true to block private, loopback and other special ranges that the list names";
     if let Some(truth) = truth(faults, node, "`include_special`", meaning) {
-        draft.special = if truth { Special::Included } else { Special::Excluded };
+        draft.special.included = truth;
     }
+}
+
+fn include_wide(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    let meaning = "write true to block prefixes shorter than /8, or than /16 of IPv6, that the list names";
+    draft.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.special.wide);
 }
 
 fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::AS_GIVEN;
 use super::raw::{Node, Value};
 use super::shape::{Faults, kind};
 use crate::text::printable::excerpt;
@@ -72,6 +73,31 @@ pub fn ttl(faults: &mut Faults, node: Node, into: &mut Option<Duration>) {
         _ => {
             let message = format!("`ttl` is a time, not {}", said(&node.value));
             faults.tell(node.number, message, "write 1s to 520w, as in 7d; without it entries are permanent");
+        }
+    }
+}
+
+/// `64`: a provider has a /32, so that what is shorter would block all of its customers.
+pub fn ipv6_prefix(faults: &mut Faults, node: Node, into: &mut Option<u8>) {
+    let length = match &node.value {
+        Value::Number(Some(length)) => u8::try_from(*length).ok(),
+        Value::Text(word) => word.strip_prefix('/').and_then(|length| length.parse().ok()),
+        Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(None)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Tagged => None,
+    };
+    match length {
+        Some(length @ 32..=AS_GIVEN) => *into = Some(length),
+        _ => {
+            let message = format!("`ipv6_prefix` is the length of a prefix, not {}", said(&node.value));
+            faults.tell(
+                node.number,
+                message,
+                "write 32 to 128, as in 64; without it IPv6 is blocked as it is given",
+            );
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct Config {
     pub allow: Vec<Target>,
     /// Files that name more.
     pub lists: Vec<List>,
+    /// What is said of lists that commands fill.
+    pub live: Vec<LiveList>,
     /// Is what is added live on disk before the answer goes out?
     pub durable: bool,
     /// What becomes of the filter when the daemon is stopped.
@@ -120,13 +122,27 @@ pub struct List {
     pub allows: bool,
     /// How much it may change without being asked about.
     pub limits: Limits,
-    /// Does it mean private, loopback and other special ranges?
+    /// Does it mean private, loopback and other special ranges, or half the internet?
     pub special: Special,
     /// How long what it names stays on the list; for good if none.
     pub ttl: Option<Duration>,
     /// On which ports what it names is blocked; on all if none.
     pub ports: Option<Clause>,
+    /// What is longer is blocked as an IPv6 prefix of this length.
+    pub ipv6_prefix: u8,
 }
+
+/// What the configuration says of a list that commands fill, whether or not it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveList {
+    /// What it is called.
+    pub name: ListName,
+    /// What is longer is blocked as an IPv6 prefix of this length.
+    pub ipv6_prefix: u8,
+}
+
+/// As it is given: nothing is longer.
+pub const AS_GIVEN: u8 = 128;
 
 impl Config {
     /// These interfaces, and those of the configuration behind them.
@@ -148,6 +164,7 @@ impl Default for Config {
             block: Vec::new(),
             allow: Vec::new(),
             lists: Vec::new(),
+            live: Vec::new(),
             durable: true,
             on_exit: OnExit::Detach,
         }

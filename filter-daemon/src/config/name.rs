@@ -22,8 +22,11 @@ pub const MANUAL_LIST: &str = "manual";
 /// The list of those who allow without naming one.
 pub const MANUAL_ALLOW_LIST: &str = "manual-allow";
 
-/// The lists that are always there, or will be: those, and what is never blocked.
-const RESERVED: [&str; 5] = [CONFIG_LIST, MANUAL_LIST, CONFIG_ALLOW_LIST, MANUAL_ALLOW_LIST, "guard"];
+/// The list of what this host needs, which is never blocked.
+pub const GUARD_LIST: &str = "guard";
+
+/// The lists that are always there, or will be.
+const RESERVED: [&str; 5] = [CONFIG_LIST, MANUAL_LIST, CONFIG_ALLOW_LIST, MANUAL_ALLOW_LIST, GUARD_LIST];
 
 impl ListName {
     /// The name as text.

@@ -191,6 +191,22 @@ fn every_slip_is_told_where_it_is_and_with_advice() {
         ("interfaces: [eth0, eth0]", "1:20: error: `eth0` is here for the second", "the first is on line 1"),
         ("lists: [drop.txt]", "1:9: error: a list must be a map of keys", "write {name: drop"),
         ("lists: [{name: a}]", "1:9: error: this list has no `path`", "write {name"),
+        (
+            "lists: [{name: a, ipv6_prefix: 24}]",
+            "1:32: error: `ipv6_prefix` is the length of a prefix, not 24",
+            "32 to 128",
+        ),
+        (
+            "lists: [{name: a, path: x, allow: true, ipv6_prefix: 64}]",
+            "1:9: error: list `a` allows",
+            "remove",
+        ),
+        (
+            "lists: [{name: a, ipv6_prefix: 64, ttl: 1d}]",
+            "1:9: error: this list has no `path`",
+            "write {name",
+        ),
+        ("lists: [{name: manual, path: x}]", "1:16: error: the name `manual` is reserved", "another"),
         ("lists: [{name: a, path: x}, {name: a, path: y}]", "1:36: error: `a` is here for the", "line 1"),
         ("lists: [{name: 7, path: x}]", "1:16: error: the name of a list must be text", "quotes"),
         ("lists: [{name: a, path: ~/x}]", "1:25: error: nothing stands for ~ here", "from / on"),
@@ -300,6 +316,16 @@ fn of_very_many_errors_a_hundred_are_told() {
     assert_eq!(told.matches("has host bits set").count(), 100);
     assert!(told.ends_with("and 50 more errors"), "{told}");
     assert!(told.lines().all(|line| line.chars().count() < 120), "no line is wider than a screen");
+}
+
+#[test]
+fn a_list_without_a_file_is_one_that_commands_fill() {
+    let config = config(
+        "lists: [{name: a, path: a, ipv6_prefix: 56}, {name: manual, ipv6_prefix: 64}, {name: b, path: b}]",
+    );
+    let lengths: Vec<_> = config.lists.iter().map(|list| list.ipv6_prefix).collect();
+    assert_eq!(lengths, [56, 128]);
+    assert_eq!((config.live[0].name.as_str(), config.live[0].ipv6_prefix), ("manual", 64));
 }
 
 #[test]

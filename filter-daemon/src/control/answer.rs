@@ -50,11 +50,13 @@ mod tests {
             target: "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127".into(),
             list: "x".repeat(32),
             since: u64::MAX,
+            or_before: true,
             until: Some(u64::MAX),
             note: Some("\"".repeat(256)),
             by: Some("\"".repeat(128)),
             origin: Some("config".into()),
             ports: Some("x".repeat(300)),
+            blocks: None,
         }
     }
 
@@ -74,11 +76,8 @@ mod tests {
         let one = Tested {
             address: "2001:db8::1".into(),
             dropped: true,
-            idle: None,
-            except: vec![],
-            ports: vec![],
             because: vec![worst_entry(); 600],
-            allowed_by: vec![],
+            ..Tested::default()
         };
         let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5], paused_until: None });
         assert_eq!(lengths.len(), 5);

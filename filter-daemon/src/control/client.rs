@@ -15,9 +15,9 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, soc
 use thiserror::Error;
 
 pub use super::endpoint::{Endpoint, TIMEOUT};
-use super::pins_note;
 use super::session::STOPPING;
 use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method, Ping};
+use super::{came_by, pins_note};
 use crate::clock;
 use crate::text::{Explain, printable};
 
@@ -151,7 +151,9 @@ impl Client {
     pub fn send<M: Method>(&mut self, parameters: &M) -> Result<(), ClientError> {
         (self.heard, self.may_take) = (clock::instant(), M::MAY_TAKE);
         self.request.clear();
-        serde_json::to_writer(&mut self.request, &Envelope { method: M::NAME, parameters })
+        let came_by = if M::MAY_CUT { came_by::connection() } else { None };
+        let envelope = Envelope { method: M::NAME, came_by: came_by.as_deref(), parameters };
+        serde_json::to_writer(&mut self.request, &envelope)
             .map_err(|error| ClientError::Garbled(error.to_string()))?;
         self.request.push(b'\n');
         self.is_answered = false;

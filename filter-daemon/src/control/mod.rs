@@ -8,6 +8,7 @@ mod admission;
 mod answer;
 mod asker;
 mod audit;
+mod came_by;
 pub mod client;
 mod complaints;
 mod connections;

@@ -1,10 +1,15 @@
 //! From a line of the socket to a message, or to what is wrong with it.
 
-use super::wire::{Failure, Message};
+use super::wire::{Failure, Line, Message};
 use crate::text::printable;
 
-/// Reads one line, without its end.
+/// What is asked in one line, without its end.
 pub fn message(line: &[u8]) -> Result<Message, Failure> {
+    self::line(line).map(|line| line.message)
+}
+
+/// The same, with what is said of whoever asks.
+pub fn line(line: &[u8]) -> Result<Line, Failure> {
     serde_json::from_slice(line).map_err(|error| invalid(line, &error))
 }
 
@@ -37,6 +42,15 @@ mod tests {
         let backwards = br#"{"parameters":{"targets":["192.0.2.1"],"ttl":7},"method":"io.filterd.Add"}"#;
         let add = Add { targets: ["192.0.2.1"].iter().collect(), ttl: Some(7), ..Add::default() };
         assert_eq!(message(backwards), Ok(Message::Add(add)));
+    }
+
+    #[test]
+    fn by_what_somebody_came_may_stand_beside_the_request() {
+        let came_by = |text: &[u8]| line(text).unwrap().came_by;
+        assert_eq!(came_by(br#"{"method":"io.filterd.Ping"}"#), None);
+        let told = br#"{"method":"io.filterd.Ping","came_by":"192.0.2.7 1 192.0.2.1 22","parameters":{}}"#;
+        assert_eq!(came_by(told).as_deref(), Some("192.0.2.7 1 192.0.2.1 22"));
+        assert!(line(br#"{"method":"io.filterd.Ping","came_by":7}"#).is_err());
     }
 
     #[test]

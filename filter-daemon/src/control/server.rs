@@ -48,6 +48,7 @@ pub struct Server {
     /// Who started this.
     starter: u32,
     successors: Option<mpsc::Sender<UnixStream>>,
+    askers: Option<mpsc::Sender<String>>,
 }
 
 /// What another daemon needs to listen in this one's place.
@@ -61,7 +62,14 @@ impl Server {
     /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
     pub fn listen(path: &Path) -> Result<Self, SocketError> {
         let (file, listener) = SocketFile::listen(path)?;
-        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw(), successors: None })
+        Ok(Self {
+            file,
+            listener,
+            limits: Limits::default(),
+            starter: geteuid().as_raw(),
+            successors: None,
+            askers: None,
+        })
     }
 
     /// Listens in the place of another daemon, which has handed it over: clients that wait there are served.
@@ -70,7 +78,14 @@ impl Server {
         listener.set_nonblocking(true)?;
         let listener = UnixListener::from_std(listener)?;
         let file = SocketFile::handed_over(path, Lock::handed_over(claim))?;
-        Ok(Self { file, listener, limits: Limits::default(), starter: geteuid().as_raw(), successors: None })
+        Ok(Self {
+            file,
+            listener,
+            limits: Limits::default(),
+            starter: geteuid().as_raw(),
+            successors: None,
+            askers: None,
+        })
     }
 
     /// The other daemon has gone: the file of the socket is ours.
@@ -82,6 +97,12 @@ impl Server {
     #[must_use]
     pub fn with_successors(self, successors: mpsc::Sender<UnixStream>) -> Self {
         Self { successors: Some(successors), ..self }
+    }
+
+    /// Tells `askers` by which SSH connections those who ask say to have come.
+    #[must_use]
+    pub fn with_askers(self, askers: mpsc::Sender<String>) -> Self {
+        Self { askers: Some(askers), ..self }
     }
 
     /// What another daemon needs to listen in this one's place.
@@ -102,7 +123,8 @@ impl Server {
         let admission = Admission { user, group, starter: self.starter };
         let (audit, mut book) = Book::new();
         let (complaints, successors) = (Complaints::new(), self.successors.clone());
-        let context = Context { calls, successors, patience: self.limits.patience, complaints, audit };
+        let (askers, patience) = (self.askers.clone(), self.limits.patience);
+        let context = Context { calls, successors, askers, patience, complaints, audit };
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {

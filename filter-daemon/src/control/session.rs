@@ -15,7 +15,7 @@ use super::audit::{Audit, Witness};
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Message, Method};
+use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Line, Message, Method};
 use super::{answer, parse};
 use crate::text::Explanation;
 
@@ -44,6 +44,8 @@ pub struct Context {
     pub calls: mpsc::Sender<Call>,
     /// To the same, with those who are to take this daemon's place.
     pub successors: Option<mpsc::Sender<UnixStream>>,
+    /// To the same, with what whoever asks has come by.
+    pub askers: Option<mpsc::Sender<String>>,
     /// How long the client may take.
     pub patience: Patience,
     /// Where its faults are noted.
@@ -90,15 +92,20 @@ impl Session {
     async fn run(&mut self, mut lines: Lines<OwnedReadHalf>) -> io::Result<Option<OwnedReadHalf>> {
         loop {
             self.connection.waits();
-            let message = match lines.next().await {
-                Ok(Some(line)) => parse::message(line),
+            let line = match lines.next().await {
+                Ok(Some(line)) => parse::line(line),
                 Ok(None) => return Ok(None),
                 Err(broken) => return self.hang_up(broken).await.map(|()| None),
             };
             self.connection.works();
-            match message {
-                Ok(Message::GiveWay(_)) if self.client.may_replace => return Ok(Some(lines.into_inner())),
-                Ok(message) => message.give(self).await?,
+            match line {
+                Ok(Line { message: Message::GiveWay(_), .. }) if self.client.may_replace => {
+                    return Ok(Some(lines.into_inner()));
+                }
+                Ok(Line { message, came_by }) => {
+                    self.tell_came_by(came_by);
+                    message.give(self).await?;
+                }
                 Err(failure) => self.refuse(&failure).await?,
             }
         }
@@ -120,6 +127,14 @@ impl Session {
             Broken::Failed(error) => return Err(error),
         };
         self.refuse(&Failure::InvalidRequest(message.into())).await
+    }
+
+    /// The owner of state hears it before what is asked.
+    fn tell_came_by(&self, words: Option<String>) {
+        if let (Some(words), Some(askers)) = (words, &self.context.askers) {
+            // Where very many ask at once, the first are enough: theirs is the same most of the time.
+            _ = askers.try_send(words);
+        }
     }
 
     async fn ask<M: Method>(&self, request: M::Request) -> Result<M::Reply, Failure> {

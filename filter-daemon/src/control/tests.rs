@@ -60,21 +60,13 @@ async fn answer(call: Call, addresses: u32) {
         Call::Allow(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Disallow(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Test(Asked { request, reply }) => {
-            let tested = |address: &std::net::IpAddr| Tested {
-                idle: None,
-                except: vec![],
-                ports: vec![],
-                address: address.to_string(),
-                dropped: false,
-                because: vec![],
-                allowed_by: vec![],
+            let tested = |target: &filter_common::target::Target| Tested {
+                address: target.to_string(),
+                ..Tested::default()
             };
             give(
                 reply,
-                Ok(test::Reply {
-                    tested: request.addresses.iter().map(tested).collect(),
-                    paused_until: None,
-                }),
+                Ok(test::Reply { tested: request.targets.iter().map(tested).collect(), paused_until: None }),
             );
         }
         Call::List(Asked { request, reply }) => {
@@ -100,7 +92,7 @@ async fn answer(call: Call, addresses: u32) {
         Call::HandOver(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::GiveWay(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::TakeOver(Asked { reply, .. }) => give(reply, Err(Failure::Unavailable("not here".into()))),
-        Call::Status(_) | Call::Stats(_) => unreachable!("nobody asks for it here"),
+        Call::Status(_) | Call::Stats(_) | Call::Lists(_) => unreachable!("nobody asks for it here"),
     }
 }
 
@@ -124,11 +116,13 @@ fn entry(number: u32) -> Entry {
         target,
         list: "manual".into(),
         since: 0,
+        or_before: false,
         until: None,
         note: None,
         by: None,
         origin: None,
         ports: None,
+        blocks: None,
     }
 }
 

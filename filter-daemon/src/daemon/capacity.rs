@@ -72,6 +72,12 @@ impl Capacity {
         is_seen
     }
 
+    /// As if a grace period had begun after everything and were over.
+    #[cfg(test)]
+    pub fn everybody_has_seen(&mut self, protection: &Protection) {
+        self.seen = protection.latest().commit;
+    }
+
     /// Has somebody to wait for a grace period that is under way, before every packet has seen this commit?
     pub fn is_waiting_for(&self, commit: u64) -> bool {
         !self.graceless && self.seen < commit && self.grace.is_some()
@@ -82,11 +88,13 @@ impl Capacity {
         self.graceless
     }
 
-    /// Lets entries on the move take their next step, and waits for a grace period if they, or anybody else, need one.
-    pub fn settle(&mut self, protection: &mut Protection) {
+    /// Lets entries on the move take their next step, and waits for a grace period if they, or anybody else, need one. True
+    /// if the last larger table that was in the making is so no longer.
+    pub fn settle(&mut self, protection: &mut Protection) -> bool {
         let (filter, blocklist) = protection.parts();
+        let was_growing = filter.is_growing();
         let due = if self.grace.is_some() {
-            if filter.is_growing() { filter.grow(blocklist).map(|()| false) } else { return }
+            if was_growing { filter.grow(blocklist).map(|()| false) } else { return false }
         } else if self.graceless {
             filter.settle_anew(blocklist).map(|()| false)
         } else {
@@ -101,6 +109,7 @@ impl Capacity {
             self.covers = protection.latest().commit;
             self.grace = Some(tokio::task::spawn_blocking(grace::wait));
         }
+        was_growing && !protection.filter().is_growing()
     }
 
     /// Waits until the grace period is over, or for ever if there is none.

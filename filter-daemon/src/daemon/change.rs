@@ -79,9 +79,9 @@ impl Request {
 
     fn has_room(&mut self, page: &Change, parts: &mut Parts<'_>) -> bool {
         let Change::Want(Want { list, polarity, targets, .. }) = page else { return true };
-        let all = self.entering.as_ref().unwrap_or(targets);
-        let set = parts.protection.blocklist().set_of(list, *polarity);
-        let has_room = parts.capacity.has_room(parts.protection, set, all);
+        let (blocklist, all) = (parts.protection.blocklist(), self.entering.as_ref().unwrap_or(targets));
+        let (set, all) = (blocklist.set_of(list, *polarity), blocklist.in_effect(list, all));
+        let has_room = parts.capacity.has_room(parts.protection, set, &all);
         if has_room {
             self.entering = None;
         }

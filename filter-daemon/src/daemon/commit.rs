@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use super::needs;
 use crate::blocklist::{
-    Applied, Blocklist, Bookmark, Change, Effects, Record, Refusal, Settings, Targets, Timestamp, Want,
+    Applied, Blocklist, Bookmark, Change, Effects, Polarity, Record, Refusal, Settings, Targets, Timestamp,
+    Want,
 };
 use crate::kernel::{Filter, KernelError, Needs};
 use crate::text::Explain;
@@ -87,7 +88,8 @@ impl Protection {
     pub fn join(&mut self, live: &Blocklist, now: Timestamp) -> Result<(), NotDone> {
         let (mut effects, mut needs) = (Effects::default(), needs::of(&self.blocklist));
         for (name, set) in effects.sets.iter_mut() {
-            let (wanted, side) = (live.side(name).targets(), self.blocklist.side(name));
+            let side = self.blocklist.side(name);
+            let wanted = self.blocklist.in_effect_of(live, name);
             set.entered = wanted.iter().filter(|target| !side.contains(*target)).collect();
             needs::add(&mut needs, name, &set.entered);
         }
@@ -194,8 +196,11 @@ impl Protection {
 
     fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
         let needs = match change {
-            Change::Want(Want { list, polarity, targets, .. }) => {
-                self.needs_with(self.blocklist.set_of(list, *polarity), targets)
+            Change::Want(Want { list, polarity, targets, .. }) => self
+                .needs_with(self.blocklist.set_of(list, *polarity), &self.blocklist.in_effect(list, targets)),
+            Change::Reach { list, targets } => {
+                let set = self.blocklist.set_of(list, Polarity::Block);
+                self.needs_with(set, &self.blocklist.in_effect(list, targets))
             }
             Change::Undo(undo) => {
                 let mut needs = needs::of(&self.blocklist);
@@ -206,12 +211,12 @@ impl Protection {
                 }
                 for (list, targets) in entering {
                     let set = lists.get(list).set();
-                    needs::add_exactly(&mut needs, &self.blocklist, set, targets.iter());
+                    needs::add_exactly(&mut needs, &self.blocklist, set, targets.into_iter());
                 }
                 needs
             }
             Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) => return Ok(()),
-            Change::Pause(_) | Change::LookForOverlap => return Ok(()),
+            Change::Pause(_) | Change::LookForOverlap | Change::Relabel => return Ok(()),
         };
         self.filter.reserve(&needs, &self.blocklist)
     }

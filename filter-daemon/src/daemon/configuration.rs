@@ -66,6 +66,7 @@ impl Configuration {
         }
         let loaded = match this.source().load(&known, &nothing, sources) {
             Err(DaemonError::Config(error)) if !run.take_over => {
+                this.trial.has_an_invalid_file();
                 Loaded::gather(this.instead(error)?, &known, &nothing, sources)?
             }
             loaded => loaded?,
@@ -108,14 +109,20 @@ impl Configuration {
     /// What was before a trial is in force again, whatever the file says.
     pub fn was_rolled_back(&mut self) {
         self.copy = Copy::Nothing;
-        let path = self
-            .file
-            .path()
-            .map_or_else(|| "--no-config".to_owned(), |path| printable::path(path).to_string());
-        let message = format!(
-            "what {path} says was not confirmed, and what was in force before is again, configuration and lists"
-        );
-        let told = Explanation::new(message, "`filterd diff`, then `filterd reload` takes it anew");
+        let told = match self.file.path() {
+            Some(path) => Explanation::new(
+                format!(
+                    "what {} says was not confirmed, and what was in force before is again, configuration and lists",
+                    printable::path(path)
+                ),
+                "`filterd diff`, then `filterd reload` takes it anew",
+            ),
+            // There is nothing that a reload could have changed.
+            None => Explanation::new(
+                "a reload was not confirmed; without a configuration (--no-config) it had changed nothing",
+                "`filterd reload` ends this",
+            ),
+        };
         error!("{told}");
         self.held_back = Some(fault(told));
     }

@@ -13,9 +13,11 @@ use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
+use super::counting::Counting;
 use super::diff::Diff;
 use super::expiry::Untold;
 use super::flows::Flows;
+use super::guard::Guard;
 use super::interfaces::Interfaces;
 use super::lists::Lists;
 use super::pages::{Pages, Parts, Slot};
@@ -52,11 +54,13 @@ pub struct Owner {
     pub(super) pinned: Pinned,
     pub(super) time: Time,
     pub(super) pause: Pause,
+    pub(super) counting: Counting,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) diff: Slot<Diff>,
     pub(super) readings: Readings,
     pub(super) lists: Lists,
+    pub(super) guard: Guard,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
     /// Who waits until the copies of what they have confirmed are on disk.
@@ -72,7 +76,7 @@ pub struct Owner {
 impl Owner {
     /// Does what was prepared.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
-        let Prepared { config, protection, configuration, readings, lists, alarm } = prepared;
+        let Prepared { config, protection, configuration, readings, lists, alarm, guard } = prepared;
         let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
@@ -88,11 +92,13 @@ impl Owner {
             pinned: Pinned::default(),
             time,
             pause: Pause::none(&run.state_dir),
+            counting: Counting::default(),
             pages: Pages::default(),
             reload: Slot::empty(),
             diff: Slot::empty(),
             readings,
             lists,
+            guard,
             reloaded: None,
             confirming: Vec::new(),
             successor: None,

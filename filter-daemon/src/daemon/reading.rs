@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use super::configuration::Source;
-use super::diff::{Read as Compared, gather};
+use super::diff::{Guarded, Read as Compared, gather};
 use super::error::DaemonError;
 use super::reload::{Known, Loaded, Sources};
 use crate::clock;
@@ -121,7 +121,7 @@ impl Readings {
     }
 
     /// Begins to read for those who have waited longest.
-    pub fn begin(&mut self, source: Source, known: Vec<Known>) {
+    pub fn begin(&mut self, source: Source, known: Vec<Known>, guarded: Guarded) {
         let Some(asked) = self.next.pop_front() else { return };
         let mut sources = self.sources.take().expect("one reading at a time");
         let what = match &asked {
@@ -136,7 +136,7 @@ impl Readings {
                 What::Before => source.restore(&known, &mut sources).map(Read::Reload),
                 What::Difference => {
                     let loaded = source.load(&known, &Accept::default(), &mut sources);
-                    loaded.map(|loaded| Read::Diff(gather(loaded)))
+                    loaded.map(|loaded| Read::Diff(gather(loaded, guarded)))
                 }
             };
             (read, sources)

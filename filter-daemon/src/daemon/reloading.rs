@@ -30,7 +30,8 @@ impl Owner {
         let waits = self.readings.is_trial_next() && self.lists.is_writing();
         if self.readings.is_due() && !waits {
             let known = super::reload::known(self.protection.blocklist());
-            self.readings.begin(self.configuration.source(), known);
+            let guarded = self.guard.view().copied();
+            self.readings.begin(self.configuration.source(), known, guarded);
         }
     }
 
@@ -42,6 +43,8 @@ impl Owner {
 
     /// What was read is for whoever asked for it.
     pub(super) fn take_reading(&mut self, read: Result<Read, DaemonError>) {
+        // What came while it was read is allowed before anything is blocked.
+        self.guard.look_at_files(&mut self.protection);
         match read {
             Ok(Read::Reload(loaded)) => self.begin_reload(Ok(loaded)),
             Ok(Read::Diff(read)) => self.begin_diff(read),
@@ -157,7 +160,9 @@ impl Owner {
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
+        self.counting.look(&mut self.protection);
         self.time.accept();
+        reloaded.warnings.extend(self.guard.warnings(self.protection.blocklist()));
         self.follow_interfaces(&mut reloaded).await;
         reloaded
     }

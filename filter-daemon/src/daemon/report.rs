@@ -6,12 +6,13 @@ use super::interfaces::Watched;
 use super::owner::Owner;
 use crate::blocklist::{Blocklist, List, Polarity};
 use crate::clock;
-use crate::control::wire::{self, Fault, reload, stats, status};
+use crate::control::wire::{self, Fault, lists, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
 
 impl Owner {
     /// What the daemon is and how full its tables are.
     pub fn status(&self) -> status::Reply {
+        let guarded = self.guard.counts(self.protection.blocklist());
         status::Reply {
             version: wire::VERSION,
             filterd: env!("CARGO_PKG_VERSION").to_owned(),
@@ -33,7 +34,10 @@ impl Owner {
                 .blocklist()
                 .lists()
                 .iter()
-                .map(|(_, list)| Self::list_status(self.protection.blocklist(), list))
+                .map(|(_, list)| {
+                    let guarded = guarded.get(&list.name).copied().unwrap_or(0);
+                    Self::list_status(self.protection.blocklist(), list, guarded)
+                })
                 .collect(),
         }
     }
@@ -41,6 +45,7 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.extend(self.guard.faults());
         faults.extend(self.flows.faults());
         faults.extend(self.pause.fault());
         faults.extend(self.persistence.faults());
@@ -51,6 +56,11 @@ impl Owner {
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
+    }
+
+    /// Every list, and what is known of it.
+    pub fn lists_report(&mut self) -> Result<lists::Reply, KernelError> {
+        Ok(self.counting.report(&self.protection))
     }
 
     /// What became of how many packets.
@@ -64,10 +74,20 @@ impl Owner {
                 meaning: reason.meaning().to_owned(),
             }
         });
+        let reasons = counted.collect();
+        let lists::Reply { counted_since, other, gone, lists, .. } = self.lists_report()?;
+        let of_list = |list: lists::List| {
+            let (list, since, hits) = (list.name, list.since?, list.hits?);
+            Some(stats::OfList { list, since, hits })
+        };
         Ok(stats::Reply {
             version: wire::VERSION,
             enforce: self.protection.filter().settings().enforce,
-            reasons: counted.collect(),
+            reasons,
+            counted_since,
+            lists: lists.into_iter().filter_map(of_list).collect(),
+            other,
+            gone,
         })
     }
 
@@ -99,15 +119,27 @@ impl Owner {
             table("ipv6 up to /32", levels, "exact"),
         ];
         if filter.allowed_bytes() > 0 {
-            let entries = blocklist.allow().len() as u64;
-            let capacity = entries.max(filter.allowed().iter().map(|table| table.capacity).sum());
-            let allowed = Occupancy { entries, capacity, bytes: filter.allowed_bytes() };
-            tables.push(table("allowed", allowed, "as above"));
+            let ([addresses, six], [networks, levels]) = (filter.allowed(), filter.allowed_prefixes_bytes());
+            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes };
+            let networks = prefixes(up_to(24, blocklist.allow().lengths4()), 1 << 24, networks);
+            let levels = prefixes(up_to(32, blocklist.allow().lengths6()), 1 << 32, levels);
+            let allowed = [
+                ("allowed ipv4 addresses", addresses),
+                ("allowed ipv4 prefixes", networks),
+                ("allowed ipv6", six),
+                ("allowed ipv6 up to /32", levels),
+            ];
+            let in_use = allowed.into_iter().filter(|(_, table)| table.bytes > 0);
+            tables.extend(in_use.map(|(name, occupancy)| table(name, occupancy, "as above")));
+        }
+        if let Some((bytes, labels)) = filter.list_counters_bytes() {
+            let lists = Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes };
+            tables.push(table("counters of lists", lists, "exact"));
         }
         tables
     }
 
-    fn list_status(blocklist: &Blocklist, list: &List) -> status::ListStatus {
+    fn list_status(blocklist: &Blocklist, list: &List, guarded: u64) -> status::ListStatus {
         let reading = list.reading.as_ref();
         status::ListStatus {
             name: list.name.to_string(),
@@ -118,6 +150,7 @@ impl Owner {
             rejected: reading.map_or(0, |reading| reading.rejected),
             special: reading.map_or(0, |reading| reading.special),
             expired: list.spent.len() as u64,
+            guarded,
             error: reading.and_then(|reading| Some(reading.trouble.as_ref()?.message.clone())),
             read: reading.and_then(|reading| Some(clock::on_the_wall(reading.accepted.as_ref()?.at))),
         }

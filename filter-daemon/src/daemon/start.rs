@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 
 use super::configuration::Configuration;
 use super::error::DaemonError;
+use super::guard::{self, Guard};
 use super::owner::{Ended, Owner, Prepared, Signals};
 use super::persistence::{self, Before};
 use super::reload::{Loaded, Sources};
@@ -73,7 +74,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
     let children = signal(SignalKind::child())?;
-    let interfaces = interface::changes()?;
+    let (interfaces, addresses) = (interface::changes()?, guard::changes()?);
     let predecessor = if run.take_over { Predecessor::find(run)? } else { None };
     let Begun { mut owner, server, state } = match predecessor {
         Some(predecessor) => take_over(run, predecessor).await?,
@@ -83,12 +84,15 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     owner.pause.has_begun();
     // From here on nobody goes back to what was before.
     owner.let_go();
+    owner.guard.warnings(owner.protection.blocklist()).for_each(|warning| warn!("{warning}"));
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let (tell, successors) = mpsc::channel(1);
     let socket = server.handle()?;
-    let serving = tokio::spawn(server.with_successors(tell).serve(calls));
+    let (come, came) = mpsc::channel(MOST_WAITING);
+    owner.guard.listen(came);
+    let serving = tokio::spawn(server.with_successors(tell).with_askers(come).serve(calls));
     info!("ready: {}", owner.summary());
-    let mut signals = Signals { calls: requests, hangup, interfaces, children, successors };
+    let mut signals = Signals { calls: requests, hangup, interfaces, addresses, children, successors };
     let [terminate, interrupt] = &mut stop;
     let by = loop {
         let ended = tokio::select! {
@@ -150,7 +154,8 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let there: Vec<_> = interface::all().await?.into_iter().map(|one| one.name).collect();
     let names = read.1.config.interfaces_besides(&run.interfaces);
     succession::must_find_interfaces(&names, &there, &predecessor.interfaces()?)?;
-    let mut prepared = Prepared::new(run, read, sources, broker, Blocklist::default())?;
+    let facts = (Blocklist::default(), Guard::begin().await);
+    let mut prepared = Prepared::new(run, read, sources, broker, facts)?;
     let made = predecessor.make_way(run)?;
     let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
     prepared.protection.join(&live, clock::now())?;
@@ -303,7 +308,8 @@ async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, 
             }
             Err(error) => return Err(error),
             Ok((persistence, blocklist)) => {
-                let prepared = Prepared::new(run, read, sources, broker, blocklist)?;
+                let facts = (blocklist, Guard::begin().await);
+                let prepared = Prepared::new(run, read, sources, broker, facts)?;
                 return Ok(Owner::of(run, prepared, persistence));
             }
         }

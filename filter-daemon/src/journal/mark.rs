@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::store::open_our_own;
+use super::own_file::open_our_own;
 
 /// A row, as it is known again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

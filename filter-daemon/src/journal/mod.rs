@@ -12,6 +12,7 @@ mod copy;
 mod error;
 mod found;
 mod mark;
+mod own_file;
 pub mod record;
 mod recover;
 mod sign;

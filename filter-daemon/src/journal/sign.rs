@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 use tracing::{error, warn};
 
-use super::store::open_our_own;
+use super::own_file::open_our_own;
 use crate::blocklist::Timestamp;
 use crate::text::printable;
 

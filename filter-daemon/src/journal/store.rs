@@ -1,14 +1,11 @@
 //! The journal's file: rows in a redb database, each written as a whole or not at all.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::panic;
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
-use nix::fcntl::OFlag;
-use nix::unistd::geteuid;
 use redb::backends::FileBackend;
 use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
@@ -16,6 +13,7 @@ use redb::{
 };
 
 use super::mark::{self, Row};
+use super::own_file::open_our_own;
 use super::record;
 use super::times::Times;
 use super::{JournalError, NotWritten};
@@ -267,28 +265,6 @@ pub fn open(path: &Path) -> Result<Database, DatabaseError> {
         .set_cache_size(CACHE)
         .set_check_integrity_on_open(true)
         .create_with_backend(FileBackend::new(file)?)
-}
-
-/// Opens this file, made if it is not there, through no link; it is ours, and for us alone.
-pub(super) fn open_our_own(path: &Path) -> io::Result<File> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(flags.bits())
-        .open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.uid() != geteuid().as_raw() {
-        // An error of the system's, since the file is not damaged.
-        return Err(Errno::EPERM.into());
-    }
-    if found.mode() & 0o077 != 0 {
-        file.set_permissions(Permissions::from_mode(0o600))?;
-    }
-    Ok(file)
 }
 
 fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {

@@ -1,11 +1,10 @@
 //! The table of one family: room for what comes, by a larger table made aside or at once, and another key where entries
 //! crowd under the one they have.
 
-use filter_common::cuckoo::Full;
 use filter_common::cuckoo::geometry::Geometry;
 
-use super::growth::Growth;
-use super::kind::{Key, Kind};
+use super::growth::{Growth, NotMade};
+use super::kind::{Entry, Key, Kind};
 use super::maps::Maps;
 use super::needs::SixTargets;
 use super::store::Store;
@@ -42,6 +41,11 @@ impl<K: Kind> Family<K> {
         self.growth.is_some()
     }
 
+    /// In which geometry?
+    pub fn growing_to(&self) -> Option<Geometry> {
+        self.growth.as_ref().map(|growth| growth.kind().geometry())
+    }
+
     /// Is there a table, and much more room in it than so many take?
     pub fn is_roomy_for(&self, entries: u64) -> bool {
         !self.is_growing() && self.store.is_roomy_for(entries)
@@ -63,8 +67,8 @@ impl<K: Kind> Family<K> {
         if self.has_room(entries) { Ok(()) } else { self.rebuild(K::grown(limit, entries)?, maps, wanted) }
     }
 
-    /// Begins to make a table for so many aside, if there is one already and it is too small. True if one is being made
-    /// then.
+    /// Begins to make a table for so many aside, if the one there is is too small; where there is none, only a large one:
+    /// a small one is made at once by whoever needs it. True if one is being made then.
     pub fn grow_aside(&mut self, entries: u64, maps: &mut Maps) -> Result<bool, KernelError> {
         if self.has_room(entries) || self.store.has_fresh() {
             return Ok(false);
@@ -78,26 +82,31 @@ impl<K: Kind> Family<K> {
     /// Does what is due for the larger table; when it is filled, it is put beside the one in use.
     pub fn step(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
         let Some(growth) = &mut self.growth else { return self.step_where_stuck(maps) };
-        if !growth.step(wanted) {
-            return Ok(());
-        }
-        match self.finish_growth(maps, wanted) {
-            Ok(()) => Ok(()),
+        match growth.step(wanted, maps) {
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
             Err(refused) => {
+                self.drop_growth(maps);
+                return Err(refused);
+            }
+        }
+        match self.finish_growth(maps, wanted)? {
+            None => Ok(()),
+            Some(refused) => {
                 let geometry = self.after_refusal_of(refused)?;
                 self.begin_growth(geometry, maps)
             }
         }
     }
 
-    /// Lets a key in, unless it is there. Where there is neither a path nor room in the stash, the table is made anew.
+    /// Lets an entry in, unless it is there. Where there is neither a path nor room in the stash, the table is made anew.
     pub fn enter(
         &mut self,
-        key_in: impl Fn(&K) -> Key<K>,
+        entry_in: impl Fn(&K) -> Entry<K>,
         maps: &mut Maps,
         wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
-        while self.store.enter(&key_in).is_err() {
+        while self.store.enter(&entry_in).is_err() {
             if self.is_growing() {
                 self.end_growth(maps, wanted)?;
             } else {
@@ -105,31 +114,37 @@ impl<K: Kind> Family<K> {
                 self.rebuild(geometry, maps, wanted)?;
             }
         }
-        self.growth.iter_mut().for_each(|growth| growth.entered(&key_in));
+        self.growth.iter_mut().for_each(|growth| growth.entered(&entry_in));
         Ok(())
     }
 
-    /// Lets so many keys in at once; the same holds.
+    /// Lets so many entries in at once; the same holds.
     pub fn enter_all(
         &mut self,
-        key_in: impl Fn(&K, usize) -> Key<K>,
+        entry_in: impl Fn(&K, usize) -> Entry<K>,
         count: usize,
         maps: &mut Maps,
         wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
         let mut next = 0;
         loop {
-            let entered = next..next + self.store.enter_all(&key_in, next..count);
+            let entered = next..next + self.store.enter_all(&entry_in, next..count);
             next = entered.end;
             if let Some(growth) = &mut self.growth {
-                entered.for_each(|number| growth.entered(|kind| key_in(kind, number)));
+                entered.for_each(|number| growth.entered(|kind| entry_in(kind, number)));
             }
             if next == count {
                 return Ok(());
             }
-            self.enter(|kind| key_in(kind, next), maps, wanted)?;
+            self.enter(|kind| entry_in(kind, next), maps, wanted)?;
             next += 1;
         }
+    }
+
+    /// Replaces the label of an entry, wherever it is.
+    pub fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        self.store.relabel(&entry_in);
+        self.growth.iter_mut().for_each(|growth| growth.relabelled(&entry_in));
     }
 
     /// Takes a key out, wherever it is.
@@ -149,7 +164,7 @@ impl<K: Kind> Family<K> {
         let mut tries = 0_u32;
         loop {
             let mut built = self.store.build(geometry, maps)?;
-            if built.live.fill_all(built.kind.keys(self.store.newest_live(), wanted)).is_empty() {
+            if built.live.fill_all(built.kind.entries(self.store.newest_live(), wanted)).is_empty() {
                 self.store.put(built, maps);
                 return Ok(());
             }
@@ -167,6 +182,11 @@ impl<K: Kind> Family<K> {
             Some(geometry) if !self.store.has_fresh() => self.rebuild(geometry, maps, wanted),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Makes the table anew as it is, even if it is fresh.
+    pub fn make_anew(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
+        self.store.geometry().map_or(Ok(()), |geometry| self.rebuild(geometry, maps, wanted))
     }
 
     /// Plans that there is no table.
@@ -213,35 +233,45 @@ impl<K: Kind> Family<K> {
     }
 
     fn begin_growth(&mut self, geometry: Geometry, maps: &mut Maps) -> Result<(), KernelError> {
-        let Some(live) = self.store.current_live() else { return Ok(()) };
-        let larger = self.store.build(geometry, maps)?;
-        self.growth = Some(Growth::begin(live, larger));
+        let live = self.store.current_live();
+        if live.is_none() && maps.are_quick(geometry.words()) {
+            return Ok(());
+        }
+        let (kind, map) = self.store.order(geometry, maps)?;
+        self.growth = Some(Growth::begin(live, kind, map));
         Ok(())
     }
 
     /// Puts the larger table beside the one in use, if one is in the making; waits until it is filled.
     fn end_growth(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
-        match self.finish_growth(maps, wanted) {
-            Ok(()) => Ok(()),
-            Err(refused) => {
+        match self.finish_growth(maps, wanted)? {
+            None => Ok(()),
+            Some(refused) => {
                 let geometry = self.after_refusal_of(refused)?;
                 self.rebuild(geometry, maps, wanted)
             }
         }
     }
 
-    /// Fails with the geometry in which there was no room under the key chosen.
-    fn finish_growth(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), Geometry> {
-        let Some(growth) = self.growth.take() else { return Ok(()) };
+    /// Tells the geometry, if there was no room in it under the key chosen.
+    fn finish_growth(
+        &mut self,
+        maps: &mut Maps,
+        wanted: &impl SixTargets,
+    ) -> Result<Option<Geometry>, KernelError> {
+        let Some(growth) = self.growth.take() else { return Ok(None) };
         let kind = *growth.kind();
-        match growth.finish(wanted) {
+        match growth.finish(wanted, maps) {
             Ok(built) => {
                 self.store.put(built, maps);
-                Ok(())
+                Ok(None)
             }
-            Err(Full) => {
+            Err(not_made) => {
                 self.store.forget(&kind, maps);
-                Err(kind.geometry())
+                match not_made {
+                    NotMade::Full => Ok(Some(kind.geometry())),
+                    NotMade::Refused(error) => Err(error),
+                }
             }
         }
     }

@@ -12,12 +12,14 @@ mod upkeep;
 
 use std::path::Path;
 
+use filter_common::labels::Counters;
 use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
 
 use super::KernelError;
 use super::broker::Broker;
 use super::broker::request::Request;
+use super::lists::ListCounters;
 use super::maps::Maps;
 use super::needs::{Needs, Truth};
 use super::overlap::Overlap;
@@ -32,6 +34,7 @@ pub struct Filter {
     /// What the truth last said of clauses.
     clauses: [Option<Clause>; SLOTS],
     overlap: Overlap,
+    lists: ListCounters,
     /// How packets are to be judged from the next publication on.
     settings: Settings,
     published: Option<JudgeSpec>,
@@ -55,6 +58,7 @@ impl Filter {
             sets: PerSet::from_fn(Set::new),
             clauses: [None; SLOTS],
             overlap: Overlap::new(),
+            lists: ListCounters::new(),
             settings: Settings::default(),
             published: None,
             ready: None,
@@ -115,7 +119,10 @@ impl Filter {
     pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
         self.clauses = *truth.clauses();
-        self.sets.iter_mut().for_each(|(name, set)| set.withdraw(&effects.sets[name], truth.of(name)));
+        for (name, set) in self.sets.iter_mut() {
+            set.withdraw(&effects.sets[name], truth.of(name));
+            set.relabel_in_place(&effects.sets[name], truth.of(name));
+        }
     }
 
     /// How packets are judged right now, whatever is listed.
@@ -125,15 +132,42 @@ impl Filter {
 
     fn make_room(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
         self.clauses = *truth.clauses();
-        if !needs.allow.is_empty() {
+        self.make_labels(needs.counters, truth)?;
+        self.make_room_in(needs, truth, SetName::blocks)?;
+        // What was begun before labels were wanted has none.
+        self.make_labels(needs.counters, truth)?;
+        if !needs.sets.allow.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
         }
+        self.make_room_in(needs, truth, |name| !name.blocks())
+    }
+
+    fn make_room_in(
+        &mut self,
+        needs: &Needs,
+        truth: &impl Truth,
+        is_meant: impl Fn(SetName) -> bool,
+    ) -> Result<(), KernelError> {
         let Self { sets, maps, .. } = self;
-        sets.iter_mut().try_for_each(|(name, set)| set.make_room(&needs[name], maps, truth.of(name)))
+        let mut meant = sets.iter_mut().filter(|(name, _)| is_meant(*name));
+        meant.try_for_each(|(name, set)| set.make_room(&needs[name], maps, truth.of(name)))
+    }
+
+    /// Plans counters for lists and labels for what is blocked, if they are wanted and not there.
+    fn make_labels(&mut self, counters: Counters, truth: &impl Truth) -> Result<(), KernelError> {
+        if counters == Counters::Total {
+            return Ok(());
+        }
+        self.maps.count(Counters::Lists);
+        self.lists.make_any(&mut self.maps)?;
+        let Self { sets, maps, .. } = self;
+        let mut blocking = sets.iter_mut().filter(|(name, _)| name.blocks());
+        blocking.try_for_each(|(name, set)| set.label_all(maps, truth.of(name)))
     }
 
     /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him.
     fn enter(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.make_labels(self.settings.counters, truth)?;
         self.enter_allowed(effects, truth)?;
         // What is fresh must be seen before what enters the tables that packets read; the first judge shows all at once.
         self.clauses = *truth.clauses();
@@ -150,8 +184,11 @@ impl Filter {
 
     fn enter_blocked(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         let Self { sets, maps, .. } = self;
-        let mut blocking = sets.iter_mut().filter(|(name, _)| name.blocks());
-        blocking.try_for_each(|(name, set)| set.enter(&effects.sets[name], maps, truth.of(name)))
+        for (name, set) in sets.iter_mut().filter(|(name, _)| name.blocks()) {
+            set.enter(&effects.sets[name], maps, truth.of(name))?;
+            set.relabel(&effects.sets[name], maps, truth.of(name));
+        }
+        Ok(())
     }
 
     fn enter_allowed(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
@@ -168,6 +205,7 @@ impl Filter {
     }
 
     fn replace_tables(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        self.make_labels(self.settings.counters, truth)?;
         self.clauses = *truth.clauses();
         let Self { sets, maps, .. } = self;
         for (name, set) in sets.iter_mut() {
@@ -198,6 +236,7 @@ impl Filter {
         self.maps.broker().order(Request::Publish)?;
         self.sets.iter_mut().for_each(|(_, set)| set.publish());
         self.overlap.publish();
+        self.lists.publish();
         self.published = Some(spec);
         Ok(())
     }
@@ -217,6 +256,7 @@ impl Filter {
             set.discard(published.as_ref().map(|spec| spec.sets[name].clone()).unwrap_or_default(), maps);
         }
         self.overlap.discard(&mut self.maps);
+        self.lists.discard(&mut self.maps);
         self.ready = None;
     }
 
@@ -226,6 +266,7 @@ impl Filter {
             sets: PerSet::from_fn(|name| self.sets[name].spec()),
             clauses: self.clauses_in_use(),
             overlap: self.overlap.generation(),
+            lists: self.lists.spec(),
         }
     }
 

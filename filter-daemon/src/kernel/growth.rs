@@ -1,6 +1,6 @@
 //! A larger table made aside, while the one in use goes on changing.
 //!
-//! What is to be in it is copied from the words of the table in use, where these spell its entries: milliseconds even for
+//! Its map is made first, by the broker, in a thread. What is to be in it is copied from the words of the table in use, where these spell its entries: milliseconds even for
 //! ten million. Else it is gathered from what is wanted, a page at a time, so that nobody waits. Then a thread fills the
 //! larger table. What enters and leaves meanwhile is noted, and done to the larger table before it takes its place: each
 //! of these twice does no harm, so it does not matter whether the copy or the page had seen it already.
@@ -11,8 +11,11 @@ use std::thread::{self, JoinHandle};
 use filter_common::cuckoo::Full;
 use filter_common::target::Prefix6;
 
-use super::kind::{Key, Kind, Live};
+use super::KernelError;
+use super::kind::{Entries, Entry, Key, Kind, Live};
+use super::maps::Maps;
 use super::needs::SixTargets;
+use super::staged::OrderedBoth;
 use super::store::Built;
 
 /// Entries gathered at once: about a millisecond's worth.
@@ -22,10 +25,15 @@ const PAGE: usize = 8192;
 pub struct Growth<K: Kind> {
     kind: K,
     stage: Stage<K>,
-    since: Vec<Change<Key<K>>>,
+    since: Vec<Change<K>>,
 }
 
 enum Stage<K: Kind> {
+    /// The map is being made.
+    Ordered {
+        map: OrderedBoth,
+        copied: Option<Entries<K>>,
+    },
     Gathering(Box<Gathering<K>>),
     Filling(JoinHandle<Result<Live<K>, Full>>),
 }
@@ -33,27 +41,29 @@ enum Stage<K: Kind> {
 /// What is wanted, read page by page.
 struct Gathering<K: Kind> {
     after: Option<Prefix6>,
-    keys: Vec<Key<K>>,
-    /// The table that the keys are for, until all are there.
+    entries: Vec<Entry<K>>,
+    /// The table that the entries are for, until all are there.
     larger: Option<Live<K>>,
 }
 
-enum Change<K> {
-    Entered(K),
-    Left(K),
+/// Why there is no larger table.
+pub enum NotMade {
+    /// There was no room for somebody under its key.
+    Full,
+    /// The kernel has not made its map.
+    Refused(KernelError),
+}
+
+enum Change<K: Kind> {
+    Entered(Entry<K>),
+    Relabelled(Entry<K>),
+    Left(Key<K>),
 }
 
 impl<K: Kind> Growth<K> {
-    /// Begins to put all that `live` holds into a larger, empty table.
-    pub fn begin(live: &Live<K>, larger: Built<K>) -> Self {
-        let Built { kind, live: larger } = larger;
-        let stage = match K::copied(live) {
-            Some(keys) => fill(larger, keys),
-            None => {
-                Stage::Gathering(Box::new(Gathering { after: None, keys: Vec::new(), larger: Some(larger) }))
-            }
-        };
-        Self { kind, stage, since: Vec::new() }
+    /// Begins to put all that `live` holds, if there is a table yet, into a larger one whose map is being made.
+    pub fn begin(live: Option<&Live<K>>, kind: K, map: OrderedBoth) -> Self {
+        Self { kind, stage: Stage::Ordered { map, copied: K::copied(live) }, since: Vec::new() }
     }
 
     /// What a judge must know of the larger table.
@@ -61,27 +71,53 @@ impl<K: Kind> Growth<K> {
         &self.kind
     }
 
-    /// Does what is due next. True if the larger table is filled.
-    pub fn step(&mut self, wanted: &impl SixTargets) -> bool {
+    /// Does what is due next. True if the larger table is filled. An error if it cannot be made.
+    pub fn step(&mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<bool, KernelError> {
+        self.step_on(wanted, maps, false)
+    }
+
+    fn step_on(
+        &mut self,
+        wanted: &impl SixTargets,
+        maps: &mut Maps,
+        waits: bool,
+    ) -> Result<bool, KernelError> {
         match &mut self.stage {
-            Stage::Filling(thread) => thread.is_finished(),
+            Stage::Ordered { map, copied } => {
+                if let Some((window, labels)) = map.collect(maps, waits)? {
+                    let larger = Built::empty(self.kind, window, labels).live;
+                    self.stage = match copied.take() {
+                        Some(entries) => fill(larger, entries),
+                        None => Stage::Gathering(Box::new(Gathering::into(larger))),
+                    };
+                }
+                Ok(false)
+            }
+            Stage::Filling(thread) => Ok(thread.is_finished()),
             Stage::Gathering(gathering) => {
                 let (page, last) = self.kind.page(wanted, gathering.after, PAGE);
-                gathering.keys.extend(page);
+                gathering.entries.extend(page);
                 gathering.after = last;
                 if last.is_none()
                     && let Some(larger) = gathering.larger.take()
                 {
-                    self.stage = fill(larger, std::mem::take(&mut gathering.keys).into_iter());
+                    self.stage = fill(larger, std::mem::take(&mut gathering.entries).into_iter());
                 }
-                false
+                Ok(false)
             }
         }
     }
 
     /// Somebody has entered, whether he was there already or not.
-    pub fn entered(&mut self, key_in: impl Fn(&K) -> Key<K>) {
-        self.since.push(Change::Entered(key_in(&self.kind)));
+    pub fn entered(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        self.since.push(Change::Entered(entry_in(&self.kind)));
+    }
+
+    /// Somebody who is there counts for another list.
+    pub fn relabelled(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        if self.kind.is_labelled() {
+            self.since.push(Change::Relabelled(entry_in(&self.kind)));
+        }
     }
 
     /// Somebody has left, whether he was there or not.
@@ -89,29 +125,48 @@ impl<K: Kind> Growth<K> {
         self.since.push(Change::Left(key_in(&self.kind)));
     }
 
-    /// The larger table, with everything that happened meanwhile; waits until it is filled.
-    pub fn finish(mut self, wanted: &impl SixTargets) -> Result<Built<K>, Full> {
+    /// The larger table, with everything that happened meanwhile; waits until it is made and filled.
+    pub fn finish(mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<Built<K>, NotMade> {
         let thread = loop {
             match self.stage {
                 Stage::Filling(thread) => break thread,
-                Stage::Gathering(..) => _ = self.step(wanted),
+                Stage::Ordered { .. } | Stage::Gathering(..) => _ = self.step_on(wanted, maps, true)?,
             }
         };
         let mut live = thread.join().unwrap_or(Err(Full))?;
         for change in self.since {
             match change {
-                Change::Entered(key) if !live.contains(key) => live.fill(key)?,
+                Change::Entered((key, label)) if !live.contains(key) => live.fill(key, label)?,
+                Change::Entered((key, label)) | Change::Relabelled((key, label)) => live.relabel(key, label),
                 Change::Left(key) if live.contains(key) => live.remove(key),
-                Change::Entered(_) | Change::Left(_) => {}
+                Change::Left(_) => {}
             }
         }
         Ok(Built { kind: self.kind, live })
     }
 }
 
-fn fill<K: Kind>(mut larger: Live<K>, keys: impl Iterator<Item = Key<K>> + Send + 'static) -> Stage<K> {
+impl<K: Kind> Gathering<K> {
+    fn into(larger: Live<K>) -> Self {
+        Self { after: None, entries: Vec::new(), larger: Some(larger) }
+    }
+}
+
+impl From<Full> for NotMade {
+    fn from(_: Full) -> Self {
+        Self::Full
+    }
+}
+
+impl From<KernelError> for NotMade {
+    fn from(refused: KernelError) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+fn fill<K: Kind>(mut larger: Live<K>, entries: impl Iterator<Item = Entry<K>> + Send + 'static) -> Stage<K> {
     Stage::Filling(thread::spawn(
-        move || if larger.fill_all(keys).is_empty() { Ok(larger) } else { Err(Full) },
+        move || if larger.fill_all(entries).is_empty() { Ok(larger) } else { Err(Full) },
     ))
 }
 

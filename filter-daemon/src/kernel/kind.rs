@@ -6,34 +6,33 @@ mod six;
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::Scheme;
+use filter_common::labels::{Bytes, Label};
 use filter_common::stash;
 use filter_common::target::Prefix6;
 
 use super::KernelError;
 use super::broker::request::MapPart;
+use super::broker::size;
 use super::moving::Moving;
 use super::needs::SixTargets;
 use super::window::Window;
 pub use addresses::Addresses;
 pub use six::SixTable;
 
-/// Where the words of a table are, and the one way by which any of them changes: entries that come, move, leave or are
-/// filled into a table made anew, in buckets and stashes alike, do so by [`WordsMut::store`](filter_common::WordsMut).
-///
-/// Whatever is to be kept beside the slots (a label for each code) goes here: a type around `Window` whose `store` looks
-/// which lanes of the word change and first writes what belongs to their codes, then the word. The label of an entry that
-/// comes in is set aside before it; that of one that moves is still beside the slot it comes from, since no code leaves
-/// its old slot before it stands in its new one.
-pub type TableWords = Window;
+/// Where the labels of a table are, if it has any.
+pub type TableLabels = Option<Bytes<Window>>;
 
 /// A table of this kind under running readers.
-pub type Live<K> = Moving<<K as Kind>::Scheme, TableWords>;
+pub type Live<K> = Moving<<K as Kind>::Scheme, Window, TableLabels>;
 
 /// What entries of such a table are known by.
 pub type Key<K> = <<K as Kind>::Scheme as Scheme>::Key;
 
-/// All keys of a table, which may be put into another one elsewhere.
-pub type Keys<K> = Box<dyn Iterator<Item = Key<K>> + Send>;
+/// One that comes into such a table: its key, and the list it counts for.
+pub type Entry<K> = (Key<K>, Label);
+
+/// All entries of a table, which may be put into another one elsewhere.
+pub type Entries<K> = Box<dyn Iterator<Item = Entry<K>> + Send>;
 
 /// A kind of cuckoo table.
 pub trait Kind: Copy + Send + 'static {
@@ -52,8 +51,8 @@ pub trait Kind: Copy + Send + 'static {
     /// The most entries that any table of this kind takes.
     fn most() -> u64;
 
-    /// A table under new secret keys.
-    fn new(generation: u64, geometry: Geometry) -> Self;
+    /// A table under new secret keys, with labels or without.
+    fn new(generation: u64, geometry: Geometry, is_labelled: bool) -> Self;
 
     /// Which map.
     fn generation(&self) -> u64;
@@ -61,18 +60,24 @@ pub trait Kind: Copy + Send + 'static {
     /// Its geometry.
     fn geometry(&self) -> Geometry;
 
+    /// Has it labels?
+    fn is_labelled(&self) -> bool;
+
+    /// It has none any more.
+    fn forget_labels(&mut self);
+
     /// Who stands where.
     fn scheme(&self) -> Self::Scheme;
 
     /// Everything that is to be in this table: what `live` holds where that tells its entries, else what is wanted.
-    fn keys<'a>(
+    fn entries<'a>(
         &'a self,
         live: Option<&'a Live<Self>>,
         wanted: &'a impl SixTargets,
-    ) -> impl Iterator<Item = Key<Self>> + 'a;
+    ) -> impl Iterator<Item = Entry<Self>> + 'a;
 
-    /// A copy of everything that `live` holds; none if that does not tell its entries.
-    fn copied(live: &Live<Self>) -> Option<Keys<Self>>;
+    /// A copy of everything that `live` holds, if there is such a table; none if that does not tell its entries.
+    fn copied(live: Option<&Live<Self>>) -> Option<Entries<Self>>;
 
     /// Where it does not: up to `most` of the wanted entries behind `after`, and the last of them.
     fn page(
@@ -80,7 +85,7 @@ pub trait Kind: Copy + Send + 'static {
         wanted: &impl SixTargets,
         after: Option<Prefix6>,
         most: usize,
-    ) -> (Vec<Key<Self>>, Option<Prefix6>);
+    ) -> (Vec<Entry<Self>>, Option<Prefix6>);
 
     /// The smallest geometry that takes so many entries, and half as many again as one with this limit does: what grows from
     /// itself is then seldom made anew, and never twice as large as it must be.
@@ -92,6 +97,11 @@ pub trait Kind: Copy + Send + 'static {
     /// Words of its map.
     fn words(&self) -> u32 {
         stash::WORDS + self.geometry().words()
+    }
+
+    /// Words of the map of its labels.
+    fn label_words(&self) -> u32 {
+        size::labels_beside(self.geometry())
     }
 
     /// The smallest geometry that takes so many entries, or what to say if none does.

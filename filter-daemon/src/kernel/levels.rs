@@ -1,15 +1,20 @@
-//! The map that tells IPv6 from the top: packets see each change at once.
+//! The map that tells IPv6 from the top: packets see each change at once. And its labels, if any are kept.
+
+mod labels;
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::labels::Label;
+use filter_common::labels::pages::{self, SIZES as PAGE_SIZES};
+use filter_common::levels::labels::{all, directory, is_told, node_of, places};
 use filter_common::levels::{Levels, Others, SIZES};
 use filter_common::sets::SetName;
 use filter_common::target::Prefix6;
 
 use super::KernelError;
 use super::broker::request::{MapName, MapPart};
-use super::maps::Maps;
+use super::maps::{Maps, Ordered};
 use super::needs::{Labels, SixTargets, Wanted};
+use super::pages::LabelPages;
 use super::staged::{InMap, Staged};
 use super::window::Window;
 
@@ -19,11 +24,22 @@ const SMALL_PART: u32 = 4;
 /// The map in use, and the one that is about to take its place.
 pub struct LevelMaps {
     maps: Staged<Built>,
+    ordered: Option<Larger>,
+}
+
+/// A larger map that is being made.
+struct Larger {
+    generation: u64,
+    size_bits: u32,
+    map: Ordered,
+    /// It is there.
+    made: Option<Window>,
 }
 
 struct Built {
     generation: u64,
     levels: Levels<Window>,
+    labels: Option<LabelPages>,
 }
 
 /// What a judge must know of it.
@@ -33,18 +49,46 @@ pub struct LevelsMap {
     pub generation: u64,
     /// How many bits the number of its words has.
     pub size_bits: u32,
+    /// How many bits the number of pages of its labels has, if it has any.
+    pub label_bits: Option<u32>,
 }
 
 impl LevelMaps {
     /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
-        Self { maps: Staged::new(MapName { set, part: MapPart::Levels }) }
+        Self { maps: Staged::new(MapName { set, part: MapPart::Levels }), ordered: None }
     }
 
     /// What the next judge must know of them; none if there are none.
     pub fn spec(&self) -> Option<LevelsMap> {
-        let spec = |map: &Built| LevelsMap { generation: map.generation, size_bits: map.levels.size_bits() };
-        self.maps.newest().map(spec)
+        self.maps.newest().map(|map| LevelsMap {
+            generation: map.generation,
+            size_bits: map.levels.size_bits(),
+            label_bits: map.labels.as_ref().map(LabelPages::size_bits),
+        })
+    }
+
+    /// The labels of what packets read.
+    pub fn labels(&self) -> Option<&Window> {
+        Some(self.maps.current()?.labels.as_ref()?.window())
+    }
+
+    /// Has the map labels, if there is one?
+    pub fn is_labelled(&self) -> bool {
+        self.maps.newest().is_none_or(|map| map.labels.is_some())
+    }
+
+    /// Has a copy made that has labels, unless the map has them.
+    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        match self.maps.newest().map(|map| map.levels.size_bits()) {
+            Some(size_bits) if !self.is_labelled() => self.rebuild(size_bits, maps, wanted),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Gives up the labels of what packets read: no judge asks for them.
+    pub fn forget_labels(&mut self) {
+        self.maps.current_mut().into_iter().for_each(|map| map.labels = None);
     }
 
     /// The words that packets read.
@@ -52,26 +96,78 @@ impl LevelMaps {
         self.maps.current().map(|map| map.levels.words())
     }
 
+    /// Begins to have the map made that [`make_room`](Self::make_room) beside a table of this geometry will ask for, if that
+    /// is a large one.
+    pub fn order(&mut self, table: Geometry, maps: &mut Maps) -> Result<(), KernelError> {
+        let size_bits = size_beside(Some(table));
+        let is_there = self.maps.newest().is_some_and(|map| map.levels.size_bits() >= size_bits);
+        if is_there || self.ordered.is_some() || maps.are_quick(1 << size_bits) {
+            return Ok(());
+        }
+        let generation = maps.number();
+        let map = self.maps.order(generation, 1 << size_bits, maps)?;
+        self.ordered = Some(Larger { generation, size_bits, map, made: None });
+        Ok(())
+    }
+
+    /// Is that one being made?
+    pub fn is_waiting(&mut self, maps: &mut Maps) -> Result<bool, KernelError> {
+        let Some(larger) = self.ordered.as_mut().filter(|larger| larger.made.is_none()) else {
+            return Ok(false);
+        };
+        match maps.collect(&mut larger.map, false) {
+            Ok(made) => {
+                larger.made = made;
+                Ok(larger.made.is_none())
+            }
+            Err(refused) => {
+                self.forget_ordered(maps);
+                Err(refused)
+            }
+        }
+    }
+
+    /// Nobody wants it any more.
+    pub fn forget_ordered(&mut self, maps: &mut Maps) {
+        if let Some(larger) = self.ordered.take() {
+            self.maps.forget(larger.generation, false, maps);
+        }
+    }
+
     /// Has the map made, if there is none. It is made anew where it is small beside a table of this geometry, or where it
     /// is crowded by what has left.
-    pub fn make_room(&mut self, table: Option<Geometry>, maps: &mut Maps) -> Result<(), KernelError> {
+    pub fn make_room(
+        &mut self,
+        table: Option<Geometry>,
+        maps: &mut Maps,
+        truth: &impl Wanted,
+    ) -> Result<(), KernelError> {
         let wanted = size_beside(table);
         match self.maps.newest().map(|map| &map.levels) {
             Some(levels) if levels.size_bits() >= wanted && !levels.is_worth_copying() => Ok(()),
-            Some(levels) => self.rebuild(wanted.max(levels.size_bits()), maps),
-            None => self.rebuild(wanted, maps),
+            Some(levels) => self.rebuild(wanted.max(levels.size_bits()), maps, truth),
+            None => self.rebuild(wanted, maps, truth),
         }
     }
 
     /// Has the smallest map made, if there is none.
-    pub fn make_any(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
-        if self.maps.newest().is_some() { Ok(()) } else { self.rebuild(*SIZES.start(), maps) }
+    pub fn make_any(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        if self.maps.newest().is_some() { Ok(()) } else { self.rebuild(*SIZES.start(), maps, wanted) }
+    }
+
+    /// Has it made anew with more pages, where labels of what enters might have none.
+    pub fn make_pages(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        let Some(map) = self.maps.newest() else { return Ok(()) };
+        match map.labels.as_ref().and_then(|labels| labels.too_small_for(1)) {
+            Some(larger) => self.make_anew(map.levels.size_bits(), larger, maps, wanted),
+            None => Ok(()),
+        }
     }
 
     /// Has a copy of the map made, unless there is none, or a fresh one already.
-    pub fn refresh(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
+    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         match self.maps.newest().map(|map| map.levels.size_bits()) {
-            Some(size_bits) if self.maps.fresh().is_none() => self.rebuild(size_bits, maps),
+            Some(size_bits) if self.maps.fresh().is_none() => self.rebuild(size_bits, maps, wanted),
             Some(_) | None => Ok(()),
         }
     }
@@ -85,19 +181,25 @@ impl LevelMaps {
     }
 
     /// Shows a prefix for which way has been made. What is not told here stands in the table already.
-    pub fn show(&mut self, prefix: Prefix6) {
-        self.maps.newest_mut().into_iter().for_each(|map| map.levels.show(prefix));
+    pub fn show(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+        self.maps.newest_mut().into_iter().for_each(|map| map.show(prefix, wanted));
+    }
+
+    /// Asks anew for which list a prefix counts, if it is told here.
+    pub fn relabel(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+        self.maps.fresh_mut().into_iter().for_each(|map| map.relabel(prefix, wanted));
+        self.maps.current_mut().into_iter().for_each(|map| map.relabel(prefix, wanted));
     }
 
     /// Hides a prefix, as far as what is wanted allows.
     pub fn hide(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
         self.hide_fresh(prefix, wanted);
-        self.maps.current_mut().into_iter().for_each(|map| map.levels.hide(prefix, &Rest(wanted)));
+        self.maps.current_mut().into_iter().for_each(|map| map.hide(prefix, wanted));
     }
 
     /// The same in the fresh map alone.
     pub fn hide_fresh(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
-        self.maps.fresh_mut().into_iter().for_each(|map| map.levels.hide(prefix, &Rest(wanted)));
+        self.maps.fresh_mut().into_iter().for_each(|map| map.hide(prefix, wanted));
     }
 
     /// Is this prefix told here, and not by the table?
@@ -120,19 +222,89 @@ impl LevelMaps {
         self.maps.publish();
     }
 
-    fn rebuild(&mut self, size_bits: u32, maps: &mut Maps) -> Result<(), KernelError> {
-        let generation = maps.number();
-        let window = self.maps.make(generation, 1 << size_bits, maps)?;
-        let mut levels = Levels::new(window, size_bits);
-        self.maps.newest().into_iter().for_each(|map| map.levels.copy_to(&mut levels));
-        self.maps.put(Built { generation, levels }, maps);
+    fn rebuild(&mut self, size_bits: u32, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        let labels = self.maps.newest().and_then(|map| map.labels.as_ref());
+        let label_bits = labels.map_or(*PAGE_SIZES.start(), LabelPages::size_bits);
+        self.make_anew(size_bits, label_bits, maps, wanted)
+    }
+
+    /// A copy of the newest map, with so many pages of labels, if any are to be kept.
+    fn make_anew(
+        &mut self,
+        size_bits: u32,
+        label_bits: u32,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        let (generation, window) = self.empty(size_bits, maps)?;
+        let directory = directory(1 << size_bits);
+        let labels = self.maps.make_labels(generation, pages::words(directory, label_bits), maps)?;
+        let labels = labels.map(|labels| LabelPages::new(labels.0, directory, label_bits));
+        let mut copy = Built { generation, levels: Levels::new(window, size_bits), labels };
+        self.maps.newest().into_iter().for_each(|map| map.levels.copy_to(&mut copy.levels));
+        copy.label_all(wanted);
+        self.maps.put(copy, maps);
         Ok(())
+    }
+
+    /// A map of zeroes: the one that was begun, if it is of that size.
+    fn empty(&mut self, size_bits: u32, maps: &mut Maps) -> Result<(u64, Window), KernelError> {
+        if let Some(Larger { generation, made: Some(made), .. }) =
+            self.ordered.take_if(|larger| larger.size_bits == size_bits && larger.made.is_some())
+        {
+            return Ok((generation, made));
+        }
+        let generation = maps.number();
+        Ok((generation, self.maps.make(generation, 1 << size_bits, maps)?))
+    }
+}
+
+impl Built {
+    /// Shows a prefix, whose label is there before it.
+    fn show(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+        let Self { levels, labels, .. } = self;
+        if let (Some(labels), Some(places)) = (&mut *labels, places(levels.words(), prefix)) {
+            labels.write6(levels.words(), places, |spot| wanted.label_of_six(spot));
+        }
+        let before = node_of(levels.words(), prefix);
+        levels.show(prefix);
+        let after = node_of(levels.words(), prefix);
+        if let (Some(labels), Some(from), Some(to)) = (labels, before, after)
+            && from != to
+        {
+            labels.move6(levels.words(), from, to);
+        }
+    }
+
+    /// Hides a prefix; what another one still covers counts for that one's list.
+    fn hide(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+        self.levels.hide(prefix, &Rest(wanted));
+        self.relabel(prefix, wanted);
+    }
+
+    fn relabel(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+        let (Some(labels), words) = (&mut self.labels, self.levels.words()) else { return };
+        if let Some(places) = places(words, prefix) {
+            let told = places.filter(|(place, _)| is_told(words, *place));
+            labels.write6(words, told, |spot| wanted.label_of_six(spot));
+        }
+    }
+
+    fn label_all(&mut self, wanted: &impl Wanted) {
+        if let Some(labels) = &mut self.labels {
+            let words = self.levels.words();
+            labels.write6(words, all(words), |spot| wanted.label_of_six(spot));
+        }
     }
 }
 
 impl InMap for Built {
     fn generation(&self) -> u64 {
         self.generation
+    }
+
+    fn is_labelled(&self) -> bool {
+        self.labels.is_some()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A kernel in memory, for tests: maps are files without a name, pins a list, and a judge is what it would have been loaded
 //! with. It refuses when it is told to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -9,16 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::judge::judge_source;
-use filter_common::labels;
+use filter_common::labels::{self, Label};
 use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::reason::{Outcome, Reason, Verdict};
+use filter_common::set::LabelView;
 use filter_common::sets::{PerSet, SetName};
 use filter_common::settings::{self, Settings};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
-use super::broker::client::{Answered, Place};
+use super::broker::client::{Answered, Place, QUICK};
 use super::broker::kept::Kept;
 use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request};
 use super::broker::size;
@@ -33,12 +34,17 @@ pub struct Memory(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     pinned: BTreeMap<MapUse, (OwnedFd, u32)>,
+    /// Those that take their time: who asks for the first time whether they are made hears no.
+    making: BTreeSet<MapUse>,
     kept: Kept,
     ready: Option<Blueprint>,
     published: Option<Published>,
     requests: u64,
     refuses: Range<u64>,
     refuses_judges: bool,
+    is_slow: bool,
+    /// How often somebody waited for a large map to be made.
+    waits: u64,
     watched: Vec<Source>,
     /// What packets from there met when a judge was last published: just before, and just after.
     met: Option<[Vec<Verdict>; 2]>,
@@ -63,6 +69,16 @@ impl Memory {
     /// Makes maps, but loads no judges.
     pub fn refuse_judges(&self, refuses: bool) {
         self.state().refuses_judges = refuses;
+    }
+
+    /// Takes its time over every map, however small, that whoever wants it can do without for a while.
+    pub fn be_slow(&self) {
+        self.state().is_slow = true;
+    }
+
+    /// How often somebody waited until a large map was made.
+    pub fn waits(&self) -> u64 {
+        self.state().waits
     }
 
     /// Notes from now on what packets from these sources meet just before and just after each publication.
@@ -103,6 +119,13 @@ impl Memory {
         self.state().judge_all(sources)
     }
 
+    /// For which lists packets from these sources count, if they are blocked.
+    pub fn labels(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Option<Label>> {
+        let state = self.state();
+        let seen = state.seen();
+        sources.into_iter().map(|source| seen.as_ref()?.label(source)).collect()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("nobody panics while he holds it")
     }
@@ -113,14 +136,24 @@ impl Place for Memory {
         self.state().serve(request)
     }
 
+    fn is_quick(&self, words: u32) -> bool {
+        let state = self.state();
+        !state.is_slow && words <= QUICK
+    }
+
     fn end(&mut self) {}
 }
 
 impl State {
     fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
-        let Some(published) = &self.published else {
+        let Some(seen) = self.seen() else {
             return sources.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
         };
+        sources.into_iter().map(|source| judge_source(source, &seen)).collect()
+    }
+
+    fn seen(&self) -> Option<Seen<'_>> {
+        let published = self.published.as_ref()?;
         let words = |set, part| {
             let mut maps = published.maps.iter();
             maps.find(|(map, _)| map.map == MapName { set, part }).map(|(_, window)| window)
@@ -131,12 +164,18 @@ impl State {
             levels: words(set, MapPart::Levels),
             six: words(set, MapPart::Six),
         };
-        let seen = Seen {
+        let labels = |set| LabelView {
+            addresses: words(set, MapPart::AddressLabels),
+            networks: words(set, MapPart::NetworkLabels),
+            levels: words(set, MapPart::LevelLabels),
+            six: words(set, MapPart::SixLabels),
+        };
+        Some(Seen {
             settings: *published.settings,
             sets: PerSet::from_fn(windows),
             overlap: words(SetName::Allow, MapPart::Overlap),
-        };
-        sources.into_iter().map(|source| judge_source(source, &seen)).collect()
+            labels: PerSet::from_fn(labels),
+        })
     }
 
     fn serve(&mut self, request: Request) -> Answered {
@@ -148,10 +187,20 @@ impl State {
         }
         match request {
             Request::Make { map, generation, words } => {
+                self.waits += u64::from(words > QUICK);
                 return self.make(MapUse { map, generation }, words);
+            }
+            Request::Begin { map, generation, words } => {
+                let map = MapUse { map, generation };
+                self.make(map, words)?;
+                self.making.insert(map);
+            }
+            Request::Collect { map, generation, waits } => {
+                return self.collect(MapUse { map, generation }, waits);
             }
             Request::Discard { map, generation } => {
                 let map = MapUse { map, generation };
+                self.making.remove(&map);
                 if self.kept.discarded(map) {
                     self.pinned.remove(&map);
                 }
@@ -170,12 +219,8 @@ impl State {
                 return Ok((Answer::Attached(attached), None));
             }
             Request::Look => return Ok((Answer::Links(Vec::new()), None)),
-            Request::CountLists => {
-                return Ok((Answer::CountedLists(vec![0; labels::COUNTERS as usize]), None));
-            }
             Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
             Request::Adopt
-            | Request::ZeroList(_)
             | Request::MendPins
             | Request::Ports
             | Request::Seed(_)
@@ -201,6 +246,17 @@ impl State {
         let copy = made.try_clone().map_err(|error| failed("make a map", &error.to_string()))?;
         self.pinned.insert(map, (made, words));
         self.kept.made(map, words);
+        Ok((Answer::Done, Some(copy)))
+    }
+
+    fn collect(&mut self, map: MapUse, waits: bool) -> Answered {
+        self.waits += u64::from(waits);
+        if self.making.remove(&map) && !waits {
+            return Ok((Answer::NotYet, None));
+        }
+        let (made, _) =
+            self.pinned.get(&map).ok_or_else(|| failed("hand a map over", "nobody has begun it"))?;
+        let copy = made.try_clone().map_err(|error| failed("hand a map over", &error.to_string()))?;
         Ok((Answer::Done, Some(copy)))
     }
 
@@ -246,6 +302,13 @@ fn words_of(map: MapName, words: &[u64]) -> u32 {
         MapPart::Levels => set.six.last_level_word as u32 + 1,
         MapPart::Six => size::prefixes(Geometry::six(set.six.buckets as u32)),
         MapPart::Overlap => 1,
+        MapPart::Lists => (settings.last_processor as u32 + 1) * labels::COUNTERS,
+        MapPart::AddressLabels => size::labels_beside(Geometry::exact4(set.addresses4.index_bits as u32)),
+        MapPart::SixLabels => size::labels_beside(Geometry::six(set.six.buckets as u32)),
+        MapPart::NetworkLabels => size::network_labels(set.network_pages.ilog2()),
+        MapPart::LevelLabels => {
+            size::level_labels(set.six.last_level_word as u32 + 1, set.six.level_pages.ilog2())
+        }
     }
 }
 
@@ -255,7 +318,7 @@ fn settings_of(words: &[u64]) -> Settings {
 }
 
 fn refusal(request: &Request) -> KernelError {
-    let Request::Make { map, words, .. } = request else {
+    let (Request::Make { map, words, .. } | Request::Begin { map, words, .. }) = request else {
         return failed("do what was asked", "it was told to refuse");
     };
     KernelError::NoMemory {

@@ -15,6 +15,7 @@ mod growth;
 pub mod interface;
 mod kind;
 mod levels;
+mod lists;
 mod maps;
 pub mod memory;
 mod moving;
@@ -22,6 +23,7 @@ mod needs;
 mod networks;
 mod overlap;
 mod overlay;
+mod pages;
 mod seen;
 mod set;
 mod spec;
@@ -36,6 +38,7 @@ pub use error::KernelError;
 pub use filter::Filter;
 pub use growth::Growing;
 pub use interface::Interface;
+pub use lists::Count as ListCount;
 pub use needs::{Labels, Needs, SetNeeds, SixTargets, Truth, Wanted};
 
 /// How full a table is.

@@ -10,6 +10,9 @@
 //!
 //! In between, pending entries take only slots that the overlay does not touch, and a removal reaches all three places.
 //! `advance` does one step; its caller waits for a grace period between calls.
+//!
+//! Where labels are kept, each is written before the code it belongs to, in the stash and in its new slot. No verdict depends
+//! on them, so they may change at any time, and do so in all places.
 
 mod many;
 
@@ -19,8 +22,9 @@ use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::{Home, Scheme, Token};
 use filter_common::cuckoo::search::Path;
 use filter_common::cuckoo::{Full, Slot, Table};
+use filter_common::labels::{Label, Labels, LabelsMut, NoLabels, OTHER};
 use filter_common::stash::{self, Stash};
-use filter_common::{Rest, WordsMut};
+use filter_common::{Rest, Words, WordsMut};
 
 use super::overlay::Overlay;
 pub use many::Readers;
@@ -31,8 +35,8 @@ const MOST_PENDING: usize = 128;
 
 /// Buckets under running readers, behind their stash.
 #[derive(Debug)]
-pub struct Moving<S: Scheme, W> {
-    table: Table<S, Rest<W>>,
+pub struct Moving<S: Scheme, W, L = NoLabels> {
+    table: Table<S, Rest<W>, Rest<L>>,
     entries: u64,
     moves: u64,
     waiting: Vec<S::Key>,
@@ -43,8 +47,15 @@ pub struct Moving<S: Scheme, W> {
 #[derive(Debug)]
 enum Phase<K> {
     Calm,
-    Copied(HashMap<u32, u64>, Batch<K>),
+    Copied(Planned, Batch<K>),
     Written(Batch<K>),
+}
+
+/// What is about to be written: words of buckets, and before them the labels of slots in these.
+#[derive(Debug)]
+struct Planned {
+    words: HashMap<u32, u64>,
+    labels: HashMap<u32, Label>,
 }
 
 /// Who is in the stash for this batch's sake.
@@ -54,16 +65,18 @@ struct Batch<K> {
     displaced: Vec<Token>,
 }
 
-impl<S, W> Moving<S, W>
+impl<S, W, L> Moving<S, W, L>
 where
     S: Scheme + Copy,
     S::Key: PartialEq,
     W: WordsMut,
+    L: LabelsMut,
 {
-    /// A table in fresh, zeroed words, which begin with its stash.
-    pub fn new(scheme: S, geometry: Geometry, words: W) -> Self {
+    /// A table in fresh, zeroed words, which begin with its stash; so do the labels, if any are kept.
+    pub fn new(scheme: S, geometry: Geometry, words: W, labels: L) -> Self {
+        let (words, labels) = (Rest::new(words, stash::WORDS), Rest::new(labels, stash::LABELS));
         Self {
-            table: Table::new(scheme, geometry, Rest::new(words, stash::WORDS)),
+            table: Table::labelled(scheme, geometry, words, labels),
             entries: 0,
             moves: 0,
             waiting: Vec::new(),
@@ -80,7 +93,7 @@ where
     }
 
     /// The buckets.
-    pub fn table(&self) -> &Table<S, Rest<W>> {
+    pub fn table(&self) -> &Table<S, Rest<W>, Rest<L>> {
         &self.table
     }
 
@@ -95,38 +108,38 @@ where
     }
 
     /// Lets `key` in while nobody reads the table yet. The caller knows that it is not there.
-    pub fn fill(&mut self, key: S::Key) -> Result<(), Full> {
-        self.fill_at(self.table.scheme().homes(key))
+    pub fn fill(&mut self, key: S::Key, label: Label) -> Result<(), Full> {
+        self.fill_at(self.table.scheme().homes(key), label)
     }
 
-    fn fill_at(&mut self, homes: [Home; 2]) -> Result<(), Full> {
-        self.table.insert_at(homes)?;
+    fn fill_at(&mut self, homes: [Home; 2], label: Label) -> Result<(), Full> {
+        self.table.insert_at(homes, label)?;
         self.entries += 1;
         Ok(())
     }
 
     /// The same for all `keys`; gives back those for which there is no room.
-    pub fn fill_all(&mut self, keys: impl IntoIterator<Item = S::Key>) -> Vec<S::Key> {
+    pub fn fill_all(&mut self, keys: impl IntoIterator<Item = (S::Key, Label)>) -> Vec<(S::Key, Label)> {
         let mut refused = Vec::new();
         let counted = keys.into_iter().inspect(|_| self.entries += 1);
-        self.table.insert_all(counted, |key| refused.push(key));
+        self.table.insert_all_as(counted, |key| refused.push(key));
         self.entries -= refused.len() as u64;
         refused
     }
 
     /// Lets `key` in; the next packet sees it. Refused if the stash has no room: then the table must be rebuilt.
     /// The caller knows that it is not there yet.
-    pub fn add(&mut self, key: S::Key) -> Result<(), Full> {
-        self.add_at(key, self.table.scheme().homes(key))
+    pub fn add(&mut self, key: S::Key, label: Label) -> Result<(), Full> {
+        self.add_at(key, label, self.table.scheme().homes(key))
     }
 
-    fn add_at(&mut self, key: S::Key, homes: [Home; 2]) -> Result<(), Full> {
+    fn add_at(&mut self, key: S::Key, label: Label, homes: [Home; 2]) -> Result<(), Full> {
         if let Some((slot, code)) = self.free_slot(homes) {
-            self.table.put(slot, code);
+            self.table.place(slot, code, label);
         } else if let Some(path) = self.forward_path(homes) {
-            path.writes().for_each(|(slot, code)| self.table.put(slot, code));
+            self.table.follow(&path, label);
             self.moves += path.moves() as u64;
-        } else if put_aside(&self.table, self.table.scheme().token(key)) {
+        } else if put_aside(&self.table, self.table.scheme().token(key), label) {
             self.waiting.push(key);
         } else {
             return Err(Full);
@@ -135,12 +148,22 @@ where
         Ok(())
     }
 
+    /// Replaces the label of `key`, wherever it stands or is about to.
+    pub fn relabel(&mut self, key: S::Key, label: Label) {
+        let (homes, token) = (self.table.scheme().homes(key), self.table.scheme().token(key));
+        self.table.relabel(homes, label);
+        stash_of(&self.table).relabel(token, label);
+        if let Phase::Copied(planned, _) = &mut self.phase {
+            planned.relabel(&self.table, homes, label);
+        }
+    }
+
     /// Takes `key` out; the next packet does not see it. The caller knows that it is there.
     pub fn remove(&mut self, key: S::Key) {
         let token = self.table.scheme().token(key);
         self.waiting.retain(|waiting| *waiting != key);
         if let Phase::Copied(planned, _) = &mut self.phase {
-            strike(&self.table, planned, key);
+            planned.strike(&self.table, self.table.scheme().homes(key));
         }
         if let Phase::Copied(_, batch) | Phase::Written(batch) = &mut self.phase {
             batch.pending.retain(|pending| *pending != key);
@@ -162,13 +185,14 @@ where
             || stash.count() != 0 && stash.holds(self.table.scheme().token(key))
     }
 
-    /// Pending entries that have no place in the buckets yet, for whoever rebuilds the table elsewhere.
-    pub fn unplaced(&self) -> impl Iterator<Item = S::Key> + '_ {
+    /// Pending entries that have no place in the buckets yet, with their labels, for whoever rebuilds the table elsewhere.
+    pub fn unplaced(&self) -> impl Iterator<Item = (S::Key, Label)> + '_ {
         let planned: &[S::Key] = match &self.phase {
             Phase::Copied(_, batch) => &batch.pending,
             Phase::Calm | Phase::Written(_) => &[],
         };
-        self.waiting.iter().chain(planned).copied()
+        let label = |key| stash_of(&self.table).label_of(self.table.scheme().token(key));
+        self.waiting.iter().chain(planned).map(move |key| (*key, label(*key).unwrap_or(OTHER)))
     }
 
     /// Do so many pending entries wait that more than a few at a time should wait for them?
@@ -191,7 +215,8 @@ where
         match std::mem::replace(&mut self.phase, Phase::Calm) {
             Phase::Calm => self.begin(),
             Phase::Copied(planned, batch) => {
-                planned.into_iter().for_each(|(word, value)| self.table.words().store(word, value));
+                planned.labels.into_iter().for_each(|(slot, label)| self.table.labels().write(slot, label));
+                planned.words.into_iter().for_each(|(word, value)| self.table.words().store(word, value));
                 self.moves += batch.displaced.len() as u64;
                 self.phase = Phase::Written(batch);
                 true
@@ -205,8 +230,8 @@ where
 
     /// Plans a batch for those who wait, and copies into the stash whom it will move.
     fn begin(&mut self) -> bool {
-        let overlay = Overlay::new(self.table.words(), HashMap::new());
-        let view = Table::new(*self.table.scheme(), self.table.geometry(), &overlay);
+        let (words, labels) = (Overlay::over(self.table.words()), Overlay::over(self.table.labels()));
+        let view = Table::labelled(*self.table.scheme(), self.table.geometry(), &words, &labels);
         let mut batch = Batch { pending: Vec::new(), displaced: Vec::new() };
         let mut left = Vec::new();
         for key in self.waiting.drain(..) {
@@ -220,7 +245,8 @@ where
         if batch.pending.is_empty() {
             return false;
         }
-        self.phase = Phase::Copied(overlay.into_planned(), batch);
+        let planned = Planned { words: words.into_planned(), labels: labels.into_planned() };
+        self.phase = Phase::Copied(planned, batch);
         true
     }
 
@@ -246,63 +272,94 @@ where
     }
 
     fn is_planned(&self, word: u32) -> bool {
-        matches!(&self.phase, Phase::Copied(planned, _) if planned.contains_key(&word))
+        matches!(&self.phase, Phase::Copied(planned, _) if planned.words.contains_key(&word))
     }
 }
 
 /// Lets `key` into `view`, and copies into the stash whom that moves. False, and nothing done, if there is no path or
 /// no room in the stash.
-fn plan<S: Scheme, W: WordsMut>(
-    table: &Table<S, Rest<W>>,
-    view: &Table<S, &Overlay<'_, Rest<W>>>,
+fn plan<S: Scheme, W: WordsMut, L: LabelsMut>(
+    table: &Table<S, Rest<W>, Rest<L>>,
+    view: &Table<S, impl WordsMut, impl LabelsMut>,
     key: S::Key,
     displaced: &mut Vec<Token>,
 ) -> bool {
-    if view.insert_free(key) {
+    let label = stash_of(table).label_of(table.scheme().token(key)).unwrap_or(OTHER);
+    if view.insert_free_at(view.scheme().homes(key), label) {
         return true;
     }
     let Some(path) = view.path_for(key) else { return false };
     let mut copied = Vec::with_capacity(path.moves());
-    for (slot, code) in path.writes().take(path.moves()) {
+    for ((slot, code), from) in path.steps() {
+        let Some(from) = from else { break };
         let token = table.scheme().token_at(Home { bucket: table.bucket_of(slot), code });
         if stash_of(table).holds(token) {
             continue;
         }
-        if !put_aside(table, token) {
+        if !put_aside(table, token, view.label_at(from)) {
             copied.into_iter().for_each(|token| _ = stash_of(table).remove(token));
             return false;
         }
         copied.push(token);
     }
     displaced.append(&mut copied);
-    path.writes().for_each(|(slot, code)| view.put(slot, code));
+    view.follow(&path, label);
     true
 }
 
-/// Takes `key` out of the words that are planned.
-fn strike<S: Scheme + Copy, W: WordsMut>(
-    table: &Table<S, Rest<W>>,
-    planned: &mut HashMap<u32, u64>,
-    key: S::Key,
-) {
-    let lanes = table.geometry().lanes();
-    for home in table.scheme().homes(key) {
-        for word in table.bucket_words(home.bucket) {
-            if let Some(value) = planned.get_mut(&word) {
-                while let Some(at) = lanes.find(*value, home.code) {
-                    *value = lanes.with(*value, at, 0);
+impl Planned {
+    /// Takes whoever has these homes out of the words that are planned.
+    fn strike<S: Scheme, W: WordsMut, L>(&mut self, table: &Table<S, Rest<W>, Rest<L>>, homes: [Home; 2]) {
+        let lanes = table.geometry().lanes();
+        for home in homes {
+            for word in table.bucket_words(home.bucket) {
+                if let Some(value) = self.words.get_mut(&word) {
+                    while let Some(at) = lanes.find(*value, home.code) {
+                        *value = lanes.with(*value, at, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Replaces his label where he is about to stand.
+    fn relabel<S: Scheme, W: WordsMut, L>(
+        &mut self,
+        table: &Table<S, Rest<W>, Rest<L>>,
+        homes: [Home; 2],
+        label: Label,
+    ) {
+        let lanes = table.geometry().lanes();
+        for home in homes {
+            for word in table.bucket_words(home.bucket) {
+                let at = self.words.get(&word).and_then(|value| lanes.find(*value, home.code));
+                if let Some(at) = at {
+                    self.labels.insert(table.number_of(Slot { word, at }), label);
                 }
             }
         }
     }
 }
 
-fn put_aside<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>, token: Token) -> bool {
-    stash_of(table).insert(token)
+impl<S: Scheme, W: Words, L> Moving<S, W, Option<L>> {
+    /// Gives its labels up: nobody asks for them any more.
+    pub fn forget_labels(&mut self) {
+        *self.table.labels_mut().all_mut() = None;
+    }
 }
 
-fn stash_of<S: Scheme, W: WordsMut>(table: &Table<S, Rest<W>>) -> Stash<&W> {
-    Stash::new(table.words().all())
+fn put_aside<S: Scheme, W: WordsMut, L: LabelsMut>(
+    table: &Table<S, Rest<W>, Rest<L>>,
+    token: Token,
+    label: Label,
+) -> bool {
+    stash_of(table).insert(token, label)
+}
+
+fn stash_of<'a, S: Scheme, W: WordsMut, L: Labels>(
+    table: &'a Table<S, Rest<W>, Rest<L>>,
+) -> Stash<&'a W, &'a L> {
+    Stash::labelled(table.words().all(), table.labels().all())
 }
 
 #[cfg(test)]

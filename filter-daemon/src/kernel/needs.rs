@@ -1,14 +1,21 @@
 //! What the tables ask of whoever knows all targets.
 
 use std::collections::BTreeSet;
+use std::ops::{Index, IndexMut};
 
-use filter_common::labels::{Label, OTHER};
+use filter_common::labels::{Counters, Label, OTHER};
 use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6};
 
-/// What there must be room for in each set.
-pub type Needs = PerSet<SetNeeds>;
+/// What there must be room for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// In each set.
+    pub sets: PerSet<SetNeeds>,
+    /// Is there to be a label for each list beside what is blocked?
+    pub counters: Counters,
+}
 
 /// What there must be room for in one set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +34,23 @@ pub struct SetNeeds {
 
 impl From<SetNeeds> for Needs {
     fn from(block: SetNeeds) -> Self {
-        Self { block, ..Self::default() }
+        let mut needs = Self::default();
+        needs.sets.block = block;
+        needs
+    }
+}
+
+impl Index<SetName> for Needs {
+    type Output = SetNeeds;
+
+    fn index(&self, name: SetName) -> &SetNeeds {
+        &self.sets[name]
+    }
+}
+
+impl IndexMut<SetName> for Needs {
+    fn index_mut(&mut self, name: SetName) -> &mut SetNeeds {
+        &mut self.sets[name]
     }
 }
 

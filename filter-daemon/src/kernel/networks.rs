@@ -1,15 +1,20 @@
-//! The map of IPv4 prefixes up to /24: bits, of which packets see each change at once.
+//! The map of IPv4 prefixes up to /24: bits, of which packets see each change at once; and their labels, if any are kept.
 
+mod labels;
+
+use filter_common::labels::pages::{self, DIRECTORY4, SIZES};
 use filter_common::sets::SetName;
-use filter_common::target::Prefix4;
+use filter_common::target::{Prefix, Prefix4};
 use filter_common::{Words, WordsMut, networks};
 
 use super::KernelError;
 use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
 use super::needs::Wanted;
+use super::pages::LabelPages;
 use super::staged::{InMap, Staged};
 use super::window::Window;
+use labels::{pages_for, with};
 
 /// The map in use, and the one that is about to take its place.
 pub struct Networks {
@@ -19,6 +24,16 @@ pub struct Networks {
 struct Bits {
     generation: u64,
     window: Window,
+    labels: Option<LabelPages>,
+}
+
+/// What a judge must know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworksMap {
+    /// Which map.
+    pub generation: u64,
+    /// How many bits the number of pages of its labels has, if it has any.
+    pub label_bits: Option<u32>,
 }
 
 impl Networks {
@@ -27,9 +42,12 @@ impl Networks {
         Self { bits: Staged::new(MapName { set, part: MapPart::Networks }) }
     }
 
-    /// The generation of the map that the next judge looks into; none if there is none.
-    pub fn generation(&self) -> Option<u64> {
-        self.bits.newest().map(|bits| bits.generation)
+    /// What the next judge must know of the map; none if there is none.
+    pub fn spec(&self) -> Option<NetworksMap> {
+        let label_bits = |bits: &Bits| bits.labels.as_ref().map(LabelPages::size_bits);
+        self.bits
+            .newest()
+            .map(|bits| NetworksMap { generation: bits.generation, label_bits: label_bits(bits) })
     }
 
     /// The words that packets read.
@@ -37,43 +55,71 @@ impl Networks {
         self.bits.current().map(|bits| &bits.window)
     }
 
+    /// The labels of these.
+    pub fn labels(&self) -> Option<&Window> {
+        Some(self.bits.current()?.labels.as_ref()?.window())
+    }
+
+    /// Has the map labels, if there is one?
+    pub fn is_labelled(&self) -> bool {
+        self.bits.newest().is_none_or(|bits| bits.labels.is_some())
+    }
+
     /// Has the map made, if there is none.
     pub fn make_room(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
         if self.bits.newest().is_some() {
             return Ok(());
         }
-        let bits = self.build(maps)?;
+        let bits = self.build(*SIZES.start(), maps)?;
         self.bits.put(bits, maps);
         Ok(())
     }
 
     /// Has a copy of the map made, unless there is none, or a fresh one already.
-    pub fn refresh(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
-        if self.bits.newest().is_none() || self.bits.fresh().is_some() {
-            return Ok(());
-        }
-        let copy = self.build(maps)?;
-        if let Some(bits) = self.bits.current() {
-            let words = (0..networks::WORDS).map(|at| (at, bits.window.load(at)));
-            words.filter(|(_, word)| *word != 0).for_each(|(at, word)| copy.window.store(at, word));
-        }
-        self.bits.put(copy, maps);
+    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        if self.bits.fresh().is_some() { Ok(()) } else { self.make_anew(None, maps, wanted) }
+    }
+
+    /// Has a copy made that has labels, unless the map has them.
+    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        if self.is_labelled() { Ok(()) } else { self.make_anew(None, maps, wanted) }
+    }
+
+    /// Gives up the labels of what packets read: no judge asks for them.
+    pub fn forget_labels(&mut self) {
+        self.bits.current_mut().into_iter().for_each(|bits| bits.labels = None);
+    }
+
+    /// Lets a prefix in, for which there is a map.
+    pub fn enter(
+        &mut self,
+        prefix: Prefix4,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        self.make_pages(prefix, maps, wanted)?;
+        self.bits.newest_mut().into_iter().for_each(|bits| {
+            bits.ask(prefix, wanted);
+            bits.set(prefix, |_| u64::MAX);
+        });
         Ok(())
     }
 
-    /// Lets a prefix in. There is a map for it.
-    pub fn enter(&self, prefix: Prefix4) {
-        self.bits.newest().into_iter().for_each(|bits| bits.set(prefix, |_| u64::MAX));
+    /// Asks anew for which list a prefix counts that is there.
+    pub fn relabel(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+        self.bits.fresh_mut().into_iter().for_each(|bits| bits.ask(prefix, wanted));
+        self.bits.current_mut().into_iter().for_each(|bits| bits.ask(prefix, wanted));
     }
 
     /// Releases a prefix, as far as no other covers it.
-    pub fn leave(&self, prefix: Prefix4, wanted: &impl Wanted) {
-        clear(self.bits.fresh().into_iter().chain(self.bits.current()), prefix, wanted);
+    pub fn leave(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+        self.leave_fresh(prefix, wanted);
+        self.bits.current_mut().into_iter().for_each(|bits| bits.leave(prefix, wanted));
     }
 
     /// The same in the fresh map alone.
-    pub fn leave_fresh(&self, prefix: Prefix4, wanted: &impl Wanted) {
-        clear(self.bits.fresh().into_iter(), prefix, wanted);
+    pub fn leave_fresh(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+        self.bits.fresh_mut().into_iter().for_each(|bits| bits.leave(prefix, wanted));
     }
 
     /// Plans that there is no map.
@@ -91,10 +137,49 @@ impl Networks {
         self.bits.publish();
     }
 
-    fn build(&self, maps: &mut Maps) -> Result<Bits, KernelError> {
+    /// Labels of a prefix may need pages of their own: then all of them come into a larger map.
+    pub fn make_pages(
+        &mut self,
+        prefix: Prefix4,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        let Some(labels) = self.bits.newest().and_then(|bits| bits.labels.as_ref()) else { return Ok(()) };
+        match labels.too_small_for(pages_for(prefix, wanted)) {
+            None => Ok(()),
+            larger => self.make_anew(larger, maps, wanted),
+        }
+    }
+
+    /// A copy of the newest map, with so many pages if that is told.
+    fn make_anew(
+        &mut self,
+        label_bits: Option<u32>,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        let Some(newest) = self.bits.newest() else { return Ok(()) };
+        let known = newest.labels.as_ref();
+        let label_bits = label_bits.or(known.map(LabelPages::size_bits)).unwrap_or(*SIZES.start());
+        let mut copy = self.build(label_bits, maps)?;
+        let words = (0..networks::WORDS).map(|at| (at, newest.window.load(at)));
+        words.filter(|(_, word)| *word != 0).for_each(|(at, word)| copy.window.store(at, word));
+        match (known, &mut copy.labels) {
+            (Some(known), Some(labels)) => {
+                known.copy_slash16s_to(labels, |word| networks::slash24s(&newest.window, word));
+            }
+            _ => copy.ask_all(wanted),
+        }
+        self.bits.put(copy, maps);
+        Ok(())
+    }
+
+    fn build(&self, label_bits: u32, maps: &mut Maps) -> Result<Bits, KernelError> {
         let generation = maps.number();
         let window = self.bits.make(generation, networks::WORDS, maps)?;
-        Ok(Bits { generation, window })
+        let labels = self.bits.make_labels(generation, pages::words(DIRECTORY4, label_bits), maps)?;
+        let labels = labels.map(|labels| LabelPages::new(labels.0, DIRECTORY4, label_bits));
+        Ok(Bits { generation, window, labels })
     }
 }
 
@@ -102,32 +187,53 @@ impl InMap for Bits {
     fn generation(&self) -> u64 {
         self.generation
     }
+
+    fn is_labelled(&self) -> bool {
+        self.labels.is_some()
+    }
 }
 
 impl Bits {
     fn set(&self, prefix: Prefix4, wanted: impl Fn(u32) -> u64) {
         networks::set(&self.window, prefix.first() >> 8, slash24s(prefix), wanted);
     }
+
+    /// The labels of all that is listed within this prefix, and of itself, as they ought to be.
+    fn ask(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+        let Self { window, labels, .. } = self;
+        let listed = with(prefix, |word| networks::slash24s(window, word));
+        labels.iter_mut().for_each(|labels| labels.ask4(prefix, &listed, wanted));
+    }
+
+    /// The same of all there is.
+    fn ask_all(&mut self, wanted: &impl Wanted) {
+        let Self { window, labels, .. } = self;
+        let listed = |word| networks::slash24s(window, word);
+        labels.iter_mut().for_each(|labels| labels.ask4(Prefix::covering(0, 0), listed, wanted));
+    }
+
+    fn leave(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+        if wanted.is_within_wider(prefix) {
+            self.ask(prefix, wanted);
+            return;
+        }
+        let first = prefix.first() >> 14;
+        let mut stays = vec![0; ((prefix.last() >> 14) - first + 1) as usize];
+        for within in wanted.networks_within(prefix) {
+            for word in within.first() >> 14..=within.last() >> 14 {
+                stays[(word - first) as usize] |=
+                    networks::bits_of(within.first() >> 8, within.last() >> 8, word);
+            }
+        }
+        self.set(prefix, |word| stays[(word - first) as usize]);
+        let Self { window, labels, .. } = self;
+        labels.iter_mut().for_each(|labels| labels.tidy4(prefix, |word| networks::slash24s(window, word)));
+    }
 }
 
 /// Is it kept as bits, one a /24?
 pub fn is_network(prefix: Prefix4) -> bool {
     prefix.length() <= 24
-}
-
-fn clear<'a>(maps: impl Iterator<Item = &'a Bits>, prefix: Prefix4, wanted: &impl Wanted) {
-    if wanted.is_within_wider(prefix) {
-        return;
-    }
-    let first = prefix.first() >> 14;
-    let mut stays = vec![0; ((prefix.last() >> 14) - first + 1) as usize];
-    for within in wanted.networks_within(prefix) {
-        for word in within.first() >> 14..=within.last() >> 14 {
-            stays[(word - first) as usize] |=
-                networks::bits_of(within.first() >> 8, within.last() >> 8, word);
-        }
-    }
-    maps.for_each(|bits| bits.set(prefix, |word| stays[(word - first) as usize]));
 }
 
 fn slash24s(prefix: Prefix4) -> u32 {

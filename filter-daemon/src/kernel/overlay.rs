@@ -3,35 +3,48 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use filter_common::labels::{Label, Labels, LabelsMut};
 use filter_common::{Words, WordsMut};
 
-/// The words below, and those that are to replace some of them.
+/// The words below, and those that are to replace some of them; labels the same.
 #[derive(Debug)]
-pub struct Overlay<'a, W> {
+pub struct Overlay<'a, W, T> {
     below: &'a W,
-    above: RefCell<HashMap<u32, u64>>,
+    above: RefCell<HashMap<u32, T>>,
 }
 
-impl<'a, W: Words> Overlay<'a, W> {
-    /// Lays `planned` over `below`.
-    pub fn new(below: &'a W, planned: HashMap<u32, u64>) -> Self {
-        Self { below, above: RefCell::new(planned) }
+impl<'a, W, T> Overlay<'a, W, T> {
+    /// Nothing is planned for `below` yet.
+    pub fn over(below: &'a W) -> Self {
+        Self { below, above: RefCell::new(HashMap::new()) }
     }
 
     /// The plan.
-    pub fn into_planned(self) -> HashMap<u32, u64> {
+    pub fn into_planned(self) -> HashMap<u32, T> {
         self.above.into_inner()
     }
 }
 
-impl<W: Words> Words for Overlay<'_, W> {
+impl<W: Words> Words for Overlay<'_, W, u64> {
     fn load(&self, index: u32) -> u64 {
         self.above.borrow().get(&index).copied().unwrap_or_else(|| self.below.load(index))
     }
 }
 
-impl<W: Words> WordsMut for Overlay<'_, W> {
+impl<W: Words> WordsMut for Overlay<'_, W, u64> {
     fn store(&self, index: u32, word: u64) {
         self.above.borrow_mut().insert(index, word);
+    }
+}
+
+impl<L: Labels> Labels for Overlay<'_, L, Label> {
+    fn label(&self, number: u32) -> Label {
+        self.above.borrow().get(&number).copied().unwrap_or_else(|| self.below.label(number))
+    }
+}
+
+impl<L: Labels> LabelsMut for Overlay<'_, L, Label> {
+    fn write(&self, number: u32, label: Label) {
+        self.above.borrow_mut().insert(number, label);
     }
 }

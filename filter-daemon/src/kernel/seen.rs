@@ -3,9 +3,11 @@
 use filter_common::Words;
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
+use filter_common::labels::Label;
+use filter_common::packet::Source;
 use filter_common::ports::{self, Port, Wants};
 use filter_common::reason::{Enforcement, Reason, Told};
-use filter_common::set::{self, Set, View};
+use filter_common::set::{self, LabelView, Set, View};
 use filter_common::sets::{PerSet, SetName, Slot};
 use filter_common::settings::{PortSettings, SetSettings, Settings};
 
@@ -20,6 +22,15 @@ pub struct Seen<'a> {
     pub sets: PerSet<SetWindows<'a>>,
     /// The word that tells whether they may overlap.
     pub overlap: Option<&'a Window>,
+    /// The labels of each.
+    pub labels: PerSet<LabelView<&'a Window>>,
+}
+
+impl Seen<'_> {
+    /// For which list a packet from `source` counts, if it is blocked: by the first set that holds it.
+    pub fn label(&self, source: Source) -> Option<Label> {
+        SetName::blocking().find_map(|name| set::label(&self.set(name), &self.labels[name], source))
+    }
 }
 
 /// The maps of one set.

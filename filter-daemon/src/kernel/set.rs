@@ -3,10 +3,12 @@
 
 mod enter;
 mod leave;
+mod relabel;
 
 use std::collections::BTreeSet;
 
 use filter_common::levels::LONGEST_TOLD;
+use filter_common::set::LabelView;
 use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Prefix6};
 
@@ -21,6 +23,7 @@ use super::networks::Networks;
 use super::seen::SetWindows;
 use super::spec::SetSpec;
 use super::store::Store;
+use super::window::Window;
 
 /// Entries whose homes are fetched together: as many as a processor can wait for at a time, and some more.
 const AT_ONCE: usize = 32;
@@ -58,7 +61,7 @@ impl Set {
 
     /// Is everything of `needs` looked up already?
     pub fn looks_up(&self, needs: &SetNeeds) -> bool {
-        (!needs.networks || self.networks.generation().is_some())
+        (!needs.networks || self.networks.spec().is_some())
             && (!needs.levels || self.levels.spec().is_some())
             && needs.lengths.is_subset(&self.lengths)
     }
@@ -76,7 +79,7 @@ impl Set {
         }
         if needs.levels {
             let is_first = self.levels.spec().is_none();
-            self.levels.make_room(SixTable::smallest_for(needs.six), maps)?;
+            self.levels.make_room(SixTable::smallest_for(needs.six), maps, wanted)?;
             // The table is made out of what is wanted, and so must know who of that is told before it.
             if is_first {
                 let short = wanted.six_after(None).filter(|prefix| prefix.length() <= LONGEST_TOLD);
@@ -92,6 +95,9 @@ impl Set {
     pub fn grow_aside(&mut self, needs: &SetNeeds, maps: &mut Maps) -> Result<Growing, KernelError> {
         let addresses = self.addresses.grow_aside(needs.addresses, maps)?;
         let six = self.six.grow_aside(needs.six, maps)?;
+        if let Some(larger) = self.six.growing_to() {
+            self.levels.order(larger, maps)?;
+        }
         Ok(Growing { addresses, six })
     }
 
@@ -108,9 +114,14 @@ impl Set {
     /// Does the next step for larger tables in the making, and for those who wait for one.
     pub fn step(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         self.addresses.step(maps, wanted)?;
+        if !self.six.is_growing() {
+            self.levels.forget_ordered(maps);
+        } else if self.levels.is_waiting(maps)? {
+            return Ok(());
+        }
         self.six.step(maps, &Beyond { levels: &self.levels, wanted })?;
         if self.six.store.has_fresh() {
-            self.levels.make_room(self.six.store.geometry(), maps)
+            self.levels.make_room(self.six.store.geometry(), maps, wanted)
         } else {
             Ok(())
         }
@@ -187,7 +198,7 @@ impl Set {
     pub fn spec(&self) -> SetSpec {
         let six = self.six.store.kind().copied();
         SetSpec {
-            networks: self.networks.generation(),
+            networks: self.networks.spec(),
             addresses: self.addresses.store.kind().copied(),
             levels: self.levels.spec(),
             lengths: six.map_or_else(BTreeSet::new, |_| self.lengths.clone()),
@@ -203,6 +214,45 @@ impl Set {
             levels: self.levels.words(),
             six: self.six.store.words(),
         }
+    }
+
+    /// The labels of what packets read.
+    pub fn labels(&self) -> LabelView<&Window> {
+        LabelView {
+            addresses: self.addresses.store.labels(),
+            networks: self.networks.labels(),
+            levels: self.levels.labels(),
+            six: self.six.store.labels(),
+        }
+    }
+
+    /// Does every table have labels that is to have them?
+    pub fn is_labelled(&self) -> bool {
+        self.addresses.store.is_labelled()
+            && self.networks.is_labelled()
+            && self.levels.is_labelled()
+            && self.six.store.is_labelled()
+    }
+
+    /// Plans to make everything anew as it is, with labels.
+    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        if !self.addresses.store.is_labelled() {
+            self.addresses.make_anew(maps, wanted)?;
+        }
+        self.networks.label_all(maps, wanted)?;
+        self.levels.label_all(maps, wanted)?;
+        if !self.six.store.is_labelled() {
+            self.six.make_anew(maps, &Beyond { levels: &self.levels, wanted })?;
+        }
+        Ok(())
+    }
+
+    /// Gives up the labels of what packets read: no judge asks for them.
+    pub fn forget_labels(&mut self) {
+        self.addresses.store.forget_labels();
+        self.networks.forget_labels();
+        self.levels.forget_labels();
+        self.six.store.forget_labels();
     }
 
     /// The plan has come true.

@@ -1,15 +1,50 @@
 //! Something that packets see, and what is to take its place: nothing of a plan is visible until it is published, and the
 //! map of a plan that is given up goes.
 
+use filter_common::labels::Bytes;
+
 use super::KernelError;
 use super::broker::request::MapName;
-use super::maps::Maps;
+use super::maps::{Maps, Ordered};
 use super::window::Window;
 
 /// What is kept in a map of its own.
 pub trait InMap {
     /// Which of the maps of its name.
     fn generation(&self) -> u64;
+
+    /// Are there labels, too, in another map of that number?
+    fn is_labelled(&self) -> bool {
+        false
+    }
+}
+
+/// A map that is being made, and that of its labels, if any are to be kept.
+pub struct OrderedBoth {
+    map: Ordered,
+    made: Option<Window>,
+    labels: Option<Ordered>,
+    made_labels: Option<Window>,
+}
+
+impl OrderedBoth {
+    /// Both, once they are made. To be asked again until then; who `waits` gets them now.
+    pub fn collect(
+        &mut self,
+        maps: &mut Maps,
+        waits: bool,
+    ) -> Result<Option<(Window, Option<Bytes<Window>>)>, KernelError> {
+        if self.made.is_none() {
+            self.made = maps.collect(&mut self.map, waits)?;
+        }
+        if let Some(labels) = self.labels.as_mut().filter(|_| self.made_labels.is_none()) {
+            self.made_labels = maps.collect(labels, waits)?;
+        }
+        if self.labels.is_some() && self.made_labels.is_none() {
+            return Ok(None);
+        }
+        Ok(self.made.take().map(|made| (made, self.made_labels.take().map(Bytes))))
+    }
 }
 
 /// What is in use, and what comes next.
@@ -41,9 +76,46 @@ impl<T: InMap> Staged<T> {
         maps.make(self.map, generation, words)
     }
 
-    /// Lets go of a map that never came into use.
-    pub fn forget(&self, generation: u64, maps: &mut Maps) {
+    /// Has the map of its labels made, in so many words, if any are to be kept. If that fails, the other one goes, too.
+    pub fn make_labels(
+        &self,
+        generation: u64,
+        words: u32,
+        maps: &mut Maps,
+    ) -> Result<Option<Bytes<Window>>, KernelError> {
+        let Some(labels) = self.map.labels().filter(|_| maps.want_labels(self.map.set)) else {
+            return Ok(None);
+        };
+        let made = maps.make(labels, generation, words);
+        made.map(|window| Some(Bytes(window))).inspect_err(|_| maps.discard(self.map, generation))
+    }
+
+    /// Has one made, while others go on.
+    pub fn order(&self, generation: u64, words: u32, maps: &mut Maps) -> Result<Ordered, KernelError> {
+        maps.order(self.map, generation, words)
+    }
+
+    /// The same, and one of so many words for its labels, if any are to be kept.
+    pub fn order_with_labels(
+        &self,
+        generation: u64,
+        words: u32,
+        of_labels: u32,
+        maps: &mut Maps,
+    ) -> Result<OrderedBoth, KernelError> {
+        let map = self.order(generation, words, maps)?;
+        let labels = self.map.labels().filter(|_| maps.want_labels(self.map.set));
+        let labels = labels.map(|labels| maps.order(labels, generation, of_labels)).transpose();
+        let labels = labels.inspect_err(|_| maps.discard(self.map, generation))?;
+        Ok(OrderedBoth { map, made: None, labels, made_labels: None })
+    }
+
+    /// Lets go of a map that never came into use, and of that of its labels.
+    pub fn forget(&self, generation: u64, is_labelled: bool, maps: &mut Maps) {
         maps.discard(self.map, generation);
+        if let Some(labels) = self.map.labels().filter(|_| is_labelled) {
+            maps.discard(labels, generation);
+        }
     }
 
     /// What packets see.
@@ -122,7 +194,7 @@ impl<T: InMap> Staged<T> {
 
     fn plan(&mut self, next: Next<T>, maps: &mut Maps) {
         if let Next::Fresh(before) = std::mem::replace(&mut self.next, next) {
-            self.forget(before.generation(), maps);
+            self.forget(before.generation(), before.is_labelled(), maps);
         }
     }
 }

@@ -7,15 +7,16 @@ use filter_common::cuckoo::geometry::Geometry;
 use filter_common::sets::SetName;
 
 use super::broker::request::MapName;
-use super::kind::{Key, Kind, Live};
+use super::kind::{Entry, Key, Kind, Live, TableLabels};
 use super::maps::Maps;
 use super::moving::{Moving, Readers};
-use super::staged::{InMap, Staged};
+use super::staged::{InMap, OrderedBoth, Staged};
 use super::window::Window;
 use super::{KernelError, Occupancy};
 
 /// The table that packets read, and a fresh one beside it that none reads yet.
 pub struct Store<K: Kind> {
+    set: SetName,
     tables: Staged<Built<K>>,
 }
 
@@ -30,7 +31,7 @@ pub struct Built<K: Kind> {
 impl<K: Kind> Store<K> {
     /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
-        Self { tables: Staged::new(MapName { set, part: K::PART }) }
+        Self { set, tables: Staged::new(MapName { set, part: K::PART }) }
     }
 
     /// What the next judge must know of the table; none if there is no table.
@@ -53,11 +54,20 @@ impl<K: Kind> Store<K> {
         self.newest_live().map_or(0, Moving::entries)
     }
 
+    /// Has the map of an empty table made, while others go on.
+    pub fn order(&self, geometry: Geometry, maps: &mut Maps) -> Result<(K, OrderedBoth), KernelError> {
+        let kind = K::new(maps.number(), geometry, maps.want_labels(self.set));
+        let (words, of_labels) = (kind.words(), kind.label_words());
+        let ordered = self.tables.order_with_labels(kind.generation(), words, of_labels, maps)?;
+        Ok((kind, ordered))
+    }
+
     /// Has an empty table made.
     pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
-        let kind = K::new(maps.number(), geometry);
+        let kind = K::new(maps.number(), geometry, maps.want_labels(self.set));
         let window = self.tables.make(kind.generation(), kind.words(), maps)?;
-        Ok(Built { live: Moving::new(kind.scheme(), geometry, window), kind })
+        let labels = self.tables.make_labels(kind.generation(), kind.label_words(), maps)?;
+        Ok(Built::empty(kind, window, labels))
     }
 
     /// Puts a filled table beside the one in use.
@@ -67,7 +77,7 @@ impl<K: Kind> Store<K> {
 
     /// Lets go of a table that never came into use.
     pub fn forget(&self, kind: &K, maps: &mut Maps) {
-        self.tables.forget(kind.generation(), maps);
+        self.tables.forget(kind.generation(), kind.is_labelled(), maps);
     }
 
     /// Plans that there is no table.
@@ -105,6 +115,16 @@ impl<K: Kind> Store<K> {
         self.current_live().map(|live| live.table().words().all())
     }
 
+    /// The labels of the table that packets read.
+    pub fn labels(&self) -> Option<&Window> {
+        self.current_live().and_then(|live| live.table().labels().all().as_ref()).map(|labels| &labels.0)
+    }
+
+    /// Has every table labels that there is?
+    pub fn is_labelled(&self) -> bool {
+        self.kind().is_none_or(Kind::is_labelled)
+    }
+
     /// Brings the homes of these keys near, since they will be wanted soon: memory is waited for once, not once for each.
     pub fn prefetch(&self, key_in: impl Fn(&K, usize) -> Key<K>, count: usize) {
         if let Some(built) = self.tables.newest() {
@@ -112,35 +132,51 @@ impl<K: Kind> Store<K> {
         }
     }
 
-    /// Lets a key in, unless it is there: nobody may stand twice.
-    pub fn enter(&mut self, key_in: impl Fn(&K) -> Key<K>) -> Result<(), Full> {
+    /// Lets an entry in. If it is there, only its label changes: nobody may stand twice.
+    pub fn enter(&mut self, entry_in: impl Fn(&K) -> Entry<K>) -> Result<(), Full> {
         let is_fresh = self.has_fresh();
         let Some(built) = self.tables.newest_mut() else { return Err(Full) };
-        let key = key_in(&built.kind);
+        let (key, label) = entry_in(&built.kind);
         if built.live.contains(key) {
+            built.live.relabel(key, label);
             Ok(())
         } else if is_fresh {
-            built.live.fill(key)
+            built.live.fill(key, label)
         } else {
-            built.live.add(key)
+            built.live.add(key, label)
         }
     }
 
-    /// Lets the keys of these numbers in, unless they are there, until there is no room for one. Tells how many came before
-    /// that one.
-    pub fn enter_all(&mut self, key_in: impl Fn(&K, usize) -> Key<K>, numbers: Range<usize>) -> usize {
+    /// Lets the entries of these numbers in, until there is no room for one; of those that are there only the label changes.
+    /// Tells how many came before that one.
+    pub fn enter_all(&mut self, entry_in: impl Fn(&K, usize) -> Entry<K>, numbers: Range<usize>) -> usize {
         let readers = if self.has_fresh() { Readers::Nobody } else { Readers::Packets };
         let Some(Built { kind, live }) = self.tables.newest_mut() else { return 0 };
         let kind = *kind;
-        live.enter_all(numbers.map(|number| key_in(&kind, number)), readers)
+        live.enter_all(numbers.map(|number| entry_in(&kind, number)), readers)
     }
 
-    /// Lets all `keys` into the fresh table, none of which is there; gives back those for which there is no room.
-    pub fn fill_all(&mut self, keys: impl Iterator<Item = Key<K>>) -> Vec<Key<K>> {
-        match self.tables.fresh_mut() {
-            Some(built) => built.live.fill_all(keys),
-            None => keys.collect(),
-        }
+    /// Lets all entries of these numbers into the fresh table, none of which is there; gives back those for which there is
+    /// no room.
+    pub fn fill_all(
+        &mut self,
+        entry_in: impl Fn(&K, usize) -> Entry<K>,
+        numbers: Range<usize>,
+    ) -> Vec<Entry<K>> {
+        let Some(Built { kind, live }) = self.tables.fresh_mut() else { return Vec::new() };
+        let kind = *kind;
+        live.fill_all(numbers.map(|number| entry_in(&kind, number)))
+    }
+
+    /// Replaces the label of an entry in whatever table holds it.
+    pub fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        self.tables.fresh_mut().into_iter().for_each(|built| built.relabel(&entry_in));
+        self.tables.current_mut().into_iter().for_each(|built| built.relabel(&entry_in));
+    }
+
+    /// Gives up the labels of the table that packets read: no judge asks for them any more.
+    pub fn forget_labels(&mut self) {
+        self.tables.current_mut().into_iter().for_each(Built::forget_labels);
     }
 
     /// Takes a key out of whatever table holds it.
@@ -183,7 +219,7 @@ impl<K: Kind> Store<K> {
         self.current_live().map_or_else(Occupancy::default, |live| Occupancy {
             entries: live.entries(),
             capacity: live.table().geometry().limit(),
-            bytes: live.table().words().all().bytes(),
+            bytes: live.table().words().all().bytes() + self.labels().map_or(0, Window::bytes),
         })
     }
 }
@@ -192,9 +228,30 @@ impl<K: Kind> InMap for Built<K> {
     fn generation(&self) -> u64 {
         self.kind.generation()
     }
+
+    fn is_labelled(&self) -> bool {
+        self.kind.is_labelled()
+    }
 }
 
 impl<K: Kind> Built<K> {
+    /// In this map, whose words are zero, and with these labels.
+    pub fn empty(kind: K, window: Window, labels: TableLabels) -> Self {
+        Self { live: Moving::new(kind.scheme(), kind.geometry(), window, labels), kind }
+    }
+
+    fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+        if self.kind.is_labelled() {
+            let (key, label) = entry_in(&self.kind);
+            self.live.relabel(key, label);
+        }
+    }
+
+    fn forget_labels(&mut self) {
+        self.kind.forget_labels();
+        self.live.forget_labels();
+    }
+
     fn take_out(&mut self, key_in: impl Fn(&K) -> Key<K>) {
         let key = key_in(&self.kind);
         if self.live.contains(key) {

@@ -38,7 +38,16 @@ fn target(content: &str) -> Result<Span, Reason> {
     })
 }
 
-impl Unread<'_> {
+impl<'a> Unread<'a> {
+    /// A line that was understood, and is not taken: it names a good part of all addresses there are.
+    pub fn wide(line: &Line<'a>) -> Self {
+        let content = match line.content() {
+            Content::Says(content) | Content::TooLong(content) => content,
+            Content::Nothing => b"",
+        };
+        Self { content, line: line.number, reason: Reason::Wide }
+    }
+
     /// The same, to be kept, with the file that it is in.
     pub fn of(&self, path: &Arc<Path>) -> Rejected {
         let text: Cow<'_, str> = String::from_utf8_lossy(self.content);

@@ -65,7 +65,7 @@ pub fn read(
 /// # Errors
 /// When the input fails.
 pub fn parse(path: &Path, input: impl Read, most: u64, special: Special) -> Result<ListFile, FileError> {
-    let mut list = Reading::new(path, most);
+    let mut list = Reading::new(path, most, special);
     let mut lines = Lines::new(input);
     while let Some(line) = lines.read().map_err(|error| FileError::new(path, error))? {
         let targets = &mut list.list.targets;
@@ -84,7 +84,7 @@ pub fn parse(path: &Path, input: impl Read, most: u64, special: Special) -> Resu
     }
     // Whoever waits for the input need not wait for the sorting.
     drop(lines);
-    Ok(list.finish(special))
+    Ok(list.finish())
 }
 
 struct Reading {
@@ -95,12 +95,13 @@ struct Reading {
     most: usize,
     /// So many may be in memory, repetitions among them.
     room: usize,
+    special: Special,
     // The first line that was not understood, to guess what the file is.
     beginning: Vec<u8>,
 }
 
 impl Reading {
-    fn new(path: &Path, most: u64) -> Self {
+    fn new(path: &Path, most: u64, special: Special) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let room = most.saturating_add(most / 4);
         Self {
@@ -109,6 +110,7 @@ impl Reading {
             understood: 0,
             most,
             room,
+            special,
             beginning: Vec::new(),
         }
     }
@@ -116,6 +118,9 @@ impl Reading {
     fn take(&mut self, line: &Line<'_>) {
         match line::read(line) {
             None => {}
+            Some(Ok(span)) if span.into_iter().any(|target| self.special.doubts(target)) => {
+                self.reject(&Unread::wide(line));
+            }
             Some(Ok(span)) => {
                 self.understood += 1;
                 span.into_iter().for_each(|target| self.list.targets.push(target));
@@ -144,13 +149,13 @@ impl Reading {
         self.list.targets.len() > self.most
     }
 
-    fn finish(self, special: Special) -> ListFile {
+    fn finish(self) -> ListFile {
         let mut list = self.list;
         list.lines = self.understood + list.rejected_count;
         list.targets.sort();
         list.is_cut = list.targets.len() > self.most;
         list.targets.truncate(self.most);
-        if special == Special::Excluded {
+        if !self.special.included {
             list.special = special::take_out(&mut list.targets);
         }
         if self.understood == 0 && list.rejected_count > 0 {

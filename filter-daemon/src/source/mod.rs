@@ -16,6 +16,8 @@ mod quad;
 mod rejected;
 mod special;
 pub mod trouble;
+pub mod well_known;
+pub mod wide;
 
 pub use crate::blocklist::{Accepted, Targets};
 pub use copies::{Copies, Draft};

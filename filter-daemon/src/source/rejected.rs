@@ -28,6 +28,8 @@ pub enum Reason {
     NoTarget(ParseTargetError),
     /// A target, and then something that is no comment.
     More,
+    /// It names a good part of all addresses there are.
+    Wide,
     /// It has more bytes than are looked at.
     TooLong,
 }
@@ -44,6 +46,9 @@ impl fmt::Display for Reason {
         match self {
             Self::NoTarget(error) => write!(f, "{}: {}", error.fault(), error.hint()),
             Self::More => f.write_str("goes on after its target: begin what follows with #"),
+            Self::Wide => f.write_str(
+                "is wider than a /8, or a /16 of IPv6: where a list means that, its configuration says `include_wide: true`",
+            ),
             Self::TooLong => write!(f, "goes on for more than {} bytes", lines::LONGEST),
         }
     }

@@ -8,14 +8,26 @@ use filter_common::target::{Address, Prefix, Prefix4, Prefix6, Target};
 
 use super::Targets;
 
-/// Does a list mean them?
+/// What a list means beside what nobody doubts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Special {
-    /// They are taken out of it.
-    #[default]
-    Excluded,
-    /// It says that it does.
-    Included,
+pub struct Special {
+    /// Are special ranges meant? Else they are taken out of it.
+    pub included: bool,
+    /// Is a prefix shorter than /8, or than /16 of IPv6, meant? Else it is a line that is not taken.
+    pub wide: bool,
+}
+
+impl Special {
+    /// Nothing of the kind is meant, as by most lists.
+    pub const EXCLUDED: Self = Self { included: false, wide: false };
+    /// All of it is.
+    pub const INCLUDED: Self = Self { included: true, wide: true };
+
+    /// Is this a good part of the internet that nobody has said to be meant? A range that is special as a whole is meant, or
+    /// taken out as such.
+    pub fn doubts(self, target: Target) -> bool {
+        !self.wide && target.is_wide() && !is_special(target)
+    }
 }
 
 /// First address and length of each.
@@ -91,6 +103,13 @@ fn drop_between<T: Ord>(sorted: &mut Vec<T>, first: T, last: T) {
     let begin = sorted.partition_point(|one| *one < first);
     let end = sorted.partition_point(|one| *one <= last);
     sorted.drain(begin..end);
+}
+
+fn is_special(target: Target) -> bool {
+    match target {
+        Target::V4(prefix) => v4().any(|range| range.covers(&prefix)),
+        Target::V6(prefix) => v6().any(|range| range.covers(&prefix)),
+    }
 }
 
 fn is_special_in_part(target: Target) -> bool {

@@ -33,9 +33,9 @@ fn whatever_list_was_kept_is_read_as_it_was() {
         let (bytes, checksum) = (list.len() as u64, crc32fast::hash(list));
         let accepted = Accepted { bytes, checksum, ..found };
         let (again, kept) =
-            copies::whole(&written(&accepted, list)[..], Special::Included).expect("nothing is damaged");
+            copies::whole(&written(&accepted, list)[..], Special::INCLUDED).expect("nothing is damaged");
         assert_eq!(again, accepted);
-        let read = list::parse(&accepted.path, list, u64::MAX, Special::Included)
+        let read = list::parse(&accepted.path, list, u64::MAX, Special::INCLUDED)
             .expect("bytes in memory can be read");
         assert_eq!(kept, read);
     };
@@ -43,11 +43,11 @@ fn whatever_list_was_kept_is_read_as_it_was() {
 }
 
 fn read(input: &[u8]) {
-    let Ok((accepted, list)) = copies::whole(input, Special::Included) else { return };
+    let Ok((accepted, list)) = copies::whole(input, Special::INCLUDED) else { return };
     let bytes = &input[header::LENGTH..];
     assert_eq!(accepted.checksum, crc32fast::hash(bytes), "other bytes than were written");
     assert!(list.targets.len() as u64 <= accepted.entries, "more than were accepted");
-    let again = copies::whole(&written(&accepted, bytes)[..], Special::Included)
+    let again = copies::whole(&written(&accepted, bytes)[..], Special::INCLUDED)
         .expect("what was read can be written");
     assert_eq!(again, (accepted, list));
 }
@@ -75,6 +75,6 @@ fn sealed(input: &[u8]) -> Vec<u8> {
 fn the_corpus_is_of_copies() {
     let kept = crate::corpus::of("copy");
     let good =
-        kept.iter().filter(|input| copies::whole(&sealed(input)[..], Special::Included).is_ok()).count();
+        kept.iter().filter(|input| copies::whole(&sealed(input)[..], Special::INCLUDED).is_ok()).count();
     assert!(good >= 4, "only {good} of {} are whole", kept.len());
 }

@@ -33,5 +33,5 @@ fn read(input: &[u8]) {
 }
 
 fn parsed(text: &[u8]) -> ListFile {
-    list::parse(Path::new("l.txt"), text, MOST, Special::Included).expect("bytes in memory can be read")
+    list::parse(Path::new("l.txt"), text, MOST, Special::INCLUDED).expect("bytes in memory can be read")
 }

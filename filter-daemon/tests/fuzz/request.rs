@@ -35,7 +35,7 @@ struct Checks;
 
 impl Answers for Checks {
     async fn answer<M: Method>(&mut self, parameters: M) -> io::Result<()> {
-        let line = serde_json::to_vec(&Envelope { method: M::NAME, parameters: &parameters })?;
+        let line = serde_json::to_vec(&Envelope { method: M::NAME, came_by: None, parameters: &parameters })?;
         let again = parse::message(&line).expect("what was read can be written and read");
         assert_eq!(Some(again), parse::message(&line).ok(), "and is the same");
         if let Err(refusal) = parameters.check() {

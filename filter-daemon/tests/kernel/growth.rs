@@ -106,6 +106,27 @@ fn where_only_one_family_lacks_room_the_other_is_left_alone() {
     assert_eq!(growing, Growing { addresses: false, six: true });
 }
 
+/// The kernel takes a while to make a large map: whoever needs one does other things meanwhile, the first time, too.
+#[test]
+fn nobody_waits_until_a_large_map_is_made() {
+    const COUNT: u32 = 260_000;
+    let mut owner = Owner::new();
+    for more in [COUNT, 2 * COUNT] {
+        assert!(owner.grow_for((0..more).map(net64)).expect("there is memory").six);
+        assert_eq!(owner.kernel.waits(), 0, "it is begun");
+        while owner.filter().is_growing() {
+            owner.settle(1);
+        }
+        let before = owner.kernel.waits();
+        owner.add((more - 100..more).map(net64)).expect("there is room");
+        assert_eq!((before, owner.kernel.waits()), (0, 0), "it is there");
+        assert!((more - 200..more).all(|number| owner.drops(net64(number)) == (number >= more - 100)));
+    }
+    owner.add((0..100).map(four)).expect("the kernel is well");
+    let (pinned, used) = owner.kernel.pins();
+    assert_eq!(pinned.len(), used.len(), "nothing is left over");
+}
+
 /// FAULTS K1: what is published beside a table in the making does not take its map away.
 #[test]
 fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
@@ -168,6 +189,24 @@ fn an_ipv6_entry_takes_nine_bytes_when_many_come_at_once_and_fourteen_after_grow
         assert!(bytes(&owner) <= 14.0, "{next} entries take {:.2} bytes each", bytes(&owner));
         assert!((0..next + 50).all(|number| owner.drops(net64(number)) == (number < next)));
     }
+}
+
+#[test]
+fn who_waits_for_a_map_that_is_not_made_after_all_is_told() {
+    let mut owner = Owner::new();
+    owner.kernel.be_slow();
+    owner.add((0..400).map(four)).expect("the kernel is well");
+    assert!(owner.grow_for((400..900).map(four)).expect("it is begun").addresses);
+    // That of the next word about it: is it made?
+    let next = owner.kernel.requests();
+    owner.kernel.refuse(next..next + 1);
+    owner.settle(1);
+    assert!(!owner.filter().is_growing(), "there is nothing to wait for");
+    assert!(owner.grow_for((400..900).map(four)).is_err(), "and whoever waits is told");
+    owner.add((400..900).map(four)).expect("the kernel is well again");
+    assert!((0..900).all(|number| owner.drops(four(number))));
+    let (pinned, used) = owner.kernel.pins();
+    assert_eq!(pinned.len(), used.len(), "nothing of the trouble is left");
 }
 
 #[test]

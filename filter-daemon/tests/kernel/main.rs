@@ -5,6 +5,9 @@
 //! `FILTERD_STORIES` says how many stories are told, `FILTERD_SEED` which is the first.
 
 mod growth;
+mod labels;
+#[path = "../../../tests/harness/numbered.rs"]
+mod numbered;
 #[path = "../../../tests/harness/random.rs"]
 #[expect(dead_code, reason = "nobody here asks for bytes or for addresses that hosts have")]
 mod random;
@@ -62,9 +65,9 @@ fn tell_until(end: u64, next: &AtomicU64) -> Told {
             return told;
         }
         let mut random = Random(seed.wrapping_mul(7919) + 13);
-        let graceless = random.below(8) == 0;
+        let (graceless, is_slow) = (random.below(8) == 0, random.below(2) == 0);
         let steps = steps(&mut random);
-        let mut story = Story { seed, steps, graceless, refuses: 0..0 };
+        let mut story = Story { seed, steps, graceless, is_slow, refuses: 0..0 };
         let requests = story.tell(&mut blocklist, &mut told);
         for request in 1..requests {
             let long = if random.below(4) == 0 { 1 + random.below(12) as u64 } else { 1 };
@@ -89,6 +92,7 @@ struct Story {
     seed: u64,
     steps: Vec<Step>,
     graceless: bool,
+    is_slow: bool,
     refuses: Range<u64>,
 }
 
@@ -96,7 +100,7 @@ impl Story {
     /// Tells it to its end. Says how many requests that took.
     fn tell(&self, blocklist: &mut Option<Blocklist>, told: &mut Told) -> u64 {
         let empty = blocklist.take().expect("the story before gave it back");
-        let mut world = World::new(self.graceless, empty);
+        let mut world = World::new(self.graceless, self.is_slow, empty);
         world.kernel.refuse(self.refuses.clone());
         for (number, step) in self.steps.iter().enumerate() {
             let taken = world.take(step);

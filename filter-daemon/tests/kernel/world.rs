@@ -36,11 +36,15 @@ pub struct World {
 }
 
 impl World {
-    /// Nothing is blocked, and that is published. `blocklist` is empty; to make another one takes its time.
-    pub fn new(graceless: bool, blocklist: Blocklist) -> Self {
+    /// Nothing is blocked, and that is published. `blocklist` is empty; to make another one takes its time. Where `is_slow`,
+    /// every map that can be waited for is.
+    pub fn new(graceless: bool, is_slow: bool, blocklist: Blocklist) -> Self {
         let kernel = Memory::default();
         let filter = Filter::through(kernel.broker());
         let protection = Protection::begin(blocklist, filter).expect("the kernel is well");
+        if is_slow {
+            kernel.be_slow();
+        }
         // The story before may have left it so.
         let enforce = protection.blocklist().settings().enforce;
         let sources = universe::sources();
@@ -93,7 +97,8 @@ impl World {
                 Ok(())
             }
             Step::Inflate => {
-                let needs = Needs::from(SetNeeds { addresses: 20_000, six: 20_000, ..self.needs().block });
+                let needs =
+                    Needs::from(SetNeeds { addresses: 20_000, six: 20_000, ..self.needs().sets.block });
                 let (filter, blocklist) = self.protection.parts();
                 filter.reserve(&needs, blocklist).map_err(NotDone::from)
             }

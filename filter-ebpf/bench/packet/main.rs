@@ -9,6 +9,8 @@
 #![deny(unsafe_code)]
 
 mod crowd;
+#[path = "../../src/flow_map.rs"]
+mod flow_map;
 #[path = "../../src/frame.rs"]
 mod frame;
 mod lengths;
@@ -76,7 +78,7 @@ pub fn bench_drop(_: XdpContext) -> u32 {
 /// The limit: who sent it is all that this asks.
 #[xdp(frags)]
 pub fn bench_parse(ctx: XdpContext) -> u32 {
-    action(match packet::source(&frame::InPlace::new(&ctx)) {
+    action(match source_of(&ctx) {
         Source::V4(address) => address == 0,
         Source::V6(address) => address.high == 0,
         Source::NotIp | Source::Malformed | Source::TooManyTags => true,
@@ -110,7 +112,7 @@ pub fn bench_trie(ctx: XdpContext) -> u32 {
 /// The same for IPv6.
 #[xdp(frags)]
 pub fn bench_trie6(ctx: XdpContext) -> u32 {
-    action(match packet::source(&frame::InPlace::new(&ctx)) {
+    action(match source_of(&ctx) {
         Source::V6(address) => peers::trie6_holds(address),
         Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
     })
@@ -119,7 +121,7 @@ pub fn bench_trie6(ctx: XdpContext) -> u32 {
 /// What filterd did once: one probe for each length in use.
 #[xdp(frags)]
 pub fn bench_lengths6(ctx: XdpContext) -> u32 {
-    action(match packet::source(&frame::InPlace::new(&ctx)) {
+    action(match source_of(&ctx) {
         Source::V6(address) => peers::lengths_hold(address),
         Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
     })
@@ -134,29 +136,43 @@ pub fn bench_bloom(ctx: XdpContext) -> u32 {
 /// filterd's judge as it would be if it did not count.
 #[xdp(frags)]
 pub fn bench_judge_uncounted(ctx: XdpContext) -> u32 {
-    let verdict = judge(&frame::InPlace::new(&ctx), &maps::Maps);
+    let verdict = with_frame(&ctx, |frame, context| judge(frame, &maps::Maps { context }));
     action(matches!(verdict, Verdict::Drop(_)))
 }
 
 /// filterd's judge as it would be if there were no stash.
 #[xdp(frags)]
 pub fn bench_judge_unstashed(ctx: XdpContext) -> u32 {
-    let tables = unstashed::Unstashed(maps::Maps);
-    let verdict = judge(&frame::InPlace::new(&ctx), &tables);
-    let outcome = match verdict {
-        Verdict::Pass(_) => verdict.outcome(Enforcement::Count),
-        Verdict::Drop(_) => verdict.outcome(tables.enforcement()),
-    };
+    let outcome = with_frame(&ctx, |frame, context| {
+        let tables = unstashed::Unstashed(maps::Maps { context });
+        match judge(frame, &tables) {
+            verdict @ Verdict::Pass(_) => verdict.outcome(Enforcement::Count),
+            verdict @ Verdict::Drop(_) => verdict.outcome(tables.enforcement()),
+        }
+    });
     report::count(&ctx, outcome);
     action(matches!(outcome, Outcome::Drop(_)))
 }
 
 #[inline(always)]
 fn drop_if(ctx: &XdpContext, listed: impl Fn(u32) -> bool) -> u32 {
-    action(match packet::source(&frame::InPlace::new(ctx)) {
+    action(match source_of(ctx) {
         Source::V4(address) => listed(address),
         Source::V6(_) | Source::NotIp | Source::Malformed | Source::TooManyTags => false,
     })
+}
+
+#[inline(always)]
+fn source_of(ctx: &XdpContext) -> Source {
+    with_frame(ctx, |frame, _| packet::source(frame))
+}
+
+/// The packet as filterd's judge reads it.
+#[inline(always)]
+fn with_frame<T>(ctx: &XdpContext, ask: impl FnOnce(&frame::InPlace<'_>, &frame::Context) -> T) -> T {
+    let mut context = frame::Context::nowhere();
+    context.keep(ctx);
+    ask(&frame::InPlace::new(ctx, &context), &context)
 }
 
 #[inline(always)]

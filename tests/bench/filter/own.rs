@@ -148,10 +148,10 @@ impl Place for SemiSorted {
 
 impl<W: Place, const FINGERPRINT: u32> Subject for Partial<W, FINGERPRINT> {
     const NAME: &'static str = match (FINGERPRINT, W::IS_SORTED) {
-        (8, false) => "cuckoo/hashed, f = 8",
-        (12, false) => "cuckoo/hashed, f = 12",
-        (16, false) => "cuckoo/hashed, f = 16",
-        (13, true) => "cuckoo/hashed, f = 13, semi-sorted",
+        (8, false) => "the paper's cuckoo, f = 8",
+        (12, false) => "the paper's cuckoo, f = 12",
+        (16, false) => "the paper's cuckoo, f = 16",
+        (13, true) => "the paper's cuckoo, f = 13, semi-sorted",
         _ => panic!("this one has no name yet"),
     };
     const CHANGES: Changes = Changes::Both;

@@ -10,6 +10,7 @@ use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
 use filter_common::cuckoo::scheme::{ONE_KIND, Token};
+use filter_common::labels::OTHER;
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::{Blocklist, Effects, Settings, Targets};
@@ -114,7 +115,10 @@ impl Filterd {
     /// Lets an entry that nobody sends from into the stash.
     fn fill_stash(&self) -> Result<()> {
         let words = Window::open(MapData::from_pin(self.addresses()?)?.fd(), stash::WORDS)?;
-        ensure!(Stash::new(&words).insert(Token { kind: ONE_KIND, bits: u64::MAX }), "the stash is full");
+        ensure!(
+            Stash::new(&words).insert(Token { kind: ONE_KIND, bits: u64::MAX }, OTHER),
+            "the stash is full"
+        );
         Ok(())
     }
 }

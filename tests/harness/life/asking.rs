@@ -23,7 +23,8 @@ impl Between {
 
 /// `filterd add`, from any thread.
 pub fn ask_add(home: &Home, list: &str, batch: &Batch, ttl: Option<Duration>) -> Reply {
-    let mut words = vec!["add".to_owned(), "--json".to_owned(), "--list".to_owned(), list.to_owned()];
+    let mut words = vec!["add".to_owned(), "--json".to_owned(), "--wide".to_owned()];
+    words.extend(["--list".to_owned(), list.to_owned()]);
     ttl.iter().for_each(|ttl| words.extend(["--ttl".to_owned(), format!("{}s", ttl.as_secs())]));
     ask(home, words, &batch.lines)
 }

@@ -90,6 +90,7 @@ impl Life {
         for row in told {
             let mut lists = self.reference.lists().chain(self.reference.lists_that_allow());
             let known = lists.any(|(name, _)| row["name"] == name.as_str());
+            let known = known || row["name"] == "guard";
             assert!(known || row["targets"] == 0, "nobody made the list {row}");
         }
         self.count_entries(&status, during);

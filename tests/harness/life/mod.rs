@@ -11,6 +11,7 @@ mod changes;
 mod deaths;
 mod judge;
 mod left_out;
+mod meanwhile;
 mod plan;
 mod prefix;
 mod reference;
@@ -120,7 +121,9 @@ impl Life {
     /// Whatever the dice say; tells which targets may have changed.
     fn something(&mut self) -> Vec<Prefix> {
         match self.random.below(100) {
-            0..24 => self.add(),
+            0..20 => self.add(),
+            20..22 => self.unless_left_out("pause", Self::pause_for_a_while),
+            22..24 => self.unless_left_out("trial", Self::reload_on_trial),
             24..30 => self.unless_left_out("allow", Self::allow_or_not),
             30..48 => self.remove(),
             48..51 => self.flush(),

@@ -40,7 +40,7 @@ impl Plan {
             words.join(", ")
         };
         let lists = self.lists.iter().map(|(name, file)| {
-            format!("{{name: {name}, path: $HOME/{file}, include_special: true, max_shrink: 100%}}")
+            format!("{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%}}")
         });
         let lists: Vec<_> = lists.collect();
         format!(

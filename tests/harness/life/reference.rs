@@ -5,6 +5,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::prefix::{Prefix, number};
+use crate::{GATEWAY, GATEWAY6, HOST, HOST6};
+
+/// What the host of every story needs: its addresses and gateways.
+const NEEDED: [&str; 6] = [HOST, HOST6, GATEWAY, GATEWAY6, "127.0.0.1", "::1"];
 
 /// An end may be told so much later than it is due: filterd may be busy with something else.
 const LATE: f64 = 5.0;
@@ -130,17 +134,22 @@ pub struct Reference {
     pub allowed: BTreeMap<String, Wanted>,
     /// Is anybody dropped, or only counted?
     pub enforce: bool,
+    /// Is that paused?
+    pub is_paused: bool,
 }
 
 impl Reference {
     /// Nothing is wanted.
     pub fn new() -> Self {
-        Self { configured: BTreeMap::new(), live: BTreeMap::new(), allowed: BTreeMap::new(), enforce: true }
+        let (configured, live, allowed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { configured, live, allowed, enforce: true, is_paused: false }
     }
 
     /// Are packets from there dropped all that time? None if nobody can know.
     pub fn drops(&self, source: IpAddr, during: During) -> Option<bool> {
-        if !self.enforce {
+        // What the host needs is guarded, whatever wants it dropped.
+        let is_needed = NEEDED.iter().any(|needed| needed.parse() == Ok(source));
+        if !self.enforce || self.is_paused || is_needed {
             return Some(false);
         }
         let of = |(_, lease)| lease;

@@ -93,7 +93,7 @@ impl Life {
     }
 
     /// Do live entries hold a name that is wanted for a list of the configuration?
-    fn is_refused(&self, during: During) -> Option<bool> {
+    pub(super) fn is_refused(&self, during: During) -> Option<bool> {
         let held = self.plan.lists.iter().filter_map(|(name, _)| self.reference.live.get(name));
         let (least, most) = held.fold((0, 0), |(least, most), wanted| {
             let (some, more) = wanted.count(during);

@@ -17,6 +17,11 @@ impl Net {
         self.home.filterd(words)
     }
 
+    /// The same, killed where it takes longer: of what may wait for ever.
+    pub fn filterd_within(&self, seconds: u32, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Reply {
+        self.home.filterd_within(seconds, words)
+    }
+
     /// Runs a verb with this on its standard input.
     pub fn filterd_reading(&self, words: impl IntoIterator<Item = impl AsRef<OsStr>>, input: &str) -> Reply {
         self.home.filterd_reading(words, input)

@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 use nix::sys::signal::Signal;
 
 use super::Net;
-use crate::{Daemon, Home, OtherTime, Reply, home};
+use crate::{Daemon, Home, OtherTime, OwnRun, Reply, home};
 
 impl Net {
     /// Starts filterd with this configuration; on `eth0` if it names no interfaces.
@@ -26,7 +26,8 @@ impl Net {
     pub(super) fn command(&self, config: &str, arguments: &[&str]) -> Command {
         // A test run that is killed takes its daemons with it.
         let minded = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned);
-        let mut words = self.time.iter().flat_map(OtherTime::words).chain(&minded);
+        let (time, run) = (self.time.iter(), self.run.iter());
+        let mut words = time.flat_map(OtherTime::words).chain(run.flat_map(OwnRun::words)).chain(&minded);
         let mut command = Command::new(words.next().expect("setpriv is among them"));
         command.args(words).arg(home::binary());
         let mut own = daemon_arguments(&self.home, config);
@@ -40,6 +41,11 @@ impl Net {
     /// Whoever is started from here on lives in another time.
     pub fn lives_in(&mut self, time: OtherTime) {
         self.time = Some(time);
+    }
+
+    /// Whoever is started from here on has a /run of its own, in which nobody is logged in.
+    pub fn lives_with_its_own_run(&mut self) -> OwnRun {
+        self.run.insert(OwnRun::in_home(&self.home)).clone()
     }
 
     /// The words with which filterd is started for this configuration.

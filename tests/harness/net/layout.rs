@@ -1,12 +1,9 @@
 //! How host and peer are joined, and what they are called, as `ip` is told: a line each.
 
-use crate::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, HOST, HOST6, Namespace};
+use crate::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, GATEWAY, GATEWAY6, HOST, HOST6, Namespace};
 
 const HOST_MAC: &str = "02:00:00:00:00:01";
 const PEER_MAC: &str = "02:00:00:00:00:02";
-/// Where the host sends what is for neither of its own networks: the peer.
-const GATEWAY: &str = "192.0.2.254";
-const GATEWAY6: &str = "2001:db8::fe";
 
 /// Said inside the host: so many links `eth0`, `eth1`, … to this peer.
 pub fn of_host(links: usize, peer: &Namespace) -> String {

@@ -22,7 +22,7 @@ fn with_lists() -> (Blocklist, Vec<ListId>) {
     let mut blocklist = Blocklist::default();
     let made = LISTS.map(|name| {
         let polarity = if name == "allowed" { Polarity::Allow } else { Polarity::Block };
-        blocklist.lists_mut().make(name, Origin::File, polarity).unwrap()
+        blocklist.make_list(name, Origin::File, polarity, Timestamp::default()).unwrap()
     });
     for (list, port) in [(1, 22), (2, 80), (3, 22)] {
         blocklist.restrict(made[list], only(port)).unwrap();

@@ -5,7 +5,7 @@ use super::*;
 fn add(words: &[&str], ttl: Option<&str>) -> Add {
     let targets = words.iter().map(ToString::to_string).collect();
     let ttl = ttl.map(|word| word.parse().unwrap());
-    Add { addition: Addition { targets, ttl, ..Addition::default() } }
+    Add { addition: Addition { targets, ttl, ..Addition::default() }, wide: false }
 }
 
 fn told(words: &[&str], ttl: Option<&str>, numbers: [u64; 3]) -> String {
@@ -52,7 +52,18 @@ fn nothing_is_called_blocked_that_passes() {
 
 fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
     let (target, list) = (target.into(), list.into());
-    Entry { target, list, since: 0, until, note: None, by: None, origin: Some("live".into()), ports: None }
+    Entry {
+        target,
+        list,
+        since: 0,
+        or_before: false,
+        until,
+        note: None,
+        by: None,
+        origin: Some("live".into()),
+        ports: None,
+        blocks: None,
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `filterd allow add`: targets pass from now on, whatever blocks them.
 
 use clap::Args;
+use filter_common::target::Target;
 
 use crate::command::ask::addition::{self, Addition, few};
 use crate::command::ask::change::{self, Outcome};
@@ -47,15 +48,31 @@ impl Add {
         }
         let mut lines = vec![self.addition.told(outcome, ALLOWED, self.list())];
         lines.extend(self.addition.held_by(outcome, ALLOWED, clock));
-        let blocks =
-            |entry: &Entry| format!("passes, though {} of list `{}` blocks it", entry.target, entry.list);
-        lines.extend(few(changed.blocked_by.iter().map(blocks)));
+        lines.extend(few(changed.blocked_by.iter().map(|entry| though(outcome, entry))));
         lines.join("\n")
     }
 
     fn list(&self) -> &str {
         self.addition.list(name::MANUAL_ALLOW_LIST)
     }
+}
+
+/// Which of what was allowed passes, or passes in part, though this entry blocks it.
+fn though(outcome: &Outcome, entry: &Entry) -> String {
+    let Entry { target, list, .. } = entry;
+    let blocked = entry.blocks.as_deref().unwrap_or(target).parse::<Target>();
+    let of = |is_meant: &dyn Fn(&Target, &Target) -> bool| {
+        let blocked = blocked.as_ref().ok()?;
+        outcome.first.iter().find(|allowed| is_meant(allowed, blocked))
+    };
+    let whole =
+        of(&|allowed, blocked| blocked.covers(allowed)).map(|allowed| format!("{allowed} passes, though"));
+    let part = || {
+        of(&|allowed, blocked| allowed.covers(blocked))
+            .map(|allowed| format!("a part of {allowed} passes, though"))
+    };
+    let passes = whole.or_else(part).unwrap_or_else(|| "passes, though".to_owned());
+    format!("{passes} {target} of list `{list}` blocks it")
 }
 
 #[cfg(test)]
@@ -79,7 +96,18 @@ mod tests {
 
     fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
         let (target, list) = (target.into(), list.into());
-        Entry { target, list, since: NOW, until, note: None, by: None, origin: None, ports: None }
+        Entry {
+            target,
+            list,
+            since: NOW,
+            or_before: false,
+            until,
+            note: None,
+            by: None,
+            origin: None,
+            ports: None,
+            blocks: None,
+        }
     }
 
     #[test]
@@ -89,7 +117,15 @@ mod tests {
         let blocked_by = vec![entry("192.0.2.0/24", "drop", None)];
         assert_eq!(
             told(&["192.0.2.1"], None, Changed { blocked_by, ..new }),
-            "allowed 192.0.2.1\npasses, though 192.0.2.0/24 of list `drop` blocks it"
+            "allowed 192.0.2.1\n192.0.2.1 passes, though 192.0.2.0/24 of list `drop` blocks it"
+        );
+        let blocked_by = vec![entry("192.0.2.7", "ssh", None), entry("198.51.100.0/24", "drop", None)];
+        let two = Changed { named: 2, changed: 2, entered: 2, blocked_by, ..Changed::default() };
+        assert_eq!(
+            told(&["192.0.2.0/28", "198.51.100.7"], None, two),
+            "2 targets: 2 newly allowed\n\
+             a part of 192.0.2.0/28 passes, though 192.0.2.7 of list `ssh` blocks it\n\
+             198.51.100.7 passes, though 198.51.100.0/24 of list `drop` blocks it"
         );
         let many = Changed { named: 5, changed: 3, entered: 2, ..Changed::default() };
         assert_eq!(told(&["-"], None, many), "5 targets: 2 newly allowed, 1 updated, 2 already allowed");

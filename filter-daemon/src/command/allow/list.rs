@@ -14,7 +14,9 @@ use crate::exit::Exit;
 #[command(after_help = "\
 Examples:
   filterd allow list
+  filterd allow list --expiring 1h
   filterd allow list --within 198.51.100.0/24
+  filterd allow list --expiring 1h
   filterd allow list --list partners --json | jq -r .target")]
 pub struct List {
     #[command(flatten)]
@@ -30,10 +32,10 @@ impl List {
     }
 
     fn nothing(&self) -> String {
-        let (family, within) = (self.which.family(), self.which.within());
+        let (family, within, soon) = (self.which.family(), self.which.within(), self.which.expiring());
         match &self.which.list {
-            Some(list) => format!("list `{list}` has no entry{family}{within} ({ALL_LISTS})"),
-            None => format!("nothing{family} is allowed{within}"),
+            Some(list) => format!("list `{list}` has no entry{family}{within}{soon} ({ALL_LISTS})"),
+            None => format!("nothing{family} is allowed{within}{soon}"),
         }
     }
 }

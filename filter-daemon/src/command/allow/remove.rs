@@ -102,11 +102,13 @@ mod tests {
             target,
             list,
             since: 1,
+            or_before: false,
             until: None,
             note: None,
             by: None,
             origin: None,
             ports: None,
+            blocks: None,
         }];
         let words = "192.0.2.1 is allowed no longer\nblocked again by 192.0.2.0/24 of list `drop`";
         assert_eq!(told(&["192.0.2.1"], Changed { blocked_by: blocked_by.clone(), ..gone.clone() }), words);
@@ -119,7 +121,12 @@ mod tests {
 
     #[test]
     fn what_another_list_allows_is_told() {
-        let by = HeldBy { target: "192.0.2.0/24".into(), list: "partners".into(), origin: "live".into() };
+        let by = HeldBy {
+            target: "192.0.2.0/24".into(),
+            list: "partners".into(),
+            origin: "live".into(),
+            blocks: None,
+        };
         let (target, lists) = ("192.0.2.1".into(), vec!["partners".into()]);
         let held = vec![Held { target, lists, by: vec![by], within: 0 }];
         let changed = Changed { named: 1, changed: 1, held, ..Changed::default() };

@@ -43,7 +43,7 @@ impl Addition {
     pub fn request(&self, targets: Strings) -> wire::Add {
         let ttl = self.ttl.map(Ttl::as_secs);
         let (list, note) = (self.list.as_ref().map(ToString::to_string), self.note.clone());
-        wire::Add { targets, list, ttl, note, shorten: self.shorten }
+        wire::Add { targets, list, ttl, note, shorten: self.shorten, wide: false }
     }
 
     /// The list they go to, which is `default` where none is named.

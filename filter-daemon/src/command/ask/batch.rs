@@ -8,7 +8,8 @@ use filter_common::target::{Span, Target};
 use super::interrupt::Done;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::strings::Strings;
-use crate::control::wire::{Changed, Method};
+use crate::control::wire::{Changed, Failure, Method};
+use crate::text::Explanation;
 
 /// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
 /// and works on the next meanwhile.
@@ -32,6 +33,7 @@ pub struct Batches<'a, M> {
     sum: Changed,
     progress: Arc<Done>,
     first: Vec<Target>,
+    refusals: Vec<Explanation>,
 }
 
 impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
@@ -47,6 +49,7 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
             sum: Changed::default(),
             progress: Arc::default(),
             first: Vec::new(),
+            refusals: Vec::new(),
         })
     }
 
@@ -71,6 +74,11 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
     /// The first targets there were.
     pub fn first(&mut self) -> Vec<Target> {
         std::mem::take(&mut self.first)
+    }
+
+    /// Why whole messages were refused: all they named is guarded.
+    pub fn refusals(&mut self) -> Vec<Explanation> {
+        std::mem::take(&mut self.refusals)
     }
 
     /// Nothing may follow for a while: sends what there is. While the daemon is at work on the message
@@ -116,8 +124,19 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
     fn await_answers(&mut self, left: usize) -> Result<(), ClientError> {
         while self.busy.len() > left {
             let Some((mut client, lines)) = self.busy.pop_front() else { break };
-            let changed = client.receive::<M>()?.parameters;
+            let answered = client.receive::<M>();
             self.idle.push(client);
+            let changed = match answered {
+                // What is guarded keeps nothing else from being blocked.
+                Err(ClientError::Failed(Failure::Guarded(why))) => {
+                    self.sum.refused += lines;
+                    self.refusals.push(why);
+                    self.refusals.truncate(MOST_TOLD);
+                    self.progress.is_told(lines);
+                    continue;
+                }
+                answered => answered?.parameters,
+            };
             self.progress.is_told(lines);
             self.take(changed);
         }
@@ -143,6 +162,14 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.sum.allowed += changed.allowed;
         self.sum.allowed_by.extend(changed.allowed_by);
         self.sum.allowed_by.truncate(MOST_TOLD);
+        self.sum.refused += changed.refused;
+        self.sum.guarded.extend(changed.guarded);
+        self.sum.guarded.truncate(MOST_TOLD);
+        // A prefix of an earlier message may be around the same address.
+        self.sum.around.extend(changed.around);
+        self.sum.around.truncate(MOST_TOLD);
+        self.sum.warnings.extend(changed.warnings);
+        self.sum.warnings.truncate(MOST_TOLD);
         self.sum.blocked_by.extend(changed.blocked_by);
         self.sum.blocked_by.truncate(MOST_TOLD);
     }

@@ -13,7 +13,7 @@ use super::target;
 use super::trouble::Trouble;
 use crate::control::client::{ClientError, Endpoint};
 use crate::control::wire::strings::Strings;
-use crate::control::wire::{Changed, Method};
+use crate::control::wire::{Changed, Failure, Method};
 use crate::exit::Exit;
 use crate::text::Explanation;
 
@@ -37,6 +37,9 @@ pub struct Outcome {
     /// How to have what was asked for, where it was not all done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<String>,
+    /// Why messages were refused of which all is guarded.
+    #[serde(skip)]
+    pub refusals: Vec<Explanation>,
     /// The first targets there were, for whoever tells of each.
     #[serde(skip)]
     pub first: Vec<Target>,
@@ -51,6 +54,7 @@ impl Outcome {
         match (self.rejected, self.changed.named, self.changed.changed) {
             (1.., 0, _) => Exit::Usage,
             (1.., _, _) => Exit::Partly,
+            _ if self.changed.refused > 0 => Exit::Partly,
             (0, _, 0) if strict => Exit::Unchanged,
             (0, _, _) => Exit::Done,
         }
@@ -200,12 +204,24 @@ fn conclude<M: Method<Reply = Changed>>(
     rejected: Rejects,
 ) -> Result<Outcome, Trouble> {
     let changed = batches.done(&ended);
-    let (errors, first) = (rejected.first, batches.first());
-    let outcome = Outcome { changed, rejected: rejected.count, errors, remedies: Vec::new(), first };
+    let (errors, first, refusals) = (rejected.first, batches.first(), batches.refusals());
+    let rejected = rejected.count;
+    let outcome = Outcome { changed, rejected, errors, remedies: Vec::new(), refusals, first };
     match ended {
+        // Nothing but what is guarded was named.
+        Ok(()) if outcome.changed.named == 0 && outcome.rejected == 0 && !outcome.refusals.is_empty() => {
+            Err(Trouble::Refused(Failure::Guarded(joined(outcome.refusals))))
+        }
         Ok(()) => Ok(outcome),
         Err(error) => Err(partly(outcome, error.into())),
     }
+}
+
+/// Several refusals, as one.
+fn joined(refusals: Vec<Explanation>) -> Explanation {
+    let remedy = refusals.first().and_then(|first| first.remedy.clone());
+    let message = refusals.into_iter().map(|one| one.message).collect::<Vec<_>>().join("\n");
+    Explanation { message, remedy }
 }
 
 fn partly(done: Outcome, cause: Trouble) -> Trouble {

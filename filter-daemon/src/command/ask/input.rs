@@ -104,7 +104,7 @@ mod tests {
         use crate::source::Special;
         let limits = crate::source::Limits::default();
         let progress = crate::source::patience::Progress::default();
-        let file = crate::source::list::read(place.path(), &limits, Special::Included, progress).unwrap();
+        let file = crate::source::list::read(place.path(), &limits, Special::INCLUDED, progress).unwrap();
         let path = place.path().display().to_string();
         let of_file: Vec<_> =
             file.rejected.iter().map(|line| line.to_string().replace(&path, NAME)).collect();

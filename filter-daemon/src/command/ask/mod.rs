@@ -4,6 +4,7 @@
 pub mod addition;
 pub mod batch;
 pub mod change;
+pub mod guarded;
 pub mod input;
 mod interrupt;
 mod left_at_work;

@@ -61,10 +61,7 @@ pub fn file(word: &str, verb: &str) -> Option<String> {
 fn reading(word: &str, verb: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
     let name = if word.chars().all(is_plain) { word } else { "FILE" };
-    match verb {
-        "test" => format!("`xargs filterd test < {name}` tests what it lists"),
-        verb => format!("`filterd {verb} - < {name}` reads it"),
-    }
+    format!("`filterd {verb} - < {name}` reads it")
 }
 
 /// `/etc/x`, `./x`, `~/x`, `lists/drop.txt`; but `/24` is a prefix that lost its address.
@@ -87,7 +84,7 @@ mod tests {
         fs::write(&list, "192.0.2.1\n").unwrap();
         let list = list.to_str().unwrap();
         assert!(span(list, "add").unwrap_err().contains(&format!("`filterd add - < {list}`")));
-        assert!(span(list, "test").unwrap_err().contains("xargs filterd test"));
+        assert!(span(list, "test").unwrap_err().contains(&format!("`filterd test - < {list}`")));
         let folder = place.path().to_str().unwrap();
         assert!(span(folder, "add").unwrap_err().ends_with("is a directory, not a target"));
         assert!(span(&format!("{list} x"), "add").unwrap_err().contains("no file is there"));

@@ -3,6 +3,8 @@
 use clap::Args;
 use filter_common::target::Target;
 
+use super::ttl::Ttl;
+use crate::command::render::moment;
 use crate::config::ListName;
 use crate::control::wire::{self, words};
 
@@ -17,6 +19,9 @@ pub struct Which {
     /// Only this address or prefix, and what lies within it
     #[arg(long, value_name = "TARGET", value_parser = words::target)]
     within: Option<Target>,
+    /// Only what expires within that time: what does so first comes first
+    #[arg(long, value_name = "TIME")]
+    expiring: Option<Ttl>,
 }
 
 impl Which {
@@ -30,13 +35,20 @@ impl Which {
         self.within.map(|wide| format!(" within {wide}")).unwrap_or_default()
     }
 
+    /// How soon they are to end, in the same way.
+    pub fn expiring(&self) -> String {
+        let soon =
+            self.expiring.map(|soon| format!(" that expires within {}", moment::length(soon.as_secs())));
+        soon.unwrap_or_default()
+    }
+
     /// The question for them, among what is blocked or what is allowed.
     pub fn request(&self, allow: bool) -> wire::List {
         wire::List {
             list: self.list.as_ref().map(ToString::to_string),
             family: self.family.as_ref().and_then(|family| family.parse().ok()),
             within: self.within.map(|wide| wide.to_string()),
-            expiring: None,
+            expiring: self.expiring.map(Ttl::as_secs),
             allow,
         }
     }

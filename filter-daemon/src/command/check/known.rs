@@ -72,7 +72,7 @@ impl Known {
 
     /// Is this copy what was written, as far as we may see? A filterd that starts gives its user what root's has left.
     pub fn is_good(&self, copy: &Accepted) -> bool {
-        match self.copies.read(copy, Special::Included) {
+        match self.copies.read(copy, Special::INCLUDED) {
             Ok(_) => true,
             Err(CopyError::System { source, .. }) => source.kind() == ErrorKind::PermissionDenied,
             Err(CopyError::Damaged | CopyError::Full { .. } | CopyError::Gone) => false,

@@ -13,7 +13,7 @@ use crate::source::file::FileError;
 use crate::source::limits::{Seen, Verdict};
 use crate::source::patience::Patience;
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{ListFile, list};
+use crate::source::{ListFile, list, well_known};
 use crate::text::{Explain, Explanation, printable};
 
 /// What was found in one list.
@@ -38,6 +38,9 @@ pub struct CheckedList {
     /// All that is to be told of that.
     #[serde(skip)]
     pub told: Option<Explanation>,
+    /// What of it many hosts need.
+    #[serde(skip)]
+    pub well_known: Option<String>,
     /// Lines that were not understood.
     #[serde(skip)]
     pub lines: Vec<String>,
@@ -76,6 +79,9 @@ impl CheckedList {
             targets: file.map_or(0, |file| file.targets.len()),
             rejected: file.map_or(0, |file| file.rejected_count),
             special: file.map_or(0, |file| file.special),
+            well_known: file
+                .filter(|_| !list.allows)
+                .and_then(|file| well_known::told(&format!("list {}", list.name), &file.targets)),
             lines: file.map_or_else(Vec::new, |file| {
                 file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect()
             }),

@@ -18,8 +18,8 @@ use crate::config::{self, Config, Mode};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Failure, status};
 use crate::exit::Exit;
-use crate::source::Copies;
 use crate::source::patience::Patience;
+use crate::source::{Copies, Targets, well_known, wide};
 use crate::text::{Explain, Explanation, printable};
 use known::Known;
 use list::{CheckedList, Fate};
@@ -85,6 +85,9 @@ impl Check {
         must_not_be_live(&config, &running)?;
         let checked = Checked::new(&self.file, &config, &known.with(running));
         console.answer(&checked, render)?;
+        let block: Targets = config.block.iter().copied().collect();
+        let told = wide::told(&block.others).into_iter().chain(well_known::told("`block:`", &block));
+        told.for_each(|told| console.note(&format!("warning: {told}")));
         checked.lists.iter().for_each(|list| warn(list, console));
         let told: Vec<_> = checked.lists.iter().filter_map(|list| list.told.as_ref()).collect();
         if told.is_empty() {
@@ -163,6 +166,7 @@ fn warn(list: &CheckedList, console: &mut Console) {
     for line in &list.lines {
         console.note(line);
     }
+    list.well_known.iter().for_each(|told| console.note(&format!("warning: {told}")));
     let untold = list.rejected.saturating_sub(list.lines.len() as u64);
     if untold > 0 {
         console.note(&format!("{}: and {} more", printable::path(&list.path), count(untold)));

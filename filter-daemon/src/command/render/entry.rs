@@ -39,18 +39,21 @@ mod tests {
             target: "203.0.113.7".into(),
             list: "ssh".into(),
             since: now - 60,
+            or_before: false,
             until: Some(now + 720),
             note: Some("x".into()),
             by: Some("root (filterd add)".into()),
             origin: None,
             ports: None,
+            blocks: None,
         };
         let clock = Clock::standing(now);
         let shown = line(&entry, &clock);
         assert_eq!(shown, "203.0.113.7          # ssh, since 1 min ago, expires 21:40 (in 12 min): x");
         assert!(is_line(shown.as_bytes()));
-        let of_file = line(&Entry { until: None, origin: Some("file".into()), ..entry }, &clock);
-        assert_eq!(of_file, "203.0.113.7          # ssh, read 1 min ago, permanent: x");
+        let of_file =
+            line(&Entry { until: None, origin: Some("file".into()), or_before: true, ..entry }, &clock);
+        assert_eq!(of_file, "203.0.113.7          # ssh, since 1 min ago or before, permanent: x");
         assert!(is_line(of_file.as_bytes()));
     }
 

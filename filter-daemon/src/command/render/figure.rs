@@ -55,6 +55,28 @@ pub fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     text
 }
 
+/// Rows under each other below their heads, every column as wide as its widest cell; those of `figures` stand to the right. A
+/// column in which no row has anything is left out.
+pub fn headed<const COLUMNS: usize>(
+    heads: [&str; COLUMNS],
+    figures: [bool; COLUMNS],
+    rows: &[[String; COLUMNS]],
+) -> String {
+    let heads = heads.map(str::to_owned);
+    let told: Vec<usize> = (0..COLUMNS).filter(|at| rows.iter().any(|row| !row[*at].is_empty())).collect();
+    let all = || std::iter::once(&heads).chain(rows);
+    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let cell = |row: &[String; COLUMNS], column: usize| {
+        let (cell, width) = (&row[column], width(column));
+        if figures[column] { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+    };
+    let line = |row| {
+        let cells: Vec<_> = told.iter().map(|column| cell(row, *column)).collect();
+        cells.join("  ").trim_end().to_owned() + "\n"
+    };
+    all().map(line).collect()
+}
+
 fn is_figure(cell: &str) -> bool {
     cell.bytes().all(|byte| byte.is_ascii_digit() || byte == b',')
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use filter_common::target::Target;
 
 use super::figure::counted_as;
-use crate::control::wire::entry::LIVE;
+use crate::control::wire::entry::{HOST, LIVE};
 use crate::control::wire::{Held, HeldBy, MOST_WITHIN};
 
 /// More targets that stay blocked than this are counted, not told.
@@ -70,7 +70,12 @@ fn number(within: u64) -> String {
 }
 
 fn entry(by: &HeldBy, held: &Held) -> String {
-    let other = if by.target == held.target { String::new() } else { format!("{} of ", by.target) };
+    let other = match &by.blocks {
+        Some(wider) if by.target == held.target => String::new(),
+        Some(wider) => format!("{} (blocks {wider}) of ", by.target),
+        None if by.target == held.target => String::new(),
+        None => format!("{} of ", by.target),
+    };
     format!("{other}list `{}`", by.list)
 }
 
@@ -118,6 +123,9 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
         _ => {}
     }
     lines.extend(in_the_configuration(all));
+    let is_guarded = all.iter().flat_map(|held| &held.by).any(|by| by.origin == HOST);
+    lines
+        .extend(is_guarded.then(|| "the guard's list is filterd's own, and nothing overrides it".to_owned()));
     // An older daemon tells only the names of the lists.
     let unnamed = all.iter().find(|held| held.by.is_empty());
     lines.extend(unnamed.map(|held| format!("`filterd test {}` names the entries", held.target)));
@@ -125,7 +133,8 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
 }
 
 fn in_the_configuration(all: &[Held]) -> Option<String> {
-    let configured = all.iter().flat_map(|held| &held.by).filter(|by| by.origin != LIVE);
+    let is_configured = |by: &&HeldBy| ![LIVE, HOST].contains(&by.origin.as_str());
+    let configured = all.iter().flat_map(|held| &held.by).filter(is_configured);
     let names: BTreeSet<_> = configured.map(|by| format!("`{}`", by.list)).collect();
     let (noun, verb) = if names.len() == 1 { ("list", "comes") } else { ("lists", "come") };
     let all = names.into_iter().collect::<Vec<_>>().join(", ");
@@ -144,7 +153,7 @@ mod tests {
     use super::*;
 
     fn by(target: &str, list: &str, origin: &str) -> HeldBy {
-        HeldBy { target: target.into(), list: list.into(), origin: origin.into() }
+        HeldBy { target: target.into(), list: list.into(), origin: origin.into(), blocks: None }
     }
 
     fn holding(by: Vec<HeldBy>) -> [Held; 1] {

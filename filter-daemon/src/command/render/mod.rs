@@ -4,4 +4,6 @@ pub mod console;
 pub mod entry;
 pub mod figure;
 pub mod held;
+pub mod hits;
 pub mod moment;
+pub mod remark;

@@ -8,7 +8,6 @@ use jiff::tz::TimeZone;
 
 use crate::clock;
 use crate::control::wire::Entry;
-use crate::control::wire::entry::LIVE;
 
 /// Now and here.
 pub struct Clock {
@@ -25,7 +24,7 @@ const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s
 
 /// How a line begins that tells since when somebody blocks a target.
 pub const SINCE: &str = "since ";
-/// The same for what is read again at every start: since when it has been blocked before is not known.
+/// The same where an older filterd told what is read again at every start.
 pub const READ: &str = "read ";
 /// An entry without an end.
 pub const PERMANENT: &str = "permanent";
@@ -38,12 +37,10 @@ impl Clock {
         Self { now: clock::now().secs(), zone: OnceCell::new() }
     }
 
-    /// `since 2 h ago`; `read 2 h ago`, of an entry that is read again at every start.
+    /// `since 2 h ago`; `since 2 h ago or before`.
     pub fn of(&self, entry: &Entry) -> String {
-        match &entry.origin {
-            Some(origin) if origin != LIVE => format!("{READ}{}", self.ago(entry.since)),
-            Some(_) | None => self.since(entry.since),
-        }
+        let since = self.since(entry.since);
+        if entry.or_before { format!("{since} or before") } else { since }
     }
 
     /// `since 2 h ago`.

@@ -27,6 +27,9 @@ pub struct Add {
     /// Does what the list blocks for longer end then, too?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shorten: bool,
+    /// Is a prefix shorter than /8, or than /16 of IPv6, meant?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wide: bool,
 }
 
 /// As it is carried out.
@@ -42,12 +45,15 @@ pub struct Request {
     pub note: Option<String>,
     /// Does what the list blocks for longer end then, too?
     pub shorten: bool,
+    /// Is a prefix shorter than /8, or than /16 of IPv6, meant?
+    pub wide: bool,
     /// Who asks: user and command.
     pub by: Option<String>,
 }
 
 impl Method for Add {
     const NAME: &'static str = "io.filterd.Add";
+    const MAY_CUT: bool = true;
     type Request = Request;
     type Reply = Changed;
 
@@ -58,6 +64,7 @@ impl Method for Add {
             ttl: self.ttl.map(words::ttl).transpose()?,
             note: words::optional(self.note, words::note)?,
             shorten: self.shorten,
+            wide: self.wide,
             by: None,
         })
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
+use super::guarded::Guarded;
 use super::held::Held;
 use super::idle::Idle;
 use crate::text::Explanation;
@@ -46,6 +47,18 @@ pub struct Changed {
     /// Of an add of few targets: entries that allow one of them, or a part of it (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_by: Vec<Entry>,
+    /// Of an add: how many of its targets are guarded as a whole, and so were left out. The others are counted above.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub refused: u64,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guarded: Vec<Guarded>,
+    /// Of an add: guarded addresses within its targets, which pass all the same (the first hundred).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub around: Vec<Guarded>,
+    /// Of an add: what the operator may not have meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Of an allow, and of the end of one, of few targets: entries that block one of them, or a part of it (the first
     /// hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -53,6 +66,9 @@ pub struct Changed {
     /// Of a flush: it was a list that allows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// Of a flush: prefixes are left, which may cover some of what left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_covered: bool,
     /// Of a flush: the lists that were emptied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<Emptied>,

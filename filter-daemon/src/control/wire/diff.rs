@@ -48,6 +48,9 @@ pub struct Reply {
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,
+    /// Guarded addresses that nothing blocks now and something would: they stay (the first thousand).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guarded: Vec<Stays>,
     /// Where peers could not be looked for, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
@@ -87,8 +90,11 @@ pub struct ListDifference {
 pub struct EntryDifference {
     /// The name of its list from then on.
     pub list: String,
-    /// What it blocks.
+    /// What it blocks, or allows.
     pub target: String,
+    /// It would be allowed, or would not be any more, rather than blocked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allows: bool,
     /// Would it come? Else it would go.
     pub comes: bool,
 }
@@ -100,6 +106,19 @@ pub struct Cut {
     pub address: String,
     /// What it is to this host.
     pub is: Vec<Role>,
+    /// The entry that would block it.
+    pub target: String,
+    /// The list of that entry.
+    pub list: String,
+}
+
+/// A guarded address that something names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stays {
+    /// The address.
+    pub address: String,
+    /// Why it is guarded.
+    pub why: String,
     /// The entry that would block it.
     pub target: String,
     /// The list of that entry.
@@ -133,6 +152,7 @@ impl Reply {
 
 impl Method for Diff {
     const NAME: &'static str = "io.filterd.Diff";
+    const MAY_CUT: bool = true;
     type Request = ();
     type Reply = Reply;
     /// It reads every list again.

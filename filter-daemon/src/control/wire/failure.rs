@@ -23,6 +23,9 @@ pub enum Failure {
     /// It would do what must not be done, such as changing a list that belongs to a file.
     #[serde(rename = "io.filterd.Refused")]
     Refused(Explanation),
+    /// All that was to be blocked is guarded; nothing has changed.
+    #[serde(rename = "io.filterd.Guarded")]
+    Guarded(Explanation),
     /// The kernel did not do it; the old set stays.
     #[serde(rename = "io.filterd.Kernel")]
     Kernel(Explanation),
@@ -48,6 +51,7 @@ impl Failure {
             | Self::InvalidConfig(explanation)
             | Self::PermissionDenied(explanation)
             | Self::Refused(explanation)
+            | Self::Guarded(explanation)
             | Self::Kernel(explanation)
             | Self::NotDurable(explanation)
             | Self::Partly(explanation)

@@ -33,4 +33,7 @@ pub struct HeldBy {
     pub list: String,
     /// Where the list comes from: `config`, `file` or `live`, as in a status.
     pub origin: String,
+    /// The wider prefix that is blocked for its sake, where its list widens it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<String>,
 }

@@ -62,13 +62,31 @@ pub(super) use methods;
 pub struct Envelope<'a, M> {
     /// The name of the method.
     pub method: &'static str,
+    /// By which SSH connection whoever asks has come: address and port of the other end, and ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub came_by: Option<&'a str>,
     /// Its parameters.
     pub parameters: &'a M,
 }
 
-impl<'de> Deserialize<'de> for Message {
+/// A request as it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What is asked.
+    pub message: Message,
+    /// By which SSH connection whoever asks says to have come.
+    pub came_by: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Line {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Object)
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Line::deserialize(deserializer).map(|line| line.message)
     }
 }
 
@@ -76,7 +94,7 @@ impl<'de> Deserialize<'de> for Message {
 struct Object;
 
 impl<'de> Visitor<'de> for Object {
-    type Value = Message;
+    type Value = Line;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object with a method and its parameters")
@@ -84,10 +102,12 @@ impl<'de> Visitor<'de> for Object {
 
     /// The name nearly always comes first; then the parameters are read straight into what they are to be. Varlink
     /// lets a message leave them out where all are optional, and may add fields of its own, which are passed over.
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Message, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Line, A::Error> {
+        let mut came_by = None;
         let (mut method, mut early, mut message) = (None::<String>, None::<Value>, None);
         while let Some(field) = fields.next_key::<String>()? {
             match (field.as_str(), &method) {
+                ("came_by", _) => came_by = fields.next_value()?,
                 ("method", None) => method = Some(fields.next_value()?),
                 ("parameters", _) if early.is_some() || message.is_some() => {
                     return Err(A::Error::duplicate_field("parameters"));
@@ -102,7 +122,9 @@ impl<'de> Visitor<'de> for Object {
         }
         let Some(method) = method else { return Err(A::Error::missing_field("method")) };
         let late = |parameters| Message::of(&method, parameters).map_err(A::Error::custom);
-        message.map_or_else(|| late(early.unwrap_or_else(|| Value::Object(Default::default()))), Ok)
+        let message =
+            message.map_or_else(|| late(early.unwrap_or_else(|| Value::Object(Default::default()))), Ok)?;
+        Ok(Line { message, came_by })
     }
 }
 

@@ -27,6 +27,9 @@ pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static 
     /// May only root ask for it, and whoever else could have started this filterd?
     const IS_ROOTS: bool = false;
 
+    /// May it cut this host off from whoever asks? Then filterd is told by what they have come.
+    const MAY_CUT: bool = false;
+
     /// Makes sure that the parameters can be carried out.
     fn check(self) -> Result<Self::Request, Failure>;
 

@@ -19,10 +19,13 @@ mod failure;
 mod fault;
 pub mod flush;
 pub mod give_way;
+mod guarded;
 pub mod hand_over;
 mod held;
+mod hits;
 mod idle;
 pub mod list;
+pub mod lists;
 mod message;
 mod method;
 mod parts;
@@ -54,11 +57,14 @@ pub use failure::Failure;
 pub use fault::{About, Fault};
 pub use flush::Flush;
 pub use give_way::GiveWay;
+pub use guarded::{Guarded, MOST_GUARDED};
 pub use hand_over::HandOver;
 pub use held::{Held, HeldBy, MOST_WITHIN};
+pub use hits::Hits;
 pub use idle::Idle;
 pub use list::List;
-pub use message::Envelope;
+pub use lists::Lists;
+pub use message::{Envelope, Line};
 pub use method::{Answers, Asked, Method};
 pub use pause::Pause;
 pub use ping::Ping;
@@ -70,7 +76,7 @@ pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Allow, Disallow, Test, List, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Test, List, Lists, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

@@ -92,6 +92,7 @@ fn is_none(number: &u64) -> bool {
 
 impl Method for Reload {
     const NAME: &'static str = "io.filterd.Reload";
+    const MAY_CUT: bool = true;
     type Request = Request;
     type Reply = Reply;
     /// It reads every list again.

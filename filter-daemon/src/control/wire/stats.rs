@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Method};
+use super::{Failure, Hits, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,30 @@ pub struct Reply {
     /// One row for each reason, and one more for each that may drop: what it would have dropped without `enforce`,
     /// and while protection was paused.
     pub reasons: Vec<Counted>,
+    /// Since when packets are counted for lists, in seconds since 1970; they are not if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_since: Option<u64>,
+    /// What was counted for each list that blocks and has counters of its own, in the configuration's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lists: Vec<OfList>,
+    /// For lists without, all together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<Hits>,
+    /// For lists that are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<Hits>,
+}
+
+/// One list's packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfList {
+    /// Its name.
+    pub list: String,
+    /// Since when they are counted for this name, in seconds since 1970.
+    pub since: u64,
+    /// What became of them.
+    #[serde(flatten)]
+    pub hits: Hits,
 }
 
 /// One reason's packets.

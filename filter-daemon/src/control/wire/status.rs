@@ -135,7 +135,7 @@ pub struct Flows {
 pub struct ListStatus {
     /// Its name.
     pub name: String,
-    /// `config`, `file` or `live`.
+    /// `config`, `file`, `live` or `host`.
     pub kind: String,
     /// Does it allow, rather than block?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -153,6 +153,9 @@ pub struct ListStatus {
     /// Targets that its file still names though their time on the list is over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub expired: u64,
+    /// Guarded addresses that it names, or is around: they pass all the same.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub guarded: u64,
     /// Why it is not what its file says, and what is in force instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

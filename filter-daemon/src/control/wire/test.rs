@@ -1,7 +1,6 @@
-//! `io.filterd.Test`: are these addresses dropped, and why?
+//! `io.filterd.Test`: are these addresses and prefixes dropped, and why?
 
-use std::net::IpAddr;
-
+use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
 use super::strings::Strings;
@@ -11,7 +10,7 @@ use super::{Entry, Failure, Idle, Method, parts, words};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// Single addresses.
+    /// Addresses and prefixes.
     pub addresses: Strings,
 }
 
@@ -19,7 +18,7 @@ pub struct Test {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// None of them IPv4-mapped.
-    pub addresses: Vec<IpAddr>,
+    pub targets: Vec<Target>,
 }
 
 /// All answers.
@@ -33,12 +32,15 @@ pub struct Reply {
 }
 
 /// The answer for one address.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tested {
-    /// The address asked for.
+    /// The address or prefix asked for.
     pub address: String,
-    /// Is a packet from there dropped now?
+    /// Is every packet from there dropped now?
     pub dropped: bool,
+    /// Of a prefix: are packets from a part of it dropped?
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partly: bool,
     /// Why what is listed is dropped nowhere at the moment, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
@@ -48,11 +50,55 @@ pub struct Tested {
     /// On which ports, if not on all: what it is dropped for is `on port 22 only`, or `on all but port 443`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
-    /// Every entry that blocks the address, the longest prefix first.
+    /// Every entry that blocks it, the longest prefix first.
     pub because: Vec<Entry>,
     /// Every entry that allows it, whatever blocks it, the longest prefix first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_by: Vec<Entry>,
+    /// Of a prefix: the first entries that block a part of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<Entry>,
+    /// The first entries that allow a part of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_within: Vec<Entry>,
+    /// There are more entries within it than these, or than were looked at.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub more: bool,
+    /// An address of which the kernel and the blocklist do not say the same, and that the kernel is right about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disagrees: Option<String>,
+    /// Files that name it still though its time on their lists is over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expired: Vec<Expired>,
+    /// The files of the lists among `because`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<File>,
+    /// What would have to be done that it passes: the commands, and what else. The client writes them, so that they are
+    /// its own commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<String>,
+}
+
+/// What a list's file names though its time there is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expired {
+    /// The address or prefix.
+    pub target: String,
+    /// The list.
+    pub list: String,
+}
+
+/// Where a list of the configuration is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct File {
+    /// The list.
+    pub list: String,
+    /// Its file.
+    pub path: String,
+}
+
+fn is_false(is_so: &bool) -> bool {
+    !is_so
 }
 
 impl Method for Test {
@@ -61,11 +107,14 @@ impl Method for Test {
     type Reply = Reply;
 
     fn check(self) -> Result<Request, Failure> {
-        Ok(Request { addresses: words::addresses(&self.addresses)? })
+        Ok(Request { targets: words::tested(&self.addresses)? })
     }
 
     fn parts(reply: Reply) -> Vec<Reply> {
-        let weight = |one: &Tested| 1 + one.because.len() + one.allowed_by.len();
+        let weight = |one: &Tested| {
+            let entries = [&one.because, &one.allowed_by, &one.within, &one.allowed_within];
+            1 + entries.into_iter().map(Vec::len).sum::<usize>() + one.expired.len() + 6 * one.files.len()
+        };
         let paused_until = reply.paused_until;
         parts::split(reply.tested, weight).map(|tested| Reply { tested, paused_until }).collect()
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::list::Family;
-use super::words::{LONGEST_NOTE, LONGEST_TTL, address, list_name, note};
+use super::words::{LONGEST_NOTE, LONGEST_TTL, list_name, note, target};
 use super::*;
 use super::{Held, HeldBy};
 use crate::text::Explanation;
@@ -34,6 +34,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
         ttl: Some(Duration::from_secs(7200)),
         note: Some("brute force".into()),
         shorten: false,
+        wide: false,
         by: None,
     };
     assert_eq!(raw.check(), Ok(checked));
@@ -92,12 +93,13 @@ fn a_ttl_is_neither_nothing_nor_for_ever() {
 }
 
 #[test]
-fn only_single_addresses_are_tested() {
-    assert_eq!(address("203.0.113.7"), Ok("203.0.113.7".parse().unwrap()));
-    assert!(address("203.0.113.0/24").unwrap_err().contains("more than one address"));
-    assert!(address("10.0.0.1-10.0.0.2").unwrap_err().contains("more than one address"));
-    assert!(address("::ffff:203.0.113.7").unwrap_err().contains("203.0.113.7"));
-    assert!(address("fe80::1%eth0").unwrap_err().contains("fe80::1"));
+fn addresses_and_prefixes_are_tested() {
+    for word in ["203.0.113.7", "203.0.113.0/24", "2001:db8::/32"] {
+        assert_eq!(target(word).unwrap().to_string(), word);
+    }
+    assert!(target("10.0.0.1-10.0.0.2").unwrap_err().contains("is a range"));
+    assert!(target("::ffff:203.0.113.7").unwrap_err().contains("203.0.113.7"));
+    assert!(target("fe80::1%eth0").unwrap_err().contains("fe80::1"));
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn there_are_two_families() {
 #[test]
 fn requests_are_those_of_the_version_that_landed() {
     fn written<M: Method>(parameters: &M) -> String {
-        serde_json::to_string(&Envelope { method: M::NAME, parameters }).unwrap()
+        serde_json::to_string(&Envelope { method: M::NAME, came_by: None, parameters }).unwrap()
     }
     let full =
         Add { list: Some("ssh".into()), ttl: Some(7200), note: Some("x".into()), ..add(&["192.0.2.1"]) };
@@ -206,11 +208,13 @@ fn replies_are_those_of_the_version_that_landed() {
         target: "192.0.2.1".into(),
         list: "ssh".into(),
         since: 7,
+        or_before: false,
         until,
         note: note.map(str::to_owned),
         by: None,
         origin: None,
         ports: None,
+        blocks: None,
     };
     let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, ..Changed::default() };
     is_written_and_read::<Add>(
@@ -232,11 +236,8 @@ fn replies_are_those_of_the_version_that_landed() {
     let tested = test::Tested {
         address: "192.0.2.1".into(),
         dropped: true,
-        idle: None,
-        except: vec![],
-        ports: vec![],
         because: vec![entry(None, None)],
-        allowed_by: vec![],
+        ..test::Tested::default()
     };
     is_written_and_read::<Test>(
         test::Reply { tested: vec![tested], paused_until: None },
@@ -285,6 +286,7 @@ fn replies_are_those_of_the_version_that_landed() {
             targets: 8,
             rejected: 9,
             special: 0,
+            guarded: 0,
             expired: 0,
             error: Some("gone".into()),
             read: None,
@@ -295,12 +297,27 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"user":"filterd","landlock_version":7,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
+    let hits = Hits { dropped: 1, would_drop: 2, paused: 3, replies: 4 };
     let counted =
         stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };
     is_written_and_read::<Stats>(
-        stats::Reply { version: VERSION, enforce: false, reasons: vec![counted] },
+        stats::Reply {
+            version: VERSION,
+            enforce: false,
+            reasons: vec![counted],
+            counted_since: Some(4),
+            lists: vec![stats::OfList { list: "drop".into(), since: 5, hits }],
+            other: None,
+            gone: Some(hits),
+        },
         false,
-        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"meaning":"why"}]}}"#,
+        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"meaning":"why"}],"counted_since":4,"lists":[{"list":"drop","since":5,"dropped":1,"would_drop":2,"paused":3,"replies":4}],"gone":{"dropped":1,"would_drop":2,"paused":3,"replies":4}}}"#,
+    );
+    let listed = lists::List { name: "drop".into(), kind: "file".into(), entries: 8, ..Default::default() };
+    is_written_and_read::<Lists>(
+        lists::Reply { version: VERSION, lists: vec![listed], ..Default::default() },
+        false,
+        r#"{"parameters":{"version":1,"lists":[{"name":"drop","kind":"file","entries":8,"shared":0}]}}"#,
     );
     let mut reloaded = reload::Reply {
         entered: 1,
@@ -337,7 +354,8 @@ fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
     let with_remedy =
         json!({"error": "io.filterd.Refused", "parameters": {"message": "no", "remedy": "ask again"}});
     assert_eq!(serde_json::to_value(&refused).unwrap(), with_remedy);
-    let by = HeldBy { target: "192.0.2.0/24".into(), list: "drop".into(), origin: "file".into() };
+    let by =
+        HeldBy { target: "192.0.2.0/24".into(), list: "drop".into(), origin: "file".into(), blocks: None };
     let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![by], within: 3 };
     let expected = json!({"target": "192.0.2.1", "lists": ["drop"],
                           "by": [{"target": "192.0.2.0/24", "list": "drop", "origin": "file"}], "within": 3});
@@ -374,11 +392,14 @@ fn every_field_is_documented() {
 #[test]
 fn to_allow_is_a_method_of_its_own() {
     let allow = Allow(add(&["192.0.2.1"]));
-    let written = serde_json::to_string(&Envelope { method: Allow::NAME, parameters: &allow }).unwrap();
+    let written =
+        serde_json::to_string(&Envelope { method: Allow::NAME, came_by: None, parameters: &allow }).unwrap();
     assert_eq!(written, r#"{"method":"io.filterd.Allow","parameters":{"targets":["192.0.2.1"]}}"#);
     assert_eq!(serde_json::from_str::<Message>(&written).unwrap(), Message::Allow(allow));
     let disallow = Disallow(Remove { targets: ["192.0.2.1"].iter().collect(), list: None });
-    let written = serde_json::to_string(&Envelope { method: Disallow::NAME, parameters: &disallow }).unwrap();
+    let written =
+        serde_json::to_string(&Envelope { method: Disallow::NAME, came_by: None, parameters: &disallow })
+            .unwrap();
     assert_eq!(written, r#"{"method":"io.filterd.Disallow","parameters":{"targets":["192.0.2.1"]}}"#);
     assert!(serde_json::from_str::<Message>(&written.replace("targets", "target")).is_err());
     assert!(refusal(Allow(add(&["10.0.0.1/8"]))).contains("host bits"));

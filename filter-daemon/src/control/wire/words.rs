@@ -1,6 +1,5 @@
 //! What the words of a message must be. Whoever holds the values made of them may use them without looking twice.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use filter_common::target::{Span, Target};
@@ -34,22 +33,20 @@ pub fn span(word: &str) -> Result<Span, String> {
         .map_err(|error| format!("{} {}: {}", printable::word(word), error.fault(), error.hint()))
 }
 
-/// A single address as packets carry it; the error names the word.
-pub fn address(word: &str) -> Result<IpAddr, String> {
-    span(word)?;
-    word.parse().map_err(|_| {
-        format!(
-            "{} names more than one address: test them one by one, as in 192.0.2.1",
-            printable::word(word)
-        )
-    })
-}
-
 /// A single address or prefix; the error names the word.
 pub fn target(word: &str) -> Result<Target, String> {
     span(word)?;
     let range = |_| format!("{} is a range: give one address or prefix", printable::word(word));
     word.parse().map_err(range)
+}
+
+/// Why such a target is blocked only where somebody says that it is meant.
+pub fn too_wide(target: &Target) -> Option<String> {
+    let shorter = match target {
+        Target::V4(_) => "/8",
+        Target::V6(_) => "/16",
+    };
+    target.is_wide().then(|| format!("{target} is wider than a {shorter}"))
 }
 
 /// The name of a list; the error names the word.
@@ -94,9 +91,9 @@ pub fn targets(words: &Strings) -> Result<Vec<Target>, Failure> {
 }
 
 /// What a test asks for.
-pub fn addresses(words: &Strings) -> Result<Vec<IpAddr>, Failure> {
+pub fn tested(words: &Strings) -> Result<Vec<Target>, Failure> {
     at_most(words, MOST_ADDRESSES, "addresses")?;
-    every(words, address)
+    every(words, target)
 }
 
 fn at_most(words: &Strings, most: usize, what: &str) -> Result<(), Failure> {

@@ -1,27 +1,34 @@
 //! What a reload would change, and whom of those in touch with this host it would cut: read as a reload reads (away from the
-//! owner), compared page by page, and nothing is changed. `peers` says who is in touch, by `sockets`; `cover` which of what
+//! owner), compared page by page, and nothing is changed. `peers` says who is in touch, by `sockets`; `covering` which of what
 //! was read covers them.
 
-mod cover;
+mod guarded;
 mod peers;
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use filter_common::labels::Counters;
 use filter_common::target::Target;
 
+use super::covering::Cover;
 use super::pages::{Parts, Turn, Work};
-use super::reload::{Found, Loaded};
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Targets};
+use super::reload::{Found, Loaded, settings_of};
+use crate::blocklist::{
+    Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Reach, Settings, Strictness, Targets,
+};
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
-use crate::config::{Config, Matches};
+use crate::config::{AS_GIVEN, Config, ListName, Matches};
 use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, MOST_CUT, MOST_ENTRIES, Reply, Role};
 use crate::control::wire::reload::HeldBack;
-use cover::Cover;
-use peers::Peers;
+pub use guarded::Guarded;
+use guarded::Named;
+pub use peers::Peers;
+#[cfg(test)]
+pub use peers::Role as PeerRole;
 
 /// Peers that are looked at in one turn.
 const PEERS_A_TURN: usize = 256;
@@ -31,6 +38,7 @@ const PEERS_A_TURN: usize = 256;
 pub struct Read {
     loaded: Loaded,
     peers: Vec<Peer>,
+    guarded: Vec<Named>,
     unseen: Vec<String>,
 }
 
@@ -60,8 +68,10 @@ pub struct Diff {
     peers: Vec<Peer>,
     /// The names of lists of which nothing stays as it is.
     replaced: HashSet<Arc<str>>,
-    /// Are listed sources dropped now, and would they be then?
-    drops: [bool; 2],
+    /// Lists of which what is there would reach otherwise.
+    reaching: Vec<(Arc<str>, Reach)>,
+    /// How much of what listed sources send is dropped now, and would be then.
+    drops: [Strictness; 2],
     reply: Reply,
 }
 
@@ -83,16 +93,21 @@ enum Stage {
 }
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
-pub fn gather(loaded: Loaded) -> Read {
-    let Peers { known, unseen } = Peers::look();
+pub fn gather(loaded: Loaded, guarded: Guarded) -> Read {
+    gather_with(loaded, Peers::look(), guarded)
+}
+
+/// The same for these peers.
+pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
+    let Peers { known, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
         let lists = loaded.lists.iter().filter(move |list| list.polarity == polarity);
-        let lists = lists.filter_map(|list| Some((&list.name, list.found.targets()?)));
-        let contents = std::iter::once((&config, inline)).chain(lists);
-        contents.map(|(name, targets)| (name, Cover::of(targets))).collect::<Vec<_>>()
+        let lists = lists.filter_map(|list| Some((&list.name, list.reach.all_of(list.found.targets()?))));
+        std::iter::once((&config, Cow::Borrowed(inline))).chain(lists).collect::<Vec<_>>()
     };
-    let (blocks, allows) = (of(Polarity::Block, &loaded.block), of(Polarity::Allow, &loaded.allow));
+    let (blocked, allowed) = (of(Polarity::Block, &loaded.block), of(Polarity::Allow, &loaded.allow));
+    let (blocks, allows) = (covers(&blocked), covers(&allowed));
     let covered = |covers: &[(&Arc<str>, Cover<'_>)], address| {
         covers.iter().find_map(|(name, cover)| Some(((*name).clone(), cover.covering(address)?)))
     };
@@ -103,8 +118,14 @@ pub fn gather(loaded: Loaded) -> Read {
         allowed: covered(&allows, address).is_some(),
     });
     let peers = peers.collect();
+    let guarded = guarded::named(guarded, |address| covered(&blocks, address));
     drop((blocks, allows));
-    Read { loaded, peers, unseen }
+    drop((blocked, allowed));
+    Read { loaded, peers, guarded, unseen }
+}
+
+fn covers<'a>(lists: &'a [(&'a Arc<str>, Cow<'_, Targets>)]) -> Vec<(&'a Arc<str>, Cover<'a>)> {
+    lists.iter().map(|(name, targets)| (*name, Cover::of(targets))).collect()
 }
 
 impl Read {
@@ -117,7 +138,7 @@ impl Read {
 impl Diff {
     /// Begins to compare what was read with what is.
     pub fn begin(read: Read, now: Now<'_>, blocklist: &Blocklist) -> Self {
-        let Read { loaded, peers, unseen } = read;
+        let Read { loaded, peers, guarded, unseen } = read;
         let [before, after] = now.interfaces;
         let beyond = |known: &[String], all: &[String]| -> Vec<String> {
             all.iter().filter(|name| !known.contains(name)).cloned().collect()
@@ -129,13 +150,18 @@ impl Diff {
             detach: beyond(&after, &before),
             settings: settings(now.config, &loaded.config),
             peers: peers.len() as u64,
+            guarded: guarded::tell(&guarded, blocklist),
             unseen,
             ..Reply::default()
         };
         // Who comes by an interface that is not filtered yet is not dropped yet.
-        let drops = [enforced && reply.attach.is_empty(), enforces];
+        let now = Settings { paused: None, ..blocklist.settings() }.strictness();
+        let now = if reply.attach.is_empty() { now } else { Strictness::Nothing };
+        let drops = [now, settings_of(&loaded.config).strictness()];
         let stage = Stage::Come { list: 0, from: 0 };
-        let mut this = Self { lists: Vec::new(), stage, peers, replaced: HashSet::new(), drops, reply };
+        let reaching = reaching(&loaded, blocklist);
+        let mut this =
+            Self { lists: Vec::new(), stage, peers, replaced: HashSet::new(), reaching, drops, reply };
         this.take(loaded, blocklist);
         this
     }
@@ -215,7 +241,7 @@ impl Diff {
         }
         let come = blocklist.not_on(compared.id, &page);
         compared.told.come += come.len() as u64;
-        note(&mut self.reply, &compared.told.name, &come, true);
+        note(&mut self.reply, &compared.told, &come, true);
         Stage::Come { list, from: from + page.len() }
     }
 
@@ -227,7 +253,7 @@ impl Diff {
         if let Some(id) = compared.id.filter(|_| is_more) {
             let (over, next) = blocklist.to_release(id, after, |target| !compared.targets.contains(target));
             compared.told.go += over.len() as u64;
-            note(&mut self.reply, &compared.told.name, &over, false);
+            note(&mut self.reply, &compared.told, &over, false);
             if next.is_some() {
                 return Stage::Go { list, after: next };
             }
@@ -253,20 +279,45 @@ impl Diff {
         to
     }
 
+    /// What is on a list already, and would cover this once it reaches otherwise.
+    fn reached(&self, peer: Target, blocklist: &Blocklist) -> Option<NamedClaim> {
+        self.reaching.iter().filter(|(name, _)| !self.replaced.contains(name)).find_map(|(name, reach)| {
+            let wide = reach.of(peer).next()?;
+            let own = blocklist.covering(Polarity::Block, peer).into_iter();
+            let covers = |claim: &NamedClaim| reach.of(claim.target).any(|one| one.covers(&peer));
+            own.chain(blocklist.within(Polarity::Block, wide))
+                .find(|claim| claim.list == *name && covers(claim))
+        })
+    }
+
     /// Whether it would be cut, and is not now.
     fn cut(&self, peer: &Peer, blocklist: &Blocklist) -> Option<Cut> {
-        let ([drops, would_drop], target) = (self.drops, Target::from(peer.address));
+        let ([now, then], target) = (self.drops, Target::from(peer.address));
         let [by, allowed_by] =
             [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
-        let is_cut = drops && !by.is_empty() && allowed_by.is_empty();
-        let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list);
-        if is_cut || !would_drop || peer.allowed || allowed_by.iter().any(stays) {
+        let is_listed = !by.is_empty() && allowed_by.is_empty();
+        let is_cut = |role: &Role| is_listed && drops(now, role);
+        let is =
+            peer.is.iter().filter(|role| drops(then, role) && !is_cut(role)).cloned().collect::<Vec<_>>();
+        let reaches = |claim: &NamedClaim| self.reaching.iter().any(|(name, _)| *name == claim.list);
+        let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list) && !reaches(claim);
+        if is.is_empty() || peer.allowed || allowed_by.iter().any(stays) {
             return None;
         }
-        let (stays, comes) = (by.into_iter().find(stays), peer.covered.clone());
+        let reached = || self.reached(target, blocklist);
+        let (stays, comes) = (by.into_iter().find(stays).or_else(reached), peer.covered.clone());
         let (list, target) = comes.or_else(|| stays.map(|claim| (claim.list, claim.target)))?;
         let (target, list) = (target.to_string(), list.to_string());
-        Some(Cut { address: peer.address.to_string(), is: peer.is.clone(), target, list })
+        Some(Cut { address: peer.address.to_string(), is, target, list })
+    }
+}
+
+/// Is one who is that to us dropped when he is listed? What this host has begun goes on with `match: new`.
+fn drops(strictness: Strictness, role: &Role) -> bool {
+    match strictness {
+        Strictness::Nothing => false,
+        Strictness::New => !["server", "name_server"].contains(&role.role.as_str()),
+        Strictness::All => true,
     }
 }
 
@@ -283,11 +334,25 @@ impl Work for Diff {
     }
 }
 
-fn note(reply: &mut Reply, list: &str, targets: &Targets, comes: bool) {
+/// Lists that are there and would reach otherwise.
+fn reaching(loaded: &Loaded, blocklist: &Blocklist) -> Vec<(Arc<str>, Reach)> {
+    let rows = blocklist.lists();
+    let files = loaded.lists.iter().filter_map(|list| Some((rows.get(list.before?), list.reach)));
+    let live = rows.live(Polarity::Block).map(|id| {
+        let list = rows.get(id);
+        let said = loaded.config.live.iter().find(|said| said.name.as_str() == &*list.name);
+        (list, said.map_or(Reach::AS_GIVEN, |said| Reach::to(said.ipv6_prefix)))
+    });
+    let others = files.chain(live).filter(|(list, reach)| list.reach != *reach);
+    others.map(|(list, reach)| (list.name.clone(), reach)).collect()
+}
+
+fn note(reply: &mut Reply, list: &ListDifference, targets: &Targets, comes: bool) {
     let room = MOST_ENTRIES.saturating_sub(reply.entries.len());
     let told = targets.iter().take(room).map(|target| EntryDifference {
-        list: list.to_owned(),
+        list: list.name.clone(),
         target: target.to_string(),
+        allows: list.allows,
         comes,
     });
     reply.entries.extend(told);
@@ -325,9 +390,27 @@ fn lists_read_otherwise(now: &Config, then: &Config) -> Vec<String> {
             None => "no ttl: what is on it stays".to_owned(),
         });
         let limits = (before.limits != list.limits).then(|| "other limits".to_owned());
+        let prefix = (before.ipv6_prefix != list.ipv6_prefix).then(|| widens(list.ipv6_prefix));
         let special = (before.special != list.special).then(|| "include_special".to_owned());
-        let told: Vec<_> = [ttl, limits, special].into_iter().flatten().collect();
+        let told: Vec<_> = [ttl, prefix, limits, special].into_iter().flatten().collect();
         (!told.is_empty()).then(|| format!("list {}: {}", list.name, told.join(", ")))
     });
-    told.collect()
+    told.chain(live_lists_read_otherwise(now, then)).collect()
+}
+
+fn live_lists_read_otherwise(now: &Config, then: &Config) -> Vec<String> {
+    let names: BTreeSet<_> = now.live.iter().chain(&then.live).map(|list| &list.name).collect();
+    let length = |config: &Config, name: &ListName| {
+        let list = config.live.iter().find(|list| list.name == *name);
+        list.map_or(AS_GIVEN, |list| list.ipv6_prefix)
+    };
+    let others = names.into_iter().filter(|name| length(now, name) != length(then, name));
+    others.map(|name| format!("list {name}: {}", widens(length(then, name)))).collect()
+}
+
+fn widens(length: u8) -> String {
+    match length {
+        AS_GIVEN => "IPv6 is blocked as it is given".to_owned(),
+        length => format!("IPv6 is widened to /{length}"),
+    }
 }

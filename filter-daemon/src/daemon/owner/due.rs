@@ -19,8 +19,15 @@ impl Owner {
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
         let expiry = expiry::until_due(&self.protection, &self.capacity);
         let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
-        let deadlines =
-            [expiry, persistence, interfaces, self.pause.until_due(), self.configuration.trial.until_due()];
+        let deadlines = [
+            expiry,
+            persistence,
+            interfaces,
+            self.pause.until_due(),
+            self.configuration.trial.until_due(),
+            self.counting.until_due(),
+            Some(self.guard.until_due()),
+        ];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
     }
@@ -45,8 +52,10 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
+        self.guard.mind(&mut self.protection);
         self.mind_pause();
         self.mind_trial();
+        self.counting.look(&mut self.protection);
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
@@ -64,6 +73,9 @@ impl Owner {
         };
         if self.pages.are_due() {
             self.pages.turn(&mut parts);
+        }
+        if self.counting.is_due(parts.protection, parts.capacity, self.reload.get().is_some()) {
+            self.counting.turn(&mut parts);
         }
         let (reload, diff) = (self.reload.turn(&mut parts), self.diff.turn(&mut parts));
         if let Some(reload) = reload {

@@ -7,6 +7,7 @@ use crate::daemon::alarm::Alarm;
 use crate::daemon::commit::Protection;
 use crate::daemon::configuration::Configuration;
 use crate::daemon::error::DaemonError;
+use crate::daemon::guard::Guard;
 use crate::daemon::lists::Lists;
 use crate::daemon::reading::Readings;
 use crate::daemon::reload::{self, Loaded, Sources};
@@ -21,6 +22,7 @@ pub struct Prepared {
     pub(super) readings: Readings,
     pub(super) lists: Lists,
     pub(super) alarm: Alarm,
+    pub(super) guard: Guard,
 }
 
 impl Prepared {
@@ -30,10 +32,12 @@ impl Prepared {
         (mut configuration, mut loaded): (Configuration, Loaded),
         sources: Sources,
         broker: Broker,
-        mut blocklist: Blocklist,
+        (mut blocklist, mut guard): (Blocklist, Guard),
     ) -> Result<Self, DaemonError> {
         configuration.is_coming(&mut loaded);
         configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
+        // Before anything is blocked.
+        guard.enter(&mut blocklist).map_err(DaemonError::from)?;
         let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist)?;
         reload::tell_log(&found);
         let mut lists = Lists::of(&run.state_dir);
@@ -44,6 +48,6 @@ impl Prepared {
         }
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
         let (readings, alarm) = (Readings::of(sources), Alarm::new()?);
-        Ok(Self { config, protection, configuration, readings, lists, alarm })
+        Ok(Self { config, protection, configuration, readings, lists, alarm, guard })
     }
 }

@@ -13,6 +13,7 @@ use crate::daemon::error::DaemonError;
 use crate::daemon::lists::Outcomes;
 use crate::daemon::reading::Read;
 use crate::daemon::turns::Next;
+use crate::host::Fact;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
 
@@ -24,6 +25,8 @@ pub struct Signals {
     pub hangup: Signal,
     /// An interface has changed.
     pub interfaces: mpsc::Receiver<()>,
+    /// An address or a route has changed.
+    pub addresses: mpsc::Receiver<()>,
     /// A child has ended: the broker is one.
     pub children: Signal,
     /// Another filterd is to take this one's place.
@@ -48,6 +51,8 @@ enum Event {
     Hangup,
     ChildEnded,
     InterfaceChanged,
+    AddressChanged,
+    Facts(Result<Vec<Fact>, String>),
     Loaded(Box<Result<Read, DaemonError>>),
     Kept(Outcomes),
     GraceIsOver(std::io::Result<()>),
@@ -58,6 +63,7 @@ impl Owner {
     /// Serves requests, signals and time, until another filterd takes over or the broker is gone.
     pub async fn work(&mut self, signals: &mut Signals) -> Ended {
         self.lists.write_next();
+        self.counting.look(&mut self.protection);
         loop {
             let next = self.next(signals).await;
             let hands_over = matches!(next, Next::Call(Call::HandOver(_))) && self.would_lose().is_none();
@@ -86,7 +92,13 @@ impl Owner {
                 Next::Own(Event::Compacted(written)) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
                 }
-                Next::Own(Event::InterfaceChanged) => _ = self.look_again().await,
+                Next::Own(Event::InterfaceChanged) => {
+                    // Its name, too, is told with its addresses.
+                    self.guard.have_changed();
+                    _ = self.look_again().await;
+                }
+                Next::Own(Event::AddressChanged) => self.guard.have_changed(),
+                Next::Own(Event::Facts(found)) => self.guard.take(found, &mut self.protection),
             }
             // Out with the answers, before what nobody waits for; and whoever has come meanwhile is heard.
             tokio::task::yield_now().await;
@@ -94,7 +106,9 @@ impl Owner {
                 return Ended::Asked;
             }
             self.persistence.write_soon(self.protection.take_records());
-            self.capacity.settle(&mut self.protection);
+            if self.capacity.settle(&mut self.protection) {
+                self.wake();
+            }
             self.persistence.keep_up(self.protection.blocklist(), clock::now());
             self.capacity.shrink_in_time(&mut self.protection);
             if self.has_nothing_under_way()
@@ -110,11 +124,19 @@ impl Owner {
         self.pages.is_empty() && self.readings.is_idle() && !is_reloading
     }
 
+    fn has_pages_due(&self) -> bool {
+        let is_reloading = self.reload.get().is_some();
+        self.pages.are_due()
+            || self.reload.is_due()
+            || self.diff.is_due()
+            || self.counting.is_due(&self.protection, &self.capacity, is_reloading)
+    }
+
     /// Whoever comes takes turns with what the owner has to do, and of that comes first what happens seldom.
     async fn next(&mut self, signals: &mut Signals) -> Next<Call, Event> {
         let sleep = self.until_deadline();
-        let is_due = sleep.is_zero() || self.pages.are_due() || self.reload.is_due() || self.diff.is_due();
-        let Signals { calls, hangup, interfaces, children, successors } = signals;
+        let is_due = sleep.is_zero() || self.has_pages_due();
+        let Signals { calls, hangup, interfaces, addresses, children, successors } = signals;
         let own = async {
             tokio::select! {
                 biased;
@@ -122,9 +144,11 @@ impl Owner {
                 result = self.capacity.grace_period() => Event::GraceIsOver(result),
                 loaded = self.readings.read() => Event::Loaded(Box::new(loaded)),
                 outcomes = self.lists.written() => Event::Kept(outcomes),
+                found = self.guard.found() => Event::Facts(found),
                 written = self.persistence.compacted() => Event::Compacted(written),
                 Some(()) = hangup.recv() => Event::Hangup,
                 Some(()) = interfaces.recv() => Event::InterfaceChanged,
+                Some(()) = addresses.recv() => Event::AddressChanged,
                 Some(successor) = successors.recv() => Event::Successor(successor),
                 () = std::future::ready(()), if is_due => Event::Due,
                 () = self.alarm.wait(sleep) => Event::Due,

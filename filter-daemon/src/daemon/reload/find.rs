@@ -3,7 +3,7 @@
 use super::look::{self, Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
-use crate::blocklist::{Accepted, Stamp, Targets};
+use crate::blocklist::{Accepted, Reading, Stamp, Targets};
 use crate::clock;
 use crate::config::List;
 use crate::source::copies::CopyError;
@@ -58,7 +58,8 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     // What is taken out, or no longer, is no change of the file.
     let alike = before.filter(|before| {
-        before.id.is_none() || before.reading.includes_special == (list.special == Special::Included)
+        let Reading { includes_special: included, takes_wide: wide, .. } = before.reading;
+        before.id.is_none() || list.special == Special { included, wide }
     });
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {

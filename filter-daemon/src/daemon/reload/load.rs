@@ -9,7 +9,7 @@ use filter_common::ports::Clause;
 use super::find::{self, Found, find};
 use super::matching::{self, Known, polarity_of};
 use super::sources::Sources;
-use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Targets};
+use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Reach, Targets};
 use crate::config::Config;
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
@@ -46,6 +46,8 @@ pub struct LoadedList {
     pub polarity: Polarity,
     /// On which ports, if not on all?
     pub ports: Option<Clause>,
+    /// How far what it names reaches.
+    pub reach: Reach,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
     /// Does it mean special ranges?
@@ -89,6 +91,7 @@ impl Loaded {
                 ttl: list.ttl,
                 polarity: polarity_of(list),
                 ports: list.ports,
+                reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.and_then(|known| known.id),
                 found: find(list, before, accept.has_list(list.name.as_str()), sources),
@@ -111,6 +114,7 @@ impl Loaded {
                 ttl: list.ttl,
                 polarity: polarity_of(list),
                 ports: list.ports,
+                reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.filter(is_same).and_then(|known| known.id),
                 found: find::restored(list, copies.iter().find(is_of), sources),

@@ -69,8 +69,8 @@ impl Looking {
 
 /// Was the same file read, and taken for the same?
 fn is_read_as(reading: &Reading, list: &List) -> bool {
-    let includes_special = list.special == Special::Included;
-    reading.path == list.path && reading.ttl == list.ttl && reading.includes_special == includes_special
+    let special = Special { included: reading.includes_special, wide: reading.takes_wide };
+    reading.path == list.path && reading.ttl == list.ttl && special == list.special
 }
 
 /// What identifies what is at this path at the moment, if anything is.
@@ -83,4 +83,15 @@ fn stamp(file: &Metadata) -> Stamp {
     let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()].map(i64::cast_unsigned);
     let [modified, modified_nanos, changed, changed_nanos] = times;
     Stamp([file.dev(), file.ino(), file.size(), modified, modified_nanos, changed, changed_nanos])
+}
+
+/// When a file was last written that was this.
+fn time_in(Stamp([_, _, _, modified, ..]): Stamp) -> Option<u64> {
+    u64::try_from(modified.cast_signed()).ok()
+}
+
+/// When the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
+pub fn written(reading: &Reading) -> Option<u64> {
+    let accepted = reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
+    accepted.or(reading.stamp).and_then(time_in)
 }

@@ -72,7 +72,7 @@ mod tests {
     fn known(lists: &[(&str, &str)]) -> Vec<Known> {
         let mut rows = Lists::default();
         let known = lists.iter().map(|(name, path)| Known {
-            id: rows.make(name, Origin::File, Polarity::Block).ok(),
+            id: rows.make_anyway(name, Origin::File, Polarity::Block).ok(),
             name: (*name).into(),
             polarity: Some(Polarity::Block),
             ports: None,
@@ -90,6 +90,7 @@ mod tests {
             limits: Limits::default(),
             special: Special::default(),
             ttl: None,
+            ipv6_prefix: 128,
             ports: None,
         };
         let lists: Vec<List> = now.iter().map(list).collect();

@@ -3,7 +3,7 @@
 //! both block, and nothing is dropped that both let pass:
 //!
 //! room for old and new together, and the judge for it → settings that drop less, and what is allowed → (grace period) →
-//! what is blocked → (grace period) → what is blocked no longer → (grace period) → what is allowed no longer, and settings
+//! what is blocked, also for the sake of what is widened otherwise → (grace period) → what is blocked no longer → (grace period) → what is allowed no longer, and settings
 //! that drop more.
 //!
 //! A page that is refused all the same ends it: then everything is undone in pages, in the opposite order.
@@ -12,11 +12,14 @@ mod find;
 mod load;
 mod look;
 mod matching;
+mod reaching;
 mod rows;
 mod sources;
 mod told;
 mod undoing;
+mod warnings;
 
+use std::thread;
 use std::time::Instant;
 
 use filter_common::target::Target;
@@ -36,7 +39,10 @@ use crate::config::{Config, Matches};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use find::Found;
+#[cfg(test)]
+pub use load::LoadedList;
 pub use load::{Loaded, known};
+pub use look::written;
 pub use matching::Known;
 pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
@@ -58,6 +64,10 @@ pub struct Reload {
 enum Step {
     /// The settings were loosened.
     Settings,
+    /// What has come onto this list meanwhile reaches farther than it is to.
+    Reach(ListId),
+    /// That, page by page.
+    Anew(Change),
     /// Something entered with it on this side, or it only released.
     Page { undo: Undo, polarity: Polarity, entered: bool },
 }
@@ -70,6 +80,10 @@ enum Stage {
     Room(Needs),
     /// Let in what is new on this side: from this target of this list's on.
     Enter { polarity: Polarity, list: usize, from: usize },
+    /// Let in what is blocked for the sake of what is there already and reaches farther: of this list, behind this target.
+    Reach { list: usize, after: Option<Target> },
+    /// Let go what was blocked for its sake before.
+    Settle { list: usize, after: Option<Target> },
     /// Let packets in flight see what is allowed and the settings that drop less, until this commit.
     Loosened(u64),
     /// Let packets in flight see what is blocked since this commit.
@@ -91,7 +105,7 @@ impl Reload {
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
         let after = settings_of(&loaded.config);
-        let needs = needs::of(blocklist);
+        let needs = Needs { counters: after.counters, ..needs::of(blocklist) };
         Ok(Self {
             began,
             config: loaded.config,
@@ -116,6 +130,7 @@ impl Reload {
             return Err(error);
         }
         let Done { entered, left, allowed, disallowed, .. } = self.done;
+        aside(self.applied);
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(blocklist, &mut reloaded);
         reloaded.milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -128,12 +143,18 @@ impl Reload {
             let mut most = needs.clone();
             let lists = protection.blocklist().lists();
             let contents = self.rows.contents.iter();
-            contents.for_each(|(id, targets)| needs::add(&mut most, lists.get(*id).set(), targets));
+            contents.for_each(|(id, targets)| {
+                needs::add(&mut most, lists.get(*id).set(), &lists.get(*id).reach.all_of(targets));
+            });
+            self.rows.reaching.add_needs(&mut most, lists);
             if protection.filter().has_room(&most) {
                 return Stage::Room(most);
             }
         }
-        let Some((id, targets)) = self.rows.contents.get(list) else { return Stage::Room(needs) };
+        let Some((id, targets)) = self.rows.contents.get(list) else {
+            self.rows.reaching.add_needs(&mut needs, protection.blocklist().lists());
+            return Stage::Room(needs);
+        };
         let page = targets.page(from, PAGE);
         if page.is_empty() {
             return Stage::Measure { list: list + 1, from: 0, needs };
@@ -180,7 +201,7 @@ impl Reload {
         let Some((id, targets)) = self.rows.contents.get(list) else {
             let next = match polarity {
                 Polarity::Allow => Stage::Loosened(parts.protection.latest().loosened),
-                Polarity::Block => self.after_entering(parts.protection),
+                Polarity::Block => Stage::Reach { list: 0, after: None },
             };
             return (next, Turn::More);
         };
@@ -190,12 +211,40 @@ impl Reload {
         if page.is_empty() {
             return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
         }
-        if !parts.capacity.has_room(parts.protection, set, &page) {
+        let reach = parts.protection.blocklist().lists().get(*id).reach;
+        if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
             return (Stage::Enter { polarity, list, from }, Turn::Wait);
         }
         let next = Stage::Enter { polarity, list, from: from + page.len() };
         let change = self.want(*id, page, parts.protection.blocklist());
         (self.commit(change, next, parts.protection), Turn::More)
+    }
+
+    /// What is there already reaches as far as its list does by now, page by page, before what leaves (`Stage::Reach`) and
+    /// after that may (`Stage::Settle`).
+    fn reach(
+        &mut self,
+        (list, after): (usize, Option<Target>),
+        again: impl Fn(usize, Option<Target>) -> Stage,
+        then: impl FnOnce(&Self, &Protection) -> Stage,
+        parts: &mut Parts<'_>,
+    ) -> (Stage, Turn) {
+        let lists = parts.protection.blocklist().lists();
+        let Some((at, id)) = self.rows.reaching.next(list, lists) else {
+            return (then(self, parts.protection), Turn::More);
+        };
+        let after = after.filter(|_| at == list);
+        let row = lists.get(id);
+        let (name, reach, set) = (row.name.clone(), row.reach, row.set());
+        let (page, next) = parts.protection.blocklist().to_reach_anew(id, after);
+        if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
+            return (again(at, after), Turn::Wait);
+        }
+        let next = if next.is_some() { again(at, next) } else { again(at + 1, None) };
+        if page.is_empty() {
+            return (next, Turn::More);
+        }
+        (self.commit(Change::Reach { list: name, targets: page }, next, parts.protection), Turn::More)
     }
 
     /// Where nothing leaves, nobody needs to have seen what entered.
@@ -215,8 +264,10 @@ impl Reload {
             // Of one with an end, some that are named are not there.
             list.polarity == polarity && (list.entries > than as u64 || self.rows.term(*id).is_some())
         };
-        let Rows { contents, gone, .. } = &self.rows;
-        contents.iter().any(|(id, targets)| is_longer(id, targets.len()))
+        let Rows { contents, gone, reaching, .. } = &self.rows;
+        let is_reaching = polarity == Polarity::Block && !reaching.is_empty();
+        is_reaching
+            || contents.iter().any(|(id, targets)| is_longer(id, targets.len()))
             || gone.iter().any(|id| is_longer(id, 0))
     }
 
@@ -269,7 +320,7 @@ impl Reload {
         let change = Change::Settings(self.settings[1]);
         match protection.commit(&change, clock::now()) {
             Ok(_) => (Stage::Ended(Ok(())), Turn::Done),
-            Err(error) => (self.undo(error), Turn::More),
+            Err(error) => (self.undo(error, protection), Turn::More),
         }
     }
 
@@ -283,21 +334,27 @@ impl Reload {
                 self.applied.push(Step::Page { undo: applied.undo, polarity, entered });
                 next
             }
-            Err(error) => self.undo(error),
+            Err(error) => self.undo(error, protection),
         }
     }
 
-    fn undo(&mut self, cause: NotDone) -> Stage {
-        Stage::Undo(Undoing::new(std::mem::take(&mut self.applied), self.settings[0], cause))
+    fn undo(&mut self, cause: NotDone, protection: &mut Protection) -> Stage {
+        let live = self.rows.reaching.give_back(protection.blocklist_mut().lists_mut());
+        // Undone last of all.
+        let mut steps: Vec<_> = live.into_iter().map(Step::Reach).collect();
+        steps.append(&mut self.applied);
+        Stage::Undo(Undoing::new(steps, self.settings[0], cause))
     }
 
     /// Everything at once, for kernels without grace periods.
     fn replace(&mut self, protection: &mut Protection) -> Result<(), NotDone> {
+        self.rows.reaching.settle(protection.blocklist_mut().lists_mut());
         let blocklist = protection.blocklist();
         let mut changes = vec![Change::Settings(self.settings[1])];
         for (id, targets) in &self.rows.contents {
             changes.push(self.want(*id, targets.clone(), blocklist));
         }
+        changes.extend(self.rows.reaching.all_anew(blocklist));
         let nothing = Targets::default();
         let gone = self.rows.gone.iter().map(|id| (*id, &nothing));
         for (id, targets) in self.rows.contents.iter().map(|(id, targets)| (*id, targets)).chain(gone) {
@@ -335,8 +392,25 @@ impl Work for Reload {
             }
             Stage::Enter { polarity, list, from } => self.enter(polarity, list, from, parts),
             Stage::Entered(commit) => {
-                wait(commit, parts.capacity, Stage::Entered, || Stage::leave(Polarity::Block))
+                let (stage, turn) =
+                    wait(commit, parts.capacity, Stage::Entered, || Stage::Settle { list: 0, after: None });
+                if let Stage::Settle { .. } = stage {
+                    self.rows.reaching.settle(parts.protection.blocklist_mut().lists_mut());
+                }
+                (stage, turn)
             }
+            Stage::Reach { list, after } => self.reach(
+                (list, after),
+                |list, after| Stage::Reach { list, after },
+                Self::after_entering,
+                parts,
+            ),
+            Stage::Settle { list, after } => self.reach(
+                (list, after),
+                |list, after| Stage::Settle { list, after },
+                |_, _| Stage::leave(Polarity::Block),
+                parts,
+            ),
             Stage::Leave { polarity, list, after } => {
                 (self.leave(polarity, list, after, parts.protection), Turn::More)
             }
@@ -365,6 +439,11 @@ impl Stage {
     }
 }
 
+/// Gives memory back where nobody waits for it: of ten million targets that takes milliseconds.
+fn aside(whatever: impl Send + 'static) {
+    thread::spawn(move || drop(whatever));
+}
+
 fn wait(
     commit: u64,
     capacity: &mut Capacity,
@@ -375,7 +454,7 @@ fn wait(
 }
 
 /// How packets are to be judged, as a configuration says.
-fn settings_of(config: &Config) -> Settings {
+pub fn settings_of(config: &Config) -> Settings {
     let match_new = config.matches == Matches::New;
     Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
 }
@@ -394,7 +473,9 @@ pub fn begin_with(
     let mut rows = Rows::take(&mut loaded, blocklist)?;
     let now = clock::now();
     blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
+    let mut reloaded = Reloaded::default();
     for (id, targets) in std::mem::take(&mut rows.contents) {
+        warnings::of_contents(blocklist.lists().get(id), &targets, &mut reloaded.warnings);
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
         let since = rows.read_at(id).unwrap_or(now).min(now);
         let until = rows.term(id).map(|term| since.later_by(term.ttl.as_secs() as i64));
@@ -402,8 +483,13 @@ pub fn begin_with(
         let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
         blocklist.replay(want, now)?;
     }
+    // Live lists were there before anybody said how far they reach.
+    rows.reaching.settle(blocklist.lists_mut());
+    for change in rows.reaching.all_anew(blocklist) {
+        blocklist.apply(&change, now)?;
+    }
     blocklist.expire_all(now);
-    let mut reloaded = Reloaded::default();
     let to_keep = rows.settle(blocklist, &mut reloaded);
+    blocklist.begin(now);
     Ok((loaded.config, reloaded, to_keep))
 }

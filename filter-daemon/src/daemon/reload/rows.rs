@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use super::find::Found;
 use super::load::{Loaded, LoadedList};
+use super::reaching::Reaching;
+use super::warnings;
 use crate::blocklist::{Accepted, Blocklist, ListId, Origin, Polarity, Reading, Targets, Timestamp, Trouble};
 use crate::clock;
 use crate::command::render::figure::counted_as;
@@ -25,6 +27,8 @@ pub struct Rows {
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
     pub gone: Vec<ListId>,
+    /// Lists of which what is there already is to reach farther from now on, or less far.
+    pub reaching: Reaching,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
     terms: HashMap<ListId, Term>,
     found: Vec<FoundList>,
@@ -60,22 +64,23 @@ impl Rows {
             .filter(|(id, list)| list.origin == Origin::File && !continued.contains(id))
             .map(|(id, _)| id)
             .collect();
-        let lists = blocklist.lists_mut();
-        let config = match lists.find(CONFIG_LIST) {
+        let now = clock::now();
+        let config = match blocklist.lists().find(CONFIG_LIST) {
             Some(config) => config,
-            None => lists.make_anyway(CONFIG_LIST, Origin::Config, Polarity::Block)?,
+            None => blocklist.make_list(CONFIG_LIST, Origin::Config, Polarity::Block, now)?,
         };
-        let (allow, mut made) = (lists.find(CONFIG_ALLOW_LIST), Vec::new());
+        let (allow, mut made) = (blocklist.lists().find(CONFIG_ALLOW_LIST), Vec::new());
         // There is nothing to tell of it where nobody has allowed anything.
         let allow = match allow {
             None if loaded.allow.is_empty() => None,
             None => {
-                let id = lists.make_anyway(CONFIG_ALLOW_LIST, Origin::Config, Polarity::Allow)?;
+                let id = blocklist.make_list(CONFIG_ALLOW_LIST, Origin::Config, Polarity::Allow, now)?;
                 made.push(id);
                 Some(id)
             }
             allow => allow,
         };
+        let lists = blocklist.lists_mut();
         let name_of = |id: &ListId| (*id, lists.get(*id).name.clone());
         let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
         let renamed: Vec<(ListId, Arc<str>)> =
@@ -85,7 +90,9 @@ impl Rows {
         lists.rename(renamed.into_iter().chain(parted).collect::<Vec<_>>());
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
-        let mut this = Self { contents, gone, terms: HashMap::new(), found: Vec::new(), made, names_before };
+        let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
+        let (terms, found) = (HashMap::new(), Vec::new());
+        let mut this = Self { contents, gone, reaching, terms, found, made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -93,11 +100,15 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, ttl, polarity, ports, special, before, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, ports, reach, special, before, mut found } = list;
         let id = match before {
-            Some(id) => id,
+            Some(id) => {
+                self.reaching.begin(id, reach, blocklist.lists_mut());
+                id
+            }
             None => {
-                let id = blocklist.lists_mut().make_anyway(&name, Origin::File, polarity)?;
+                let id = blocklist.make_list(&name, Origin::File, polarity, clock::now())?;
+                blocklist.lists_mut().set_reach(id, reach);
                 self.made.push(id);
                 if let Some(clause) = ports {
                     blocklist.restrict(id, clause)?;
@@ -136,8 +147,9 @@ impl Rows {
     }
 
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
-    pub fn give_back(self, blocklist: &mut Blocklist) {
+    pub fn give_back(mut self, blocklist: &mut Blocklist) {
         let lists = blocklist.lists_mut();
+        self.reaching.give_back(lists);
         self.made.into_iter().for_each(|id| lists.forget(id));
         lists.rename(self.names_before);
     }
@@ -148,12 +160,18 @@ impl Rows {
         for id in self.gone {
             blocklist.lists_mut().forget(id);
         }
+        let own =
+            [CONFIG_LIST, CONFIG_ALLOW_LIST].into_iter().filter_map(|name| blocklist.lists().find(name));
+        let places: Vec<_> = own.chain(self.found.iter().map(|found| found.id)).collect();
+        blocklist.lists_mut().set_places(places);
         let nothing = Targets::default();
         for (id, named) in &self.contents {
+            warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // Where everything counts anew, or for good, nothing is over.
             let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
             blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
         }
+        super::aside(self.contents);
         // It is told of only where the configuration allows something.
         if let Some(allow) = blocklist.lists().find(CONFIG_ALLOW_LIST) {
             blocklist.lists_mut().forget(allow);
@@ -177,7 +195,7 @@ fn note(
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
     (reading.path, reading.ttl) = (path, ttl);
-    reading.includes_special = special == Special::Included;
+    (reading.includes_special, reading.takes_wide) = (special.included, special.wide);
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
@@ -190,8 +208,8 @@ fn note(
         Found::Accepted { accepted, draft: bytes, special, .. } => {
             reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
-            warn_of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
-            warn_of_special(&name, special, &mut reloaded.warnings);
+            warnings::of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
+            warnings::of_special(&name, special, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
             reading.rejected = accepted.rejected;
             reading.trouble = None;
@@ -241,27 +259,4 @@ pub fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(
     live.map_or(Ok(()), |list| {
         Err(DaemonError::ListIsLive { name: list.name.to_string(), entries: list.entries })
     })
-}
-
-/// A feed that names private ranges would cut a host off from its own network.
-fn warn_of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
-    let targets = match special {
-        0 => return,
-        1 => "1 target is, at least in part, a special range, which was".to_owned(),
-        count => format!("{count} targets are, at least in part, special ranges, which were"),
-    };
-    let why =
-        "left out (private, loopback, link-local, multicast, reserved): `include_special: true` takes them";
-    warnings.push(format!("list {name}: {targets} {why}"));
-}
-
-/// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks
-/// with the rights of its user.
-fn warn_of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
-    let lines = match rejected {
-        0 => return,
-        1 => "1 line was".to_owned(),
-        count => format!("{count} lines were"),
-    };
-    warnings.push(format!("list {name}: {lines} not understood, and skipped: `filterd check` shows more"));
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tracing::error;
 
-use super::Step;
+use super::{Step, reaching};
 use crate::blocklist::{Change, Polarity, Settings};
 use crate::clock;
 use crate::daemon::commit::NotDone;
@@ -55,6 +55,15 @@ impl Undoing {
                 };
                 (Change::Undo(undo.clone()), seen)
             }
+            Step::Reach(list) => {
+                let (list, blocklist) = (*list, parts.protection.blocklist());
+                let pages =
+                    if blocklist.lists().has(list) { reaching::anew(list, blocklist) } else { Vec::new() };
+                self.steps.pop();
+                self.steps.extend(pages.into_iter().map(Step::Anew));
+                return Turn::More;
+            }
+            Step::Anew(change) => (change.clone(), self.entered),
             Step::Settings => (Change::Settings(self.settings), self.left),
         };
         if !parts.capacity.has_been_seen(seen) {

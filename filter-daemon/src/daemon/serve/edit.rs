@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use super::answer;
-use super::failure::{belongs_elsewhere, not_done, not_durable, other_polarity, partly_flushed, reserved};
+use super::failure::{
+    belongs_elsewhere, is_the_guards, not_done, not_durable, other_polarity, partly_flushed, reserved,
+};
+use super::guarding::{self, Guarding};
 use super::question::{all_allowed, held, longer, overlapping, wider};
 use crate::blocklist::{Blocklist, Change, From, ListId, Polarity, Targets, Want};
 use crate::clock;
 use crate::config::ListName;
+use crate::config::name::GUARD_LIST;
 use crate::control::ReplyTo;
 use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, add, flush, remove};
 use crate::daemon::change::{self, Done};
@@ -21,7 +25,7 @@ use crate::journal::NotWritten;
 
 impl Owner {
     pub(super) fn add(&mut self, polarity: Polarity, request: add::Request, reply: ReplyTo<Changed>) {
-        let add::Request { targets, list, ttl, note, shorten, by } = request;
+        let add::Request { targets, list, ttl, note, shorten, wide, by } = request;
         let list: Arc<str> = list.as_ref().map_or(default_list(polarity), ListName::as_str).into();
         if let Err(failure) = self.must_be_live(&list, polarity) {
             return answer(reply, Err(failure));
@@ -31,11 +35,23 @@ impl Owner {
             let (list, note, by) = (list.clone(), note.clone(), by.clone());
             Change::Want(Want { until, shorten, note, by, ..Want::live(list, polarity, targets) })
         };
-        let targets: Targets = targets.into_iter().collect();
+        let mut targets: Targets = targets.into_iter().collect();
+        let guarding = match polarity {
+            Polarity::Block => Guarding::of(&mut targets, wide, self.guard.view()),
+            Polarity::Allow => Ok(Guarding::default()),
+        };
+        let guarding = match guarding {
+            Ok(guarding) => guarding,
+            Err(failure) => return answer(reply, Err(failure)),
+        };
         let (idle, except) = (self.idle(), self.except());
         let all = targets.clone();
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
+            let Guarding { refused, around, warnings } = guarding;
+            changed.refused = refused.len() as u64;
+            (changed.guarded, changed.around) = (guarding::told(&refused), guarding::told(&around));
+            changed.warnings = warnings;
             if polarity == Polarity::Block {
                 changed.allowed = all_allowed(blocklist, &all);
             }
@@ -43,7 +59,11 @@ impl Owner {
                 changed.longer = longer(blocklist, polarity, &all, until);
                 (changed.covered, changed.covered_by) = wider(blocklist, polarity, &all);
                 match polarity {
-                    Polarity::Block => changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all),
+                    Polarity::Block => {
+                        changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all);
+                        // What is guarded is told apart.
+                        changed.allowed_by.retain(|entry| entry.list != GUARD_LIST);
+                    }
                     Polarity::Allow => changed.blocked_by = overlapping(blocklist, Polarity::Block, &all),
                 }
             }
@@ -94,7 +114,11 @@ impl Owner {
         let answer =
             move |flushed: Flushed, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
                 let answered = match failed {
-                    None => Ok(Changed { idle, ..emptied(polarity, flushed) }),
+                    None => {
+                        let mut sides = parts.protection.blocklist().sides(polarity);
+                        let may_be_covered = sides.any(|(_, side)| side.has_prefixes());
+                        Ok(Changed { idle, may_be_covered, ..emptied(polarity, flushed) })
+                    }
                     Some(error) => Err(partly_flushed(flushed.done, error)),
                 };
                 answer_when_written(answered, reply, durable, parts, outcome);
@@ -133,6 +157,9 @@ impl Owner {
         let lists = self.protection.blocklist().lists();
         let found = lists.find(name).map(|id| lists.get(id));
         let is_default = Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity));
+        if name == GUARD_LIST {
+            return Err(is_the_guards(name));
+        }
         if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
             return Err(belongs_elsewhere(name));
         }

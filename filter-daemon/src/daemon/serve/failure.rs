@@ -1,6 +1,6 @@
 //! Why a request was not carried out, in the words of the wire.
 
-use crate::blocklist::{Polarity, Refusal};
+use crate::blocklist::{Origin, Polarity, Refusal};
 use crate::command::render::figure::counted_as;
 use crate::control::wire::Failure;
 use crate::daemon::change::Done;
@@ -33,6 +33,13 @@ pub fn belongs_elsewhere(name: &str) -> Failure {
     Failure::Refused(Explanation::new(message, "change it there, then `filterd reload`"))
 }
 
+/// The list is made by filterd itself, out of what this host needs.
+pub fn is_the_guards(name: &str) -> Failure {
+    let message = format!("list {name} is filterd's own: it holds what this host needs, and follows that");
+    let remedy = "nothing overrides it; `filterd allow add` allows more";
+    Failure::Refused(Explanation::new(message, remedy))
+}
+
 /// The list is of the other kind.
 pub fn other_polarity(name: &str, is: Polarity) -> Failure {
     let (message, remedy) = match is {
@@ -61,6 +68,7 @@ pub fn not_done(error: NotDone) -> Failure {
     match error {
         NotDone::Kernel(error) => kernel_failed(error),
         NotDone::Refused(Refusal::NoSuchList(name)) => no_list(&name),
+        NotDone::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => is_the_guards(&name),
         NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name),
         NotDone::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
         NotDone::Refused(refusal @ Refusal::TooManyLists) => {

@@ -1,16 +1,20 @@
-//! What each method does: `edit` changes what is blocked, `question` asks for it, `pause` lets it pass for a while, `failure`
+//! What each method does: `edit` changes what is blocked, `question` and `test` ask for it, `pause` lets it pass for a while, `failure`
 //! says why not.
 
 mod edit;
 pub mod failure;
+mod guarding;
 mod pause;
 mod question;
+mod test;
 
 use super::owner::Owner;
 use crate::blocklist::Polarity;
 use crate::control::ReplyTo;
-use crate::control::wire::{self, Asked, Call, Failure, ping, test};
+use crate::control::wire::{self, Asked, Call, Failure, ping};
 use failure::kernel_failed;
+#[cfg(test)]
+pub use guarding::Guarding;
 
 impl Owner {
     /// Carries a request out, or begins to, and sees to it that it is answered.
@@ -21,12 +25,9 @@ impl Owner {
             Call::Allow(Asked { request, reply }) => self.add(Polarity::Allow, request, reply),
             Call::Disallow(Asked { request, reply }) => self.remove(Polarity::Allow, request, reply),
             Call::Flush(Asked { request, reply }) => self.flush(request, reply),
-            Call::Test(Asked { request, reply }) => {
-                let tested = request.addresses.into_iter().map(|address| self.test(address)).collect();
-                let paused_until = self.pause.until().map(crate::clock::on_the_wall);
-                answer(reply, Ok(test::Reply { tested, paused_until }));
-            }
+            Call::Test(Asked { request, reply }) => answer(reply, Ok(self.test(request))),
             Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
+            Call::Lists(Asked { reply, .. }) => answer(reply, self.lists_report().map_err(kernel_failed)),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),

@@ -1,18 +1,17 @@
-//! `test` and `list`, and what keeps a target blocked.
+//! `list`, and what keeps a target blocked.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::time::Duration;
 
-use filter_common::packet::Source;
-use filter_common::reason::{Enforcement, Reason, Verdict};
+use filter_common::reason::Enforcement;
 use filter_common::target::Target;
 
 use super::failure::listed_elsewhere;
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
 use crate::clock;
+use crate::control::wire::entry::LIVE;
 use crate::control::wire::list::{self, Family, Place};
-use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN, test};
+use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN};
 use crate::daemon::owner::Owner;
 
 /// How many targets that stay blocked are told by name.
@@ -22,37 +21,6 @@ const MOST_HELD: usize = 100;
 const MOST_NAMED_WITHIN: usize = 10;
 
 impl Owner {
-    /// Asks the very tables that packets meet; the blocklist only says why.
-    pub(super) fn test(&self, address: IpAddr) -> test::Tested {
-        let source = match address {
-            IpAddr::V4(address) => Source::V4(address.to_bits()),
-            IpAddr::V6(address) => Source::V6(address.to_bits().into()),
-        };
-        let filter = self.protection.filter();
-        let by_port = match filter.judge(source) {
-            Verdict::Pass(Reason::Unlisted) => filter.clauses_of(source),
-            Verdict::Pass(_) | Verdict::Drop(_) => Vec::new(),
-        };
-        let is_dropped = matches!(filter.judge(source), Verdict::Drop(_)) || !by_port.is_empty();
-        let blocklist = self.protection.blocklist();
-        let because = blocklist.covering(Polarity::Block, Target::from(address));
-        let allowed_by = blocklist.covering(Polarity::Allow, Target::from(address));
-        let is_listed = !because.is_empty() && allowed_by.is_empty();
-        if is_dropped != is_listed {
-            tracing::error!("{address}: the tables and the blocklist disagree, please report this");
-        }
-        let idle = self.idle();
-        test::Tested {
-            address: address.to_string(),
-            dropped: is_dropped && idle.is_none(),
-            idle: idle.filter(|_| is_dropped),
-            except: if is_dropped { self.except() } else { Vec::new() },
-            ports: by_port.iter().map(ToString::to_string).collect(),
-            because: because.into_iter().map(|claim| entry(blocklist, claim)).collect(),
-            allowed_by: allowed_by.into_iter().map(|claim| entry(blocklist, claim)).collect(),
-        }
-    }
-
     /// Why nothing at all is dropped at the moment, if that is so.
     pub(super) fn idle(&self) -> Option<Idle> {
         if self.interfaces.iter().all(|one| one.attached().is_none()) {
@@ -127,6 +95,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         origin: origin(blocklist, &claim.list).unwrap_or_default().to_owned(),
+        blocks: widened_to(claim),
     });
     let lists: BTreeSet<_> = all().map(|claim| claim.list.to_string()).collect();
     (!lists.is_empty()).then(|| Held {
@@ -183,9 +152,17 @@ fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
     blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name())
 }
 
-fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
+/// What is blocked for the sake of an entry, if that is more than it names.
+fn widened_to(claim: &NamedClaim) -> Option<String> {
+    (claim.blocks != claim.target).then(|| claim.blocks.to_string())
+}
+
+pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
+    let origin = origin(blocklist, &claim.list);
     Entry {
-        origin: origin(blocklist, &claim.list).map(str::to_owned),
+        or_before: origin != Some(LIVE) && claim.since <= blocklist.began(),
+        origin: origin.map(str::to_owned),
+        blocks: widened_to(&claim),
         ports: ports(blocklist, &claim.list),
         target: claim.target.to_string(),
         list: claim.list.to_string(),

@@ -36,13 +36,29 @@ enum State {
     /// There is none.
     None,
     /// It is being made true, or is.
-    On { note: Note, since: Timestamp, until: Timestamp, is_in_force: bool, was_rolled_back: bool },
+    On {
+        note: Note,
+        since: Timestamp,
+        until: Timestamp,
+        is_in_force: bool,
+        was_rolled_back: bool,
+        anew: Option<Anew>,
+    },
     /// It was confirmed, and its copies are being written.
     Confirmed,
     /// Its time is over, and what was before is being put back; when that is to be tried again, and why.
     Over { note: Note, since: Timestamp, refused: Option<(Instant, Explanation)> },
     /// What was before is in force again.
     RolledBack { since: Timestamp },
+}
+
+/// What a start within a trial has brought: it reads configuration and lists anew, whatever was on trial before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Anew {
+    /// What they said then.
+    AsRead,
+    /// The lists as they were then; the configuration is that of before, since the file was not valid.
+    ListsOnly,
 }
 
 /// What a start is to do about the trial of the filterd before.
@@ -84,7 +100,8 @@ impl Trial {
         info!("the configuration of {} is on trial for another {} s", note.by, left.as_secs());
         let (since, until) = (clock::now(), clock::after(left));
         this.names = names.collect();
-        this.state = State::On { note, since, until, is_in_force: true, was_rolled_back: false };
+        let anew = Some(Anew::AsRead);
+        this.state = State::On { note, since, until, is_in_force: true, was_rolled_back: false, anew };
         (this, AtStart::GoesOn)
     }
 
@@ -101,7 +118,7 @@ impl Trial {
         let (since, until) = (clock::now(), clock::after(length));
         let was_rolled_back = self.rolled_back().is_some();
         self.names = names;
-        self.state = State::On { note, since, until, is_in_force: false, was_rolled_back };
+        self.state = State::On { note, since, until, is_in_force: false, was_rolled_back, anew: None };
         Ok(())
     }
 
@@ -137,6 +154,13 @@ impl Trial {
     /// Is the configuration in force, or coming into force, one on trial, or being taken back?
     pub fn is_on(&self) -> bool {
         matches!(self.state, State::On { .. } | State::Over { .. })
+    }
+
+    /// The start that goes on with it has found a configuration that is not valid: that of before is in force.
+    pub fn has_an_invalid_file(&mut self) {
+        if let State::On { anew, .. } = &mut self.state {
+            *anew = Some(Anew::ListsOnly);
+        }
     }
 
     /// Does this name belong to a list of before?
@@ -233,11 +257,24 @@ impl Trial {
     /// What an operator must know of it. That something was rolled back is told of the configuration.
     pub fn fault(&self) -> Option<Fault> {
         let (since, message, remedy) = match &self.state {
-            State::On { note, since, until, .. } => {
+            State::On { note, since, until, anew, .. } => {
                 let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
+                let (now, remedy) = match anew {
+                    None => ("", "`filterd confirm` keeps it"),
+                    Some(Anew::AsRead) => (
+                        "; filterd has started since, and on trial is what configuration and lists said then",
+                        "`filterd confirm` keeps what they said at that start",
+                    ),
+                    Some(Anew::ListsOnly) => (
+                        "; filterd has started since, and its configuration was not valid then: in force is that of \
+                         before the trial, with the lists as they were at that start",
+                        "`filterd confirm` keeps that, and what was on trial is not taken; else mend the file, wait until \
+                         it is rolled back, and `filterd reload --confirm` again",
+                    ),
+                };
                 let message =
-                    format!("the configuration of {by} is on trial until {until}, then rolled back");
-                (since, message, "`filterd confirm` keeps it")
+                    format!("the configuration of {by} is on trial until {until}, then rolled back{now}");
+                (since, message, remedy)
             }
             State::Over { since, refused: None, .. } => {
                 let message = "the configuration was not confirmed in time, and is being rolled back";
@@ -309,6 +346,24 @@ mod tests {
         assert_eq!(next_start(place.path()), AtStart::GoesOn, "until its copies are on disk");
         trial.forget();
         assert_eq!((next_start(place.path()), trial.fault()), (AtStart::Nothing, None));
+    }
+
+    #[test]
+    fn a_start_within_it_says_what_is_on_trial_since() {
+        let place = tempfile::tempdir().unwrap();
+        begun(place.path());
+        let (mut trial, _) = Trial::at_start(place.path(), std::iter::empty());
+        let told = |trial: &Trial| {
+            let told = trial.fault().unwrap().told;
+            (told.message, told.remedy.unwrap_or_default())
+        };
+        assert!(told(&trial).0.ends_with("on trial is what configuration and lists said then"));
+        assert_eq!(told(&trial).1, "`filterd confirm` keeps what they said at that start");
+        trial.has_an_invalid_file();
+        assert!(told(&trial).0.contains("in force is that of before the trial"));
+        assert!(
+            told(&trial).1.starts_with("`filterd confirm` keeps that, and what was on trial is not taken")
+        );
     }
 
     #[test]

@@ -107,10 +107,12 @@ impl Place {
     fn replace(&self, note: &Note) -> io::Result<()> {
         let new = self.0.with_extension("new");
         _ = fs::remove_file(&new);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(note.text().as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &self.0)?;
+        let replaced = write_aside(&new, note).and_then(|()| fs::rename(&new, &self.0));
+        if replaced.is_err() {
+            // Where there is no room, what was begun would take some.
+            _ = fs::remove_file(&new);
+        }
+        replaced?;
         self.sync()
     }
 
@@ -138,6 +140,12 @@ fn boot() -> String {
     fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 
+fn write_aside(new: &Path, note: &Note) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(new)?;
+    file.write_all(note.text().as_bytes())?;
+    file.sync_all()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +169,15 @@ mod tests {
         assert_eq!(place.read(), Some(rolled_back));
         place.remove();
         assert_eq!(place.read(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_noted_leaves_nothing_behind() {
+        let (directory, place) = place();
+        // Nothing takes the place of a directory with something in it.
+        fs::create_dir_all(directory.path().join(FILE).join("full")).unwrap();
+        place.write(&Note::ending(Duration::from_secs(60), 7, "alice")).unwrap_err();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -13,10 +13,18 @@ use super::server::Server;
 /// What comes back: an answer, and a descriptor with it where something was made.
 pub type Answered = Result<(Answer, Option<OwnedFd>), KernelError>;
 
+/// Words of a map that the kernel clears in less than a millisecond: 2 MiB.
+pub const QUICK: u32 = 1 << 18;
+
 /// Where the broker is.
 pub trait Place: Send {
     /// Does what is asked.
     fn serve(&mut self, request: Request) -> Answered;
+
+    /// Is a map of so many words made in no time? Who wants a larger one does other things meanwhile.
+    fn is_quick(&self, words: u32) -> bool {
+        words <= QUICK
+    }
 
     /// How it has ended, in the system's words; nothing while it lives.
     fn fate(&mut self) -> Option<String> {
@@ -68,6 +76,11 @@ impl Broker {
         Some(KernelError::broker_gone(format!("it has ended ({fate})")))
     }
 
+    /// Is a map of so many words made in no time?
+    pub fn is_quick(&self, words: u32) -> bool {
+        self.place.is_quick(words)
+    }
+
     /// Asks, and waits for the answer.
     pub fn ask(&mut self, request: Request) -> Answered {
         self.place.serve(request)
@@ -76,14 +89,37 @@ impl Broker {
     /// Has a map of zeroed words made, and opens a window to it.
     pub fn make(&mut self, map: MapName, generation: u64, words: u32) -> Result<Window, KernelError> {
         let (_, made) = self.ask(Request::Make { map, generation, words })?;
-        let opened =
-            made.ok_or_else(|| KernelError::broker_gone("it made a map and kept it")).and_then(|made| {
-                let failed = |reason: nix::Error| KernelError::Window {
-                    what: map.name().to_owned(),
-                    reason: reason.to_string(),
-                };
-                Window::open(made, words).map_err(failed)
-            });
+        self.open(map, generation, words, made)
+    }
+
+    /// Opens a window to a map whose making was begun; none if it is not made yet, and is not to be waited for.
+    pub fn collect(
+        &mut self,
+        map: MapName,
+        generation: u64,
+        words: u32,
+        waits: bool,
+    ) -> Result<Option<Window>, KernelError> {
+        match self.ask(Request::Collect { map, generation, waits })? {
+            (Answer::NotYet, _) => Ok(None),
+            (_, made) => self.open(map, generation, words, made).map(Some),
+        }
+    }
+
+    fn open(
+        &mut self,
+        map: MapName,
+        generation: u64,
+        words: u32,
+        made: Option<OwnedFd>,
+    ) -> Result<Window, KernelError> {
+        let failed = |reason: nix::Error| KernelError::Window {
+            what: map.name().to_owned(),
+            reason: reason.to_string(),
+        };
+        let opened = made
+            .ok_or_else(|| KernelError::broker_gone("it made a map and kept it"))
+            .and_then(|made| Window::open(made, words).map_err(failed));
         if opened.is_err() {
             // Should that fail, too, the pin stays until filterd ends.
             _ = self.order(Request::Discard { map, generation });

@@ -1,5 +1,6 @@
 //! Loading a judge: the program that its blueprint specialises, over maps that are pinned already.
 
+use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
 use aya::programs::{ProgramFd, Xdp};
@@ -24,19 +25,23 @@ pub struct Judge {
 }
 
 /// What judges are loaded with. aya's loader reads all types of the kernel's, 5 MB, before it can be told that nobody wants
-/// them: that takes ten times as long as a judge, and the owner waits. So after each judge the loader for the next is made
-/// aside.
+/// them: that takes several times as long as a judge, and the owner waits. So after each judge the loaders for the next ones
+/// are made aside: a table made aside is published, and the lengths that it is for at once behind it.
 #[derive(Default)]
 pub struct Loader {
-    next: Option<JoinHandle<EbpfLoader<'static>>>,
+    next: VecDeque<JoinHandle<EbpfLoader<'static>>>,
 }
+
+/// So many are ready.
+const READY: usize = 2;
 
 impl Loader {
     /// Loads a judge built like this over the maps that are pinned for it.
     pub fn load(&mut self, blueprint: Blueprint, pins: &Pins) -> Result<Judge, KernelError> {
-        let made = self.next.take().and_then(|next| next.join().ok());
+        let made = self.next.pop_front().and_then(|next| next.join().ok());
         let loaded = Judge::load(blueprint, pins, made.unwrap_or_else(typeless));
-        self.next = thread::Builder::new().name("loader".to_owned()).spawn(typeless).ok();
+        let begin = || thread::Builder::new().name("loader".to_owned()).spawn(typeless).ok();
+        self.next.extend((self.next.len()..READY).filter_map(|_| begin()));
         loaded
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     use filter_common::sets::SetName;
 
     use super::super::request::{MapName, MapPart};
-    use super::super::size::{addresses, prefixes};
+    use super::super::size::{addresses, labels_beside, prefixes};
     use super::*;
 
     fn map_of(part: MapPart, generation: u64) -> MapUse {
@@ -152,10 +152,14 @@ mod tests {
     #[test]
     fn all_maps_together_have_a_limit_that_the_largest_tables_of_both_families_keep() {
         let mut kept = Kept::default();
+        let largest = [
+            (MapPart::Addresses, addresses(26)),
+            (MapPart::AddressLabels, labels_beside(Geometry::exact4(26))),
+            (MapPart::Six, prefixes(Geometry::LARGEST_SIX)),
+            (MapPart::SixLabels, labels_beside(Geometry::LARGEST_SIX)),
+        ];
         for generation in 1..=3 {
-            for (part, words) in
-                [(MapPart::Addresses, addresses(26)), (MapPart::Six, prefixes(Geometry::LARGEST_SIX))]
-            {
+            for (part, words) in largest {
                 kept.may_make(map_of(part, generation), words).unwrap();
                 kept.made(map_of(part, generation), words);
             }

@@ -12,6 +12,7 @@ pub mod kept;
 pub mod leftovers;
 pub mod line;
 mod link;
+mod making;
 mod occupied;
 mod pins;
 pub mod process;

@@ -21,6 +21,16 @@ pub enum MapPart {
     Six,
     /// Of what is allowed: may any of it be blocked?
     Overlap,
+    /// Packets from what is blocked, by the list they count for.
+    Lists,
+    /// For which list each IPv4 address counts.
+    AddressLabels,
+    /// The same of IPv4 prefixes.
+    NetworkLabels,
+    /// The same of what is told of IPv6 from the top.
+    LevelLabels,
+    /// The same of other IPv6 prefixes.
+    SixLabels,
 }
 
 /// The maps that tables live in.
@@ -41,33 +51,62 @@ macro_rules! names {
     (@@ $before:literal [$($part:literal)*]) => { [$(concat!($before, $part)),*] };
 }
 
-const NAMES: [[&str; 4]; SetName::COUNT] = names!(
-    "" "allow_" "c0_" "c1_" "c2_" "c3_" "c4_" "c5_" "c6_" "c7_", "addresses" "networks" "levels" "six"
+const NAMES: [[&str; 8]; SetName::COUNT] = names!(
+    "" "allow_" "c0_" "c1_" "c2_" "c3_" "c4_" "c5_" "c6_" "c7_",
+    "addresses" "networks" "levels" "six" "addr_labels" "net_labels" "level_labels" "six_labels"
 );
 
-const SYMBOLS: [[&str; 4]; SetName::COUNT] = names!(
-    "" "ALLOW_" "C0_" "C1_" "C2_" "C3_" "C4_" "C5_" "C6_" "C7_", "ADDRESSES" "NETWORKS" "LEVELS" "SIX"
+const SYMBOLS: [[&str; 8]; SetName::COUNT] = names!(
+    "" "ALLOW_" "C0_" "C1_" "C2_" "C3_" "C4_" "C5_" "C6_" "C7_",
+    "ADDRESSES" "NETWORKS" "LEVELS" "SIX" "ADDRESS_LABELS" "NETWORK_LABELS" "LEVEL_LABELS" "SIX_LABELS"
 );
 
 impl MapName {
     /// What its maps are called in the kernel, and in the names of their pins: no two alike.
     pub const fn name(self) -> &'static str {
-        self.among(&NAMES, "overlap")
+        self.among(&NAMES, "overlap", "lists")
+    }
+
+    /// Where the labels are of what is in such a map, if any are kept.
+    pub fn labels(self) -> Option<Self> {
+        let part = match self.part {
+            MapPart::Addresses => MapPart::AddressLabels,
+            MapPart::Networks => MapPart::NetworkLabels,
+            MapPart::Levels => MapPart::LevelLabels,
+            MapPart::Six => MapPart::SixLabels,
+            MapPart::Overlap
+            | MapPart::Lists
+            | MapPart::AddressLabels
+            | MapPart::NetworkLabels
+            | MapPart::LevelLabels
+            | MapPart::SixLabels => return None,
+        };
+        (self.set != SetName::Allow).then_some(Self { part, ..self })
     }
 
     /// What it is called in the judge.
     pub const fn symbol(self) -> &'static str {
-        self.among(&SYMBOLS, "OVERLAP")
+        self.among(&SYMBOLS, "OVERLAP", "LISTS")
     }
 
-    const fn among(self, names: &[[&'static str; 4]; SetName::COUNT], overlap: &'static str) -> &'static str {
+    const fn among(
+        self,
+        names: &[[&'static str; 8]; SetName::COUNT],
+        overlap: &'static str,
+        lists: &'static str,
+    ) -> &'static str {
         let of_set = &names[self.set.number()];
         match self.part {
             MapPart::Addresses => of_set[0],
             MapPart::Networks => of_set[1],
             MapPart::Levels => of_set[2],
             MapPart::Six => of_set[3],
+            MapPart::AddressLabels => of_set[4],
+            MapPart::NetworkLabels => of_set[5],
+            MapPart::LevelLabels => of_set[6],
+            MapPart::SixLabels => of_set[7],
             MapPart::Overlap => overlap,
+            MapPart::Lists => lists,
         }
     }
 }
@@ -120,6 +159,24 @@ pub enum Request {
         /// Its size.
         words: u32,
     },
+    /// Begin to make such a map, away from whatever is asked next.
+    Begin {
+        /// Which.
+        map: MapName,
+        /// Its number.
+        generation: u64,
+        /// Its size.
+        words: u32,
+    },
+    /// Hand over a map that was begun, if it is made.
+    Collect {
+        /// Which.
+        map: MapName,
+        /// Its number.
+        generation: u64,
+        /// Wait until it is.
+        waits: bool,
+    },
     /// Forget a map that no judge was published for.
     Discard {
         /// Which.
@@ -166,10 +223,6 @@ pub enum Request {
     Seed(Vec<[u64; KEY_WORDS]>),
     /// How many packets became what?
     Count,
-    /// How many were counted for each list?
-    CountLists,
-    /// Let a list's counters begin anew.
-    ZeroList(u8),
     /// Let packets meet what has been published apart, in place of another filterd's.
     Succeed {
         /// From then on that one goes on, in milliseconds of the machine's uptime: nothing may be touched any more.
@@ -192,14 +245,14 @@ pub enum Request {
 pub enum Answer {
     /// It is done.
     Done,
+    /// Not yet.
+    NotYet,
     /// How it was attached.
     Attached(Attached),
     /// Every link that is still on an interface.
     Links(Vec<Link>),
     /// Packets, in the order of all outcomes.
     Counted(Vec<u64>),
-    /// The same of every label, in the order of [`filter_common::labels`].
-    CountedLists(Vec<u64>),
     /// The first words: the highest number that a map was pinned under.
     Ready(u64),
     /// It is not done.

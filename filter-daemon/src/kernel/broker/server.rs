@@ -15,6 +15,7 @@ use super::egress::Egress;
 use super::judge::{self, Judge, Loader};
 use super::kept::Kept;
 use super::link::Links;
+use super::making::Making;
 use super::pins::Pins;
 use super::request::{Answer, Blueprint, MapUse, Request};
 use super::root::Root;
@@ -32,6 +33,7 @@ pub struct Server {
     links: Links,
     egress: Egress,
     kept: Kept,
+    making: Making,
     /// Those of `kept`, and the counters: to be pinned again if somebody removes their pins.
     tables: Vec<(MapUse, MapData)>,
     counters: Option<MapData>,
@@ -83,6 +85,7 @@ impl Server {
             links,
             egress: Egress::default(),
             kept,
+            making: Making::default(),
             tables: Vec::new(),
             counters: None,
             neighbours: Neighbours::look(),
@@ -108,12 +111,21 @@ impl Server {
             Request::Make { map, generation, words } => {
                 let name = MapUse { map, generation };
                 self.kept.may_make(name, words)?;
-                self.mend_pins()?;
-                let made = storage::create(map, words, &self.pins.table(name))?;
+                let made = storage::create(map, words)?;
                 self.kept.made(name, words);
-                let shared = mend::share(&made)?;
-                self.tables.push((name, made));
-                return Ok((Answer::Done, Some(shared)));
+                return Ok((Answer::Done, Some(self.hand_over(name, made)?)));
+            }
+            Request::Begin { map, generation, words } => {
+                let name = MapUse { map, generation };
+                self.kept.may_make(name, words)?;
+                // It counts from now on, lest more be begun than there may be.
+                self.kept.made(name, words);
+                self.making.begin(name, words);
+                Answer::Done
+            }
+            Request::Collect { map, generation, waits } => {
+                let name = MapUse { map, generation };
+                return self.collect(name, waits);
             }
             Request::Discard { map, generation } => {
                 self.discard(MapUse { map, generation })?;
@@ -169,8 +181,6 @@ impl Server {
                 self.mend_pins()?;
                 Answer::Done
             }
-            Request::CountLists => Answer::CountedLists(vec![0; filter_common::labels::COUNTERS as usize]),
-            Request::ZeroList(_) => Answer::Done,
             Request::Ports => return Ok((Answer::Done, Some(self.egress.ports()?))),
             Request::Seed(keys) => {
                 self.egress.seed(&keys)?;
@@ -299,6 +309,30 @@ impl Server {
         links
     }
 
+    fn collect(&mut self, map: MapUse, waits: bool) -> Result<(Answer, Option<OwnedFd>), KernelError> {
+        let Some(made) = self.making.collect(map, waits) else {
+            return if self.making.has(map) {
+                Ok((Answer::NotYet, None))
+            } else {
+                Err(KernelError::refused("hand a table over", "nobody has begun it"))
+            };
+        };
+        let shared = made.and_then(|made| self.hand_over(map, made));
+        if shared.is_err() {
+            self.kept.discarded(map);
+        }
+        Ok((Answer::Done, Some(shared?)))
+    }
+
+    /// Pins a map that has been made, for the judge to find, and gives another hold on it away.
+    fn hand_over(&mut self, map: MapUse, made: MapData) -> Result<OwnedFd, KernelError> {
+        self.mend_pins()?;
+        storage::pin(&made, &self.pins.table(map))?;
+        let shared = mend::share(&made)?;
+        self.tables.push((map, made));
+        Ok(shared)
+    }
+
     /// Lets packets meet the judge that is ready.
     fn publish(&mut self) -> Result<(), KernelError> {
         let Some(judge) = self.ready.take() else { return Ok(()) };
@@ -323,6 +357,9 @@ impl Server {
 
     /// The judge that was loaded for it goes too: it would hold its memory.
     fn discard(&mut self, map: MapUse) -> Result<(), KernelError> {
+        if self.making.has(map) {
+            return Err(KernelError::refused("forget a table", "it is being made"));
+        }
         if !self.kept.discarded(map) {
             return Ok(());
         }

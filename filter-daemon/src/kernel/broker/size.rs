@@ -1,9 +1,11 @@
 //! The sizes that maps have: every other is refused, and all maps together have a limit.
 
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
+use filter_common::labels::pages;
 use filter_common::sets::SetName;
-use filter_common::{levels, networks, stash};
+use filter_common::{labels, levels, networks, stash};
 
+use super::super::lists::MOST_PROCESSORS;
 use super::request::{MapName, MapPart};
 
 /// A part has at most a map in use, one that is ready, one that is being filled, and one whose pin would not go.
@@ -15,7 +17,12 @@ pub const MOST_BYTES: u64 = 3
     * (largest(MapPart::Addresses)
         + largest(MapPart::Networks)
         + largest(MapPart::Levels)
-        + largest(MapPart::Six));
+        + largest(MapPart::Six)
+        + largest(MapPart::Lists)
+        + largest(MapPart::AddressLabels)
+        + largest(MapPart::NetworkLabels)
+        + largest(MapPart::LevelLabels)
+        + largest(MapPart::SixLabels));
 
 /// The bytes of a map of so many words; none if no map of this part has that size.
 pub fn bytes(map: MapName, words: u32) -> Option<u64> {
@@ -25,6 +32,27 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
         MapPart::Levels => levels::SIZES.map(|bits| 1 << bits).any(|size: u32| size == words),
         MapPart::Six => Geometry::all_six().map(prefixes).any(|size| size == words),
         MapPart::Overlap => words == 1 && map.set == SetName::Allow,
+        MapPart::Lists => {
+            let processors = words / labels::COUNTERS;
+            map.set == SetName::Block
+                && words.is_multiple_of(labels::COUNTERS)
+                && processors.is_power_of_two()
+                && processors <= MOST_PROCESSORS
+        }
+        MapPart::AddressLabels => {
+            map.set != SetName::Allow
+                && EXACT4_BITS.map(Geometry::exact4).map(labels_beside).any(|size| size == words)
+        }
+        MapPart::SixLabels => {
+            map.set != SetName::Allow && Geometry::all_six().map(labels_beside).any(|size| size == words)
+        }
+        MapPart::NetworkLabels => {
+            map.set != SetName::Allow && pages::SIZES.map(network_labels).any(|size| size == words)
+        }
+        MapPart::LevelLabels => {
+            let sizes = |levels| pages::SIZES.map(move |bits| level_labels(1_u32 << levels, bits));
+            map.set != SetName::Allow && levels::SIZES.flat_map(sizes).any(|size| size == words)
+        }
     };
     u64::from(words).checked_mul(8).filter(|_| is_a_size)
 }
@@ -39,6 +67,23 @@ pub const fn prefixes(geometry: Geometry) -> u32 {
     stash::WORDS + geometry.words()
 }
 
+/// The words of the labels beside a table of this shape: those of its stash, of its slots, and some that nobody has, which
+/// a verifier who does not know how many lanes there are thinks to be the last ones.
+pub const fn labels_beside(geometry: Geometry) -> u32 {
+    const NOBODYS: u32 = 16;
+    labels::words_for(stash::LABELS + geometry.slots() as u32 + NOBODYS)
+}
+
+/// The words of the labels of IPv4 prefixes, with so many bits of pages.
+pub const fn network_labels(page_bits: u32) -> u32 {
+    pages::words(pages::DIRECTORY4, page_bits)
+}
+
+/// The same of so many words of levels.
+pub const fn level_labels(levels: u32, page_bits: u32) -> u32 {
+    pages::words(levels::labels::directory(levels), page_bits)
+}
+
 const fn largest(part: MapPart) -> u64 {
     let words = match part {
         MapPart::Addresses => addresses(*EXACT4_BITS.end()),
@@ -46,6 +91,11 @@ const fn largest(part: MapPart) -> u64 {
         MapPart::Levels => 1 << *levels::SIZES.end(),
         MapPart::Six => prefixes(Geometry::LARGEST_SIX),
         MapPart::Overlap => 1,
+        MapPart::Lists => MOST_PROCESSORS * labels::COUNTERS,
+        MapPart::AddressLabels => labels_beside(Geometry::exact4(*EXACT4_BITS.end())),
+        MapPart::SixLabels => labels_beside(Geometry::LARGEST_SIX),
+        MapPart::NetworkLabels => network_labels(*pages::SIZES.end()),
+        MapPart::LevelLabels => level_labels(1 << *levels::SIZES.end(), *pages::SIZES.end()),
     };
     words as u64 * 8
 }

@@ -12,17 +12,20 @@ use super::request::MapName;
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
-/// Makes a map of zeroed words, and pins it at `path` in place of whatever an earlier daemon left there.
-pub fn create(map: MapName, words: u32, path: &Path) -> Result<MapData, KernelError> {
+/// Makes a map of zeroed words.
+pub fn create(map: MapName, words: u32) -> Result<MapData, KernelError> {
     let size = words.checked_mul(size_of::<u64>() as u32);
     let size = size.ok_or_else(|| KernelError::refused("make a table", "it has no such size"))?;
     let definition =
         Map::new_from_params(BPF_MAP_TYPE_ARRAY, size_of::<u32>() as u32, size, 1, BPF_F_MMAPABLE);
-    let made = MapData::create(definition, map.name(), None)
-        .map_err(|error| KernelError::map(map.name(), u64::from(words) * 8, error))?;
+    MapData::create(definition, map.name(), None)
+        .map_err(|error| KernelError::map(map.name(), u64::from(words) * 8, error))
+}
+
+/// Pins one at `path`, in place of whatever an earlier daemon left there.
+pub fn pin(made: &MapData, path: &Path) -> Result<(), KernelError> {
     _ = fs::remove_file(path);
-    made.pin(path).map_err(|error| KernelError::load("pin a table", error))?;
-    Ok(made)
+    made.pin(path).map_err(|error| KernelError::load("pin a table", error))
 }
 
 /// Pins a map again where its pin is gone. Tells whether it was.

@@ -1,7 +1,7 @@
 //! Questions to what packets meet: the very words and settings that are published.
 
 use filter_common::judge::{Tables, judge_source, judge_with_ports};
-use filter_common::labels::{Counted, Label};
+use filter_common::labels::{self, Label};
 use filter_common::packet::Source;
 use filter_common::ports::Clause;
 use filter_common::reason::{Outcome, Reason, Told, Verdict};
@@ -11,7 +11,7 @@ use super::Filter;
 use crate::kernel::broker::request::{Answer, Request};
 use crate::kernel::seen::{Seen, SetWindows};
 use crate::kernel::window::Window;
-use crate::kernel::{KernelError, Occupancy};
+use crate::kernel::{KernelError, ListCount, Occupancy};
 
 impl Filter {
     /// What a packet from `source` meets right now: the program's own decision, made on the program's own tables.
@@ -41,10 +41,17 @@ impl Filter {
         self.seen().map_or(Reason::Unlisted.verdict(), |seen| judge_with_ports(frame, &seen))
     }
 
+    /// For which list a packet from `source` counts, if the set to block holds it; [`OTHER`](filter_common::labels::OTHER)
+    /// while only all of them are counted together.
+    pub fn label(&self, source: Source) -> Option<Label> {
+        self.seen()?.label(source)
+    }
+
     fn seen(&self) -> Option<Seen<'_>> {
         let settings = self.published.as_ref()?.words();
         let sets = PerSet::from_fn(|name| self.sets[name].windows());
-        Some(Seen { settings, sets, overlap: self.overlap.words() })
+        let labels = PerSet::from_fn(|name| self.sets[name].labels());
+        Some(Seen { settings, sets, overlap: self.overlap.words(), labels })
     }
 
     /// Of how many packets became what, since the filter was first attached.
@@ -55,21 +62,20 @@ impl Filter {
         }
     }
 
-    /// How many packets were counted for each list since this daemon began: by label, each in the order of
-    /// [`Counted::ALL`].
-    pub fn list_counters(&mut self) -> Result<Vec<[u64; Counted::ALL.len()]>, KernelError> {
-        match self.maps.broker().ask(Request::CountLists)? {
-            (Answer::CountedLists(packets), _) => {
-                let (lists, _) = packets.as_chunks();
-                Ok(lists.to_vec())
-            }
-            _ => Err(KernelError::broker_gone("it mixed up its answers")),
-        }
+    /// How many packets were counted for each list since these counters were made: by label. All zero while only all of them
+    /// are counted together.
+    pub fn list_counters(&self) -> Vec<ListCount> {
+        self.lists.read()
+    }
+
+    /// Kernel memory of these counters in bytes, and for how many lists there are any; none while all are counted together.
+    pub fn list_counters_bytes(&self) -> Option<(u64, u64)> {
+        Some((self.lists.bytes()?, u64::from(labels::LAST) + 1))
     }
 
     /// Lets the counters of one label begin anew: its number may be another list's then.
-    pub fn zero_list(&mut self, label: Label) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::ZeroList(label))
+    pub fn zero_list(&mut self, label: Label) {
+        self.lists.zero(label);
     }
 
     /// How full the table of IPv4 addresses is.
@@ -89,6 +95,12 @@ impl Filter {
         words.into_iter().flatten().map(Window::bytes).sum()
     }
 
+    /// Kernel memory of the prefixes that are allowed: of IPv4, and of IPv6 from the top.
+    pub fn allowed_prefixes_bytes(&self) -> [u64; 2] {
+        let SetWindows { networks, levels, .. } = self.sets.allow.windows();
+        [networks, levels].map(|window| window.map_or(0, Window::bytes))
+    }
+
     /// How many IPv4 addresses have moved within their table since packets have been reading it.
     pub fn moves(&self) -> u64 {
         self.sets.block.addresses.store.current_live().map_or(0, |live| live.moves())
@@ -101,7 +113,8 @@ impl Filter {
 
     /// Kernel memory of what tells IPv6 from the top, in bytes.
     pub fn levels_bytes(&self) -> u64 {
-        self.sets.block.levels.words().map_or(0, |window| window.bytes())
+        let labels = self.sets.block.levels.labels().map_or(0, Window::bytes);
+        self.sets.block.levels.words().map_or(0, |window| window.bytes() + labels)
     }
 
     /// How full the table of IPv6 prefixes is. Many up to /32 are told by bits, and stand in no table.
@@ -111,6 +124,7 @@ impl Filter {
 
     /// Kernel memory of the IPv4 prefixes, in bytes.
     pub fn networks_bytes(&self) -> u64 {
-        self.sets.block.networks.words().map_or(0, |window| window.bytes())
+        let labels = self.sets.block.networks.labels().map_or(0, Window::bytes);
+        self.sets.block.networks.words().map_or(0, |window| window.bytes() + labels)
     }
 }

@@ -1,6 +1,7 @@
 //! What the tables need between changes: entries on the move, larger tables made aside, smaller ones, and lookups that
 //! nothing needs any more.
 
+use filter_common::labels::Counters;
 use filter_common::sets::{PerSet, SetName};
 
 use super::Filter;
@@ -12,7 +13,9 @@ use crate::kernel::set::Set;
 impl Filter {
     /// Is there room for `needs` in the tables as they are, those of both families and both sets?
     pub fn has_room(&self, needs: &Needs) -> bool {
-        self.sets.iter().all(|(name, set)| set.has_room(&needs[name]))
+        let counts =
+            needs.counters == Counters::Total || self.sets.blocking().all(|(_, set)| set.is_labelled());
+        counts && self.sets.iter().all(|(name, set)| set.has_room(&needs[name]))
     }
 
     /// Is there even nothing to be made or loaded for them?
@@ -83,6 +86,10 @@ impl Filter {
     /// Looks up no more than `needs`, which is all there is: packets pay for nothing else, and empty maps go. Where nothing
     /// is allowed, no judge asks, and a clause of which nothing is on the list costs nothing.
     pub fn tidy(&mut self, needs: &Needs) -> Result<(), KernelError> {
+        if needs.counters == Counters::Total && self.settings().counters == Counters::Total {
+            self.maps.count(Counters::Total);
+            self.sets.iter_mut().for_each(|(_, set)| set.forget_labels());
+        }
         for (name, set) in self.sets.iter_mut() {
             match name {
                 SetName::Allow | SetName::Clause(_) if needs[name].is_empty() => {
@@ -93,7 +100,7 @@ impl Filter {
                 }
             }
         }
-        if needs.allow.is_empty() {
+        if needs.sets.allow.is_empty() {
             self.overlap.drop_next(&mut self.maps);
         }
         let published = self.publish();

@@ -1,15 +1,18 @@
 //! The table of IPv4 addresses.
 
+use std::iter;
+
 use filter_common::Words;
 use filter_common::cuckoo::Table;
 use filter_common::cuckoo::exact::{self, Exact};
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
+use filter_common::labels::{Label, Labels, OTHER};
 use filter_common::settings::AddressSettings;
 use filter_common::target::Prefix6;
 
-use super::{Keys, Kind, Live, secret};
+use super::{Entries, Kind, Live, secret};
 use crate::kernel::broker::request::MapPart;
-use crate::kernel::needs::SixTargets;
+use crate::kernel::needs::{self, SixTargets};
 
 /// The table of IPv4 addresses. Bucket and code spell the address, so that it can be made anew out of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,7 @@ pub struct Addresses {
     /// Which map.
     pub generation: u64,
     geometry: Geometry,
+    is_labelled: bool,
     key: exact::Key,
 }
 
@@ -29,8 +33,18 @@ impl Addresses {
             index_bits: self.geometry.index_bits().into(),
             lane_ones: lanes.ones(),
             lane_highs: lanes.highs(),
+            labels: self.is_labelled.into(),
+            lanes: lanes.count().into(),
+            last_lane: lanes.last().into(),
             key: self.key,
         }
+    }
+}
+
+impl Addresses {
+    /// The key of an address, and the list that it counts for, if it counts for any.
+    pub fn entry(&self, address: u32, wanted: &impl needs::Labels) -> (u64, Label) {
+        (address.into(), if self.is_labelled { wanted.label_of_address(address) } else { OTHER })
     }
 }
 
@@ -48,8 +62,8 @@ impl Kind for Addresses {
         Geometry::exact4(*EXACT4_BITS.end()).limit()
     }
 
-    fn new(generation: u64, geometry: Geometry) -> Self {
-        Self { generation, geometry, key: exact::key(secret()) }
+    fn new(generation: u64, geometry: Geometry, is_labelled: bool) -> Self {
+        Self { generation, geometry, is_labelled, key: exact::key(secret()) }
     }
 
     fn generation(&self) -> u64 {
@@ -60,41 +74,64 @@ impl Kind for Addresses {
         self.geometry
     }
 
+    fn is_labelled(&self) -> bool {
+        self.is_labelled
+    }
+
+    fn forget_labels(&mut self) {
+        self.is_labelled = false;
+    }
+
     fn scheme(&self) -> Exact {
         Exact::new(32, self.key, self.geometry.index_bits())
     }
 
-    fn keys<'a>(
+    fn entries<'a>(
         &'a self,
         live: Option<&'a Live<Self>>,
-        _wanted: &'a impl SixTargets,
-    ) -> impl Iterator<Item = u64> + 'a {
-        live.into_iter().flat_map(|live| spelled(live.table()).chain(live.unplaced()))
+        wanted: &'a impl SixTargets,
+    ) -> impl Iterator<Item = (u64, Label)> + 'a {
+        let all = live.into_iter().flat_map(|live| spelled(live.table()).chain(live.unplaced()));
+        // One that has none yet does not know them.
+        let asks = self.is_labelled && live.is_some_and(|live| live.table().labels().all().is_none());
+        let label = |address| wanted.label_of_address(address);
+        all.map(move |(address, known)| (address, if asks { label(address as u32) } else { known }))
     }
 
-    fn copied(live: &Live<Self>) -> Option<Keys<Self>> {
-        let table = live.table();
+    fn copied(live: Option<&Live<Self>>) -> Option<Entries<Self>> {
+        let Some(live) = live else { return Some(Box::new(iter::empty())) };
+        let (table, labels) = (live.table(), live.table().labels());
         let words = (0..table.geometry().words()).map(|at| table.words().load(at)).collect();
-        let copy = Table::new(*table.scheme(), table.geometry(), Copied(words));
-        let unplaced: Vec<u64> = live.unplaced().collect();
+        let slots = if labels.all().is_some() { table.geometry().slots() as u32 } else { 0 };
+        let labels = (0..slots).map(|number| labels.label(number)).collect();
+        let copy = Table::labelled(*table.scheme(), table.geometry(), Copied(words), CopiedLabels(labels));
+        let unplaced: Vec<_> = live.unplaced().collect();
         Some(Box::new(spelled_by(copy).chain(unplaced)))
     }
 
-    fn page(&self, _: &impl SixTargets, _: Option<Prefix6>, _: usize) -> (Vec<u64>, Option<Prefix6>) {
+    fn page(
+        &self,
+        _: &impl SixTargets,
+        _: Option<Prefix6>,
+        _: usize,
+    ) -> (Vec<(u64, Label)>, Option<Prefix6>) {
         (Vec::new(), None)
     }
 }
 
-fn spelled<W: Words>(table: &Table<Exact, W>) -> impl Iterator<Item = u64> + '_ {
-    table.entries().map(|home| table.scheme().key(home))
+fn spelled<W: Words, L: Labels>(table: &Table<Exact, W, L>) -> impl Iterator<Item = (u64, Label)> + '_ {
+    (0..table.geometry().slots()).filter_map(|number| entry_at(table, number))
 }
 
-fn spelled_by(table: Table<Exact, Copied>) -> impl Iterator<Item = u64> + Send {
+fn spelled_by(table: Table<Exact, Copied, CopiedLabels>) -> impl Iterator<Item = (u64, Label)> + Send {
+    (0..table.geometry().slots()).filter_map(move |number| entry_at(&table, number))
+}
+
+/// Who stands in the slot of this number.
+fn entry_at<W: Words, L: Labels>(table: &Table<Exact, W, L>, number: u64) -> Option<(u64, Label)> {
     let slots = u64::from(table.geometry().bucket_slots());
-    (0..table.geometry().slots()).filter_map(move |number| {
-        let home = table.home_at((number / slots) as u32, (number % slots) as u32);
-        (home.code != 0).then(|| table.scheme().key(home))
-    })
+    let home = table.home_at((number / slots) as u32, (number % slots) as u32);
+    (home.code != 0).then(|| (table.scheme().key(home), table.labels().label(number as u32)))
 }
 
 /// Words as they were.
@@ -103,5 +140,14 @@ struct Copied(Vec<u64>);
 impl Words for Copied {
     fn load(&self, index: u32) -> u64 {
         self.0.get(index as usize).copied().unwrap_or_default()
+    }
+}
+
+/// Labels as they were.
+struct CopiedLabels(Vec<Label>);
+
+impl Labels for CopiedLabels {
+    fn label(&self, number: u32) -> Label {
+        self.0.get(number as usize).copied().unwrap_or(OTHER)
     }
 }

@@ -6,12 +6,13 @@ use filter_common::cuckoo::exact;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::six::{self, Key6, Six};
 use filter_common::hash::Hash;
+use filter_common::labels::{Label, OTHER};
 use filter_common::settings::{LengthSettings, SixSettings};
-use filter_common::target::Prefix6;
+use filter_common::target::{Prefix, Prefix6};
 
-use super::{Keys, Kind, Live, secret};
+use super::{Entries, Kind, Live, secret};
 use crate::kernel::broker::request::MapPart;
-use crate::kernel::needs::SixTargets;
+use crate::kernel::needs::{Labels, SixTargets};
 
 /// The table of IPv6 prefixes. A fingerprint does not tell its prefix, so it is made anew out of what is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,7 @@ pub struct SixTable {
     /// Which map.
     pub generation: u64,
     geometry: Geometry,
+    is_labelled: bool,
     key64: exact::Key,
     hash: Hash,
 }
@@ -34,6 +36,7 @@ impl SixTable {
             longer: longer.clone().count() as u64,
             buckets: self.geometry.buckets().into(),
             index_bits: self.geometry.index_bits().into(),
+            labels: self.is_labelled.into(),
             key64: self.key64,
             pairs: self.hash.pairs(),
             ..SixSettings::OFF
@@ -47,6 +50,19 @@ impl SixTable {
     /// The key under which `prefix` stands in it.
     pub fn key(&self, prefix: Prefix6) -> Key6 {
         six::key(&self.hash, prefix.address().into(), prefix.length())
+    }
+
+    /// The same, and the list that it counts for, if it counts for any.
+    pub fn entry(&self, prefix: Prefix6, wanted: &impl Labels) -> (Key6, Label) {
+        (self.key(prefix), if self.is_labelled { wanted.label_of_six(prefix) } else { OTHER })
+    }
+}
+
+impl SixTable {
+    /// The same of a /64.
+    pub fn entry_of_net64(&self, net: u64, wanted: &impl Labels) -> (Key6, Label) {
+        let label = || wanted.label_of_six(Prefix::covering(u128::from(net) << 64, 64));
+        (Key6::Net64(net), if self.is_labelled { label() } else { OTHER })
     }
 }
 
@@ -64,8 +80,8 @@ impl Kind for SixTable {
         Geometry::LARGEST_SIX.limit()
     }
 
-    fn new(generation: u64, geometry: Geometry) -> Self {
-        Self { generation, geometry, key64: exact::key(secret()), hash: Hash::new(secret()) }
+    fn new(generation: u64, geometry: Geometry, is_labelled: bool) -> Self {
+        Self { generation, geometry, is_labelled, key64: exact::key(secret()), hash: Hash::new(secret()) }
     }
 
     fn generation(&self) -> u64 {
@@ -76,19 +92,27 @@ impl Kind for SixTable {
         self.geometry
     }
 
+    fn is_labelled(&self) -> bool {
+        self.is_labelled
+    }
+
+    fn forget_labels(&mut self) {
+        self.is_labelled = false;
+    }
+
     fn scheme(&self) -> Six {
         Six::new(self.geometry, self.key64)
     }
 
-    fn keys<'a>(
+    fn entries<'a>(
         &'a self,
         _live: Option<&'a Live<Self>>,
         wanted: &'a impl SixTargets,
-    ) -> impl Iterator<Item = Key6> + 'a {
-        wanted.six_after(None).map(|prefix| self.key(prefix))
+    ) -> impl Iterator<Item = (Key6, Label)> + 'a {
+        wanted.six_after(None).map(|prefix| self.entry(prefix, wanted))
     }
 
-    fn copied(_live: &Live<Self>) -> Option<Keys<Self>> {
+    fn copied(_live: Option<&Live<Self>>) -> Option<Entries<Self>> {
         None
     }
 
@@ -97,9 +121,9 @@ impl Kind for SixTable {
         wanted: &impl SixTargets,
         after: Option<Prefix6>,
         most: usize,
-    ) -> (Vec<Key6>, Option<Prefix6>) {
+    ) -> (Vec<(Key6, Label)>, Option<Prefix6>) {
         let mut last = None;
         let page = wanted.six_after(after).take(most).inspect(|prefix| last = Some(*prefix));
-        (page.map(|prefix| self.key(prefix)).collect(), last)
+        (page.map(|prefix| self.entry(prefix, wanted)).collect(), last)
     }
 }

@@ -4,6 +4,7 @@
 use filter_common::WordsMut;
 use filter_common::cuckoo::Full;
 use filter_common::cuckoo::scheme::{Home, Scheme};
+use filter_common::labels::{Label, LabelsMut};
 
 use super::Moving;
 
@@ -19,23 +20,25 @@ pub enum Readers {
     Nobody,
 }
 
-impl<S, W> Moving<S, W>
+impl<S, W, L> Moving<S, W, L>
 where
     S: Scheme + Copy,
     S::Key: PartialEq,
     W: WordsMut,
+    L: LabelsMut,
 {
-    /// Lets `keys` in, unless they are there, until there is no room for one. Tells how many came before that one.
-    pub fn enter_all(&mut self, mut keys: impl Iterator<Item = S::Key>, readers: Readers) -> usize {
+    /// Lets `keys` in, until there is no room for one; of those that are there only the label changes. Tells how many came
+    /// before that one.
+    pub fn enter_all(&mut self, mut keys: impl Iterator<Item = (S::Key, Label)>, readers: Readers) -> usize {
         let (mut together, mut entered) = (Vec::with_capacity(AT_ONCE), 0);
         loop {
-            together.extend(keys.by_ref().take(AT_ONCE).map(|key| (key, self.table.scheme().homes(key))));
+            together.extend(keys.by_ref().take(AT_ONCE).map(|key| (key, self.table.scheme().homes(key.0))));
             if together.is_empty() {
                 return entered;
             }
             together.iter().for_each(|(_, homes)| self.table.prefetch_homes(homes));
-            for (key, homes) in together.drain(..) {
-                if self.enter_at(key, homes, readers).is_err() {
+            for ((key, label), homes) in together.drain(..) {
+                if self.enter_at(key, label, homes, readers).is_err() {
                     return entered;
                 }
                 entered += 1;
@@ -43,13 +46,20 @@ where
         }
     }
 
-    fn enter_at(&mut self, key: S::Key, homes: [Home; 2], readers: Readers) -> Result<(), Full> {
+    fn enter_at(
+        &mut self,
+        key: S::Key,
+        label: Label,
+        homes: [Home; 2],
+        readers: Readers,
+    ) -> Result<(), Full> {
         if self.is_at(key, homes) {
+            self.relabel(key, label);
             return Ok(());
         }
         match readers {
-            Readers::Packets => self.add_at(key, homes),
-            Readers::Nobody => self.fill_at(homes),
+            Readers::Packets => self.add_at(key, label, homes),
+            Readers::Nobody => self.fill_at(homes, label),
         }
     }
 }
@@ -60,11 +70,16 @@ mod tests {
 
     use filter_common::cuckoo::exact::{self, Exact};
     use filter_common::cuckoo::geometry::Geometry;
+    use filter_common::labels::{NoLabels, OTHER};
     use filter_common::stash;
 
     use super::*;
 
     const KEY: [u64; 3] = [0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB];
+
+    fn plain(keys: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Label)> {
+        keys.map(|key| (key, OTHER))
+    }
 
     #[test]
     fn nobody_enters_twice_and_nobody_behind_the_first_who_finds_no_room() {
@@ -72,11 +87,11 @@ mod tests {
         for readers in [Readers::Packets, Readers::Nobody] {
             let words = vec![Cell::new(0); (stash::WORDS + geometry.words()) as usize];
             let scheme = Exact::new(32, exact::key(KEY), geometry.index_bits());
-            let mut live = Moving::new(scheme, geometry, &words[..]);
-            assert_eq!(live.enter_all(0..300, readers), 300);
-            assert_eq!(live.enter_all(200..400, readers), 200);
+            let mut live = Moving::new(scheme, geometry, &words[..], NoLabels);
+            assert_eq!(live.enter_all(plain(0..300), readers), 300);
+            assert_eq!(live.enter_all(plain(200..400), readers), 200);
             assert_eq!(live.entries(), 400);
-            let entered = live.enter_all(400..10_000, readers) as u64;
+            let entered = live.enter_all(plain(400..10_000), readers) as u64;
             assert!(entered < 9_600);
             assert_eq!(live.entries(), 400 + entered);
             assert!((0..10_000).all(|key| live.contains(key) == (key < 400 + entered)), "{readers:?}");

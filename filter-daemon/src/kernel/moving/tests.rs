@@ -1,4 +1,4 @@
-//! A live table against a plain set, with packets looking on between any two stores.
+//! A live table against a plain set, with packets looking on between any two stores; and against plain labels.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use filter_common::Words;
 use filter_common::cuckoo::bucket::Lanes;
 use filter_common::cuckoo::exact::{self, Exact};
+use filter_common::labels::Bytes;
 use filter_common::stash;
 use proptest::prelude::*;
 
@@ -78,14 +79,16 @@ fn finds(memory: &Watched, key: u64, first: u64, second: u64, in_stash: u64) -> 
 
 #[derive(Clone, Debug)]
 enum Step {
-    Add(u64),
+    Add(u64, Label),
+    Relabel(u64, Label),
     Remove(u64),
     Advance,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        12 => (0_u64..180).prop_map(Step::Add),
+        12 => (0_u64..180, 0..5_u8).prop_map(|(key, label)| Step::Add(key, label)),
+        2 => (0_u64..180, 0..5_u8).prop_map(|(key, label)| Step::Relabel(key, label)),
         3 => (0_u64..180).prop_map(Step::Remove),
         2 => Just(Step::Advance),
     ];
@@ -97,19 +100,25 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// makes no other store.
 fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     let words = (geometry().words() + stash::WORDS) as usize;
-    let live = Moving::new(scheme(geometry()), geometry(), Watched::new(words));
+    let labels = vec![Cell::new(0); words];
+    let live = Moving::new(scheme(geometry()), geometry(), Watched::new(words), Bytes(&labels[..]));
     let (mut live, mut grace) = (live.on_ordered_memory(is_ordered), [0, 0]);
-    let mut came = BTreeMap::new();
+    let (mut came, mut labels) = (BTreeMap::new(), BTreeMap::new());
     for step in steps {
         let (stayed, before) = (came.clone(), live.table().words().all().time.get());
         match step {
-            Step::Add(key) if !came.contains_key(&key) => {
-                if live.add(key).is_ok() {
+            Step::Add(key, label) if !came.contains_key(&key) => {
+                if live.add(key, label).is_ok() {
                     came.insert(key, live.table().words().all().time.get());
+                    labels.insert(key, label);
                 }
             }
+            Step::Relabel(key, label) => {
+                live.relabel(key, label);
+                labels.get_mut(&key).into_iter().for_each(|was| *was = label);
+            }
             Step::Remove(key) if came.remove(&key).is_some() => live.remove(key),
-            Step::Add(_) | Step::Remove(_) => continue,
+            Step::Add(..) | Step::Remove(_) => continue,
             Step::Advance => {
                 live.advance();
                 grace = [grace[1], live.table().words().all().time.get()];
@@ -125,10 +134,26 @@ fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
             look(memory, key, came.max(grace[0]), memory.time.get(), is_ordered)?;
         }
         prop_assert_eq!(live.entries(), came.len() as u64);
+        for key in came.keys() {
+            prop_assert_eq!(everywhere(&live, *key), vec![labels[key]], "the labels of {}", key);
+        }
+        let unplaced = live.unplaced().filter(|(key, label)| labels[key] != *label);
+        prop_assert_eq!(unplaced.count(), 0);
     }
     let found: BTreeSet<u64> = (0..1 << WIDTH).filter(|&key| live.contains(key)).collect();
     prop_assert_eq!(found, came.into_keys().collect());
     Ok(())
+}
+
+/// The labels beside `key` in whatever place a packet may find it.
+fn everywhere<L: LabelsMut>(live: &Moving<Exact, Watched, L>, key: u64) -> Vec<Label> {
+    let (table, token) = (live.table(), live.table().scheme().token(key));
+    let slots = table.scheme().homes(key).into_iter().filter_map(|home| table.slot_of(home));
+    let in_stash = stash_of(table).label_of(token);
+    let mut labels: Vec<Label> = slots.map(|slot| table.label_at(slot)).chain(in_stash).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels
 }
 
 fn look(memory: &Watched, key: u64, began: u64, now: u64, is_ordered: bool) -> Result<(), TestCaseError> {

@@ -1,12 +1,12 @@
 //! Whoever enters comes into its table: the one that packets read, or a fresh one that they do not see yet.
 
-use filter_common::cuckoo::six::Key6;
 use filter_common::levels::LONGEST_TOLD;
 use filter_common::target::{Prefix6, Target};
 
 use super::{Set, one_of_each_32};
 use crate::blocklist::SetEffects;
 use crate::kernel::KernelError;
+use crate::kernel::kind::{Addresses, SixTable};
 use crate::kernel::levels::Beyond;
 use crate::kernel::maps::Maps;
 use crate::kernel::needs::Wanted;
@@ -25,10 +25,10 @@ impl Set {
             self.addresses.refresh(maps, wanted)?;
         }
         if reaches(|target| matches!(target, Target::V4(prefix) if is_network(prefix))) {
-            self.networks.refresh(maps)?;
+            self.networks.refresh(maps, wanted)?;
         }
         if reaches(|target| matches!(target, Target::V6(_))) {
-            self.levels.refresh(maps)?;
+            self.levels.refresh(maps, wanted)?;
             // The table is made out of what is wanted, and so must know who of those that come is told before it.
             short6(effects).for_each(|prefix| _ = self.levels.make_way(prefix));
             self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
@@ -68,15 +68,15 @@ impl Set {
         match target {
             Target::V4(prefix) if is_network(prefix) => {
                 self.networks.make_room(maps)?;
-                self.networks.enter(prefix);
-                Ok(())
+                self.networks.enter(prefix, maps, wanted)
             }
             Target::V4(prefix) => {
                 let mut addresses = prefix.first()..=prefix.last();
                 addresses.try_for_each(|address| self.enter_address(address, maps, wanted))
             }
             Target::V6(prefix) => {
-                self.levels.make_any(maps)?;
+                self.levels.make_any(maps, wanted)?;
+                self.levels.make_pages(maps, wanted)?;
                 self.enter_six(prefix, maps, wanted)
             }
         }
@@ -90,12 +90,18 @@ impl Set {
     ) -> Result<(), KernelError> {
         // Nobody is there who could come a second time.
         if self.addresses.store.is_fresh_and_empty() {
-            let refused = self.addresses.store.fill_all(addresses.iter().map(|address| u64::from(*address)));
+            let entry_in = |table: &Addresses, at: usize| table.entry(addresses[at], wanted);
+            let refused = self.addresses.store.fill_all(entry_in, 0..addresses.len());
             return refused
                 .into_iter()
-                .try_for_each(|address| self.enter_address(address as u32, maps, wanted));
+                .try_for_each(|(address, _)| self.enter_address(address as u32, maps, wanted));
         }
-        self.addresses.enter_all(|_, at| u64::from(addresses[at]), addresses.len(), maps, wanted)
+        self.addresses.enter_all(
+            |table, at| table.entry(addresses[at], wanted),
+            addresses.len(),
+            maps,
+            wanted,
+        )
     }
 
     fn enter_nets64(
@@ -107,17 +113,19 @@ impl Set {
         if nets.is_empty() {
             return Ok(());
         }
-        self.levels.make_any(maps)?;
+        self.levels.make_any(maps, wanted)?;
         one_of_each_32(nets).for_each(|prefix| _ = self.levels.make_way(prefix));
         self.lengths.insert(64);
-        let wanted = Beyond { levels: &self.levels, wanted };
+        let beyond = Beyond { levels: &self.levels, wanted };
         if self.six.store.is_fresh_and_empty() {
-            let refused = self.six.store.fill_all(nets.iter().map(|net| Key6::Net64(*net)));
-            refused.into_iter().try_for_each(|key| self.six.enter(|_| key, maps, &wanted))?;
+            let entry_in = |table: &SixTable, at: usize| table.entry_of_net64(nets[at], wanted);
+            let refused = self.six.store.fill_all(entry_in, 0..nets.len());
+            refused.into_iter().try_for_each(|entry| self.six.enter(|_| entry, maps, &beyond))?;
         } else {
-            self.six.enter_all(|_, at| Key6::Net64(nets[at]), nets.len(), maps, &wanted)?;
+            let entry_in = |table: &SixTable, at: usize| table.entry_of_net64(nets[at], wanted);
+            self.six.enter_all(entry_in, nets.len(), maps, &beyond)?;
         }
-        one_of_each_32(nets).for_each(|prefix| self.levels.show(prefix));
+        one_of_each_32(nets).for_each(|prefix| self.levels.show(prefix, wanted));
         Ok(())
     }
 
@@ -127,7 +135,7 @@ impl Set {
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        self.addresses.enter(|_| address.into(), maps, wanted)
+        self.addresses.enter(|table| table.entry(address, wanted), maps, wanted)
     }
 
     fn enter_six(
@@ -139,9 +147,9 @@ impl Set {
         if !self.levels.make_way(prefix) {
             self.lengths.insert(prefix.length());
             let wanted = Beyond { levels: &self.levels, wanted };
-            self.six.enter(|table| table.key(prefix), maps, &wanted)?;
+            self.six.enter(|table| table.entry(prefix, wanted.wanted), maps, &wanted)?;
         }
-        self.levels.show(prefix);
+        self.levels.show(prefix, wanted);
         Ok(())
     }
 }

@@ -16,9 +16,13 @@ impl Set {
         let left = &effects.left;
         for addresses in left.addresses.chunks(AT_ONCE) {
             self.addresses.store.prefetch(|_, at| u64::from(addresses[at]), addresses.len());
-            let unwanted =
-                addresses.iter().filter(|address| !(may_be_wanted && wanted.has_address(**address)));
-            unwanted.for_each(|address| self.addresses.leave(|_| u64::from(*address)));
+            for address in addresses {
+                if may_be_wanted && wanted.has_address(*address) {
+                    self.relabel_address(*address, wanted);
+                } else {
+                    self.addresses.leave(|_| u64::from(*address));
+                }
+            }
         }
         one_of_each_32(&left.nets64).for_each(|prefix| self.levels.hide(prefix, wanted));
         for nets in left.nets64.chunks(AT_ONCE) {
@@ -44,9 +48,13 @@ impl Set {
             match target {
                 Target::V4(prefix) if is_network(prefix) => self.networks.leave_fresh(prefix, wanted),
                 Target::V4(prefix) => {
-                    let unwanted =
-                        (prefix.first()..=prefix.last()).filter(|&address| !wanted.has_address(address));
-                    unwanted.for_each(|address| self.addresses.store.leave_fresh(|_| address.into()));
+                    for address in prefix.first()..=prefix.last() {
+                        if wanted.has_address(address) {
+                            self.relabel_address(address, wanted);
+                        } else {
+                            self.addresses.store.leave_fresh(|_| address.into());
+                        }
+                    }
                 }
                 Target::V6(prefix) => {
                     self.levels.hide_fresh(prefix, wanted);
@@ -60,9 +68,13 @@ impl Set {
         match target {
             Target::V4(prefix) if is_network(prefix) => self.networks.leave(prefix, wanted),
             Target::V4(prefix) => {
-                let unwanted =
-                    (prefix.first()..=prefix.last()).filter(|&address| !wanted.has_address(address));
-                unwanted.for_each(|address| self.addresses.leave(|_| address.into()));
+                for address in prefix.first()..=prefix.last() {
+                    if wanted.has_address(address) {
+                        self.relabel_address(address, wanted);
+                    } else {
+                        self.addresses.leave(|_| address.into());
+                    }
+                }
             }
             Target::V6(prefix) => {
                 self.levels.hide(prefix, wanted);

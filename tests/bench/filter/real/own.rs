@@ -121,6 +121,7 @@ fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
         lane_ones: geometry.lanes().ones(),
         lane_highs: geometry.lanes().highs(),
         key,
+        ..AddressSettings::OFF
     };
     (settings, words)
 }

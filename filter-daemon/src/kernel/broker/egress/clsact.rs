@@ -143,14 +143,12 @@ async fn remove(handle: &Handle, index: u32, filters: Vec<Filter>) -> Result<(),
 impl Filter {
     /// If it is one of ours, and no summary of several.
     fn of(message: &TcMessage) -> Option<Self> {
-        let options = message.attributes.iter().find_map(|attribute| match attribute {
-            TcAttribute::Options(options) => Some(options),
-            _ => None,
+        let options = message.attributes.iter().find_map(|attribute| {
+            if let TcAttribute::Options(options) = attribute { Some(options) } else { None }
         })?;
         let is_named = |option: &TcOption| matches!(option, TcOption::Bpf(TcFilterBpfOption::ProgName(name)) if name == NAME);
-        let program = options.iter().find_map(|option| match option {
-            TcOption::Bpf(TcFilterBpfOption::ProgId(id)) => Some(*id),
-            _ => None,
+        let program = options.iter().find_map(|option| {
+            if let TcOption::Bpf(TcFilterBpfOption::ProgId(id)) = option { Some(*id) } else { None }
         });
         let header = (message.header.handle, message.header.info);
         options.iter().any(is_named).then_some(Self { header, program })

@@ -234,10 +234,8 @@ impl Made {
                 Ok(Hold::Tcx(held))
             }
             Err(refused) => {
-                clsact::attach(self.program(), name, index, pins).map_err(|error| {
-                    warn!("{name}: no egress link: {refused}");
-                    error
-                })?;
+                clsact::attach(self.program(), name, index, pins)
+                    .inspect_err(|_| warn!("{name}: no egress link: {refused}"))?;
                 Ok(Hold::Clsact(index))
             }
         }

@@ -1,0 +1,151 @@
+//! The labels of prefixes that the levels tell: a byte beside each word of root and pages, and beside each node an entry of a
+//! directory, with pages behind it for nodes whose /32s have several (`labels::pages`).
+//!
+//! Nodes are eight words, so the entry of a node takes the place of the bytes beside its words.
+
+use super::{
+    BIT_BITS, BITS, LONGEST_TOLD, NODE_BITS, OF_PAGE, OF_ROOT, PAGE, PAGE_BITS, ROOT, WHOLE, slash24, slash32,
+};
+use crate::Words;
+use crate::labels::pages::{self, label};
+use crate::labels::{Bytes, Label, Labels as _};
+use crate::target::{Prefix, Prefix6};
+
+/// Labels in a node.
+const SLASH32S: u32 = pages::PAGE;
+/// Entries of the directory that a node's word of labels has room for; the first is used.
+const ENTRIES: u32 = 2;
+
+/// Words of the directory for levels of so many words.
+pub const fn directory(levels: u32) -> u32 {
+    levels / u64::BITS * Label::BITS
+}
+
+/// Where the label of a prefix is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Beside this word of root or page.
+    Word(u32),
+    /// Of the /32 of this number in this node.
+    Node(u32, u32),
+}
+
+/// The label of an address that the levels say is listed. `last_page` is one less than a power of two.
+#[inline(always)]
+pub fn told(
+    words: &(impl Words + ?Sized),
+    labels: &(impl Words + ?Sized),
+    last_word: u32,
+    last_page: u32,
+    network: u64,
+) -> Label {
+    let at = (network >> 48) as u32;
+    let root = words.load(at);
+    if root & WHOLE != 0 {
+        return beside(labels, at);
+    }
+    let at = (ROOT.number(root) << PAGE_BITS | slash24(network)) & last_word;
+    let word = words.load(at);
+    if word & WHOLE != 0 {
+        return beside(labels, at);
+    }
+    let node = PAGE.number(word) & last_word >> NODE_BITS;
+    label(labels, directory(last_word + 1), last_page, node * ENTRIES, slash32(network))
+}
+
+/// The byte beside a word: written out, since a reference to words is no words of its own.
+#[inline(always)]
+fn beside(labels: &(impl Words + ?Sized), at: u32) -> Label {
+    Bytes(labels.rest(0)).label(at)
+}
+
+/// Where the labels are of what this prefix tells of its own, a place for each word or bit; none where the levels do not tell
+/// it.
+pub fn places(
+    words: &(impl Words + ?Sized),
+    prefix: Prefix6,
+) -> Option<impl Iterator<Item = (Place, Prefix6)>> {
+    let (length, network) = (prefix.length(), (prefix.address() >> 64) as u64);
+    let root = (network >> 48) as u32;
+    let page = ROOT.number(words.load(root));
+    let first = page << PAGE_BITS | slash24(network);
+    let (shown, at, node) = if length <= OF_ROOT {
+        (OF_ROOT, root, None)
+    } else if page == 0 {
+        return None;
+    } else if length <= OF_PAGE {
+        (OF_PAGE, first, None)
+    } else {
+        let node = PAGE.number(words.load(first));
+        if node == 0 || length > LONGEST_TOLD {
+            return None;
+        }
+        (LONGEST_TOLD, slash32(network), Some(node))
+    };
+    Some((0..1_u32 << (shown - length)).map(move |number| {
+        let spot = prefix.address() | u128::from(number) << (128 - u32::from(shown));
+        let place = node.map_or(Place::Word(at + number), |node| Place::Node(node, at + number));
+        (place, Prefix::covering(spot, shown))
+    }))
+}
+
+/// The node below which a prefix of more than 24 bits is, if there is one.
+pub fn node_of(words: &(impl Words + ?Sized), prefix: Prefix6) -> Option<u32> {
+    let network = (prefix.address() >> 64) as u64;
+    let page = ROOT.number(words.load((network >> 48) as u32));
+    let node = if page == 0 || prefix.length() <= OF_PAGE {
+        0
+    } else {
+        PAGE.number(words.load(page << PAGE_BITS | slash24(network)))
+    };
+    (node != 0).then_some(node)
+}
+
+/// Do the words say that what has its label there is listed?
+pub fn is_told(words: &(impl Words + ?Sized), place: Place) -> bool {
+    match place {
+        Place::Word(at) => words.load(at) & WHOLE != 0,
+        Place::Node(node, number) => {
+            words.load(node << NODE_BITS | number >> BIT_BITS) >> (number % BITS) & 1 != 0
+        }
+    }
+}
+
+/// The number of a node's entry in the directory.
+pub const fn entry_of(node: u32) -> u32 {
+    node * ENTRIES
+}
+
+/// The bits of the /32s that a node says are listed.
+pub fn listed(words: &(impl Words + ?Sized), node: u32) -> [u64; (SLASH32S / BITS) as usize] {
+    core::array::from_fn(|word| words.load((node << NODE_BITS) + word as u32))
+}
+
+/// Everything that is listed: of each the place of its label, and the prefix that it stands for.
+pub fn all<W: Words + ?Sized>(words: &W) -> impl Iterator<Item = (Place, Prefix6)> {
+    let roots = (0..1_u32 << OF_ROOT).map(move |at| (at, words.load(at)));
+    roots.filter(|(_, root)| *root != 0).flat_map(move |(at, root)| {
+        let address = u128::from(at) << 112;
+        let whole = (root & WHOLE != 0).then(|| (Place::Word(at), Prefix::covering(address, OF_ROOT)));
+        whole.into_iter().chain(in_page(words, ROOT.number(root), address))
+    })
+}
+
+fn in_page<W: Words + ?Sized>(words: &W, page: u32, address: u128) -> impl Iterator<Item = (Place, Prefix6)> {
+    let numbers = if page == 0 { 0..0 } else { 0..1 << PAGE_BITS };
+    numbers.flat_map(move |number: u32| {
+        let (at, address) = (page << PAGE_BITS | number, address | u128::from(number) << 104);
+        let word = words.load(at);
+        let whole = (word & WHOLE != 0).then(|| (Place::Word(at), Prefix::covering(address, OF_PAGE)));
+        whole.into_iter().chain(in_node(words, PAGE.number(word), address))
+    })
+}
+
+fn in_node<W: Words + ?Sized>(words: &W, node: u32, address: u128) -> impl Iterator<Item = (Place, Prefix6)> {
+    let bits = if node == 0 { [0; 4] } else { listed(words, node) };
+    let numbers =
+        (0..SLASH32S).filter(move |number| bits[(number >> BIT_BITS) as usize] >> (number % BITS) & 1 != 0);
+    numbers.map(move |number| {
+        (Place::Node(node, number), Prefix::covering(address | u128::from(number) << 96, LONGEST_TOLD))
+    })
+}

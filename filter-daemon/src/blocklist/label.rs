@@ -1,0 +1,53 @@
+//! Which number packets from a target are to be counted under.
+
+use filter_common::labels::{Label, OTHER};
+use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
+
+use super::Side;
+use super::claims::ClaimsId;
+
+/// Prefixes up to this length are looked up as such, longer ones as addresses.
+const LONGEST_NETWORK: u8 = 24;
+
+impl Side {
+    /// The number of the first list that wants exactly this target.
+    pub fn label_of(&self, target: Target) -> Label {
+        self.known_label(target).unwrap_or(OTHER)
+    }
+
+    /// The number for an address: that of its own entry, else of the longest prefix around it that is longer than /24.
+    pub fn label_of_address(&self, address: u32) -> Label {
+        let own =
+            self.addresses.get(address).map(|id| self.label_of_set(Target::V4(Prefix::host(address)), id));
+        own.unwrap_or_else(|| {
+            let lengths = self.cover.v4().rev().map(|(length, _)| length);
+            let long = lengths.take_while(|length| *length > LONGEST_NETWORK);
+            let mut prefixes = long.map(|length| Target::V4(Prefix::covering(address, length)));
+            prefixes.find_map(|prefix| self.known_label(prefix)).unwrap_or(OTHER)
+        })
+    }
+
+    /// The number for an IPv4 prefix up to /24: that of the longest one up to /24 that covers it, itself first.
+    pub fn label_of_network(&self, prefix: Prefix4) -> Label {
+        let longest = prefix.length().min(LONGEST_NETWORK);
+        let lengths = self.cover.v4().rev().map(|(length, _)| length).filter(|length| *length <= longest);
+        let mut covering = lengths.map(|length| Target::V4(Prefix::covering(prefix.address(), length)));
+        covering.find_map(|prefix| self.known_label(prefix)).unwrap_or(OTHER)
+    }
+
+    /// The number for an IPv6 prefix: that of the longest one that covers it, itself first.
+    pub fn label_of_six(&self, prefix: Prefix6) -> Label {
+        let lengths = self.cover.v6().rev().map(|(length, _)| length);
+        let lengths = lengths.filter(|length| *length <= prefix.length());
+        let mut covering = lengths.map(|length| Target::V6(Prefix::covering(prefix.address(), length)));
+        covering.find_map(|prefix| self.known_label(prefix)).unwrap_or(OTHER)
+    }
+
+    fn known_label(&self, target: Target) -> Option<Label> {
+        self.claims_of(target).map(|id| self.label_of_set(target, id))
+    }
+
+    pub(super) fn label_of_set(&self, target: Target, id: ClaimsId) -> Label {
+        self.labels.of(target, self.registry.claims(id))
+    }
+}

@@ -1,0 +1,154 @@
+//! The order of lists, changed page by page.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use filter_common::labels::{LAST, Label, OTHER};
+use filter_common::sets::SetName;
+
+use super::numbers::Number;
+use super::order::Order;
+use super::{
+    Applied, Blocklist, ListId, Origin, PAGE, Polarity, SetEffects, Side, Timestamp, TooManyLists, targets,
+};
+
+impl Blocklist {
+    /// A new list, on which nothing is, behind all others. Nobody else has its name.
+    pub fn make_list(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        polarity: Polarity,
+        now: Timestamp,
+    ) -> Result<ListId, TooManyLists> {
+        let id = self.lists.make_anyway(name, origin, polarity)?;
+        if polarity == Polarity::Block {
+            let is_among_first = self.blocking().len() <= usize::from(LAST);
+            let name = self.lists.get(id).name.clone();
+            let label = is_among_first.then(|| self.lists.numbers.take(&name, now)).flatten();
+            let label = label.unwrap_or_default();
+            self.blocking_sides_mut().for_each(|(_, side)| side.labels.append(id, label));
+        }
+        Ok(id)
+    }
+
+    /// The lists are put into the order in which they stand now, if it is another one: at once where that changes nothing of
+    /// any entry, else what is to be done is [`Change::Relabel`](crate::blocklist::Change::Relabel), again and again. An order
+    /// that is coming comes first. Tells whether there are pages to be done.
+    pub fn reorder(&mut self, now: Timestamp) -> bool {
+        if self.is_relabelling() || !std::mem::take(&mut self.lists.is_order_old) {
+            return self.is_relabelling();
+        }
+        let order = Arc::new(self.wanted_order(now));
+        let lists: Vec<_> =
+            self.blocking().into_iter().filter(|id| self.lists.get(*id).entries > 0).collect();
+        for (set, side) in self.sides.iter_mut().filter(|(set, _)| set.blocks()) {
+            let on_it = lists.iter().copied().filter(|id| self.lists.get(*id).set() == set);
+            let is_same = order.is_same_for(side.labels.latest(), &on_it.collect::<Vec<_>>());
+            match is_same {
+                true => side.labels.set(order.clone()),
+                false => side.labels.begin(order.clone()),
+            }
+        }
+        self.is_relabelling()
+    }
+
+    /// From now on it is judged by: its lists have the order in which they stand.
+    pub fn begin(&mut self, now: Timestamp) {
+        self.began = now;
+        let order = Arc::new(self.wanted_order(now));
+        self.blocking_sides_mut().for_each(|(_, side)| side.labels.set(order.clone()));
+        self.lists.is_order_old = false;
+    }
+
+    /// Is there anything to be done for the order of lists?
+    pub fn is_order_due(&self) -> bool {
+        self.lists.is_order_old || self.is_relabelling()
+    }
+
+    /// Is another order coming?
+    pub fn is_relabelling(&self) -> bool {
+        self.sides.blocking().any(|(_, side)| side.labels.coming().is_some())
+    }
+
+    /// The number that this name has.
+    pub fn number_of(&self, name: &str) -> Option<(Label, &Number)> {
+        let label = self.lists.numbers.find(name)?;
+        Some((label, self.number(label)?))
+    }
+
+    /// Who has this number.
+    pub fn number(&self, label: Label) -> Option<&Number> {
+        self.lists.numbers.of(label)
+    }
+
+    /// Numbers that lists lack and names have that need them no longer. Once nothing can be counted under them any more,
+    /// their counters are to be set back, and they are [`cleared`](Self::cleared).
+    pub fn numbers_to_clear(&self) -> Vec<Label> {
+        let first = self.blocking().into_iter().take(usize::from(LAST));
+        let lacking = first.filter(|id| self.lists.numbers.find(&self.lists.get(*id).name).is_none());
+        self.lists.numbers.unneeded(lacking.count())
+    }
+
+    /// The counters of this number were set back: it is free for another name.
+    pub fn cleared(&mut self, label: Label) {
+        self.lists.numbers.cleared(label);
+        self.lists.is_order_old = true;
+    }
+
+    /// The lists that block, in order.
+    fn blocking(&self) -> Vec<ListId> {
+        let blocks = |id: &ListId| self.lists.get(*id).polarity == Polarity::Block;
+        self.lists.in_order().into_iter().filter(blocks).collect()
+    }
+
+    /// Their sides: each has the same order of all of them, and comes to another one by itself.
+    fn blocking_sides_mut(&mut self) -> impl Iterator<Item = (SetName, &mut Side)> {
+        self.sides.iter_mut().filter(|(set, _)| set.blocks())
+    }
+
+    fn wanted_order(&mut self, now: Timestamp) -> Order {
+        let blocking = self.blocking();
+        let lists = &mut self.lists;
+        let names: Vec<_> = blocking.iter().map(|id| lists.get(*id).name.clone()).collect();
+        let (first, _) = names.split_at(names.len().min(usize::from(LAST)));
+        let needed: HashSet<&str> = first.iter().map(|name| &**name).collect();
+        lists.numbers.retain(|name| needed.contains(name));
+        let labels: Vec<_> =
+            first.iter().map(|name| lists.numbers.take(name, now).unwrap_or_default()).collect();
+        let labels = labels.into_iter().chain(std::iter::repeat(OTHER));
+        Order::of(blocking.into_iter().zip(labels))
+    }
+
+    pub(super) fn relabel_page(&mut self) -> Applied {
+        let mut applied = Applied::default();
+        let mut relabelling = self.blocking_sides_mut().filter(|(_, side)| side.labels.coming().is_some());
+        if let Some((set, side)) = relabelling.next() {
+            let effects = &mut applied.effects.sets[set];
+            side.relabel_page(effects);
+            applied.changed = effects.relabelled.len() as u64;
+        }
+        applied
+    }
+}
+
+impl Side {
+    /// The next page of targets goes by the order that is coming.
+    fn relabel_page(&mut self, effects: &mut SetEffects) {
+        let Some(after) = self.labels.coming() else { return };
+        let mut weight = 0;
+        let upto = self.walk(after, |target, id| {
+            let (before, after) = self.labels.change_of(self.registry.claims(id));
+            if before != after {
+                effects.relabelled.push(target);
+                weight += targets::weight(target);
+            }
+            weight < PAGE
+        });
+        self.labels.advance(upto);
+        effects.relabelled.sort();
+    }
+}
+
+#[cfg(test)]
+mod tests;

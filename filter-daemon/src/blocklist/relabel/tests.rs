@@ -1,0 +1,327 @@
+//! What each entry is counted for, whatever comes, goes and changes places.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use filter_common::labels::{Label, OTHER};
+use filter_common::target::{Prefix, Target};
+use proptest::prelude::*;
+
+use crate::blocklist::{
+    Applied, Blocklist, Change, From, ListId, Origin, Polarity, Targets, Timestamp, Undo, Want,
+};
+
+/// Few enough that they meet again, wide enough that a new order takes several pages.
+const WORDS: [&str; 9] = [
+    "0.0.0.0/0",
+    "10.0.0.0/8",
+    "10.1.1.0/24",
+    "10.1.1.128/25",
+    "10.1.1.200",
+    "192.0.2.1",
+    "::/0",
+    "2001:db8::/64",
+    "2001:db8::7",
+];
+
+/// The first of them are the configuration's.
+const LISTS: [&str; 6] = ["drop", "bad", "feed", "manual", "ssh", "mail"];
+const CONFIGURED: usize = 3;
+
+fn target(word: usize) -> Target {
+    WORDS[word].parse().unwrap()
+}
+
+fn at(seconds: u32) -> Timestamp {
+    Timestamp::from_secs(seconds)
+}
+
+fn want(list: &str, origin: Origin, words: &[usize], until: Option<u32>) -> Change {
+    let targets = words.iter().map(|word| target(*word)).collect();
+    Change::Want(Want { origin, until: until.map(at), ..Want::live(list, Polarity::Block, targets) })
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Want(usize, Vec<usize>, Option<u32>),
+    Release(Option<usize>, Vec<usize>),
+    Expire(u32),
+    UndoLast,
+    /// The configuration has this order of its lists.
+    Reorder(Vec<usize>),
+    Page,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let words = || prop::collection::vec(0..WORDS.len(), 1..4);
+    let order = Just((0..CONFIGURED).collect::<Vec<_>>()).prop_shuffle();
+    let step = prop_oneof![
+        6 => (0..LISTS.len(), words(), prop::option::of(1..50_u32)).prop_map(|(l, w, u)| Step::Want(l, w, u)),
+        4 => (prop::option::of(0..LISTS.len()), words()).prop_map(|(l, w)| Step::Release(l, w)),
+        1 => (0..50_u32).prop_map(Step::Expire),
+        1 => Just(Step::UndoLast),
+        2 => order.prop_map(Step::Reorder),
+        4 => Just(Step::Page),
+    ];
+    prop::collection::vec(step, 0..40)
+}
+
+/// The blocklist, what a kernel would have that carries out its effects, and plain rules to compare with.
+struct Story {
+    blocklist: Blocklist,
+    kernel: BTreeMap<Target, Label>,
+    configured: Vec<ListId>,
+    /// Who comes first by the order in force, and by the one that is coming: known by their places and ages.
+    orders: [Vec<ListId>; 2],
+    last: Option<Undo>,
+}
+
+impl Story {
+    fn new() -> Self {
+        let mut blocklist = Blocklist::default();
+        let configured: Vec<_> = LISTS[..CONFIGURED]
+            .iter()
+            .map(|name| blocklist.make_list(name, Origin::File, Polarity::Block, at(0)).unwrap())
+            .collect();
+        blocklist.lists_mut().set_places(configured.clone());
+        blocklist.begin(at(0));
+        Self { blocklist, kernel: BTreeMap::new(), configured, orders: Default::default(), last: None }
+    }
+
+    fn apply(&mut self, change: &Change, now: u32) {
+        let Ok(applied) = self.blocklist.apply(change, at(now)) else { return };
+        self.carry_out(&applied);
+        self.last = (!matches!(change, Change::Undo(_) | Change::Relabel)).then_some(applied.undo);
+    }
+
+    /// A kernel asks the truth for each target that it is told of, and for no other.
+    fn carry_out(&mut self, applied: &Applied) {
+        let (block, effects) = (self.blocklist.block(), &applied.effects.sets.block);
+        let now = |target| block.label_of(target);
+        for target in effects.left.iter() {
+            assert!(self.kernel.remove(&target).is_some(), "{target} left without having been there");
+        }
+        for target in effects.relabelled.iter() {
+            let before = self.kernel.insert(target, now(target));
+            assert!(
+                before.is_some_and(|before| before != now(target)),
+                "{target} was {before:?} and still is"
+            );
+        }
+        for target in effects.entered.iter() {
+            assert!(self.kernel.insert(target, now(target)).is_none(), "{target} entered twice");
+        }
+    }
+
+    fn label_by(&self, order: &[ListId], target: Target) -> Label {
+        let holders = self.blocklist.block().holders(target);
+        let place = |list: &ListId| order.iter().position(|other| other == list);
+        // Who is on no order yet has come last, and in turn.
+        let age = |list: &ListId| self.blocklist.lists().get(*list).age;
+        let first = holders.iter().min_by_key(|list| (place(list).unwrap_or(usize::MAX), age(list)));
+        let name = first.map(|list| &*self.blocklist.lists().get(*list).name);
+        name.and_then(|name| self.blocklist.number_of(name)).map_or(OTHER, |(label, _)| label)
+    }
+
+    /// What the kernel asks, by plain rules: of those around it that are looked up in the same way, the narrowest.
+    fn check_questions(&self) {
+        let block = self.blocklist.block();
+        let narrowest = |meant: &dyn Fn(&Target) -> bool| {
+            let around =
+                block.targets().iter().filter(|target| meant(target)).max_by_key(|target| length(*target));
+            around.map_or(OTHER, |target| block.label_of(target))
+        };
+        for word in 0..WORDS.len() {
+            match target(word) {
+                Target::V4(prefix) => {
+                    for address in [prefix.first(), prefix.last()] {
+                        let host = Target::V4(Prefix::host(address));
+                        let expected = narrowest(&|other| length(*other) > 24 && other.covers(&host));
+                        assert_eq!(block.label_of_address(address), expected, "{host}");
+                        let network = Prefix::covering(address, prefix.length().min(24));
+                        let is_around = |other: &Target| other.covers(&Target::V4(network));
+                        let expected = narrowest(&|other| length(*other) <= 24 && is_around(other));
+                        assert_eq!(block.label_of_network(network), expected, "{network}");
+                    }
+                }
+                Target::V6(prefix) => {
+                    let expected = narrowest(&|other| other.covers(&Target::V6(prefix)));
+                    assert_eq!(block.label_of_six(prefix), expected, "{prefix}");
+                }
+            }
+        }
+    }
+
+    fn check(&self) {
+        let block = self.blocklist.block();
+        let told: BTreeSet<_> = self.kernel.keys().copied().collect();
+        assert_eq!(told, block.targets().iter().collect());
+        for (target, label) in &self.kernel {
+            assert_eq!(*label, block.label_of(*target), "{target}: told of every change");
+            let [before, after] = self.orders.each_ref().map(|order| self.label_by(order, *target));
+            if self.blocklist.is_relabelling() {
+                assert!([before, after].contains(label), "{target}: {label:?}, not {before:?} or {after:?}");
+            } else {
+                assert_eq!(*label, after, "{target}: the first holder's");
+            }
+        }
+    }
+
+    fn check_shared(&self) {
+        let block = self.blocklist.block();
+        let holders: Vec<_> = block.targets().iter().map(|target| block.holders(target)).collect();
+        for (id, list) in self.blocklist.lists().iter() {
+            let shared = holders.iter().filter(|holders| holders.len() > 1 && holders.contains(&id));
+            assert_eq!(self.blocklist.shared_by(id), shared.count() as u64, "{}", list.name);
+        }
+    }
+}
+
+fn length(target: Target) -> u8 {
+    match target {
+        Target::V4(prefix) => prefix.length(),
+        Target::V6(prefix) => prefix.length(),
+    }
+}
+
+proptest! {
+    // Each case makes a blocklist, and looks through all of it after every step.
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn each_target_is_counted_for_its_first_holder_and_the_kernel_is_told_of_just_what_changes(steps in steps()) {
+        let mut story = Story::new();
+        story.orders = [story.configured.clone(), story.configured.clone()];
+        for step in steps {
+            match step {
+                Step::Want(list, words, until) => {
+                    let origin = if list < CONFIGURED { Origin::File } else { Origin::Live };
+                    story.apply(&want(LISTS[list], origin, &words, until), 0);
+                }
+                Step::Release(list, words) => {
+                    let from = match list {
+                        Some(list) => From::List(LISTS[list].into()),
+                        None => From::EveryLiveList(Polarity::Block),
+                    };
+                    let targets: Targets = words.iter().map(|word| target(*word)).collect();
+                    story.apply(&Change::Release { from, targets }, 0);
+                }
+                Step::Expire(now) => {
+                    story.apply(&Change::Expire { polarity: Polarity::Block, most: usize::MAX }, now);
+                }
+                Step::UndoLast => {
+                    if let Some(undo) = story.last.take() {
+                        story.apply(&Change::Undo(undo), 0);
+                    }
+                }
+                Step::Reorder(order) if !story.blocklist.is_relabelling() => {
+                    let order: Vec<_> = order.iter().map(|at| story.configured[*at]).collect();
+                    story.blocklist.lists_mut().set_places(order.clone());
+                    story.orders = [story.orders[1].clone(), order];
+                    story.blocklist.reorder(at(0));
+                }
+                Step::Reorder(..) => {}
+                Step::Page => story.apply(&Change::Relabel, 0),
+            }
+            story.check();
+            if story.blocklist.is_relabelling() {
+                story.check_questions();
+            }
+        }
+        while story.blocklist.is_relabelling() {
+            story.apply(&Change::Relabel, 0);
+        }
+        story.check();
+        story.check_questions();
+        story.check_shared();
+    }
+}
+
+/// So many lists of the configuration, each with one address of its own.
+fn many(count: u32) -> (Blocklist, Vec<ListId>) {
+    let mut blocklist = Blocklist::default();
+    let made = (0..count).map(|number| {
+        let name = format!("list{number}");
+        let id = blocklist.make_list(&name, Origin::File, Polarity::Block, at(1)).unwrap();
+        let own = Targets { addresses: vec![number], ..Targets::default() };
+        let origin = Origin::File;
+        let change = Change::Want(Want { origin, ..Want::live(&*name, Polarity::Block, own) });
+        blocklist.apply(&change, at(1)).unwrap();
+        id
+    });
+    let lists: Vec<_> = made.collect();
+    blocklist.lists_mut().set_places(lists.clone());
+    blocklist.begin(at(1));
+    (blocklist, lists)
+}
+
+fn relabel_all(blocklist: &mut Blocklist) -> Targets {
+    let mut relabelled = Targets::default();
+    while blocklist.reorder(at(2)) {
+        relabelled.extend(&blocklist.apply(&Change::Relabel, at(2)).unwrap().effects.sets.block.relabelled);
+    }
+    relabelled.sort();
+    relabelled
+}
+
+fn labels(blocklist: &Blocklist, addresses: impl IntoIterator<Item = u32>) -> Vec<Label> {
+    addresses.into_iter().map(|address| blocklist.block().label_of_address(address)).collect()
+}
+
+#[test]
+fn the_first_250_lists_have_a_number_each_and_the_others_share_one() {
+    let (blocklist, _) = many(260);
+    let own: BTreeSet<_> = labels(&blocklist, 0..250).into_iter().collect();
+    assert!(own.len() == 250 && !own.contains(&OTHER));
+    assert_eq!(labels(&blocklist, 250..260), [OTHER; 10]);
+}
+
+#[test]
+fn who_comes_to_be_first_has_a_number_once_one_was_set_back() {
+    let (mut blocklist, mut lists) = many(251);
+    let label_of_249 = labels(&blocklist, [249])[0];
+    let last = lists.pop().unwrap();
+    lists.insert(0, last);
+    blocklist.lists_mut().set_places(lists);
+    let both = Targets { addresses: vec![249], ..Targets::default() };
+    assert_eq!(relabel_all(&mut blocklist), both, "nobody may have its number yet");
+    assert_eq!(labels(&blocklist, [249, 250]), [OTHER, OTHER]);
+    assert_eq!(blocklist.numbers_to_clear(), [label_of_249]);
+    blocklist.cleared(label_of_249);
+    assert_eq!(relabel_all(&mut blocklist).addresses, [250]);
+    assert_eq!(labels(&blocklist, [249, 250]), [OTHER, label_of_249]);
+    assert_eq!(&*blocklist.number(label_of_249).unwrap().name, "list250");
+    assert_eq!(blocklist.number(label_of_249).unwrap().since, at(2));
+    assert!(blocklist.numbers_to_clear().is_empty());
+}
+
+#[test]
+fn a_name_that_comes_again_has_its_number_again_and_no_other_name_has_it_meanwhile() {
+    let mut blocklist = Blocklist::default();
+    let label = |blocklist: &Blocklist, name: &str| blocklist.number_of(name).map(|(label, _)| label);
+    let flip = |blocklist: &mut Blocklist, name: &str, now| {
+        blocklist.apply(&want(name, Origin::Live, &[4], None), at(now)).unwrap();
+        let number = label(blocklist, name);
+        let from = From::List(name.into());
+        let released =
+            blocklist.apply(&Change::Release { from, targets: [target(4)].into_iter().collect() }, at(now));
+        blocklist.forget_empty_lists(&released.unwrap());
+        blocklist.reorder(at(now));
+        number
+    };
+    let ssh = flip(&mut blocklist, "ssh", 1);
+    let mail = flip(&mut blocklist, "mail", 2);
+    assert!(ssh != mail && ssh.is_some() && mail.is_some());
+    assert_eq!(flip(&mut blocklist, "ssh", 3), ssh);
+    assert_eq!(blocklist.number(ssh.unwrap()).unwrap().since, at(1));
+}
+
+#[test]
+fn a_list_of_another_name_is_counted_anew() {
+    let (mut blocklist, lists) = many(2);
+    let before = labels(&blocklist, [0, 1]);
+    blocklist.lists_mut().rename([(lists[0], "renamed".into())]);
+    assert_eq!(relabel_all(&mut blocklist).addresses, [0]);
+    let after = labels(&blocklist, [0, 1]);
+    assert!(!before.contains(&after[0]) && after[1] == before[1]);
+    assert_eq!(&*blocklist.number(after[0]).unwrap().name, "renamed");
+}

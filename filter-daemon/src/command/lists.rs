@@ -1,0 +1,162 @@
+//! `filterd lists`: every list, how long it is, and what is dropped for it.
+
+use clap::Args;
+
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::figure::{count, headed};
+use super::render::hits::{self, rate};
+use super::render::moment::Clock;
+use super::render::remark;
+use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::wire;
+use crate::control::wire::lists::{List, Reply};
+use crate::exit::Exit;
+
+#[derive(Debug, Args)]
+pub struct Lists {}
+
+impl Lists {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        let lists = ask(socket)?;
+        console.answer(&lists, |lists| render(lists, &Clock::system()))?;
+        let is_well = lists.lists.iter().all(|list| list.fault.is_none());
+        Ok(if is_well { Exit::Done } else { Exit::Partly })
+    }
+}
+
+/// All parts of the answer as one.
+fn ask(socket: &Endpoint) -> Result<Reply, ClientError> {
+    let mut client = Client::connect(socket)?;
+    client.send(&wire::Lists {})?;
+    let mut all: Option<Reply> = None;
+    loop {
+        let part = client.receive::<wire::Lists>()?;
+        match &mut all {
+            Some(all) => all.lists.extend(part.parameters.lists),
+            None => all = Some(part.parameters),
+        }
+        if !part.continues {
+            return Ok(all.unwrap_or_default());
+        }
+    }
+}
+
+fn render(lists: &Reply, clock: &Clock) -> String {
+    let heads = ["list", "kind", "entries", "shared", "hits", "per second", "age"];
+    let figures = [false, false, true, true, true, true, false];
+    let rows: Vec<_> = lists.lists.iter().map(|list| row(list, clock)).collect();
+    let mut text = headed(heads, figures, &rows);
+    let remarks: String = lists.lists.iter().map(|list| remarks(list, clock)).collect();
+    if !remarks.is_empty() {
+        text += &format!("\n{remarks}");
+    }
+    text + &format!("\n{}", hits::how_counted(lists.counted_since, lists.other, lists.gone, clock))
+}
+
+fn row(list: &List, clock: &Clock) -> [String; 7] {
+    let kind = if list.allows { format!("{}, allows", list.kind) } else { list.kind.clone() };
+    // What is shared with nobody needs no figure.
+    let shared = if list.shared == 0 { String::new() } else { count(list.shared) };
+    let hits = match &list.hits {
+        Some(hits) => count(hits.all()),
+        None if list.counted_with_others => "with others".to_owned(),
+        None => String::new(),
+    };
+    let age = list.written.or(list.read).map(|then| clock.elapsed(then)).unwrap_or_default();
+    let rate = list.rate.map(rate).unwrap_or_default();
+    [list.name.clone(), kind, count(list.entries), shared, hits, rate, age]
+}
+
+/// What else is to be told of a list, and what to do.
+fn remarks(list: &List, clock: &Clock) -> String {
+    let fault = list.fault.as_ref().map(|fault| {
+        let mut lines = fault.told.lines();
+        let first = format!("{} ({})\n", lines.next().unwrap_or_default(), clock.since(fault.since));
+        first + &lines.map(|line| format!("    {line}\n")).collect::<String>()
+    });
+    let (rejected, special) = if fault.is_some() { (0, 0) } else { (list.rejected, list.special) };
+    let mut others = remark::of(rejected, special, list.expired);
+    let replies = list.hits.map_or(0, |hits| hits.replies);
+    others.extend((replies > 0).then(|| format!("{} replies to this host passed", count(replies))));
+    let others = (!others.is_empty()).then(|| format!("{}: {}\n", list.name, others.join(", ")));
+    fault.into_iter().chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::wire::Hits;
+    use crate::control::wire::lists::Trouble;
+    use crate::text::Explanation;
+
+    const NOW: u64 = 1_795_296_480;
+
+    fn list(name: &str, kind: &str, entries: u64, dropped: u64) -> List {
+        let hits = Some(Hits { dropped, ..Hits::default() });
+        List { name: name.into(), kind: kind.into(), entries, hits, rate: Some(0.0), ..List::default() }
+    }
+
+    fn reply() -> Reply {
+        let file = List {
+            shared: 17,
+            rate: Some(12.34),
+            written: Some(NOW - 7200),
+            rejected: 3,
+            ..list("drop", "file", 1204, 1_234_567)
+        };
+        let told = Explanation::new(
+            "list ipsum: drop.txt: there is no such file; what was good before stays in force",
+            "put it there",
+        );
+        let fault = Some(Trouble { since: NOW - 60, told });
+        let held = List { written: Some(NOW - 14 * 86_400), fault, ..list("ipsum", "file", 500_000, 90_112) };
+        let office = List { hits: None, rate: None, allows: true, ..list("office", "file", 3, 0) };
+        let late = List { hits: None, rate: None, counted_with_others: true, ..list("late", "live", 1, 0) };
+        let lists =
+            vec![list("config", "config", 3, 0), file, held, office, list("ssh", "live", 12, 44), late];
+        let other = Some(Hits { dropped: 7, ..Hits::default() });
+        Reply { version: 1, counted_since: Some(NOW - 3600), rate_over: Some(7.0), other, gone: None, lists }
+    }
+
+    #[test]
+    fn every_list_has_its_row_and_what_is_wrong_stands_below() {
+        let expected = "\
+list    kind          entries  shared         hits  per second  age
+config  config              3                    0         0.0
+drop    file            1,204      17    1,234,567        12.3  2 h
+ipsum   file          500,000               90,112         0.0  14 d
+office  file, allows        3
+ssh     live               12                   44         0.0
+late    live                1          with others
+
+drop: 3 lines were not understood
+list ipsum: drop.txt: there is no such file; what was good before stays in force (since 1 min ago)
+    put it there
+
+Each packet is counted for the first list that has its source, since 20:28
+(1 h ago). Lists without counters of their own, together: 7 hits
+";
+        let told = render(&reply(), &Clock::standing(NOW));
+        assert_eq!(told, expected);
+        let table = told.lines().take(7);
+        assert!(table.map(|line| line.chars().count()).max() <= Some(80));
+    }
+
+    #[test]
+    fn where_nothing_is_counted_for_lists_nothing_is_said_of_hits() {
+        let lists = reply().lists.into_iter().map(|list| List {
+            hits: None,
+            rate: None,
+            counted_with_others: false,
+            ..list
+        });
+        let reply = Reply { counted_since: None, other: None, lists: lists.collect(), ..reply() };
+        let told = render(&reply, &Clock::standing(NOW));
+        assert!(told.starts_with("list    kind          entries  shared  age\n"), "{told}");
+        assert!(
+            told.ends_with("Packets are not counted for lists: `counters: total` in the configuration\n"),
+            "{told}"
+        );
+    }
+}

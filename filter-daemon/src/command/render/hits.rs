@@ -1,0 +1,25 @@
+//! How many packets were counted for lists.
+
+use super::figure::count;
+use super::moment::Clock;
+use crate::control::wire::Hits;
+
+/// How packets are counted for lists, and what no list has for itself.
+pub fn how_counted(since: Option<u64>, other: Option<Hits>, gone: Option<Hits>, clock: &Clock) -> String {
+    let Some(since) = since else {
+        return "Packets are not counted for lists: `counters: total` in the configuration\n".to_owned();
+    };
+    let (at, ago) = (clock.on_the_wall(since), clock.elapsed(since));
+    let mut text =
+        format!("Each packet is counted for the first list that has its source, since {at}\n({ago} ago).");
+    let told = [("Lists without counters of their own, together", other), ("Lists that are gone", gone)];
+    for (which, hits) in told {
+        text += &hits.map(|hits| format!(" {which}: {} hits.", count(hits.all()))).unwrap_or_default();
+    }
+    text.trim_end_matches('.').to_owned() + "\n"
+}
+
+/// How many a second, to a tenth where they are few.
+pub fn rate(a_second: f64) -> String {
+    if a_second < 100.0 { format!("{a_second:.1}") } else { count(a_second.round() as u64) }
+}

@@ -1,0 +1,167 @@
+//! What would have to be done that a target passes: the commands for what commands have added, and what to take out of where
+//! for what the configuration names.
+
+use std::collections::BTreeSet;
+
+use filter_common::target::Target;
+
+use crate::control::wire::Entry;
+use crate::control::wire::entry::LIVE;
+use crate::control::wire::test::Tested;
+
+/// More targets than this make a command that nobody reads.
+const MOST_IN_A_COMMAND: usize = 20;
+
+/// All of it, one a line; together they unblock it.
+pub fn all(one: &Tested) -> Vec<String> {
+    if one.because.is_empty() && one.within.is_empty() {
+        return Vec::new();
+    }
+    if !one.allowed_by.is_empty() {
+        return allowed(one);
+    }
+    let (live, configured): (Vec<_>, Vec<_>) =
+        one.because.iter().chain(&one.within).partition(|entry| entry.origin.as_deref() == Some(LIVE));
+    let mut lines: Vec<_> = removal(one, &live).into_iter().collect();
+    let out_of: BTreeSet<_> = configured.iter().map(|entry| taken_out(one, entry)).collect();
+    lines.extend(out_of);
+    let widest = one.because.iter().any(|entry| is_wider(entry, &one.address));
+    if !one.because.is_empty() && (widest || !configured.is_empty()) {
+        let alone = if widest { "it alone pass" } else { "it pass, whatever blocks it" };
+        lines.push(format!("or let {alone}: `filterd allow add {}`", one.address));
+    }
+    lines
+}
+
+/// What is allowed would be dropped again.
+fn allowed(one: &Tested) -> Vec<String> {
+    let live = one.allowed_by.iter().filter(|entry| entry.origin.as_deref() == Some(LIVE));
+    let targets: BTreeSet<_> = live.map(|entry| entry.target.as_str()).collect();
+    if targets.is_empty() || targets.len() > MOST_IN_A_COMMAND {
+        return Vec::new();
+    }
+    let targets = targets.into_iter().collect::<Vec<_>>().join(" ");
+    vec![format!("`filterd allow remove {targets}` would have it dropped again")]
+}
+
+fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
+    let targets: BTreeSet<_> = live.iter().map(|entry| entry.target.as_str()).collect();
+    if targets.is_empty() {
+        return None;
+    }
+    // All of it stands in a list that is long, or was not told to its end.
+    if (one.more && !one.within.is_empty()) || targets.len() > MOST_IN_A_COMMAND {
+        let address = &one.address;
+        let around = one.because.iter().filter(|entry| entry.origin.as_deref() == Some(LIVE));
+        let around: BTreeSet<_> = around.map(|entry| format!(" {}", entry.target)).collect();
+        let around = around.into_iter().collect::<String>();
+        let first = if around.is_empty() { String::new() } else { format!("`filterd remove{around}`, and ") };
+        return Some(format!("{first}`filterd list --within {address} | filterd remove -`"));
+    }
+    let wider: BTreeSet<_> = live.iter().filter_map(|entry| beyond(entry, &one.address)).collect();
+    let told = if wider.is_empty() {
+        String::new()
+    } else {
+        format!(", which unblocks all of {}", wider.into_iter().collect::<Vec<_>>().join(" and "))
+    };
+    Some(format!("`filterd remove {}`{told}", targets.into_iter().collect::<Vec<_>>().join(" ")))
+}
+
+fn taken_out(one: &Tested, entry: &Entry) -> String {
+    let Entry { target, list, .. } = entry;
+    let place = match one.files.iter().find(|file| file.list == *list) {
+        Some(file) => format!("{} (list `{list}`)", file.path),
+        None => "`block:` in the configuration".to_owned(),
+    };
+    format!("take {target} out of {place}, then `filterd reload`")
+}
+
+fn is_wider(entry: &Entry, asked: &str) -> bool {
+    beyond(entry, asked).is_some()
+}
+
+/// What else passes once this is removed, if that is more than was asked for.
+fn beyond<'a>(entry: &'a Entry, asked: &str) -> Option<&'a str> {
+    let blocks = entry.blocks.as_deref().unwrap_or(&entry.target);
+    let (wide, asked): (Target, Target) = (blocks.parse().ok()?, asked.parse().ok()?);
+    (wide != asked && wide.covers(&asked)).then_some(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::wire::test::File;
+
+    fn entry(target: &str, list: &str, origin: &str) -> Entry {
+        Entry {
+            target: target.into(),
+            list: list.into(),
+            since: 0,
+            or_before: false,
+            until: None,
+            note: None,
+            by: None,
+            origin: Some(origin.into()),
+            ports: None,
+            blocks: None,
+        }
+    }
+
+    fn tested(because: Vec<Entry>) -> Tested {
+        Tested { address: "203.0.113.7".into(), dropped: true, because, ..Tested::default() }
+    }
+
+    #[test]
+    fn what_was_added_is_removed_by_one_command_that_says_what_else_passes_then() {
+        let own = entry("203.0.113.7", "sshd", "live");
+        assert_eq!(all(&tested(vec![own.clone()])), ["`filterd remove 203.0.113.7`"]);
+        let wider = entry("203.0.113.0/24", "manual", "live");
+        assert_eq!(
+            all(&tested(vec![own, wider])),
+            [
+                "`filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24",
+                "or let it alone pass: `filterd allow add 203.0.113.7`"
+            ]
+        );
+        assert_eq!(all(&tested(Vec::new())), [""; 0]);
+    }
+
+    #[test]
+    fn what_the_configuration_names_is_taken_out_where_it_stands() {
+        let because = vec![entry("203.0.113.7", "config", "config"), entry("203.0.113.7", "drop", "file")];
+        let files = vec![File { list: "drop".into(), path: "/etc/filterd/lists/drop.txt".into() }];
+        assert_eq!(
+            all(&Tested { files, ..tested(because) }),
+            [
+                "take 203.0.113.7 out of /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
+                "take 203.0.113.7 out of `block:` in the configuration, then `filterd reload`",
+                "or let it pass, whatever blocks it: `filterd allow add 203.0.113.7`"
+            ]
+        );
+    }
+
+    #[test]
+    fn of_a_widened_entry_the_address_is_removed_as_it_was_given() {
+        let blocks = Some("2001:db8::/64".to_owned());
+        let because = vec![Entry { blocks, ..entry("2001:db8::1", "sshd", "live") }];
+        let tested = Tested { address: "2001:db8::7".into(), ..tested(because) };
+        assert_eq!(all(&tested)[0], "`filterd remove 2001:db8::1`, which unblocks all of 2001:db8::/64");
+    }
+
+    #[test]
+    fn what_is_many_within_a_prefix_is_removed_as_a_list() {
+        let within = vec![entry("203.0.113.7", "sshd", "live")];
+        let prefix = Tested { address: "203.0.113.0/24".into(), partly: true, within, ..Tested::default() };
+        assert_eq!(all(&prefix), ["`filterd remove 203.0.113.7`"]);
+        let more = Tested { more: true, ..prefix };
+        assert_eq!(all(&more), ["`filterd list --within 203.0.113.0/24 | filterd remove -`"]);
+    }
+
+    #[test]
+    fn what_is_allowed_is_told_how_that_ends() {
+        let because = vec![entry("203.0.113.0/24", "drop", "file")];
+        let allowed_by = vec![entry("203.0.113.7", "manual-allow", "live")];
+        let tested = Tested { dropped: false, allowed_by, ..tested(because) };
+        assert_eq!(all(&tested), ["`filterd allow remove 203.0.113.7` would have it dropped again"]);
+    }
+}

@@ -1,0 +1,283 @@
+//! The answers of `filterd test` as text.
+
+use crate::command::render::moment::Clock;
+use crate::control::wire::test::{Reply, Tested};
+use crate::control::wire::{Entry, Idle};
+use crate::text::printable;
+
+/// One after the other, the verdicts below one another.
+pub fn all(all: &Reply, clock: &Clock) -> String {
+    let width = all.tested.iter().map(|one| one.address.len()).max().unwrap_or(0);
+    let paused = all.paused_until.map(|until| clock.at(until));
+    all.tested.iter().map(|tested| one(tested, width, paused.as_deref(), clock)).collect()
+}
+
+fn one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> String {
+    let mut because = one.because.iter().map(|by| entry(by, clock));
+    let first = match because.len() {
+        _ if !one.dropped => String::new(),
+        0 if !one.within.is_empty() && one.ports.is_empty() => "by what blocks its parts".to_owned(),
+        // Each entry says on which.
+        _ if !one.ports.is_empty() => one.ports.join(", and "),
+        _ => because.next().unwrap_or_default(),
+    };
+    let verdict = verdict(one, paused);
+    let mut text = format!("{:<width$}  {}\n", one.address, format!("{verdict}{first}").trim_end());
+    let allowed = one.allowed_by.iter().map(|by| format!("allowed {}", entry(by, clock)));
+    let part = |by: &Entry| format!("a part {}", entry(by, clock));
+    let allowed_part = |by: &Entry| format!("a part allowed {}", entry(by, clock));
+    let parts = one.within.iter().map(part).chain(one.allowed_within.iter().map(allowed_part));
+    let more = one.more.then(|| format!("and more: `filterd list --within {}`", one.address));
+    for line in allowed.chain(because).chain(parts).chain(more).chain(beside(one)) {
+        text.push_str(&format!("{:<width$}           {line}\n", ""));
+    }
+    text
+}
+
+fn verdict(one: &Tested, paused: Option<&str>) -> String {
+    let is_listed = !one.because.is_empty() || !one.within.is_empty();
+    let verdict = match (one.dropped, is_listed, one.idle) {
+        (true, ..) => "DROPPED  ",
+        (false, ..) if one.partly => "PARTLY   a part of it is dropped",
+        (false, false, _) if !one.allowed_by.is_empty() => {
+            "passes   no list names it but those that allow it"
+        }
+        (false, true, _) if !one.allowed_by.is_empty() => "passes   listed, but allowed",
+        (false, false, _) => "passes   no list names it",
+        (_, _, Some(Idle::NothingAttached)) => {
+            "passes   listed, but nothing is attached (`filterd status` tells why)"
+        }
+        (_, _, Some(Idle::Paused)) => {
+            let until = paused.unwrap_or("now");
+            return format!("passes   listed, but protection is paused until {until}: it is only counted");
+        }
+        (_, _, Some(Idle::NotEnforced)) => "passes   listed, but `enforce: false`: it is only counted",
+        (false, true, None) if one.because.is_empty() => "passes   what is listed of it is allowed",
+        (false, true, None) => {
+            "passes   though listed (what the filter does at the moment: `filterd status`)"
+        }
+    };
+    verdict.to_owned()
+}
+
+/// What else there is to know.
+fn beside(one: &Tested) -> Vec<String> {
+    let names: Vec<_> = one.except.iter().map(|name| printable::on_one_line(name)).collect();
+    let except = ((one.dropped || one.partly) && !names.is_empty()).then(|| {
+        format!("but not on {}: nothing is filtered there (`filterd status` tells why)", names.join(", "))
+    });
+    let expired = one.expired.iter().map(|over| {
+        format!("list `{}` names {} still, but its time there is over (`ttl:`)", over.list, over.target)
+    });
+    let disagrees = one.disagrees.as_ref().map(|address| {
+        format!(
+            "THE KERNEL AND THE BLOCKLIST DISAGREE about {address}: this is what the kernel does; please report it \
+             (`filterd reload` may mend it)"
+        )
+    });
+    let remedies = one.remedies.iter().enumerate().map(|(number, remedy)| match number {
+        0 if one.allowed_by.is_empty() => format!("to unblock it: {remedy}"),
+        0 => remedy.clone(),
+        _ => format!("               {remedy}"),
+    });
+    except.into_iter().chain(expired).chain(disagrees).chain(remedies).collect()
+}
+
+fn entry(entry: &Entry, clock: &Clock) -> String {
+    let by = entry.by.as_ref().map(|by| format!(", added by {by}")).unwrap_or_default();
+    let note = entry.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    let (since, until) = (clock.of(entry), clock.until(entry.until));
+    let target = match &entry.blocks {
+        Some(wider) => format!("{} (blocks {wider})", entry.target),
+        None => entry.target.clone(),
+    };
+    let ports = entry.ports.as_ref().map(|ports| format!(" ({ports})")).unwrap_or_default();
+    format!("by {target} of list `{}`{ports}, {since}, {until}{by}{note}", entry.list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::wire::test::Expired;
+
+    /// 2026-11-21 21:28:00 UTC.
+    const NOW: u64 = 1_795_296_480;
+
+    #[test]
+    fn the_answer_names_every_entry_with_its_times() {
+        let entry = |target: &str, list: &str, since, until, note: Option<&str>| Entry {
+            target: target.into(),
+            list: list.into(),
+            since,
+            or_before: false,
+            until,
+            note: note.map(str::to_owned),
+            by: note.map(|_| "root (filterd add)".to_owned()),
+            origin: None,
+            ports: None,
+            blocks: None,
+        };
+        let because = vec![
+            entry("203.0.113.7", "manual", NOW - 7200, Some(NOW + 720), Some("brute force")),
+            entry("203.0.113.0/24", "drop", NOW - 3 * 86_400, None, None),
+        ];
+        let tested = vec![
+            Tested { address: "203.0.113.7".into(), dropped: true, because, ..Tested::default() },
+            Tested { address: "192.0.2.1".into(), ..Tested::default() },
+        ];
+        let expected = "\
+203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min), added by root (filterd add): brute force
+                      by 203.0.113.0/24 of list `drop`, since 3 d ago, permanent
+192.0.2.1    passes   no list names it
+";
+        assert_eq!(all(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn what_is_dropped_on_some_ports_says_on_which() {
+        let entry = Entry {
+            target: "203.0.113.0/24".into(),
+            list: "ssh".into(),
+            since: NOW - 7200,
+            or_before: false,
+            until: None,
+            note: None,
+            by: None,
+            origin: None,
+            ports: Some("on port 22 only".into()),
+            blocks: None,
+        };
+        let tested = Tested {
+            address: "203.0.113.7".into(),
+            dropped: true,
+            ports: vec!["on port 22 only".into()],
+            because: vec![entry],
+            ..Tested::default()
+        };
+        let expected = "\
+203.0.113.7  DROPPED  on port 22 only
+                      by 203.0.113.0/24 of list `ssh` (on port 22 only), since 2 h ago, permanent
+";
+        assert_eq!(all(&Reply { tested: vec![tested], ..Reply::default() }, &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn what_is_listed_and_allowed_names_both() {
+        let entry = |target: &str, list: &str, until| Entry {
+            target: target.into(),
+            list: list.into(),
+            since: NOW - 7200,
+            or_before: false,
+            until,
+            note: None,
+            by: None,
+            origin: None,
+            ports: None,
+            blocks: None,
+        };
+        let tested = |because| Tested {
+            address: "203.0.113.7".into(),
+            because,
+            allowed_by: vec![entry("203.0.113.0/28", "manual-allow", Some(NOW + 720))],
+            ..Tested::default()
+        };
+        let listed = tested(vec![entry("203.0.113.0/24", "drop", None)]);
+        let expected = "\
+203.0.113.7  passes   listed, but allowed
+                      allowed by 203.0.113.0/28 of list `manual-allow`, since 2 h ago, expires 21:40 (in 12 min)
+                      by 203.0.113.0/24 of list `drop`, since 2 h ago, permanent
+203.0.113.7  passes   no list names it but those that allow it
+                      allowed by 203.0.113.0/28 of list `manual-allow`, since 2 h ago, expires 21:40 (in 12 min)
+";
+        let both = Reply { tested: vec![listed, tested(vec![])], ..Reply::default() };
+        assert_eq!(all(&both, &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn what_is_listed_and_passes_is_told_as_such() {
+        let because = vec![Entry {
+            target: "192.0.2.1".into(),
+            list: "drop".into(),
+            since: NOW,
+            or_before: false,
+            until: None,
+            note: None,
+            by: None,
+            origin: None,
+            ports: None,
+            blocks: None,
+        }];
+        let told = |idle| {
+            let tested = vec![Tested {
+                address: "192.0.2.1".into(),
+                idle,
+                because: because.clone(),
+                ..Tested::default()
+            }];
+            all(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW))
+        };
+        assert!(
+            told(Some(Idle::NothingAttached))
+                .starts_with("192.0.2.1  passes   listed, but nothing is attached")
+        );
+        assert!(
+            told(Some(Idle::NotEnforced)).starts_with("192.0.2.1  passes   listed, but `enforce: false`")
+        );
+        // A daemon that does not say why.
+        let text = told(None);
+        assert!(text.starts_with("192.0.2.1  passes   though listed"), "{text}");
+        assert!(
+            text.contains("\n                    by 192.0.2.1 of list `drop`, since just now, permanent\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn of_a_prefix_it_is_told_how_much_of_it_is_dropped() {
+        let entry = |target: &str, list: &str| Entry {
+            target: target.into(),
+            list: list.into(),
+            since: NOW,
+            or_before: false,
+            until: None,
+            note: None,
+            by: None,
+            origin: None,
+            ports: None,
+            blocks: None,
+        };
+        let prefix = Tested { address: "203.0.113.0/24".into(), ..Tested::default() };
+        let within = vec![entry("203.0.113.7", "sshd")];
+        let partly = Tested { partly: true, within, more: true, ..prefix.clone() };
+        let halves = vec![entry("203.0.113.0/25", "a"), entry("203.0.113.128/25", "b")];
+        let together = Tested { dropped: true, within: halves, ..prefix.clone() };
+        let not = Tested { allowed_by: vec![entry("203.0.112.0/23", "partners")], ..prefix };
+        let expected = "\
+203.0.113.0/24  PARTLY   a part of it is dropped
+                         a part by 203.0.113.7 of list `sshd`, since just now, permanent
+                         and more: `filterd list --within 203.0.113.0/24`
+203.0.113.0/24  DROPPED  by what blocks its parts
+                         a part by 203.0.113.0/25 of list `a`, since just now, permanent
+                         a part by 203.0.113.128/25 of list `b`, since just now, permanent
+203.0.113.0/24  passes   no list names it but those that allow it
+                         allowed by 203.0.112.0/23 of list `partners`, since just now, permanent
+";
+        let reply = Reply { tested: vec![partly, together, not], ..Reply::default() };
+        assert_eq!(all(&reply, &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn what_is_out_of_step_or_over_and_what_to_do_is_told() {
+        let expired = vec![Expired { target: "192.0.2.1".into(), list: "seen".into() }];
+        let remedies = vec!["`filterd remove 192.0.2.1`".to_owned()];
+        let disagrees = Some("192.0.2.1".to_owned());
+        let one = Tested { address: "192.0.2.1".into(), expired, disagrees, remedies, ..Tested::default() };
+        let expected = "\
+192.0.2.1  passes   no list names it
+                    list `seen` names 192.0.2.1 still, but its time there is over (`ttl:`)
+                    THE KERNEL AND THE BLOCKLIST DISAGREE about 192.0.2.1: this is what the kernel does; please report it (`filterd reload` may mend it)
+                    to unblock it: `filterd remove 192.0.2.1`
+";
+        assert_eq!(all(&Reply { tested: vec![one], ..Reply::default() }, &Clock::standing(NOW)), expected);
+    }
+}

@@ -1,0 +1,28 @@
+//! How many packets were counted for a list.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of packets for the sake of one list, or of several that are counted together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hits {
+    /// Dropped.
+    pub dropped: u64,
+    /// Passed, because the filter only counted.
+    pub would_drop: u64,
+    /// Passed, because protection was paused.
+    pub paused: u64,
+    /// Passed, because they belong to what this host began.
+    pub replies: u64,
+}
+
+impl Hits {
+    /// All packets that would be dropped if nothing spared them.
+    pub const fn all(&self) -> u64 {
+        self.dropped + self.would_drop + self.paused
+    }
+
+    /// Were there none?
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}

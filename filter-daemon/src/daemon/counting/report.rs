@@ -1,0 +1,118 @@
+//! What is told of lists.
+
+use filter_common::labels::{Label, OTHER};
+
+use super::{Counting, Counts, On, recent};
+use crate::blocklist::{Blocklist, ListId, Number, Polarity, Reading};
+use crate::clock;
+use crate::control::wire::{self, Hits, lists};
+use crate::daemon::commit::Protection;
+use crate::daemon::reload::written;
+use crate::text::Explanation;
+
+/// What was counted, by label.
+struct Told {
+    since: u64,
+    counted: Vec<Counts>,
+    of_late: Option<(Vec<Counts>, f64)>,
+    gone: Counts,
+}
+
+impl Counting {
+    /// Every list, and what is known of it.
+    pub fn report(&mut self, protection: &Protection) -> lists::Reply {
+        self.look(protection);
+        let told = self.on.as_ref().map(|on| on.told(&protection.filter().list_counters()));
+        let blocklist = protection.blocklist();
+        let lists = blocklist.lists().in_order();
+        let rows = lists.iter().map(|id| row(blocklist, *id, told.as_ref())).collect();
+        lists::Reply {
+            version: wire::VERSION,
+            counted_since: told.as_ref().map(|told| told.since),
+            rate_over: told.as_ref().and_then(|told| Some(to_a_tenth(told.of_late.as_ref()?.1))),
+            other: told.as_ref().map(|told| hits(told.of(OTHER))).filter(|hits| !hits.is_none()),
+            gone: told.as_ref().map(|told| hits(told.of_gone(blocklist))).filter(|hits| !hits.is_none()),
+            lists: rows,
+        }
+    }
+}
+
+impl On {
+    fn told(&self, counters: &[Counts]) -> Told {
+        Told {
+            since: clock::on_the_wall(self.since),
+            counted: self.recent.since_begun(counters),
+            of_late: self.recent.of_late(counters, clock::instant()),
+            gone: self.gone,
+        }
+    }
+}
+
+impl Told {
+    fn of(&self, label: Label) -> Counts {
+        self.counted.get(usize::from(label)).copied().unwrap_or_default()
+    }
+
+    fn rate(&self, label: Label) -> Option<f64> {
+        let (more, seconds) = self.of_late.as_ref()?;
+        let hits = hits(more.get(usize::from(label)).copied().unwrap_or_default());
+        Some(to_a_tenth(hits.all() as f64 / seconds))
+    }
+
+    /// Of those whose numbers others have by now, and of those whose numbers nobody has needed since.
+    fn of_gone(&self, blocklist: &Blocklist) -> Counts {
+        let labels = (0..=Label::MAX).zip(&self.counted).skip(usize::from(OTHER) + 1);
+        let gone = labels.filter(|(label, _)| holder(blocklist, *label).is_none());
+        gone.fold(self.gone, |all, (_, counts)| recent::sum(all, *counts))
+    }
+}
+
+/// The list that this number is counted for.
+fn holder(blocklist: &Blocklist, label: Label) -> Option<ListId> {
+    let id = blocklist.lists().find(&blocklist.number(label)?.name)?;
+    (blocklist.lists().get(id).polarity == Polarity::Block).then_some(id)
+}
+
+fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
+    let list = blocklist.lists().get(id);
+    let reading = list.reading.as_ref();
+    let blocks = list.polarity == Polarity::Block;
+    let number = blocklist.number_of(&list.name).filter(|_| blocks);
+    let counted = told.zip(number);
+    let read = reading.and_then(|reading| reading.accepted.as_ref());
+    lists::List {
+        name: list.name.to_string(),
+        kind: list.origin.name().to_owned(),
+        allows: !blocks,
+        entries: list.entries,
+        shared: blocklist.shared_by(id),
+        rejected: reading.map_or(0, |reading| reading.rejected),
+        special: reading.map_or(0, |reading| reading.special),
+        expired: list.spent.len() as u64,
+        hits: counted.map(|(told, (label, _))| hits(told.of(label))),
+        since: counted.map(|(told, (_, number))| counted_since(told, number)),
+        rate: counted.and_then(|(told, (label, _))| told.rate(label)),
+        counted_with_others: told.is_some() && blocks && number.is_none(),
+        written: reading.and_then(written),
+        read: read.map(|read| clock::on_the_wall(read.at)),
+        fault: reading.and_then(trouble),
+    }
+}
+
+fn counted_since(told: &Told, number: &Number) -> u64 {
+    told.since.max(clock::on_the_wall(number.since))
+}
+
+fn trouble(reading: &Reading) -> Option<lists::Trouble> {
+    let trouble = reading.trouble.as_ref()?;
+    let told = Explanation::new(trouble.message.clone(), trouble.remedy.clone());
+    Some(lists::Trouble { since: clock::on_the_wall(trouble.since), told })
+}
+
+fn hits([dropped, would_drop, paused, replies]: Counts) -> Hits {
+    Hits { dropped, would_drop, paused, replies }
+}
+
+fn to_a_tenth(number: f64) -> f64 {
+    (number * 10.0).round() / 10.0
+}

@@ -1,0 +1,43 @@
+//! Who is guarded and named by what was read: a reload would block around them, which is told.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use filter_common::target::Target;
+
+use crate::blocklist::{Blocklist, Polarity};
+use crate::control::wire::diff::{MOST_CUT, Stays};
+
+/// Everybody who is guarded, and why.
+pub type Guarded = BTreeMap<IpAddr, Arc<str>>;
+
+/// One of them whom something that was read covers.
+#[derive(Debug)]
+pub struct Named {
+    address: IpAddr,
+    why: Arc<str>,
+    list: Arc<str>,
+    target: Target,
+}
+
+/// Those whom `covered` finds something for.
+pub fn named(all: Guarded, covered: impl Fn(IpAddr) -> Option<(Arc<str>, Target)>) -> Vec<Named> {
+    let named = all.into_iter().filter_map(|(address, why)| {
+        let (list, target) = covered(address)?;
+        Some(Named { address, why, list, target })
+    });
+    named.collect()
+}
+
+/// Those whom nothing names now.
+pub fn tell(named: &[Named], blocklist: &Blocklist) -> Vec<Stays> {
+    let is_new = |one: &&Named| blocklist.covering(Polarity::Block, Target::from(one.address)).is_empty();
+    let told = named.iter().filter(is_new).map(|Named { address, why, list, target }| Stays {
+        address: address.to_string(),
+        why: why.to_string(),
+        target: target.to_string(),
+        list: list.to_string(),
+    });
+    told.take(MOST_CUT).collect()
+}

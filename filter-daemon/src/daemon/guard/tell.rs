@@ -1,0 +1,65 @@
+//! Why an address is guarded, in words that fit a note; and which lists would block it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use filter_common::target::Target;
+
+use super::{Guarded, View};
+use crate::blocklist::{Blocklist, Polarity};
+use crate::command::render::figure::counted_as;
+use crate::host::What;
+use crate::text::printable;
+
+/// The most reasons that are told of one address: ten people may be logged in from it.
+const MOST_TOLD: usize = 3;
+
+/// The most addresses that are named of one list.
+const MOST_NAMED: usize = 5;
+
+/// All reasons, as one.
+pub fn reason(reasons: &BTreeSet<&What>) -> Arc<str> {
+    let mut told: Vec<_> = reasons.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+    told.extend((reasons.len() > MOST_TOLD).then(|| "and so on".to_owned()));
+    printable::on_one_line(&told.join("; ")).into()
+}
+
+/// Which guarded addresses each list would block, if nothing were guarded.
+pub fn by_list(guarded: View<'_>, blocklist: &Blocklist) -> BTreeMap<Arc<str>, Vec<Guarded>> {
+    let mut lists: BTreeMap<Arc<str>, Vec<Guarded>> = BTreeMap::new();
+    for (address, why) in guarded.all() {
+        for claim in blocklist.covering(Polarity::Block, Target::from(address)) {
+            let all = lists.entry(claim.list).or_default();
+            if all.last().is_none_or(|last| last.address != address) {
+                all.push(Guarded { target: claim.target, address, why: why.clone() });
+            }
+        }
+    }
+    lists
+}
+
+/// The same in words, a list a line.
+pub fn warnings(guarded: View<'_>, blocklist: &Blocklist) -> impl Iterator<Item = String> {
+    by_list(guarded, blocklist).into_iter().map(|(list, all)| {
+        let told = all.iter().take(MOST_NAMED).map(|one| format!("{} ({})", one.address, one.why));
+        let mut told: Vec<_> = told.collect();
+        told.extend((all.len() > MOST_NAMED).then(|| "and so on".to_owned()));
+        let addresses = counted_as(all.len() as u64, ["address", "addresses"]);
+        format!("list {list}: it names, or is around, {addresses} that this host needs, which are guarded and pass: {}", told.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_reasons_are_told_in_one_line() {
+        let reasons = [What::Gateway, What::NameServer, What::Session("a\nb".into())];
+        let told = reason(&reasons.iter().collect());
+        assert!(told.starts_with("a gateway of this host; a name server of this host; "), "{told}");
+        assert!(!told.contains('\n'), "{told}");
+        let many: Vec<_> = (0..9).map(|number| What::Session(format!("user{number}"))).collect();
+        assert!(reason(&many.iter().collect()).ends_with("; and so on"));
+    }
+}

@@ -1,0 +1,45 @@
+//! What the operator should know of lists that were taken as they are.
+
+use crate::blocklist::{List, Polarity, Targets};
+use crate::config::name::CONFIG_LIST;
+use crate::source::{well_known, wide};
+
+/// What is on a list, taken by itself.
+pub fn of_contents(list: &List, targets: &Targets, warnings: &mut Vec<String>) {
+    if list.polarity == Polarity::Allow {
+        return;
+    }
+    if *list.name == *CONFIG_LIST {
+        warnings.extend(wide::told(&targets.others));
+    }
+    of_well_known(&list.name, targets, warnings);
+}
+
+/// Resolvers and networks that many hosts need.
+fn of_well_known(name: &str, targets: &Targets, warnings: &mut Vec<String>) {
+    let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list {name}") };
+    warnings.extend(well_known::told(&what, targets));
+}
+
+/// A feed that names private ranges would cut a host off from its own network.
+pub fn of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
+    let targets = match special {
+        0 => return,
+        1 => "1 target is, at least in part, a special range, which was".to_owned(),
+        count => format!("{count} targets are, at least in part, special ranges, which were"),
+    };
+    let why =
+        "left out (private, loopback, link-local, multicast, reserved): `include_special: true` takes them";
+    warnings.push(format!("list {name}: {targets} {why}"));
+}
+
+/// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks
+/// with the rights of its user.
+pub fn of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
+    let lines = match rejected {
+        0 => return,
+        1 => "1 line was".to_owned(),
+        count => format!("{count} lines were"),
+    };
+    warnings.push(format!("list {name}: {lines} not understood, and skipped: `filterd check` shows more"));
+}

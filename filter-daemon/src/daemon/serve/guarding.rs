@@ -1,0 +1,157 @@
+//! What of an add must not be done, because this host needs it; and what may not have been meant.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use filter_common::target::Target;
+
+use crate::blocklist::Targets;
+use crate::command::render::figure::count;
+use crate::control::wire::{self, Failure, MOST_GUARDED, words};
+use crate::daemon::guard::{Guarded, View};
+use crate::source::well_known;
+use crate::text::Explanation;
+
+/// More reasons than this are nothing that anybody reads.
+const MOST_TOLD: usize = 10;
+
+/// So many targets are looked up among the ranges that many hosts need.
+const MOST_LOOKED_UP: usize = 1000;
+
+/// What is to be told of an add beside what it changes.
+#[derive(Debug, Default)]
+pub struct Guarding {
+    /// Guarded addresses that were named, and left out.
+    pub refused: Vec<Guarded>,
+    /// Those within what is blocked, which pass.
+    pub around: Vec<Guarded>,
+    /// What the operator may not have meant.
+    pub warnings: Vec<String>,
+}
+
+impl Guarding {
+    /// Takes out of `targets` what is guarded; an error if nothing else is among them, or a prefix that is too wide.
+    pub fn of(targets: &mut Targets, is_wide: bool, guarded: View<'_>) -> Result<Self, Failure> {
+        if !is_wide {
+            targets.others.iter().find_map(words::too_wide).map_or(Ok(()), |why| Err(too_wide(why)))?;
+        }
+        let named = |(address, why): (IpAddr, &Arc<str>)| {
+            let target = Target::from(address);
+            targets.contains(target).then(|| Guarded { target, address, why: why.clone() })
+        };
+        let refused: Vec<_> = guarded.all().filter_map(named).collect();
+        if !refused.is_empty() {
+            *targets =
+                targets.iter().filter(|target| refused.iter().all(|one| one.target != *target)).collect();
+            if targets.is_empty() {
+                return Err(all_guarded(&refused));
+            }
+        }
+        Ok(Self { around: guarded.covered_by(targets), refused, warnings: warnings(targets) })
+    }
+}
+
+impl From<&Guarded> for wire::Guarded {
+    fn from(guarded: &Guarded) -> Self {
+        let Guarded { target, address, why } = guarded;
+        Self { target: target.to_string(), address: address.to_string(), why: why.to_string() }
+    }
+}
+
+/// As it travels: the first of them.
+pub fn told(all: &[Guarded]) -> Vec<wire::Guarded> {
+    all.iter().take(MOST_GUARDED).map(Into::into).collect()
+}
+
+fn all_guarded(refused: &[Guarded]) -> Failure {
+    let mut lines: Vec<_> = refused
+        .iter()
+        .take(MOST_TOLD)
+        .map(|one| format!("{} is guarded, and not blocked: {}", one.address, one.why))
+        .collect();
+    let more = refused.len().saturating_sub(MOST_TOLD);
+    lines.extend((more > 0).then(|| format!("and {} more", count(more as u64))));
+    let remedy = "nothing overrides the guard; it ends with its reason (`filterd allow list --list guard`)";
+    Failure::Guarded(Explanation::new(lines.join("\n"), remedy))
+}
+
+fn too_wide(why: String) -> Failure {
+    Failure::Refused(Explanation::new(
+        why,
+        "if that is meant, say --wide; what is guarded passes all the same",
+    ))
+}
+
+fn warnings(targets: &Targets) -> Vec<String> {
+    if targets.len() > MOST_LOOKED_UP {
+        return well_known::told("what was named", targets).into_iter().collect();
+    }
+    let known = targets.iter().filter_map(|target| {
+        let known = well_known::of(target)?;
+        let words = known.words();
+        Some(match known.is_within(target) {
+            true => format!("{target} contains what many hosts need: {words}"),
+            false => format!("{target}: {words}"),
+        })
+    });
+    known.take(MOST_TOLD).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn guarding(words: &[&str], is_wide: bool) -> Result<(Vec<String>, Guarding), Failure> {
+        let all = [("192.0.2.1", "its own"), ("192.0.2.254", "a gateway"), ("2001:db8::1", "its own")];
+        let all: BTreeMap<IpAddr, Arc<str>> =
+            all.into_iter().map(|(address, why)| (address.parse().unwrap(), why.into())).collect();
+        let mut targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
+        let guarding = Guarding::of(&mut targets, is_wide, View::of(&all))?;
+        Ok((targets.iter().map(|target| target.to_string()).collect(), guarding))
+    }
+
+    fn refusal(words: &[&str]) -> String {
+        let failure = guarding(words, false).expect_err("it is refused");
+        format!("{failure:?}")
+    }
+
+    #[test]
+    fn what_is_guarded_as_a_whole_is_left_out_and_alone_it_is_refused() {
+        let (left, told) = guarding(&["192.0.2.1", "203.0.113.7"], false).unwrap();
+        assert_eq!(left, ["203.0.113.7"]);
+        assert_eq!((told.refused.len(), told.around.len()), (1, 0));
+        let told = refusal(&["192.0.2.1", "2001:db8::1"]);
+        assert!(told.starts_with("Guarded") && told.contains("192.0.2.1 is guarded"), "{told}");
+        assert!(guarding(&["192.0.2.2"], false).unwrap().1.refused.is_empty());
+    }
+
+    #[test]
+    fn what_contains_guarded_addresses_is_blocked_around_them() {
+        let (left, told) = guarding(&["192.0.2.0/24", "192.0.2.1", "2001:db8::/64"], false).unwrap();
+        assert_eq!(left, ["2001:db8::/64", "192.0.2.0/24"]);
+        let around: Vec<_> =
+            told.around.iter().map(|one| format!("{} {}", one.target, one.address)).collect();
+        assert_eq!(
+            around,
+            ["192.0.2.0/24 192.0.2.1", "192.0.2.0/24 192.0.2.254", "2001:db8::/64 2001:db8::1"]
+        );
+    }
+
+    #[test]
+    fn whoever_means_half_the_internet_says_so() {
+        for wide in ["0.0.0.0/0", "::/0", "10.0.0.0/7", "2000::/15"] {
+            assert!(refusal(&["203.0.113.7", wide]).contains(wide), "{wide}");
+            assert!(guarding(&[wide], true).is_ok(), "{wide}");
+        }
+        assert!(guarding(&["10.0.0.0/8", "2001::/16"], false).is_ok());
+    }
+
+    #[test]
+    fn of_what_many_hosts_need_is_warned() {
+        let (_, told) = guarding(&["1.1.1.1", "203.0.113.7", "104.16.0.0/12"], false).unwrap();
+        assert_eq!(told.warnings.len(), 2, "{:?}", told.warnings);
+        assert!(told.warnings[0].contains("Cloudflare"), "{:?}", told.warnings);
+    }
+}

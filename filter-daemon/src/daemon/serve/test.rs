@@ -1,0 +1,160 @@
+//! `test`: what packets from an address or a prefix meet, and why.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use filter_common::packet::Source;
+use filter_common::reason::Verdict;
+use filter_common::sets::{SetName, Slot};
+use filter_common::target::Target;
+
+use super::question::entry;
+use crate::blocklist::{Blocklist, Extent, NamedClaim, Polarity};
+use crate::clock;
+use crate::control::wire::test::{Expired, File, Reply, Request, Tested};
+use crate::daemon::owner::Owner;
+use crate::text::printable;
+
+/// So many entries within all prefixes of one request are looked at: some milliseconds' worth.
+const MOST_SEEN: usize = 1 << 17;
+
+/// So many addresses of a prefix are asked of the kernel: those at which its answer should change.
+const MOST_ASKED: usize = 256;
+
+/// So many of the entries within a prefix are told.
+const MOST_WITHIN: usize = 10;
+
+/// What is dropped of a target.
+struct Met {
+    whole: bool,
+    partly: bool,
+    is_complete: bool,
+    /// Of what is dropped on some ports only: on which.
+    ports: Vec<String>,
+    /// Of which the blocklist says the opposite.
+    disagrees: Option<IpAddr>,
+}
+
+impl Owner {
+    pub(super) fn test(&self, request: Request) -> Reply {
+        let mut left = MOST_SEEN;
+        let tested = request.targets.into_iter().map(|target| self.test_one(target, &mut left)).collect();
+        Reply { tested, paused_until: self.pause.until().map(clock::on_the_wall) }
+    }
+
+    fn test_one(&self, target: Target, left: &mut usize) -> Tested {
+        let blocklist = self.protection.blocklist();
+        let met = if target.is_host() { self.meets(target) } else { self.meet_parts(target, left) };
+        let met = if met.whole { met } else { self.meet_ports(target, left, met) };
+        if let Some(address) = met.disagrees {
+            tracing::error!("{address}: the tables and the blocklist disagree, please report this");
+        }
+        let [because, allowed_by] = Polarity::ALL.map(|side| blocklist.covering(side, target));
+        let within = |polarity: Polarity| -> Vec<NamedClaim> {
+            if target.is_host() {
+                return Vec::new();
+            }
+            blocklist.within(polarity, target).take(MOST_WITHIN + 1).collect()
+        };
+        let [mut within, mut allowed_within] = Polarity::ALL.map(within);
+        let more = !met.is_complete || within.len() > MOST_WITHIN || allowed_within.len() > MOST_WITHIN;
+        [&mut within, &mut allowed_within].into_iter().for_each(|within| within.truncate(MOST_WITHIN));
+        let is_dropped = met.whole || met.partly;
+        let idle = self.idle();
+        let expired = blocklist.spent_covering(Polarity::Block, target).into_iter();
+        let expired =
+            expired.map(|(target, list)| Expired { target: target.to_string(), list: list.to_string() });
+        let entries =
+            |claims: Vec<NamedClaim>| claims.into_iter().map(|claim| entry(blocklist, claim)).collect();
+        Tested {
+            address: target.to_string(),
+            dropped: met.whole && idle.is_none(),
+            partly: met.partly && idle.is_none(),
+            idle: idle.filter(|_| is_dropped),
+            ports: met.ports,
+            except: if is_dropped { self.except() } else { Vec::new() },
+            files: files(blocklist, because.iter().chain(&within)),
+            because: entries(because),
+            allowed_by: entries(allowed_by),
+            within: entries(within),
+            allowed_within: entries(allowed_within),
+            more,
+            disagrees: met.disagrees.map(|address| address.to_string()),
+            expired: expired.collect(),
+            remedies: Vec::new(),
+        }
+    }
+
+    /// The very tables that packets meet are asked; the blocklist only says why.
+    fn meets(&self, target: Target) -> Met {
+        let (address, source) = match target {
+            Target::V4(prefix) => of4(prefix.address()),
+            Target::V6(prefix) => of6(prefix.address()),
+        };
+        let is_dropped = matches!(self.protection.filter().judge(source), Verdict::Drop(_));
+        let (block, allow) = (self.protection.blocklist().block(), self.protection.blocklist().allow());
+        let is_listed = block.covers(target) && !allow.covers(target);
+        let disagrees = (is_dropped != is_listed).then_some(address);
+        Met { whole: is_dropped, partly: false, is_complete: true, ports: Vec::new(), disagrees }
+    }
+
+    /// Nobody can ask for each address of a prefix: the blocklist says where the answer changes, and the tables are asked
+    /// there.
+    fn meet_parts(&self, target: Target, left: &mut usize) -> Met {
+        let extent = self.protection.blocklist().extent(SetName::Block, target, left);
+        let filter = self.protection.filter();
+        let is_dropped = |source| matches!(filter.judge(source), Verdict::Drop(_));
+        let disagrees = disagrees(&extent, target, is_dropped);
+        let (whole, is_complete) = (extent.is_whole(), extent.is_complete);
+        Met { whole, partly: !whole && !extent.is_nothing(), is_complete, ports: Vec::new(), disagrees }
+    }
+
+    /// And what is dropped of it on some ports only: by each clause, as far as any goes.
+    fn meet_ports(&self, target: Target, left: &mut usize, mut met: Met) -> Met {
+        let (blocklist, filter) = (self.protection.blocklist(), self.protection.filter());
+        for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
+            let set = SetName::Clause(slot);
+            let Some(clause) = clause.filter(|_| !blocklist.side(set).is_empty()) else { continue };
+            let extent = blocklist.extent(set, target, left);
+            let is_dropped = |source| filter.clauses_of(source).contains(&clause);
+            met.disagrees = met.disagrees.or_else(|| disagrees(&extent, target, is_dropped));
+            met.is_complete &= extent.is_complete;
+            met.whole |= extent.is_whole();
+            met.partly |= !extent.is_nothing();
+            met.ports.extend((!extent.is_nothing()).then(|| clause.to_string()));
+        }
+        met.partly &= !met.whole;
+        met
+    }
+}
+
+/// An address at an edge of `extent` of which the tables say the opposite.
+fn disagrees(extent: &Extent, target: Target, is_dropped: impl Fn(Source) -> bool) -> Option<IpAddr> {
+    let of = |address: u128| match target {
+        Target::V4(_) => of4(address as u32),
+        Target::V6(_) => of6(address),
+    };
+    let edges = extent.edges(MOST_ASKED).into_iter().map(|(address, is_listed)| (of(address), is_listed));
+    let mut edges = edges.filter(|_| extent.is_complete);
+    edges.find_map(|((address, source), is_listed)| (is_dropped(source) != is_listed).then_some(address))
+}
+
+fn of4(address: u32) -> (IpAddr, Source) {
+    (Ipv4Addr::from_bits(address).into(), Source::V4(address))
+}
+
+fn of6(address: u128) -> (IpAddr, Source) {
+    (Ipv6Addr::from_bits(address).into(), Source::V6(address.into()))
+}
+
+/// Where the lists of these are read, each once.
+fn files<'a>(blocklist: &Blocklist, claims: impl Iterator<Item = &'a NamedClaim>) -> Vec<File> {
+    let lists = blocklist.lists();
+    let mut names: Vec<_> = claims.map(|claim| &claim.list).collect();
+    names.sort();
+    names.dedup();
+    let file = |name: &str| {
+        let reading = lists.get(lists.find(name)?).reading.as_ref()?;
+        Some(File { list: name.to_owned(), path: printable::path(&reading.path).to_string() })
+    };
+    names.into_iter().filter_map(|name| file(name)).collect()
+}

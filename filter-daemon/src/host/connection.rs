@@ -1,0 +1,150 @@
+//! The SSH connection that whoever asks says to have come by, and whether the kernel knows of it.
+//!
+//! What a program says of itself proves nothing; but whoever may ask filterd for anything may have any address allowed, so that a lie
+//! gains nobody anything. That the connection must be open at this moment keeps out what was true once: a shell that was
+//! left behind in a terminal multiplexer, say.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, SocketId, StateFlags};
+use nix::libc::{AF_INET, AF_INET6, IPPROTO_TCP};
+use rtnetlink::packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use rtnetlink::sys::protocols::NETLINK_SOCK_DIAG;
+use rtnetlink::sys::{Socket, SocketAddr as NetlinkAddress};
+
+use super::plain;
+
+/// The kernel's number for a connection that stands.
+const ESTABLISHED: u8 = 1;
+
+/// In place of a socket's cookie: any will do.
+const ANY_COOKIE: [u8; 8] = [0xFF; 8];
+
+/// More than one answer of the kernel about one socket.
+const LONGEST: usize = 16 * 1024;
+
+/// Both ends of a TCP connection of this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Connection {
+    /// The other end.
+    pub peer: SocketAddr,
+    /// Ours.
+    pub own: SocketAddr,
+}
+
+impl Connection {
+    /// What sshd tells those it starts, in `SSH_CONNECTION`: address and port of the other end, and ours.
+    #[must_use]
+    pub fn parse(words: &str) -> Option<Self> {
+        let mut words = words.split_ascii_whitespace();
+        let mut end = || {
+            // A link-local one has its interface behind it.
+            let address: IpAddr = words.next()?.split('%').next()?.parse().ok()?;
+            Some(SocketAddr::new(plain(address), words.next()?.parse().ok()?))
+        };
+        let (peer, own) = (end()?, end()?);
+        (words.next().is_none() && peer.is_ipv4() == own.is_ipv4()).then_some(Self { peer, own })
+    }
+
+    /// Does it stand, in the network namespace of this process?
+    pub fn is_open(&self) -> io::Result<bool> {
+        let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
+        socket.bind_auto()?;
+        socket.connect(&NetlinkAddress::new(0, 0))?;
+        socket.send(&self.request(), 0)?;
+        let mut answer = vec![0; LONGEST];
+        let length = socket.recv(&mut &mut answer[..], 0)?;
+        is_open(&answer[..length])
+    }
+
+    fn request(&self) -> Vec<u8> {
+        let family = if self.peer.is_ipv4() { AF_INET } else { AF_INET6 };
+        let socket_id = SocketId {
+            source_port: self.own.port(),
+            destination_port: self.peer.port(),
+            source_address: self.own.ip(),
+            destination_address: self.peer.ip(),
+            interface_id: 0,
+            cookie: ANY_COOKIE,
+        };
+        let asked = InetRequest {
+            family: family as u8,
+            protocol: IPPROTO_TCP as u8,
+            extensions: ExtensionFlags::empty(),
+            states: StateFlags::all(),
+            socket_id,
+        };
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST;
+        let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(asked).into());
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        bytes
+    }
+}
+
+/// Where nobody has the connection, whoever listens there is told, or that there is nobody.
+fn is_open(answer: &[u8]) -> io::Result<bool> {
+    let message = NetlinkMessage::<SockDiagMessage>::deserialize(answer).map_err(io::Error::other)?;
+    match message.payload {
+        NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
+            Ok(response.header.state == ESTABLISHED)
+        }
+        NetlinkPayload::Error(error) => match error.to_io() {
+            error if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            error => Err(error),
+        },
+        _ => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn what_sshd_tells_is_understood_and_nothing_else() {
+        let both = |words| Connection::parse(words).map(|one| format!("{} {}", one.peer, one.own));
+        assert_eq!(
+            both("192.0.2.7 51000 198.51.100.1 22").as_deref(),
+            Some("192.0.2.7:51000 198.51.100.1:22")
+        );
+        assert_eq!(
+            both("fe80::7%eth0 51000 fe80::1%eth0 22").as_deref(),
+            Some("[fe80::7]:51000 [fe80::1]:22")
+        );
+        assert_eq!(both("::ffff:192.0.2.7 1 ::ffff:192.0.2.1 2").as_deref(), Some("192.0.2.7:1 192.0.2.1:2"));
+        for words in [
+            "",
+            "192.0.2.7",
+            "192.0.2.7 51000 198.51.100.1",
+            "192.0.2.7 1 ::1 2",
+            "a b c d",
+            "192.0.2.7 1 192.0.2.1 2 3",
+        ] {
+            assert_eq!(both(words), None, "{words}");
+        }
+    }
+
+    #[test]
+    fn only_a_connection_that_stands_is_open() {
+        for (listens, comes) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1"), ("[::]:0", "127.0.0.1")] {
+            let listener = TcpListener::bind(listens).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let client = TcpStream::connect((comes, port)).unwrap();
+            let (served, _) = listener.accept().unwrap();
+            let (peer, own) = (client.local_addr().unwrap(), client.peer_addr().unwrap());
+            let connection = Connection { peer, own };
+            assert!(connection.is_open().unwrap(), "{connection:?}");
+            let other = Connection { peer: SocketAddr::new(peer.ip(), 1), own };
+            assert!(!other.is_open().unwrap(), "somebody listens, and nobody came by it");
+            drop((client, served, listener));
+            assert!(!connection.is_open().unwrap(), "{connection:?} is over");
+        }
+    }
+}

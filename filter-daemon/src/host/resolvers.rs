@@ -1,0 +1,26 @@
+//! Name servers, as resolv.conf(5) names them.
+
+use super::{Fact, What, plain};
+
+/// The name servers of such a file.
+pub fn facts(text: &str) -> impl Iterator<Item = Fact> + '_ {
+    let words = text.lines().filter_map(|line| line.trim_start().strip_prefix("nameserver"));
+    let words =
+        words.filter_map(|rest| rest.starts_with([' ', '\t']).then(|| rest.split_whitespace().next())?);
+    // A link-local one has its interface behind it.
+    let addresses = words.filter_map(|word| word.split('%').next()?.parse().ok());
+    addresses.map(|address| Fact { address: plain(address), what: What::NameServer })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_servers_are_found_among_everything_else() {
+        let text = "# nameserver 192.0.2.9\nsearch example.org\n nameserver\t192.0.2.1 # ours\nnameserver fe80::1%eth0\n\
+                    nameservers 192.0.2.2\nnameserver\nnameserver nobody\nnameserver 2001:db8::53";
+        let found: Vec<_> = facts(text).map(|fact| fact.address.to_string()).collect();
+        assert_eq!(found, ["192.0.2.1", "fe80::1", "2001:db8::53"]);
+    }
+}

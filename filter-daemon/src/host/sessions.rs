@@ -1,0 +1,102 @@
+//! Who is logged in from elsewhere, as logind tells it: a file for each session, `KEY=value` a line.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Fact, Found, Untold, What, plain};
+
+/// More sessions than this are not looked at: each is a file to be read.
+const MOST: usize = 4096;
+
+/// What a session tells.
+#[derive(Debug, PartialEq, Eq)]
+enum Remote {
+    /// Where it comes from.
+    Address(Fact),
+    /// The same by a name, of this user. Whoever resolves it may be told anything.
+    Name { host: String, user: String },
+}
+
+/// Takes the remote hosts of all sessions in this directory. Of one that tells a name, an address may be known already, from
+/// elsewhere.
+pub fn look(directory: &Path, found: &mut Found) {
+    let Some(files) = found.take(directory, fs::read_dir(directory)) else { return };
+    let mut named = Vec::new();
+    for file in files.flatten().take(MOST) {
+        // Its file may have gone meanwhile. Beside it may lie the pipe by which it is known to be alive.
+        if !file.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let Some(session) = found.take(&file.path(), fs::read(file.path())) else { continue };
+        match remote(&String::from_utf8_lossy(&session)) {
+            None => {}
+            Some(Remote::Address(fact)) => found.facts.push(fact),
+            Some(Remote::Name { host, user }) => named.push((host, user)),
+        }
+    }
+    let is_known = |user: &str| {
+        let is_there = |fact: &&Fact| matches!(&fact.what, What::Session(other) if other == user);
+        found.facts.iter().find(is_there).is_some()
+    };
+    let untold: Vec<_> = named.into_iter().filter(|(_, user)| !is_known(user)).collect();
+    found.untold.extend(untold.into_iter().map(|(host, user)| Untold {
+        message: format!(
+            "{user} is logged in from {host}, which is a name and no address: it is not guarded"
+        ),
+        remedy: "`filterd allow add ADDRESS` allows it; with `UseDNS no` sshd tells addresses".to_owned(),
+    }));
+}
+
+/// The remote host of one that somebody is logged in by.
+fn remote(session: &str) -> Option<Remote> {
+    let value = |key: &str| session.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    if value("REMOTE") != Some("1") || value("STATE") == Some("closing") {
+        return None;
+    }
+    let host = value("REMOTE_HOST").filter(|host| !host.is_empty())?;
+    let user = value("USER").unwrap_or_default().to_owned();
+    match host.split('%').next()?.parse() {
+        Ok(address) => Some(Remote::Address(Fact { address: plain(address), what: What::Session(user) })),
+        Err(_) => Some(Remote::Name { host: host.to_owned(), user }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_tells_where_it_comes_from() {
+        let address = |session: &str| match remote(session) {
+            Some(Remote::Address(fact)) => format!("{}: {}", fact.address, fact.what),
+            other => format!("{other:?}"),
+        };
+        let ours = "# This is private data.\nUID=0\nUSER=root\nACTIVE=1\nSTATE=active\nREMOTE=1\nREMOTE_HOST=192.0.2.7\n";
+        assert_eq!(address(ours), "192.0.2.7: root is logged in from there");
+        assert_eq!(
+            address("REMOTE=1\nREMOTE_HOST=::ffff:192.0.2.7\n"),
+            "192.0.2.7: somebody is logged in from there"
+        );
+        let name = Remote::Name { host: "desk.example.org".into(), user: String::new() };
+        assert_eq!(remote("REMOTE=1\nREMOTE_HOST=desk.example.org\n"), Some(name));
+        let nobody = ["", "REMOTE=0\nREMOTE_HOST=192.0.2.7\n", "REMOTE=1\nREMOTE_HOST=\n", "REMOTE=1\n"];
+        for session in nobody.map(str::to_owned).into_iter().chain([ours.replace("=active", "=closing")]) {
+            assert_eq!(remote(&session), None, "{session}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_tells_a_name_is_told_unless_its_address_is_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let named = "USER=alice\nREMOTE=1\nREMOTE_HOST=desk.example.org\n";
+        fs::write(directory.path().join("5"), named).unwrap();
+        nix::unistd::mkfifo(&directory.path().join("5.ref"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+        let mut found = Found::default();
+        look(directory.path(), &mut found);
+        assert!(found.untold[0].message.starts_with("alice is logged in from desk.example.org"), "{found:?}");
+        let fact = Fact { address: "192.0.2.7".parse().unwrap(), what: What::Session("alice".into()) };
+        let mut known = Found { facts: vec![fact.clone()], untold: vec![] };
+        look(directory.path(), &mut known);
+        assert_eq!(known, Found { facts: vec![fact], untold: vec![] });
+    }
+}

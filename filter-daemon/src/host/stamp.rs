@@ -1,0 +1,59 @@
+//! Whether files are as they were, without reading them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::clock;
+
+/// The kernel's clock for files goes in steps: what was changed so lately may change again without another stamp.
+const RECENT: Duration = Duration::from_millis(100);
+
+/// What identifies the contents of some files.
+#[derive(Clone, Debug, Default)]
+pub struct Stamp {
+    files: Vec<Option<[i64; 7]>>,
+    /// None of them had just been changed.
+    is_settled: bool,
+}
+
+impl Stamp {
+    /// Of what is at these paths now; what is not there has none. To be taken before they are read.
+    pub fn of(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
+        let files: Vec<_> = paths.into_iter().map(|path| of(path.as_ref())).collect();
+        let settled = clock::since_1970().saturating_sub(RECENT);
+        let changed =
+            |file: &[i64; 7]| Duration::new(file[5].try_into().unwrap_or(0), file[6].try_into().unwrap_or(0));
+        let is_settled = files.iter().flatten().all(|file| changed(file) < settled);
+        Self { files, is_settled }
+    }
+
+    /// Are the files certainly as they were when this was taken?
+    pub fn is_still(&self, now: &Self) -> bool {
+        self.is_settled && self.files == now.files
+    }
+}
+
+fn of(path: &Path) -> Option<[i64; 7]> {
+    let file = fs::metadata(path).ok()?;
+    let [device, inode, size] = [file.dev(), file.ino(), file.size()].map(u64::cast_signed);
+    Some([device, inode, size, file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_seen_and_one_that_had_just_been_made_is_not_trusted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (old, nobody) = ([Path::new("/proc/version")], [Path::new("/nowhere")]);
+        assert!(Stamp::of(nobody).is_still(&Stamp::of(nobody)));
+        let old = Stamp { is_settled: true, ..Stamp::of(old) };
+        assert!(!old.is_still(&Stamp::of(nobody)));
+        fs::write(file.path(), "1").unwrap();
+        let just_changed = Stamp::of([file.path()]);
+        assert!(!just_changed.is_still(&Stamp::of([file.path()])), "it may be written again within a tick");
+    }
+}

@@ -1,0 +1,32 @@
+//! A file that is filterd's own, beside others in the state directory.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::unistd::geteuid;
+
+/// Opens this file, made if it is not there, through no link; it is ours, and for us alone.
+pub fn open_our_own(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags.bits())
+        .open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.uid() != geteuid().as_raw() {
+        // An error of the system's, since the file is not damaged.
+        return Err(Errno::EPERM.into());
+    }
+    if found.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}

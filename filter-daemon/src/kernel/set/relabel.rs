@@ -1,0 +1,54 @@
+//! Whoever stays blocked, and is to be counted for another list. Nothing can refuse that.
+
+use filter_common::levels::LONGEST_TOLD;
+use filter_common::target::Target;
+
+use super::Set;
+use crate::blocklist::SetEffects;
+use crate::kernel::maps::Maps;
+use crate::kernel::needs::Wanted;
+use crate::kernel::networks::is_network;
+
+impl Set {
+    /// Asks `wanted` anew for which lists these count. Labels of prefixes may need room.
+    pub fn relabel(&mut self, effects: &SetEffects, maps: &mut Maps, wanted: &impl Wanted) {
+        for target in effects.relabelled.iter() {
+            self.make_label_room(target, maps, wanted);
+            self.relabel_one(target, wanted);
+        }
+    }
+
+    /// The same where there is nobody who could make room.
+    pub fn relabel_in_place(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
+        effects.relabelled.iter().for_each(|target| self.relabel_one(target, wanted));
+    }
+
+    fn relabel_one(&mut self, target: Target, wanted: &impl Wanted) {
+        match target {
+            Target::V4(prefix) if is_network(prefix) => self.networks.relabel(prefix, wanted),
+            Target::V4(prefix) => {
+                (prefix.first()..=prefix.last()).for_each(|address| self.relabel_address(address, wanted));
+            }
+            Target::V6(prefix) => {
+                self.levels.relabel(prefix, wanted);
+                self.six.relabel(|table| table.entry(prefix, wanted));
+            }
+        }
+    }
+
+    /// Where there is no memory for it, the rest goes on.
+    fn make_label_room(&mut self, target: Target, maps: &mut Maps, wanted: &impl Wanted) {
+        let made = match target {
+            Target::V4(prefix) if is_network(prefix) => self.networks.make_pages(prefix, maps, wanted),
+            Target::V6(prefix) if prefix.length() <= LONGEST_TOLD => self.levels.make_pages(maps, wanted),
+            Target::V4(_) | Target::V6(_) => return,
+        };
+        if let Err(error) = made {
+            tracing::warn!("packets from some prefixes may be counted for `other`: {error}");
+        }
+    }
+
+    pub(super) fn relabel_address(&mut self, address: u32, wanted: &impl Wanted) {
+        self.addresses.relabel(|table| table.entry(address, wanted));
+    }
+}

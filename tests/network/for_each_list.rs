@@ -1,0 +1,146 @@
+//! Who drops what: each packet is counted for the first list that has its source, whatever lists come, go and change places;
+//! and all lists together have all packets.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{ATTACKER, ATTACKER6, Net};
+use serde_json::Value;
+
+/// Reasons for which a packet is dropped because of its source.
+const LISTED: [&str; 4] = ["ipv4_address", "ipv4_prefix", "ipv6_64", "ipv6_other"];
+
+const BOTH: &str = "\
+counters: lists
+lists:
+  - {name: first, path: $HOME/first.txt}
+  - {name: second, path: $HOME/second.txt}";
+
+const TURNED: &str = "\
+counters: lists
+lists:
+  - {name: second, path: $HOME/second.txt}
+  - {name: first, path: $HOME/first.txt}";
+
+/// How long an order of lists may take to come about; a second is promised, machines are slow.
+const SOON: Duration = Duration::from_secs(30);
+
+fn net_of(first: &str, second: &str) -> Net {
+    let mut net = Net::new();
+    net.file("first.txt", first);
+    net.file("second.txt", second);
+    net.start(BOTH);
+    net
+}
+
+fn lists(net: &Net) -> Value {
+    net.filterd(["lists", "--json"]).succeeds().json()
+}
+
+fn row(lists: &Value, name: &str) -> Value {
+    let rows = lists["lists"].as_array().expect("lists has lists");
+    let row = rows.iter().find(|row| row["name"] == name);
+    row.cloned().unwrap_or_else(|| panic!("there is no list {name}: {lists}"))
+}
+
+/// What of this way was counted for a list.
+fn hits(net: &Net, name: &str, way: &str) -> u64 {
+    row(&lists(net), name)["hits"][way].as_u64().expect("hits are counted")
+}
+
+/// All lists together have what was dropped for the sake of its source.
+fn the_sum_is_right(net: &Net) {
+    let lists = lists(net);
+    let dropped = |hits: &Value| hits["dropped"].as_u64().unwrap_or(0);
+    let of_lists: u64 = lists["lists"].as_array().unwrap().iter().map(|row| dropped(&row["hits"])).sum();
+    let all = LISTED.iter().map(|reason| net.counted(reason)).sum::<u64>();
+    assert_eq!(of_lists + dropped(&lists["other"]) + dropped(&lists["gone"]), all, "{lists}");
+}
+
+#[test]
+fn a_shared_entry_counts_for_the_first_list_until_that_lets_go() {
+    let net = net_of(
+        "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n",
+        "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n198.19.0.1\n",
+    );
+    let shared = [ATTACKER, "198.18.0.9", ATTACKER6];
+    net.expect_each(shared).dropped();
+    assert_eq!([hits(&net, "first", "dropped"), hits(&net, "second", "dropped")], [3, 0]);
+    let told = lists(&net);
+    let [first, second] = ["first", "second"].map(|name| row(&told, name));
+    assert_eq!((&first["entries"], &first["shared"]), (&3.into(), &3.into()));
+    assert_eq!((&second["entries"], &second["shared"]), (&4.into(), &3.into()));
+    net.file("first.txt", "192.0.2.9\n");
+    net.filterd(["reload"]).succeeds();
+    net.expect_each(shared).dropped();
+    assert_eq!([hits(&net, "first", "dropped"), hits(&net, "second", "dropped")], [3, 3]);
+    // A live list comes last, whoever has the rest.
+    net.filterd(["add", ATTACKER, "192.0.2.77", "--list", "ssh"]).succeeds();
+    net.expect_each([ATTACKER, "192.0.2.77"]).dropped();
+    assert_eq!(hits(&net, "ssh", "dropped"), 1);
+    the_sum_is_right(&net);
+    // What a list had that is gone is not lost.
+    net.filterd(["flush", "--list", "ssh"]).succeeds();
+    the_sum_is_right(&net);
+    assert_eq!(lists(&net)["gone"]["dropped"], 1);
+}
+
+#[test]
+fn another_order_of_the_same_lists_is_counted_so_within_a_second() {
+    let many: String = (0..60_000_u32).map(|host| format!("11.9.{}.{}\n", host >> 8, host & 255)).collect();
+    let (first, second) = (format!("203.0.113.7\n{many}"), format!("203.0.113.7\n198.18.0.0/16\n{many}"));
+    let net = net_of(&first, &second);
+    net.expect(ATTACKER).dropped();
+    assert_eq!(hits(&net, "first", "dropped"), 1);
+    net.configure(TURNED);
+    net.filterd(["reload"]).succeeds();
+    let begun = Instant::now();
+    while hits(&net, "second", "dropped") == 0 {
+        assert!(begun.elapsed() < SOON, "it is still counted for the list that was first");
+        net.expect(ATTACKER).dropped();
+        thread::sleep(Duration::from_millis(50));
+    }
+    let before = [hits(&net, "first", "dropped"), hits(&net, "second", "dropped")];
+    net.expect_each([ATTACKER, "11.9.200.1", "198.18.0.1"]).dropped();
+    assert_eq!([hits(&net, "first", "dropped"), hits(&net, "second", "dropped")], [before[0], before[1] + 3]);
+    the_sum_is_right(&net);
+    let order = lists(&net);
+    let names: Vec<_> = order["lists"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
+    assert_eq!(names, ["config", "second", "first"]);
+}
+
+#[test]
+fn what_is_only_counted_and_what_passes_in_a_pause_is_told_for_each_list() {
+    let net = net_of("203.0.113.7\n", "198.18.0.0/24\n");
+    net.filterd(["pause", "5m"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.filterd(["resume"]).succeeds();
+    net.configure(&format!("enforce: false\n{BOTH}"));
+    net.filterd(["reload"]).succeeds();
+    net.expect_each(["198.18.0.1", "198.18.0.2"]).passes();
+    assert_eq!((hits(&net, "first", "paused"), hits(&net, "second", "would_drop")), (1, 2));
+    let told = net.filterd(["stats", "--lists"]).succeeds();
+    told.says("would drop").says("paused").says("first").says("second");
+}
+
+#[test]
+fn a_list_that_is_not_what_its_file_says_is_told_with_what_to_do() {
+    let net = net_of("203.0.113.7\n", "198.18.0.1\n");
+    std::fs::remove_file(net.home().path("first.txt")).unwrap();
+    net.filterd(["reload"]).exits(7);
+    let told = net.filterd(["lists"]).exits(7);
+    told.says("first.txt").says("since");
+    let fault = row(&net.filterd(["lists", "--json"]).exits(7).json(), "first")["fault"].clone();
+    assert!(
+        fault["message"].is_string() && fault["remedy"].is_string() && fault["since"].is_u64(),
+        "{fault}"
+    );
+}
+
+#[test]
+fn where_only_the_total_is_counted_lists_says_so() {
+    let net = Net::with_filterd("counters: total\nblock: [203.0.113.7]");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["lists"]).succeeds().says("config").says("`counters: total`");
+    assert!(row(&lists(&net), "config")["hits"].is_null());
+}

@@ -1,0 +1,82 @@
+//! `ipv6_prefix`: a ban of one IPv6 address blocks its whole prefix, and is still the ban of that address.
+
+use harness::{BYSTANDER6, Net};
+use nix::sys::signal::Signal;
+
+const ONE: &str = "2001:db8:bad:1::1";
+const OTHER: &str = "2001:db8:bad:1::2";
+/// In the same /64, and on no list.
+const BESIDE: &str = "2001:db8:bad:1:a:b:c:d";
+/// In the /64 next to it.
+const NEXT: &str = "2001:db8:bad:2::1";
+
+const WIDENED: &str = "lists: [{name: sshd, ipv6_prefix: 64}]";
+
+#[test]
+fn a_ban_blocks_its_64_until_the_last_of_it_is_over_and_is_told_as_it_was_given() {
+    let mut net = Net::with_filterd(WIDENED);
+    net.filterd(["add", ONE, "--list", "sshd", "--ttl", "2s", "--note", "brute force"]).succeeds();
+    net.filterd(["add", OTHER, "--list", "sshd"]).succeeds();
+    net.expect_each([ONE, OTHER, BESIDE]).dropped();
+    net.expect_each([NEXT, BYSTANDER6]).passes();
+    net.filterd(["list"]).says(OTHER).is_silent_about("/64");
+    net.filterd(["test", BESIDE])
+        .succeeds()
+        .says(&format!("by {OTHER} (blocks 2001:db8:bad:1::/64) of list `sshd`"));
+    net.wait_for_log("expired");
+    net.expect_each([ONE, OTHER, BESIDE]).dropped();
+    net.filterd(["remove", ONE, "--list", "sshd"]).exits(1).complains(&format!(
+        "{ONE} is still blocked: held by {OTHER} (blocks 2001:db8:bad:1::/64) of list `sshd`"
+    ));
+    net.filterd(["remove", OTHER]).succeeds();
+    net.expect_each([ONE, OTHER, BESIDE]).passes();
+    // What is added without a list's name is not widened: nobody has said so.
+    net.filterd(["add", ONE]).succeeds();
+    net.expect(ONE).dropped();
+    net.expect(BESIDE).passes();
+}
+
+#[test]
+fn what_is_widened_survives_a_restart_and_another_key_widens_and_narrows_what_is_there() {
+    let mut net = Net::with_filterd(WIDENED);
+    net.filterd(["add", ONE, "--list", "sshd"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start(WIDENED);
+    net.expect_each([ONE, BESIDE]).dropped();
+    net.configure("block: []");
+    net.filterd(["diff"]).says("list sshd: IPv6 is blocked as it is given");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ONE).dropped();
+    net.expect_each([BESIDE, NEXT]).passes();
+    net.configure("lists: [{name: sshd, ipv6_prefix: 48}]");
+    net.filterd(["reload"]).succeeds();
+    net.expect_each([ONE, BESIDE, NEXT]).dropped();
+    net.expect(BYSTANDER6).passes();
+    net.filterd(["list"]).says(ONE);
+    net.succeed(WIDENED);
+    net.expect_each([ONE, BESIDE]).dropped();
+    net.expect(NEXT).passes();
+    net.filterd(["flush", "--list", "sshd"]).succeeds();
+    net.expect_each([ONE, BESIDE]).passes();
+}
+
+#[test]
+fn a_list_file_is_widened_and_what_is_allowed_passes_within() {
+    let mut net = Net::new();
+    net.file("feed.txt", &format!("{ONE}\n{OTHER}\n"));
+    net.start(&format!(
+        "allow: ['{BESIDE}']\nlists: [{{name: feed, path: $HOME/feed.txt, ipv6_prefix: 64}}]"
+    ));
+    net.expect_each([ONE, OTHER, "2001:db8:bad:1::3"]).dropped();
+    net.expect_each([BESIDE, NEXT]).passes();
+    net.file("feed.txt", &format!("{OTHER}\n{NEXT}\n"));
+    net.filterd(["reload"]).succeeds();
+    net.expect_each([ONE, OTHER, NEXT]).dropped();
+    net.configure("lists: [{name: feed, path: $HOME/feed.txt}]");
+    net.filterd(["reload"]).succeeds();
+    net.expect_each([OTHER, NEXT]).dropped();
+    net.expect_each([ONE, BESIDE]).passes();
+    let status = net.filterd(["status", "--json"]).json();
+    let entries = status["lists"].as_array().into_iter().flatten().find(|list| list["name"] == "feed");
+    assert_eq!(entries.expect("it is there")["targets"], 2);
+}
