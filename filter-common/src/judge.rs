@@ -134,21 +134,17 @@ pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> 
             judge_source(source, tables).reason()
         }
     };
-    let told = match on_all_ports {
-        Reason::Unlisted => tables.judge_by_port(frame),
-        reason => reason.told(),
-    };
-    match told.reason() {
-        found @ (Reason::Net64 | Reason::Other6) => {
-            let count = |address, counted| match told.is_by_clause() {
-                true => tables.count6_by_clause(address, told, counted),
-                false => tables.count6(address, found, counted),
-            };
-            judge_found6(found, packet::again6(frame), tables, count)
-        }
-        reason => reason,
+    let is_unlisted = on_all_ports == Reason::Unlisted;
+    let told = if is_unlisted { tables.judge_by_port(frame) } else { on_all_ports.told() };
+    let found = told.reason();
+    if !matches!(found, Reason::Net64 | Reason::Other6) {
+        return found.verdict();
     }
-    .verdict()
+    let count = |address, counted| match told.is_by_clause() {
+        true => tables.count6_by_clause(address, told, counted),
+        false => tables.count6(address, found, counted),
+    };
+    judge_found6(found, packet::again6(frame), tables, count).verdict()
 }
 
 /// What the clauses make of `frame`: it is dropped if any of them that covers its source wants it.

@@ -25,7 +25,7 @@ pub struct Settings {
     pub match_new: u64,
     /// Are packets from blocked sources counted for lists? (0 or 1)
     pub lists: u64,
-    /// The highest number of a processor in the map of these counters, one less than a power of two.
+    /// The highest number of a processor in maps with a row for each, one less than a power of two.
     pub last_processor: u64,
     /// Each set: of sources to block, of sources to allow, asked after a hit in another, and of sources to block on ports.
     pub sets: PerSet<SetSettings>,

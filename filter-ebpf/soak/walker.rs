@@ -1,7 +1,8 @@
 //! All addresses in a row: what becomes of one shows in filterd's own counter when the next is due.
 #![allow(unsafe_code, reason = "packets and maps are reached by raw pointers, and a jump cannot be typed")]
 
-use aya_ebpf::btf_maps::{Array, PerCpuArray, ProgramArray};
+use aya_ebpf::btf_maps::{Array, ProgramArray};
+use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use aya_ebpf::macros::btf_map;
 use aya_ebpf::programs::XdpContext;
 use filter_common::reason::{self, Outcome, Reason};
@@ -9,9 +10,14 @@ use filter_common::reason::{self, Outcome, Reason};
 /// One slot: filterd's root program.
 #[btf_map]
 static SUBJECT: ProgramArray<1> = ProgramArray::new();
-/// filterd's own.
-#[btf_map]
-static COUNTERS: PerCpuArray<u64, { reason::COUNTERS as usize }> = PerCpuArray::new();
+/// The highest number of a processor in filterd's counters.
+#[unsafe(no_mangle)]
+static LAST_PROCESSOR: u64 = 0;
+#[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
+unsafe extern "C" {
+    /// filterd's own, which have a row for each processor.
+    static COUNTERS: [u64; 0];
+}
 /// Where the walk has come to.
 #[btf_map]
 static WALK: Array<u64, 3> = Array::new();
@@ -46,8 +52,14 @@ pub fn step(ctx: &XdpContext) {
 /// Of how many packets this has become on this processor.
 #[inline(always)]
 pub fn counted(outcome: Outcome) -> u64 {
+    // SAFETY: it is a static. Volatile, because the loader gives it its value after compilation.
+    let last = unsafe { (&raw const LAST_PROCESSOR).read_volatile() };
+    // SAFETY: it asks for nothing but a number.
+    let processor = unsafe { bpf_get_smp_processor_id() } & last as u32;
+    let at = processor * reason::COUNTERS + outcome.counter();
+    let counter = (&raw const COUNTERS).cast::<u64>().wrapping_add(at as usize);
     // SAFETY: the counter belongs to this processor, and the judge is not running.
-    COUNTERS.get_ptr(outcome.counter()).map_or(0, |counter| unsafe { counter.read_volatile() })
+    unsafe { counter.read_volatile() }
 }
 
 #[inline(always)]

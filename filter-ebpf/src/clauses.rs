@@ -17,7 +17,7 @@ use filter_common::set::{self, Found4};
 use filter_common::sets::{SLOTS, Slot};
 
 use crate::frame::{Anywhere, Context, InPlace};
-use crate::maps::{LabelMaps, Map, Maps, SETTINGS, SetMaps, count, read};
+use crate::maps::{LabelMaps, Map, Maps, SETTINGS, SetMaps, count, label_of_six, read};
 
 /// What becomes of a packet by its port. A function of its own, which the verifier walks once.
 #[inline(always)]
@@ -101,7 +101,7 @@ extern "C" fn filterd_count_clause6(found: u32, high: u64, low: u64, counted: u3
 }
 
 macro_rules! clauses {
-    ($($number:literal: [$($map:ident)*] [$($label:ident)*] $four:ident $sixes:ident $label4:ident $label6:ident,)*) => {
+    ($($number:literal: [$($map:ident)*] [$($label:ident)*] $four:ident $sixes:ident $label4:ident $label6:ident $of_six:ident,)*) => {
         #[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
         unsafe extern "C" {
             $($(static $map: Map;)*
@@ -125,15 +125,22 @@ macro_rules! clauses {
         #[unsafe(no_mangle)]
         #[inline(never)]
         extern "C" fn $label4(address: u32, is_network: u32) -> u32 {
-            let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $($label)*));
+            let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $of_six $($label)*));
             set::label_of_held4(&set, &labels, address, is_network != 0).into()
         }
 
         #[unsafe(no_mangle)]
         #[inline(never)]
         extern "C" fn $label6(high: u64, low: u64, is_net64: u32) -> u32 {
-            let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $($label)*));
+            let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $of_six $($label)*));
             set::label6(&set, &labels, Address6 { high, low }, is_net64 != 0).into()
+        }
+
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        extern "C" fn $of_six(kind: u32, number: u64, more: u32) -> u32 {
+            let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $of_six $($label)*));
+            label_of_six(&set, &labels, (kind, number, more))
         })*
 
         /// Does it block this IPv4 address on some ports?
@@ -179,12 +186,13 @@ macro_rules! clauses {
             six: &raw const $six,
         }
     };
-    (labels $addresses:ident $networks:ident $levels:ident $six:ident) => {
+    (labels $of_six:ident $addresses:ident $networks:ident $levels:ident $six:ident) => {
         LabelMaps {
             addresses: &raw const $addresses,
             networks: &raw const $networks,
             levels: &raw const $levels,
             six: &raw const $six,
+            of_six: |kind, number, more| $of_six(kind, number, more),
         }
     };
 }
@@ -192,26 +200,26 @@ macro_rules! clauses {
 clauses! {
     0: [C0_ADDRESSES C0_NETWORKS C0_LEVELS C0_SIX]
         [C0_ADDRESS_LABELS C0_NETWORK_LABELS C0_LEVEL_LABELS C0_SIX_LABELS]
-        filterd_c0_4 filterd_c0_6 filterd_c0_label4 filterd_c0_label6,
+        filterd_c0_4 filterd_c0_6 filterd_c0_label4 filterd_c0_label6 filterd_c0_of_six,
     1: [C1_ADDRESSES C1_NETWORKS C1_LEVELS C1_SIX]
         [C1_ADDRESS_LABELS C1_NETWORK_LABELS C1_LEVEL_LABELS C1_SIX_LABELS]
-        filterd_c1_4 filterd_c1_6 filterd_c1_label4 filterd_c1_label6,
+        filterd_c1_4 filterd_c1_6 filterd_c1_label4 filterd_c1_label6 filterd_c1_of_six,
     2: [C2_ADDRESSES C2_NETWORKS C2_LEVELS C2_SIX]
         [C2_ADDRESS_LABELS C2_NETWORK_LABELS C2_LEVEL_LABELS C2_SIX_LABELS]
-        filterd_c2_4 filterd_c2_6 filterd_c2_label4 filterd_c2_label6,
+        filterd_c2_4 filterd_c2_6 filterd_c2_label4 filterd_c2_label6 filterd_c2_of_six,
     3: [C3_ADDRESSES C3_NETWORKS C3_LEVELS C3_SIX]
         [C3_ADDRESS_LABELS C3_NETWORK_LABELS C3_LEVEL_LABELS C3_SIX_LABELS]
-        filterd_c3_4 filterd_c3_6 filterd_c3_label4 filterd_c3_label6,
+        filterd_c3_4 filterd_c3_6 filterd_c3_label4 filterd_c3_label6 filterd_c3_of_six,
     4: [C4_ADDRESSES C4_NETWORKS C4_LEVELS C4_SIX]
         [C4_ADDRESS_LABELS C4_NETWORK_LABELS C4_LEVEL_LABELS C4_SIX_LABELS]
-        filterd_c4_4 filterd_c4_6 filterd_c4_label4 filterd_c4_label6,
+        filterd_c4_4 filterd_c4_6 filterd_c4_label4 filterd_c4_label6 filterd_c4_of_six,
     5: [C5_ADDRESSES C5_NETWORKS C5_LEVELS C5_SIX]
         [C5_ADDRESS_LABELS C5_NETWORK_LABELS C5_LEVEL_LABELS C5_SIX_LABELS]
-        filterd_c5_4 filterd_c5_6 filterd_c5_label4 filterd_c5_label6,
+        filterd_c5_4 filterd_c5_6 filterd_c5_label4 filterd_c5_label6 filterd_c5_of_six,
     6: [C6_ADDRESSES C6_NETWORKS C6_LEVELS C6_SIX]
         [C6_ADDRESS_LABELS C6_NETWORK_LABELS C6_LEVEL_LABELS C6_SIX_LABELS]
-        filterd_c6_4 filterd_c6_6 filterd_c6_label4 filterd_c6_label6,
+        filterd_c6_4 filterd_c6_6 filterd_c6_label4 filterd_c6_label6 filterd_c6_of_six,
     7: [C7_ADDRESSES C7_NETWORKS C7_LEVELS C7_SIX]
         [C7_ADDRESS_LABELS C7_NETWORK_LABELS C7_LEVEL_LABELS C7_SIX_LABELS]
-        filterd_c7_4 filterd_c7_6 filterd_c7_label4 filterd_c7_label6,
+        filterd_c7_4 filterd_c7_6 filterd_c7_label4 filterd_c7_label6 filterd_c7_of_six,
 }

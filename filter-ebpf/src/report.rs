@@ -4,15 +4,15 @@
 use aya_ebpf::programs::XdpContext;
 use filter_common::reason::Outcome;
 
-use crate::maps::COUNTERS;
+use crate::maps;
 
 /// Counts `outcome` on this processor.
 #[inline(always)]
 pub fn count(_ctx: &XdpContext, outcome: Outcome) {
     #[cfg(feature = "log")]
     aya_log_ebpf::debug!(_ctx, "{} {}", outcome.name(), outcome.reason().name());
-    if let Some(counter) = COUNTERS.get_ptr_mut(outcome.counter()) {
-        // SAFETY: the counter belongs to this processor, and no other program interrupts this one to change it.
-        unsafe { *counter += 1 }
-    }
+    let counter = maps::counter(outcome.counter());
+    // SAFETY: it is one of a map that lives as long as the program runs, as the verifier has made sure. It belongs to this
+    // processor, and no other program interrupts this one to change it.
+    unsafe { *counter += 1 }
 }

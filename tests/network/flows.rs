@@ -68,11 +68,16 @@ fn what_a_listed_source_begins_is_dropped_whatever_this_host_has_begun() {
     net.expect_each(own).dropped();
 }
 
-/// An error that a listed router sends about a flow of ours counts as part of it.
+/// The peer is a gateway, which is guarded, unless it comes as somebody else.
+fn comes_as_a_bystander(net: &Net) {
+    net.peer().ip(&format!("route add {HOST}/32 dev eth0 src {BYSTANDER}"));
+}
+
 #[test]
 fn a_ban_ends_what_the_banned_one_began_and_not_what_this_host_began() {
     let net = Net::with_filterd("match: new");
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    comes_as_a_bystander(&net);
     let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it is not listed yet");
     let theirs = came.local_addr().expect("it is connected");
     let _accepted = listener.accept().expect("it came");
@@ -93,6 +98,7 @@ fn a_ban_ends_what_the_banned_one_began_and_not_what_this_host_began() {
 fn flows_that_were_open_before_are_known_for_what_they_are() {
     let mut net = Net::new();
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    comes_as_a_bystander(&net);
     let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it listens");
     let theirs = came.local_addr().expect("it is connected");
     let _accepted = listener.accept().expect("it came");
@@ -113,6 +119,7 @@ fn flows_that_were_open_before_are_known_for_what_they_are() {
 fn diff_names_only_those_who_began_themselves_and_then_all_of_them() {
     let net = Net::with_filterd("match: new");
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    comes_as_a_bystander(&net);
     let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it is not listed");
     let theirs = came.local_addr().expect("it is connected").ip();
     let _accepted = listener.accept().expect("it came");

@@ -178,7 +178,7 @@ fn names(net: &Net) -> Vec<String> {
     let lists = status["lists"].as_array().expect("status has lists");
     let mut names: Vec<_> =
         lists.iter().map(|list| list["name"].as_str().expect("a name").to_owned()).collect();
-    names.retain(|name| name != "manual");
+    names.retain(|name| !["manual", "guard"].contains(&name.as_str()));
     names.sort();
     names
 }

@@ -13,6 +13,9 @@ use filterd::kernel::Filter;
 use harness::numbered::Numbered;
 use harness::{Frame, Home};
 
+/// What was counted for the list of a label, in one way.
+type OfLabel = (Label, Counted, u64);
+
 /// A filter at work, and what is blocked.
 struct Counting {
     filter: RefCell<Filter>,
@@ -51,7 +54,7 @@ impl Counting {
     }
 
     /// Counters that are not zero: of labels, and of outcomes.
-    fn counted(&self) -> (Vec<(Label, Counted, u64)>, Vec<(Outcome, u64)>) {
+    fn counted(&self) -> (Vec<OfLabel>, Vec<(Outcome, u64)>) {
         let mut filter = self.filter.borrow_mut();
         let lists = (0..=Label::MAX).zip(filter.list_counters());
         let lists = lists.flat_map(|(label, counts)| {

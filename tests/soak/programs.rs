@@ -1,13 +1,15 @@
 //! The programs of filter-ebpf/soak, loaded before and behind filterd's own.
 
 use std::fs;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use aya::maps::{Map, MapData, ProgramArray};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
-use filter_common::WordsMut;
+use filter_common::{WordsMut, reason};
+use filterd::kernel::broker::tables;
 use filterd::kernel::window::Window;
 
 /// Sources that they can be told.
@@ -18,9 +20,15 @@ pub fn load(pins: &Path, settings: &[(&str, u64)]) -> Ebpf {
     let object =
         std::env::var_os("FILTERD_SOAK_OBJECT").expect("cargo xtask soak tells where the object lies");
     let object = fs::read(object).expect("cargo xtask soak has built it");
-    let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.to_ne_bytes())).collect();
+    let counters = MapData::from_pin(pins.join("counters")).expect("filterd has pinned its counters");
+    let object =
+        tables::written(&object, &[("COUNTERS", counters.fd().as_fd())]).expect("the object is whole");
+    let bytes = counters.info().expect("the kernel tells of a map").value_size();
+    let last_processor = u64::from(bytes / (8 * reason::COUNTERS) - 1);
+    let settings = settings.iter().copied().chain([("LAST_PROCESSOR", last_processor)]);
+    let settings: Vec<_> = settings.map(|(name, value)| (name, value.to_ne_bytes())).collect();
     let mut loader = EbpfLoader::new();
-    loader.btf(None).map_pin_path("COUNTERS", pins.join("counters"));
+    loader.btf(None);
     for (name, value) in &settings {
         loader.override_global(name, &value[..], true);
     }

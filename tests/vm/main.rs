@@ -91,7 +91,6 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
         paused: combination.paused.then_some(Timestamp::from_secs(u32::MAX)),
         match_new: combination.match_new,
         counters: combination.counters,
-        ..Settings::default()
     });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())

@@ -6,7 +6,7 @@
 use super::{Found4, MOST_SHORTER, Set, below, exact4, find4, find6, fingerprint, lanes4, longer6, up_to_64};
 use crate::cuckoo::geometry::Geometry;
 use crate::cuckoo::scheme::{Home, ONE_KIND, Token};
-use crate::cuckoo::six;
+use crate::cuckoo::six::{self, Fingerprint};
 use crate::hash::Address6;
 use crate::labels::pages::{self, DIRECTORY4};
 use crate::labels::{Bytes, Label, Labels, OTHER};
@@ -31,6 +31,26 @@ pub trait SetLabels {
 
     /// Of other IPv6 prefixes: of the stash, and of the slots behind it.
     fn six(&self) -> Option<impl Words>;
+
+    /// The label of this one in the IPv6 table, or in its stash.
+    #[inline(always)]
+    fn of_six(&self, set: &impl Set, sought: Sought6) -> Option<Label>
+    where
+        Self: Sized,
+    {
+        label_of_six(set, self, sought)
+    }
+}
+
+/// What is looked for in the IPv6 table: a /64 or a shorter prefix, shuffled already, or a longer one.
+#[derive(Clone, Copy, Debug)]
+pub enum Sought6 {
+    /// A /64.
+    Net64(u64),
+    /// A shorter prefix.
+    Shorter(u64),
+    /// A longer one.
+    Longer(Fingerprint),
 }
 
 /// The labels of a set in plain memory: those of the daemon, and those of tests.
@@ -175,21 +195,17 @@ fn label_in_table6(
 
 #[inline(always)]
 fn label_of_net64(set: &impl Set, labels: &impl SetLabels, address: Address6) -> Option<Label> {
-    let scheme = up_to_64(set);
-    let shuffled = scheme.shuffle(address.high);
-    label_at6(set, labels, scheme.homes_of_net64(shuffled), six::net64_token(shuffled))
+    labels.of_six(set, Sought6::Net64(up_to_64(set).shuffle(address.high)))
 }
 
 /// As [`holds_shorter6`](super::holds_shorter6) goes.
 #[inline(always)]
 fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, lengths: u64) -> Option<Label> {
-    let scheme = up_to_64(set);
     let (mut left, mut asked) = (lengths, 0);
     while left != 0 && asked < MOST_SHORTER && asked < set.small_setting(|settings| &settings.six.shorter) {
         let bit = left & left.wrapping_neg();
-        let shuffled = scheme.shuffle(six::shorter_key(network, bit));
-        let homes = scheme.homes_of_shorter(shuffled);
-        if let Some(label) = label_at6(set, labels, homes, six::shorter_token(shuffled)) {
+        let shuffled = up_to_64(set).shuffle(six::shorter_key(network, bit));
+        if let Some(label) = labels.of_six(set, Sought6::Shorter(shuffled)) {
             return Some(label);
         }
         left ^= bit;
@@ -201,16 +217,27 @@ fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, leng
 /// As [`holds_longer6`](super::holds_longer6) goes.
 #[inline(always)]
 fn label_of_longer6(set: &impl Set, labels: &impl SetLabels, address: Address6) -> Option<Label> {
-    let scheme = longer6(set);
     let mut number = 0;
     while number < MOST_LENGTHS && (number as u64) < set.setting(|settings| &settings.six.longer) {
-        let key = fingerprint(set, address, number);
-        if let Some(label) = label_at6(set, labels, scheme.homes(key), six::longer_token(key.number)) {
+        if let Some(label) = labels.of_six(set, Sought6::Longer(fingerprint(set, address, number))) {
             return Some(label);
         }
         number += 1;
     }
     None
+}
+
+/// The label of this one in the IPv6 table, or in its stash.
+#[inline(always)]
+pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, sought: Sought6) -> Option<Label> {
+    let (homes, token) = match sought {
+        Sought6::Net64(shuffled) => (up_to_64(set).homes_of_net64(shuffled), six::net64_token(shuffled)),
+        Sought6::Shorter(shuffled) => {
+            (up_to_64(set).homes_of_shorter(shuffled), six::shorter_token(shuffled))
+        }
+        Sought6::Longer(key) => (longer6(set).homes(key), six::longer_token(key.number)),
+    };
+    label_at6(set, labels, homes, token)
 }
 
 /// The label of whoever stands in one of these homes, or in the stash.

@@ -123,7 +123,7 @@ impl SetEffects {
     /// Who enters is counted right, and who leaves is not: neither is among the relabelled. To be asked when sorted.
     fn drop_relabelled(&mut self) {
         let Self { entered, left, relabelled, .. } = self;
-        if !relabelled.is_empty() && !(entered.is_empty() && left.is_empty()) {
+        if !(relabelled.is_empty() || entered.is_empty() && left.is_empty()) {
             let stays = |target: &Target| !entered.contains(*target) && !left.contains(*target);
             *relabelled = relabelled.iter().filter(stays).collect();
         }

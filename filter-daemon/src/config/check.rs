@@ -252,8 +252,8 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         let said = faults.fields(map, &LIST_KEYS, &mut draft);
         let is_live =
             said.contains_key("ipv6_prefix") && said.keys().all(|key| LIVE_KEYS.contains(&key.as_ref()));
-        for name in NEEDED.iter().filter(|name| !said.contains_key(**name) && !(is_live && **name == "path"))
-        {
+        let is_needed = |name: &&&str| !(is_live && **name == "path");
+        for name in NEEDED.iter().filter(is_needed).filter(|name| !said.contains_key(**name)) {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
         }
         let ports = draft.ports.check(draft.allows, faults);

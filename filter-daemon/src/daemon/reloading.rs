@@ -160,7 +160,7 @@ impl Owner {
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
-        self.counting.look(&mut self.protection);
+        self.counting.look(&self.protection);
         self.time.accept();
         reloaded.warnings.extend(self.guard.warnings(self.protection.blocklist()));
         self.follow_interfaces(&mut reloaded).await;

@@ -298,7 +298,7 @@ async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, 
     let (sources, read) = read(run)?;
     let begun = clock::instant();
     // Whoever blocked anything had a journal.
-    let left_at_work = broker.latest_generation() > 0;
+    let left_at_work = broker.found_blocked();
     loop {
         match persistence::restore(&run.state_dir, &read.1.config, Before { left_at_work, unsaved }) {
             Err(DaemonError::Journal(JournalError::InUse(_)))

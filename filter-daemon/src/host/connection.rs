@@ -89,16 +89,14 @@ impl Connection {
 /// Where nobody has the connection, whoever listens there is told, or that there is nobody.
 fn is_open(answer: &[u8]) -> io::Result<bool> {
     let message = NetlinkMessage::<SockDiagMessage>::deserialize(answer).map_err(io::Error::other)?;
-    match message.payload {
-        NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
-            Ok(response.header.state == ESTABLISHED)
-        }
-        NetlinkPayload::Error(error) => match error.to_io() {
-            error if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            error => Err(error),
-        },
-        _ => Ok(false),
+    if let NetlinkPayload::Error(error) = message.payload {
+        let error = error.to_io();
+        return if error.kind() == io::ErrorKind::NotFound { Ok(false) } else { Err(error) };
     }
+    let NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) = message.payload else {
+        return Ok(false);
+    };
+    Ok(response.header.state == ESTABLISHED)
 }
 
 #[cfg(test)]

@@ -1,19 +1,16 @@
 //! The counters of lists: of each processor a row of its own, in which the judge counts and which the daemon reads. They begin
 //! anew with each daemon.
 
-use aya::util::nr_cpus;
 use filter_common::labels::{COUNTERS, Counted, KINDS, Label};
 use filter_common::sets::SetName;
 use filter_common::{Words, WordsMut};
 
 use super::KernelError;
+use super::broker::processors;
 use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
 use super::staged::{InMap, Staged};
 use super::window::Window;
-
-/// More processors than Linux is built for.
-pub const MOST_PROCESSORS: u32 = 1 << 13;
 
 /// How many packets were counted for one list, in the order of [`Counted::ALL`].
 pub type Count = [u64; Counted::ALL.len()];
@@ -42,9 +39,8 @@ pub struct ListsMap {
 impl ListCounters {
     /// None yet.
     pub fn new() -> Self {
-        let processors = nr_cpus().map_or(MOST_PROCESSORS, |count| count as u32).next_power_of_two();
         let counters = Staged::new(MapName { set: SetName::Block, part: MapPart::Lists });
-        Self { counters, processors: processors.min(MOST_PROCESSORS) }
+        Self { counters, processors: processors::rows() }
     }
 
     /// What the next judge must know of them; none if it counts for no list.

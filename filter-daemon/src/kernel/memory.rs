@@ -21,7 +21,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use super::broker::Broker;
 use super::broker::client::{Answered, Place, QUICK};
 use super::broker::kept::Kept;
-use super::broker::request::{Answer, Blueprint, MapName, MapPart, MapUse, Request};
+use super::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request};
 use super::broker::size;
 use super::seen::{Seen, SetWindows};
 use super::window::Window;
@@ -58,7 +58,7 @@ struct Published {
 impl Memory {
     /// A broker that holds it.
     pub fn broker(&self) -> Broker {
-        Broker::at(0, self.clone())
+        Broker::at(Earlier::default(), self.clone())
     }
 
     /// Refuses the requests of these numbers, counted from the beginning.

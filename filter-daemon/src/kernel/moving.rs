@@ -356,9 +356,7 @@ fn put_aside<S: Scheme, W: WordsMut, L: LabelsMut>(
     stash_of(table).insert(token, label)
 }
 
-fn stash_of<'a, S: Scheme, W: WordsMut, L: Labels>(
-    table: &'a Table<S, Rest<W>, Rest<L>>,
-) -> Stash<&'a W, &'a L> {
+fn stash_of<S: Scheme, W: WordsMut, L: Labels>(table: &Table<S, Rest<W>, Rest<L>>) -> Stash<&W, &L> {
     Stash::labelled(table.words().all(), table.labels().all())
 }
 

@@ -42,8 +42,8 @@ impl LabelPages {
     /// How many bits a map must have that has pages for these, too; none if this one does, or none is larger.
     pub fn too_small_for(&self, pages: usize) -> Option<u32> {
         let used = (1 << self.size_bits) - self.free.len();
-        let larger = SIZES.filter(|bits| *bits > self.size_bits);
-        let enough = larger.clone().find(|bits| (1 << bits) >= used + pages + SPARE).or(larger.last());
+        let mut larger = SIZES.filter(|bits| *bits > self.size_bits);
+        let enough = larger.clone().find(|bits| (1 << bits) >= used + pages + SPARE).or(larger.next_back());
         enough.filter(|_| self.free.len() < pages + SPARE)
     }
 

@@ -84,6 +84,7 @@ impl JudgeSpec {
             overlap: self.overlap.is_some().into(),
             match_new: self.settings.match_new.into(),
             lists: (self.lists.is_some() && self.settings.counters == Counters::Lists).into(),
+            // Whoever holds the counters of all packets knows it anyway.
             last_processor: self.lists.map_or(0, |lists| lists.processors - 1).into(),
             sets: PerSet::from_fn(|name| self.sets[name].words(self.counts_by_list(name))),
             ports: self.clauses.map(|clause| clause.map_or(PortSettings::OFF, |it| PortSettings::new(&it))),

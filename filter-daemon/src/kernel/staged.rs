@@ -19,6 +19,9 @@ pub trait InMap {
     }
 }
 
+/// A map, and that of its labels.
+pub type Both = (Window, Option<Bytes<Window>>);
+
 /// A map that is being made, and that of its labels, if any are to be kept.
 pub struct OrderedBoth {
     map: Ordered,
@@ -29,11 +32,7 @@ pub struct OrderedBoth {
 
 impl OrderedBoth {
     /// Both, once they are made. To be asked again until then; who `waits` gets them now.
-    pub fn collect(
-        &mut self,
-        maps: &mut Maps,
-        waits: bool,
-    ) -> Result<Option<(Window, Option<Bytes<Window>>)>, KernelError> {
+    pub fn collect(&mut self, maps: &mut Maps, waits: bool) -> Result<Option<Both>, KernelError> {
         if self.made.is_none() {
             self.made = maps.collect(&mut self.map, waits)?;
         }

@@ -96,9 +96,10 @@ impl Filterd {
         let mut loader = EbpfLoader::new();
         loader.override_global("SETTINGS", &settings[..], true);
         let pins = self.home.pins();
-        loader.map_pin_path("COUNTERS", pins.join("counters"));
-        let addresses = MapData::from_pin(addresses)?;
-        let object = stage.load_with(name, &mut loader, &[("ADDRESSES", addresses.fd().as_fd())])?;
+        let (addresses, counters) =
+            (MapData::from_pin(addresses)?, MapData::from_pin(pins.join("counters"))?);
+        let maps = [("ADDRESSES", addresses.fd().as_fd()), ("COUNTERS", counters.fd().as_fd())];
+        let object = stage.load_with(name, &mut loader, &maps)?;
         let other = Other { object, name };
         let slot = MapData::from_pin(pins.join("next"))?;
         ProgramArray::try_from(Map::ProgramArray(slot))?.set(0, other.program()?.fd()?, 0)?;

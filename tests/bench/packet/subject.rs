@@ -1,8 +1,9 @@
 //! The programs under test, loaded, with their tables filled.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use anyhow::{Context, Result};
+use aya::maps::MapData;
 use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use filter_common::cuckoo::geometry::Geometry;
@@ -88,9 +89,18 @@ impl<'a> Stage<'a> {
         let geometry = Geometry::exact4_for(entries.into()).context("no table is that large")?;
         let bits = u64::from(geometry.index_bits()).to_ne_bytes();
         let mut loader = EbpfLoader::new();
-        loader.map_max_entries("WORDS", geometry.words()).override_global("INDEX_BITS", &bits[..], true);
-        self.load("bench_load", &mut loader)
+        loader.override_global("INDEX_BITS", &bits[..], true);
+        let floor = words("floor", geometry.words())?;
+        self.load_with("bench_load", &mut loader, &[("FLOOR", floor.fd().as_fd())])
     }
+}
+
+/// A map of so many words in one value, as filterd's tables are.
+fn words(name: &str, words: u32) -> Result<MapData> {
+    const ARRAY: u32 = 2;
+    const MMAPABLE: u32 = 1 << 10;
+    let definition = aya_obj::Map::new_from_params(ARRAY, 4, words * 8, 1, MMAPABLE);
+    MapData::create(definition, name, None).with_context(|| format!("cannot make the map {name}"))
 }
 
 impl Subject {

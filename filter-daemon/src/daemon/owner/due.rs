@@ -55,7 +55,7 @@ impl Owner {
         self.guard.mind(&mut self.protection);
         self.mind_pause();
         self.mind_trial();
-        self.counting.look(&mut self.protection);
+        self.counting.look(&self.protection);
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {

@@ -63,7 +63,7 @@ impl Owner {
     /// Serves requests, signals and time, until another filterd takes over or the broker is gone.
     pub async fn work(&mut self, signals: &mut Signals) -> Ended {
         self.lists.write_next();
-        self.counting.look(&mut self.protection);
+        self.counting.look(&self.protection);
         loop {
             let next = self.next(signals).await;
             let hands_over = matches!(next, Next::Call(Call::HandOver(_))) && self.would_lose().is_none();

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::KernelError;
 use super::super::window::Window;
 use super::process::Process;
-use super::request::{Answer, MapName, Request};
+use super::request::{Answer, Earlier, MapName, Request};
 use super::server::Server;
 
 /// What comes back: an answer, and a descriptor with it where something was made.
@@ -38,36 +38,41 @@ pub trait Place: Send {
 /// Whoever holds the kernel for us.
 pub struct Broker {
     place: Box<dyn Place>,
-    latest_generation: u64,
+    earlier: Earlier,
 }
 
 impl Broker {
     /// Holds the kernel in this process, which must have the capabilities.
     pub fn here(directory: &Path) -> Result<Self, KernelError> {
         let server = Server::open(directory)?;
-        Ok(Self::at(server.latest_generation(), server))
+        Ok(Self::at(server.earlier(), server))
     }
 
     /// Starts a process that holds the kernel, and logs as these words tell it.
     pub fn apart(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
-        let (latest_generation, process) = Process::start(directory, log, false)?;
-        Ok(Self::at(latest_generation, process))
+        let (earlier, process) = Process::start(directory, log, false)?;
+        Ok(Self::at(earlier, process))
     }
 
     /// The same beside another filterd, whose place is to be taken.
     pub fn beside(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
-        let (latest_generation, process) = Process::start(directory, log, true)?;
-        Ok(Self::at(latest_generation, process))
+        let (earlier, process) = Process::start(directory, log, true)?;
+        Ok(Self::at(earlier, process))
     }
 
-    /// Is held there, where the highest number that a map was pinned under is this.
-    pub fn at(latest_generation: u64, place: impl Place + 'static) -> Self {
-        Self { place: Box::new(place), latest_generation }
+    /// Is held there, where this was pinned.
+    pub fn at(earlier: Earlier, place: impl Place + 'static) -> Self {
+        Self { place: Box::new(place), earlier }
     }
 
     /// The highest number that a map was pinned under when the broker began.
     pub fn latest_generation(&self) -> u64 {
-        self.latest_generation
+        self.earlier.latest_generation
+    }
+
+    /// Was there a table of what an earlier filterd blocked?
+    pub fn found_blocked(&self) -> bool {
+        self.earlier.blocked
     }
 
     /// If it is gone, the error that says how it ended.

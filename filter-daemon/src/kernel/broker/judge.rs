@@ -9,6 +9,7 @@ use filter_common::reason::Enforcement;
 use filter_common::settings::{self, Settings};
 
 use super::super::KernelError;
+use super::counters;
 use super::debug::Lines;
 use super::pins::Pins;
 use super::request::{Blueprint, MapUse};
@@ -56,10 +57,9 @@ impl Judge {
     fn load(blueprint: Blueprint, pins: &Pins, loader: EbpfLoader<'static>) -> Result<Self, KernelError> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
+        let settings = counters::known_to(&blueprint.settings);
         let mut loader: EbpfLoader<'_> = loader;
-        loader
-            .override_global("SETTINGS", &blueprint.settings[..], true)
-            .map_pin_path("COUNTERS", pins.counters());
+        loader.override_global("SETTINGS", &settings[..], true);
         let mut tables = Tables::open(&blueprint.maps, pins)?;
         if matches_new(&blueprint) {
             tables.open_flows(pins)?;

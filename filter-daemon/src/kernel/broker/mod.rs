@@ -16,6 +16,7 @@ mod making;
 mod occupied;
 mod pins;
 pub mod process;
+pub mod processors;
 pub mod request;
 mod root;
 mod server;

@@ -18,7 +18,7 @@ use rustix::thread::{
 use super::super::KernelError;
 use super::client::{Answered, Place};
 use super::line::Line;
-use super::request::{Answer, Request};
+use super::request::{Answer, Earlier, Request};
 use super::server::Server;
 
 /// The verb that makes a filterd the broker; nobody types it.
@@ -46,8 +46,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it. Tells the highest number that a map is pinned under.
-    pub fn start(directory: &Path, log: &[&str], is_beside: bool) -> Result<(u64, Self), KernelError> {
+    /// Starts it. Tells what is pinned.
+    pub fn start(directory: &Path, log: &[&str], is_beside: bool) -> Result<(Earlier, Self), KernelError> {
         let (ours, theirs) = Line::pair()?;
         let mut command = Command::new("/proc/self/exe");
         command.args(log).arg(VERB).arg(directory).args(is_beside.then_some(BESIDE));
@@ -57,7 +57,7 @@ impl Process {
         drop(command);
         let mut process = Self { line: Some(ours), child };
         match process.line()?.answer()? {
-            (Answer::Ready(latest_generation), _) => Ok((latest_generation, process)),
+            (Answer::Ready(earlier), _) => Ok((earlier, process)),
             (Answer::Failed(error), _) => Err(error),
             (_, _) => Err(KernelError::broker_gone("it begins with an answer")),
         }
@@ -137,7 +137,7 @@ fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
 }
 
 fn answer(server: &mut Server, line: &mut Line) -> Result<(), KernelError> {
-    line.send(&Answer::Ready(server.latest_generation()), None)?;
+    line.send(&Answer::Ready(server.earlier()), None)?;
     while let Some((request, _)) = line.receive::<Request>()? {
         let (answer, descriptor) =
             server.serve(request).unwrap_or_else(|error| (Answer::Failed(error), None));

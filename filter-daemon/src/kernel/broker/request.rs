@@ -240,6 +240,15 @@ pub enum Request {
     Remove,
 }
 
+/// What was pinned when the broker began, by a filterd that is no more.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Earlier {
+    /// The highest number of a map; zero if there is none.
+    pub latest_generation: u64,
+    /// Is there a table of what was blocked?
+    pub blocked: bool,
+}
+
 /// What is answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
@@ -253,8 +262,8 @@ pub enum Answer {
     Links(Vec<Link>),
     /// Packets, in the order of all outcomes.
     Counted(Vec<u64>),
-    /// The first words: the highest number that a map was pinned under.
-    Ready(u64),
+    /// The first words.
+    Ready(Earlier),
     /// It is not done.
     Failed(KernelError),
 }

@@ -17,7 +17,7 @@ use super::kept::Kept;
 use super::link::Links;
 use super::making::Making;
 use super::pins::Pins;
-use super::request::{Answer, Blueprint, MapUse, Request};
+use super::request::{Answer, Blueprint, Earlier, MapUse, Request};
 use super::root::Root;
 use super::storage;
 use super::surroundings::{self, Neighbours};
@@ -100,9 +100,9 @@ impl Server {
         })
     }
 
-    /// The highest number that a map was pinned under.
-    pub fn latest_generation(&self) -> u64 {
-        self.pins.latest_generation()
+    /// What is pinned.
+    pub fn earlier(&self) -> Earlier {
+        Earlier { latest_generation: self.pins.latest_generation(), blocked: self.pins.has_blocked() }
     }
 
     /// Does what is asked.
@@ -138,8 +138,8 @@ impl Server {
                 if judge::matches_new(&blueprint) {
                     self.egress.make(&self.pins)?;
                 }
-                self.ready = Some(self.loader.load(blueprint, &self.pins)?);
                 self.hold_counters()?;
+                self.ready = Some(self.loader.load(blueprint, &self.pins)?);
                 Answer::Done
             }
             Request::Publish => {

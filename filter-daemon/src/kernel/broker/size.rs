@@ -5,7 +5,7 @@ use filter_common::labels::pages;
 use filter_common::sets::SetName;
 use filter_common::{labels, levels, networks, stash};
 
-use super::super::lists::MOST_PROCESSORS;
+use super::processors;
 use super::request::{MapName, MapPart};
 
 /// A part has at most a map in use, one that is ready, one that is being filled, and one whose pin would not go.
@@ -33,11 +33,11 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
         MapPart::Six => Geometry::all_six().map(prefixes).any(|size| size == words),
         MapPart::Overlap => words == 1 && map.set == SetName::Allow,
         MapPart::Lists => {
-            let processors = words / labels::COUNTERS;
+            let rows = words / labels::COUNTERS;
             map.set == SetName::Block
                 && words.is_multiple_of(labels::COUNTERS)
-                && processors.is_power_of_two()
-                && processors <= MOST_PROCESSORS
+                && rows.is_power_of_two()
+                && rows <= processors::MOST
         }
         MapPart::AddressLabels => {
             map.set != SetName::Allow
@@ -70,7 +70,7 @@ pub const fn prefixes(geometry: Geometry) -> u32 {
 /// The words of the labels beside a table of this shape: those of its stash, of its slots, and some that nobody has, which
 /// a verifier who does not know how many lanes there are thinks to be the last ones.
 pub const fn labels_beside(geometry: Geometry) -> u32 {
-    const NOBODYS: u32 = 16;
+    const NOBODYS: u32 = 32;
     labels::words_for(stash::LABELS + geometry.slots() as u32 + NOBODYS)
 }
 
@@ -91,7 +91,7 @@ const fn largest(part: MapPart) -> u64 {
         MapPart::Levels => 1 << *levels::SIZES.end(),
         MapPart::Six => prefixes(Geometry::LARGEST_SIX),
         MapPart::Overlap => 1,
-        MapPart::Lists => MOST_PROCESSORS * labels::COUNTERS,
+        MapPart::Lists => processors::MOST * labels::COUNTERS,
         MapPart::AddressLabels => labels_beside(Geometry::exact4(*EXACT4_BITS.end())),
         MapPart::SixLabels => labels_beside(Geometry::LARGEST_SIX),
         MapPart::NetworkLabels => network_labels(*pages::SIZES.end()),

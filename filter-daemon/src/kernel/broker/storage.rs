@@ -14,12 +14,17 @@ const BPF_F_MMAPABLE: u32 = 1 << 10;
 
 /// Makes a map of zeroed words.
 pub fn create(map: MapName, words: u32) -> Result<MapData, KernelError> {
+    create_of(map.name(), words)
+}
+
+/// The same under this name.
+pub fn create_of(name: &str, words: u32) -> Result<MapData, KernelError> {
     let size = words.checked_mul(size_of::<u64>() as u32);
     let size = size.ok_or_else(|| KernelError::refused("make a table", "it has no such size"))?;
     let definition =
         Map::new_from_params(BPF_MAP_TYPE_ARRAY, size_of::<u32>() as u32, size, 1, BPF_F_MMAPABLE);
-    MapData::create(definition, map.name(), None)
-        .map_err(|error| KernelError::map(map.name(), u64::from(words) * 8, error))
+    MapData::create(definition, name, None)
+        .map_err(|error| KernelError::map(name, u64::from(words) * 8, error))
 }
 
 /// Pins one at `path`, in place of whatever an earlier daemon left there.

@@ -10,6 +10,7 @@ use aya::maps::MapData;
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 
 use super::super::KernelError;
+use super::counters;
 use super::pins::Pins;
 use super::request::MapUse;
 
@@ -25,13 +26,15 @@ const FLOWS: &str = "FLOWS";
 pub struct Tables(Vec<(&'static str, MapData)>);
 
 impl Tables {
-    /// Those that are pinned for `maps`.
+    /// Those that are pinned for `maps`, and the counters.
     pub fn open(maps: &[MapUse], pins: &Pins) -> Result<Self, KernelError> {
-        let open = |map: &MapUse| {
-            let opened = MapData::from_pin(pins.table(*map));
-            Ok((map.map.symbol(), opened.map_err(|error| KernelError::load("open a table", error))?))
+        let tables = maps.iter().map(|map| (map.map.symbol(), pins.table(*map)));
+        let open = |(name, pin)| {
+            let opened = MapData::from_pin(pin);
+            Ok((name, opened.map_err(|error| KernelError::load("open a table", error))?))
         };
-        maps.iter().map(open).collect::<Result<_, _>>().map(Self)
+        let all = tables.chain([(counters::SYMBOL, pins.counters())]);
+        all.map(open).collect::<Result<_, _>>().map(Self)
     }
 
     /// And own flows, for a judge that asks for them.

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use aya::maps::MapData;
 
-use super::{Server, storage};
+use super::{Server, counters, storage};
 use crate::kernel::KernelError;
 use crate::text::printable;
 
@@ -46,11 +46,10 @@ impl Server {
         Ok(is_missing)
     }
 
-    /// Our own hold on the counters, once a judge has been loaded over them.
+    /// Our own hold on the counters, which are made for the first judge unless an earlier filterd has left some.
     pub(super) fn hold_counters(&mut self) -> Result<(), KernelError> {
         if self.counters.is_none() {
-            let held = MapData::from_pin(self.pins.counters());
-            self.counters = Some(held.map_err(|error| KernelError::load("open the counters", error))?);
+            self.counters = Some(counters::open(&self.pins)?);
         }
         Ok(())
     }
