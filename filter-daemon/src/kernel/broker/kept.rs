@@ -103,9 +103,10 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use filter_common::cuckoo::geometry::Geometry;
-
     use filter_common::sets::SetName;
+    use filter_common::{labels, levels};
 
+    use super::super::processors;
     use super::super::request::{MapName, MapPart};
     use super::super::size::{addresses, labels_beside, prefixes};
     use super::*;
@@ -157,6 +158,8 @@ mod tests {
             (MapPart::AddressLabels, labels_beside(Geometry::exact4(26))),
             (MapPart::Six, prefixes(Geometry::LARGEST_SIX)),
             (MapPart::SixLabels, labels_beside(Geometry::LARGEST_SIX)),
+            (MapPart::Levels, 1 << *levels::SIZES.end()),
+            (MapPart::Lists, processors::MOST * labels::COUNTERS),
         ];
         for generation in 1..=3 {
             for (part, words) in largest {
