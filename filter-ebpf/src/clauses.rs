@@ -1,4 +1,4 @@
-//! The clauses: for each slot its maps, two functions that look a source up in them, and two that tell for which list it counts.
+//! The clauses: for each slot its maps, two functions that look a source up in them, and two that count it for its list.
 //!
 //! Everything here is asked after a miss in what is blocked on all ports, and by the program for ports alone. What it needs of
 //! the packet it reads again.
@@ -10,7 +10,7 @@
 use aya_ebpf::bindings::xdp_md;
 use filter_common::hash::Address6;
 use filter_common::judge;
-use filter_common::labels::{self, Counted, Label};
+use filter_common::labels::{self, Counted};
 use filter_common::ports::{self, Port, Wants};
 use filter_common::reason::{Reason, Told};
 use filter_common::set::{self, Found4};
@@ -84,7 +84,7 @@ pub fn count4(address: u32, found: Told, counted: Counted) {
 #[inline(never)]
 extern "C" fn filterd_count_clause4(found: u32, address: u32, counted: u32) -> u32 {
     let found = Told(found);
-    count(label4(found.slot(), address, found.is(Reason::Network4).into()) as Label, counted)
+    count_in4(found.slot(), address, found.is(Reason::Network4).into(), counted)
 }
 
 /// The same of an IPv6 packet.
@@ -97,11 +97,11 @@ pub fn count6(address: Address6, found: Told, counted: Counted) {
 #[inline(never)]
 extern "C" fn filterd_count_clause6(found: u32, high: u64, low: u64, counted: u32) -> u32 {
     let found = Told(found);
-    count(label6(found.slot(), high, low, found.is(Reason::Net64).into()) as Label, counted)
+    count_in6(found.slot(), high, low, found.is(Reason::Net64).into(), counted)
 }
 
 macro_rules! clauses {
-    ($($number:literal: [$($map:ident)*] [$($label:ident)*] $four:ident $sixes:ident $label4:ident $label6:ident $of_six:ident,)*) => {
+    ($($number:literal: [$($map:ident)*] [$($label:ident)*] $four:ident $sixes:ident $count4:ident $count6:ident $of_six:ident,)*) => {
         #[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
         unsafe extern "C" {
             $($(static $map: Map;)*
@@ -124,16 +124,16 @@ macro_rules! clauses {
 
         #[unsafe(no_mangle)]
         #[inline(never)]
-        extern "C" fn $label4(address: u32, is_network: u32) -> u32 {
+        extern "C" fn $count4(address: u32, is_network: u32, counted: u32) -> u32 {
             let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $of_six $($label)*));
-            set::label_of_held4(&set, &labels, address, is_network != 0).into()
+            count(set::label_of_held4(&set, &labels, address, is_network != 0), counted)
         }
 
         #[unsafe(no_mangle)]
         #[inline(never)]
-        extern "C" fn $label6(high: u64, low: u64, is_net64: u32) -> u32 {
+        extern "C" fn $count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
             let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $of_six $($label)*));
-            set::label6(&set, &labels, Address6 { high, low }, is_net64 != 0).into()
+            count(set::label6(&set, &labels, Address6 { high, low }, is_net64 != 0), counted)
         }
 
         #[unsafe(no_mangle)]
@@ -162,18 +162,18 @@ macro_rules! clauses {
         }
 
         #[inline(always)]
-        fn label4(slot: u32, address: u32, is_network: u32) -> u32 {
+        fn count_in4(slot: u32, address: u32, is_network: u32, counted: u32) -> u32 {
             match slot {
-                $($number => $label4(address, is_network),)*
-                _ => labels::OTHER.into(),
+                $($number => $count4(address, is_network, counted),)*
+                _ => count(labels::OTHER, counted),
             }
         }
 
         #[inline(always)]
-        fn label6(slot: u32, high: u64, low: u64, is_net64: u32) -> u32 {
+        fn count_in6(slot: u32, high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
             match slot {
-                $($number => $label6(high, low, is_net64),)*
-                _ => labels::OTHER.into(),
+                $($number => $count6(high, low, is_net64, counted),)*
+                _ => count(labels::OTHER, counted),
             }
         }
     };
@@ -200,26 +200,26 @@ macro_rules! clauses {
 clauses! {
     0: [C0_ADDRESSES C0_NETWORKS C0_LEVELS C0_SIX]
         [C0_ADDRESS_LABELS C0_NETWORK_LABELS C0_LEVEL_LABELS C0_SIX_LABELS]
-        filterd_c0_4 filterd_c0_6 filterd_c0_label4 filterd_c0_label6 filterd_c0_of_six,
+        filterd_c0_4 filterd_c0_6 filterd_c0_count4 filterd_c0_count6 filterd_c0_of_six,
     1: [C1_ADDRESSES C1_NETWORKS C1_LEVELS C1_SIX]
         [C1_ADDRESS_LABELS C1_NETWORK_LABELS C1_LEVEL_LABELS C1_SIX_LABELS]
-        filterd_c1_4 filterd_c1_6 filterd_c1_label4 filterd_c1_label6 filterd_c1_of_six,
+        filterd_c1_4 filterd_c1_6 filterd_c1_count4 filterd_c1_count6 filterd_c1_of_six,
     2: [C2_ADDRESSES C2_NETWORKS C2_LEVELS C2_SIX]
         [C2_ADDRESS_LABELS C2_NETWORK_LABELS C2_LEVEL_LABELS C2_SIX_LABELS]
-        filterd_c2_4 filterd_c2_6 filterd_c2_label4 filterd_c2_label6 filterd_c2_of_six,
+        filterd_c2_4 filterd_c2_6 filterd_c2_count4 filterd_c2_count6 filterd_c2_of_six,
     3: [C3_ADDRESSES C3_NETWORKS C3_LEVELS C3_SIX]
         [C3_ADDRESS_LABELS C3_NETWORK_LABELS C3_LEVEL_LABELS C3_SIX_LABELS]
-        filterd_c3_4 filterd_c3_6 filterd_c3_label4 filterd_c3_label6 filterd_c3_of_six,
+        filterd_c3_4 filterd_c3_6 filterd_c3_count4 filterd_c3_count6 filterd_c3_of_six,
     4: [C4_ADDRESSES C4_NETWORKS C4_LEVELS C4_SIX]
         [C4_ADDRESS_LABELS C4_NETWORK_LABELS C4_LEVEL_LABELS C4_SIX_LABELS]
-        filterd_c4_4 filterd_c4_6 filterd_c4_label4 filterd_c4_label6 filterd_c4_of_six,
+        filterd_c4_4 filterd_c4_6 filterd_c4_count4 filterd_c4_count6 filterd_c4_of_six,
     5: [C5_ADDRESSES C5_NETWORKS C5_LEVELS C5_SIX]
         [C5_ADDRESS_LABELS C5_NETWORK_LABELS C5_LEVEL_LABELS C5_SIX_LABELS]
-        filterd_c5_4 filterd_c5_6 filterd_c5_label4 filterd_c5_label6 filterd_c5_of_six,
+        filterd_c5_4 filterd_c5_6 filterd_c5_count4 filterd_c5_count6 filterd_c5_of_six,
     6: [C6_ADDRESSES C6_NETWORKS C6_LEVELS C6_SIX]
         [C6_ADDRESS_LABELS C6_NETWORK_LABELS C6_LEVEL_LABELS C6_SIX_LABELS]
-        filterd_c6_4 filterd_c6_6 filterd_c6_label4 filterd_c6_label6 filterd_c6_of_six,
+        filterd_c6_4 filterd_c6_6 filterd_c6_count4 filterd_c6_count6 filterd_c6_of_six,
     7: [C7_ADDRESSES C7_NETWORKS C7_LEVELS C7_SIX]
         [C7_ADDRESS_LABELS C7_NETWORK_LABELS C7_LEVEL_LABELS C7_SIX_LABELS]
-        filterd_c7_4 filterd_c7_6 filterd_c7_label4 filterd_c7_label6 filterd_c7_of_six,
+        filterd_c7_4 filterd_c7_6 filterd_c7_count4 filterd_c7_count6 filterd_c7_of_six,
 }
