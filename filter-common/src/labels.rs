@@ -5,7 +5,7 @@
 
 pub mod pages;
 
-use crate::reason::{Enforcement, Reason};
+use crate::reason::Enforcement;
 use crate::{Rest, Words, WordsMut};
 
 /// The number of a list, by which it is counted.
@@ -65,22 +65,6 @@ impl Counted {
     #[inline(always)]
     pub const fn counter(self, label: Label) -> u32 {
         label as u32 * KINDS + self as u32
-    }
-}
-
-/// Is a packet with this reason counted for a list, if it is dropped?
-pub const fn is_of_a_list(reason: Reason) -> bool {
-    match reason {
-        Reason::Address4 | Reason::Network4 | Reason::Net64 | Reason::Other6 => true,
-        Reason::Unlisted
-        | Reason::NotIp
-        | Reason::Malformed
-        | Reason::TooManyTags
-        | Reason::Neighbour
-        | Reason::Allowed
-        | Reason::Reply
-        | Reason::OtherPort
-        | Reason::LaterFragment => false,
     }
 }
 

@@ -103,12 +103,13 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use filter_common::cuckoo::geometry::Geometry;
+    use filter_common::labels::pages;
     use filter_common::sets::SetName;
-    use filter_common::{labels, levels};
+    use filter_common::{labels, levels, networks};
 
     use super::super::processors;
     use super::super::request::{MapName, MapPart};
-    use super::super::size::{addresses, labels_beside, prefixes};
+    use super::super::size::{addresses, labels_beside, level_labels, network_labels, prefixes};
     use super::*;
 
     fn map_of(part: MapPart, generation: u64) -> MapUse {
@@ -158,7 +159,10 @@ mod tests {
             (MapPart::AddressLabels, labels_beside(Geometry::exact4(26))),
             (MapPart::Six, prefixes(Geometry::LARGEST_SIX)),
             (MapPart::SixLabels, labels_beside(Geometry::LARGEST_SIX)),
+            (MapPart::Networks, networks::WORDS),
+            (MapPart::NetworkLabels, network_labels(*pages::SIZES.end())),
             (MapPart::Levels, 1 << *levels::SIZES.end()),
+            (MapPart::LevelLabels, level_labels(1 << *levels::SIZES.end(), *pages::SIZES.end())),
             (MapPart::Lists, processors::MOST * labels::COUNTERS),
         ];
         for generation in 1..=3 {
