@@ -13,6 +13,10 @@ const SECTION: &str = "xdp.frags";
 const FUNCTIONS: &str = ".text";
 pub const OURS: &str = "filterd_";
 
+/// What stands in the names of those of them that look up for which list a hit counts. No verdict depends on what they read,
+/// so they may read it again, and in any order.
+const COUNTING: &str = "_count";
+
 const BYTES: usize = 8;
 
 /// One instruction (RFC 9669, section 3).
@@ -30,16 +34,31 @@ pub struct Instruction {
 impl Instruction {
     /// Those of each program in this object, and then those of each function.
     pub fn all(object: &[u8]) -> Result<Vec<Vec<Self>>> {
+        Self::those(object, |_| true)
+    }
+
+    /// The same without functions on which no verdict depends.
+    pub fn judging(object: &[u8]) -> Result<Vec<Vec<Self>>> {
+        Self::those(object, |function| !function.contains(COUNTING))
+    }
+
+    fn those(object: &[u8], wanted: fn(&str) -> bool) -> Result<Vec<Vec<Self>>> {
         let file = File::parse(object)?;
         let programs = Self::of_section(&file, SECTION)?;
         let mut all: Vec<_> =
-            functions(&file, SECTION)?.into_iter().map(|at| programs[at].to_vec()).collect();
-        let functions = functions(&file, FUNCTIONS)?;
+            functions(&file, SECTION, wanted)?.into_iter().map(|at| programs[at].to_vec()).collect();
+        let functions = functions(&file, FUNCTIONS, wanted)?;
         if !functions.is_empty() {
             let section = Self::of_section(&file, FUNCTIONS)?;
             all.extend(functions.into_iter().map(|at| section[at].to_vec()));
         }
         Ok(all)
+    }
+
+    /// Does it call a function that looks a source up in one of the sets that block on some ports?
+    pub fn asks_a_clause(&self) -> bool {
+        let function = self.symbol.as_ref().and_then(|function| function.strip_prefix("filterd_c"));
+        function.is_some_and(|slot| slot.starts_with(|first: char| first.is_ascii_digit()))
     }
 
     /// Does it call a function whose name begins so?
@@ -72,8 +91,8 @@ impl Instruction {
     }
 }
 
-/// Where our functions lie in this section.
-fn functions(file: &File<'_>, name: &str) -> Result<Vec<Range<usize>>> {
+/// Where those of our functions lie in this section that are `wanted`.
+fn functions(file: &File<'_>, name: &str, wanted: fn(&str) -> bool) -> Result<Vec<Range<usize>>> {
     let Some(section) = file.section_by_name(name) else { return Ok(Vec::new()) };
     let ours = file.symbols().filter(|symbol| symbol.section_index() == Some(section.index()));
     let range = |symbol: object::Symbol<'_, '_>| {
@@ -81,5 +100,6 @@ fn functions(file: &File<'_>, name: &str) -> Result<Vec<Range<usize>>> {
         Ok((symbol.name()?.to_owned(), first..first + symbol.size() as usize / BYTES))
     };
     let named = ours.map(range).collect::<Result<Vec<_>>>()?;
-    Ok(named.into_iter().filter(|(name, _)| name.starts_with(OURS)).map(|(_, at)| at).collect())
+    let is_one = |name: &str| name.starts_with(OURS) && wanted(name);
+    Ok(named.into_iter().filter(|(name, _)| is_one(name)).map(|(_, at)| at).collect())
 }

@@ -105,7 +105,7 @@ pub fn complaints(functions: &[Vec<Instruction>]) -> Vec<String> {
     for function in functions {
         let mut ways = vec![State::at_the_beginning()];
         // It is called after a miss in what blocks on all ports, and asks the clauses by calls of its own.
-        if function.iter().any(|instruction| instruction.calls("filterd_c")) {
+        if function.iter().any(Instruction::asks_a_clause) {
             ways[0].last[0] = Some(FirstHome);
         }
         let mut known = HashSet::new();
@@ -163,7 +163,7 @@ impl Walk {
             self.complain(state, "it calls a function, into which this check does not look");
         }
         // It looks a source up in what blocks on some ports.
-        if instruction.calls("filterd_c") || instruction.calls("filterd_by_port") {
+        if instruction.asks_a_clause() || instruction.calls("filterd_by_port") {
             state.last[0] = Some(FirstHome);
         }
         state.registers[0] = Number(ANYTHING_ELSE);
