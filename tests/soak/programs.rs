@@ -21,6 +21,8 @@ pub fn load(pins: &Path, settings: &[(&str, u64)]) -> Ebpf {
         std::env::var_os("FILTERD_SOAK_OBJECT").expect("cargo xtask soak tells where the object lies");
     let object = fs::read(object).expect("cargo xtask soak has built it");
     let counters = MapData::from_pin(pins.join("counters")).expect("filterd has pinned its counters");
+    // Its number is written into the object, and must mean it still when a program of that is loaded.
+    let counters: &'static MapData = Box::leak(Box::new(counters));
     let object =
         tables::written(&object, &[("COUNTERS", counters.fd().as_fd())]).expect("the object is whole");
     let bytes = counters.info().expect("the kernel tells of a map").value_size();
