@@ -184,6 +184,10 @@ impl Tables for Maps<'_> {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_replies(context: *mut xdp_md) -> u32 {
+    // Older kernels look at functions that nobody calls, too, and then there is no such map.
+    if read(&SETTINGS.match_new) == 0 {
+        return 0;
+    }
     flow::is_reply(&Anywhere { context }, &Flows, flow_map::now).into()
 }
 
@@ -317,6 +321,10 @@ fn count_other(counted: Counted) {
 /// Counts a packet for the list of this label, on this processor.
 #[inline(always)]
 pub fn count(label: Label, counted: u32) -> u32 {
+    // As in `filterd_replies`.
+    if read(&SETTINGS.lists) == 0 {
+        return 0;
+    }
     // SAFETY: it asks for nothing but the number of the processor.
     let processor = unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor);
     let counter = processor * labels::COUNTERS + u32::from(label) * labels::KINDS + counted % labels::KINDS;
