@@ -328,6 +328,8 @@ pub fn count(label: Label, counted: u32) -> u32 {
     // SAFETY: it asks for nothing but the number of the processor.
     let processor = unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor);
     let counter = processor * labels::COUNTERS + u32::from(label) * labels::KINDS + counted % labels::KINDS;
+    // Linux 6.1 does not see that the sum of these has a limit.
+    let counter = counter & (small(&SETTINGS.last_processor) * labels::COUNTERS + (labels::COUNTERS - 1));
     let counter = (&raw const LISTS).cast::<u64>().wrapping_add(counter as usize).cast_mut();
     // SAFETY: the map has so many counters for each processor, as the verifier has made sure.
     let before = unsafe { counter.read_volatile() };

@@ -5,6 +5,7 @@ use std::fmt;
 use filter_common::labels::Counters;
 use filter_common::sets::{MOST_CLAUSES, PerSet, SLOTS};
 use filterd::kernel::{Needs, SetNeeds};
+use harness::release;
 
 /// Up to here prefixes are told by the levels.
 const TOLD: u8 = 32;
@@ -77,7 +78,7 @@ impl Combination {
                 enforce: true,
                 paused: false,
                 match_new: false,
-                counters: Counters::Lists,
+                counters: lists_if(true),
                 networks: true,
                 lanes,
                 levels: true,
@@ -116,7 +117,7 @@ impl Combination {
         let combination = |six, lengths| Self {
             paused: false,
             match_new: false,
-            counters: Counters::Lists,
+            counters: lists_if(true),
             enforce: true,
             networks: false,
             lanes: LANES[0],
@@ -158,8 +159,8 @@ impl Combination {
     }
 }
 
-const fn lists_if(is_on: bool) -> Counters {
-    if is_on { Counters::Lists } else { Counters::Total }
+fn lists_if(is_on: bool) -> Counters {
+    if is_on && release::counts_for_lists() { Counters::Lists } else { Counters::Total }
 }
 
 impl fmt::Display for Combination {

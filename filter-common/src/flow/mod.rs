@@ -28,6 +28,9 @@ pub const KEY_WORDS: usize = 3;
 #[repr(transparent)]
 pub struct Key(pub [u64; KEY_WORDS]);
 
+/// Marks the key of all flows of a protocol with an address.
+const ANY_PORTS: u64 = 1 << 40;
+
 /// How many flows are remembered at least: each takes an entry for itself, and one with those of its protocol to the same
 /// address, for fragments. Who begins more forgets those that were least lately in use.
 pub const ROOM: usize = 1 << 16;
@@ -62,15 +65,14 @@ impl Key {
     /// All flows of a protocol with this address: fragments behind the first have no ports.
     #[inline(always)]
     pub const fn fragments(peer: Address6, protocol: Upper) -> Self {
-        const ANY: u64 = 1 << 40;
-        Self([peer.high, peer.low, ANY | (protocol as u64) << 32])
+        Self([peer.high, peer.low, ANY_PORTS | (protocol as u64) << 32])
     }
 
     /// The same of the flow that this is.
     #[inline(always)]
     pub const fn its_fragments(&self) -> Self {
         let Self([high, low, rest]) = *self;
-        Self([high, low, 1 << 40 | rest >> 32 << 32])
+        Self([high, low, ANY_PORTS | rest >> 32 << 32])
     }
 
     /// For how long after the last packet sent a packet that comes in is still part of it, in nanoseconds.

@@ -50,6 +50,11 @@ impl Settings {
         Self { paused: self.paused.filter(|until| *until > now), ..self }
     }
 
+    /// The same without a pause, which is no part of a configuration, and may end by itself meanwhile.
+    pub const fn unpaused(self) -> Self {
+        Self { paused: None, ..self }
+    }
+
     /// How much of what is blocked is dropped.
     pub fn strictness(self) -> Strictness {
         match (self.enforcement(), self.match_new) {

@@ -112,18 +112,7 @@ fn pong() -> ping::Reply {
 
 fn entry(number: u32) -> Entry {
     let target = Target::from(std::net::Ipv4Addr::from_bits(number)).to_string();
-    Entry {
-        target,
-        list: "manual".into(),
-        since: 0,
-        or_before: false,
-        until: None,
-        note: None,
-        by: None,
-        origin: None,
-        ports: None,
-        blocks: None,
-    }
+    Entry { target, list: "manual".into(), since: 0, ..Entry::default() }
 }
 
 fn number(target: Target) -> u32 {

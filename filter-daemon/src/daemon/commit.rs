@@ -53,9 +53,8 @@ pub enum NotDone {
 impl Latest {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
-        // A pause before it may have ended by itself.
-        let before = Settings { paused: None, ..before };
-        let loosens = effects.settings.is_some_and(|after| after.strictness() < before.strictness());
+        let before = before.unpaused().strictness();
+        let loosens = effects.settings.is_some_and(|after| after.strictness() < before);
         let kinds = [
             (effects.blocks(), &mut self.entered),
             (effects.unblocks(), &mut self.left),

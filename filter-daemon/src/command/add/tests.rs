@@ -52,18 +52,7 @@ fn nothing_is_called_blocked_that_passes() {
 
 fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
     let (target, list) = (target.into(), list.into());
-    Entry {
-        target,
-        list,
-        since: 0,
-        or_before: false,
-        until,
-        note: None,
-        by: None,
-        origin: Some("live".into()),
-        ports: None,
-        blocks: None,
-    }
+    Entry { target, list, since: 0, until, origin: Some("live".into()), ..Entry::default() }
 }
 
 #[test]

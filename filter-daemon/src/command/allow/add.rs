@@ -96,18 +96,7 @@ mod tests {
 
     fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
         let (target, list) = (target.into(), list.into());
-        Entry {
-            target,
-            list,
-            since: NOW,
-            or_before: false,
-            until,
-            note: None,
-            by: None,
-            origin: None,
-            ports: None,
-            blocks: None,
-        }
+        Entry { target, list, since: NOW, until, ..Entry::default() }
     }
 
     #[test]

@@ -98,18 +98,7 @@ mod tests {
         let gone = Changed { named: 1, changed: 1, left: 1, ..Changed::default() };
         assert_eq!(told(&["192.0.2.1"], gone.clone()), "192.0.2.1 is allowed no longer");
         let (target, list) = ("192.0.2.0/24".into(), "drop".into());
-        let blocked_by = vec![Entry {
-            target,
-            list,
-            since: 1,
-            or_before: false,
-            until: None,
-            note: None,
-            by: None,
-            origin: None,
-            ports: None,
-            blocks: None,
-        }];
+        let blocked_by = vec![Entry { target, list, since: 1, ..Entry::default() }];
         let words = "192.0.2.1 is allowed no longer\nblocked again by 192.0.2.0/24 of list `drop`";
         assert_eq!(told(&["192.0.2.1"], Changed { blocked_by: blocked_by.clone(), ..gone.clone() }), words);
         let idle = Some(Idle::NotEnforced);

@@ -39,13 +39,10 @@ mod tests {
             target: "203.0.113.7".into(),
             list: "ssh".into(),
             since: now - 60,
-            or_before: false,
             until: Some(now + 720),
             note: Some("x".into()),
             by: Some("root (filterd add)".into()),
-            origin: None,
-            ports: None,
-            blocks: None,
+            ..Entry::default()
         };
         let clock = Clock::standing(now);
         let shown = line(&entry, &clock);

@@ -97,13 +97,8 @@ mod tests {
             target: target.into(),
             list: list.into(),
             since: 0,
-            or_before: false,
-            until: None,
-            note: None,
-            by: None,
             origin: Some(origin.into()),
-            ports: None,
-            blocks: None,
+            ..Entry::default()
         }
     }
 

@@ -109,13 +109,10 @@ mod tests {
             target: target.into(),
             list: list.into(),
             since,
-            or_before: false,
             until,
             note: note.map(str::to_owned),
             by: note.map(|_| "root (filterd add)".to_owned()),
-            origin: None,
-            ports: None,
-            blocks: None,
+            ..Entry::default()
         };
         let because = vec![
             entry("203.0.113.7", "manual", NOW - 7200, Some(NOW + 720), Some("brute force")),
@@ -167,13 +164,8 @@ mod tests {
             target: target.into(),
             list: list.into(),
             since: NOW - 7200,
-            or_before: false,
             until,
-            note: None,
-            by: None,
-            origin: None,
-            ports: None,
-            blocks: None,
+            ..Entry::default()
         };
         let tested = |because| Tested {
             address: "203.0.113.7".into(),
@@ -195,18 +187,8 @@ mod tests {
 
     #[test]
     fn what_is_listed_and_passes_is_told_as_such() {
-        let because = vec![Entry {
-            target: "192.0.2.1".into(),
-            list: "drop".into(),
-            since: NOW,
-            or_before: false,
-            until: None,
-            note: None,
-            by: None,
-            origin: None,
-            ports: None,
-            blocks: None,
-        }];
+        let because =
+            vec![Entry { target: "192.0.2.1".into(), list: "drop".into(), since: NOW, ..Entry::default() }];
         let told = |idle| {
             let tested = vec![Tested {
                 address: "192.0.2.1".into(),
@@ -238,13 +220,7 @@ mod tests {
             target: target.into(),
             list: list.into(),
             since: NOW,
-            or_before: false,
-            until: None,
-            note: None,
-            by: None,
-            origin: None,
-            ports: None,
-            blocks: None,
+            ..Entry::default()
         };
         let prefix = Tested { address: "203.0.113.0/24".into(), ..Tested::default() };
         let within = vec![entry("203.0.113.7", "sshd")];

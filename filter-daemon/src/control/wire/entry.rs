@@ -9,7 +9,7 @@ pub const LIVE: &str = "live";
 pub const HOST: &str = "host";
 
 /// An entry. Times are seconds since 1970.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The address or prefix.
     pub target: String,

@@ -208,13 +208,9 @@ fn replies_are_those_of_the_version_that_landed() {
         target: "192.0.2.1".into(),
         list: "ssh".into(),
         since: 7,
-        or_before: false,
         until,
         note: note.map(str::to_owned),
-        by: None,
-        origin: None,
-        ports: None,
-        blocks: None,
+        ..Entry::default()
     };
     let changed = Changed { named: 4, changed: 3, entered: 2, left: 1, ..Changed::default() };
     is_written_and_read::<Add>(

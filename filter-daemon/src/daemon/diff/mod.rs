@@ -16,9 +16,7 @@ use filter_common::target::Target;
 use super::covering::Cover;
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded, settings_of};
-use crate::blocklist::{
-    Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Reach, Settings, Strictness, Targets,
-};
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Origin, PAGE, Polarity, Reach, Strictness, Targets};
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::config::{AS_GIVEN, Config, ListName, Matches};
@@ -155,7 +153,7 @@ impl Diff {
             ..Reply::default()
         };
         // Who comes by an interface that is not filtered yet is not dropped yet.
-        let now = Settings { paused: None, ..blocklist.settings() }.strictness();
+        let now = blocklist.settings().unpaused().strictness();
         let now = if reply.attach.is_empty() { now } else { Strictness::Nothing };
         let drops = [now, settings_of(&loaded.config).strictness()];
         let stage = Stage::Come { list: 0, from: 0 };

@@ -180,7 +180,7 @@ impl Reload {
             return (Stage::Ended(Err(error.into())), Turn::Done);
         }
         let [before, after] = self.settings;
-        let loosens = after.strictness() < unpaused(before).strictness();
+        let loosens = after.strictness() < before.unpaused().strictness();
         let settings = if loosens { after } else { before };
         match parts.protection.commit(&Change::Settings(settings), clock::now()) {
             Err(error) => (Stage::Ended(Err(error)), Turn::Done),
@@ -307,7 +307,7 @@ impl Reload {
 
     fn after_leaving(&self, protection: &Protection) -> Stage {
         let [before, after] = self.settings;
-        let tightens = after.strictness() > unpaused(before).strictness();
+        let tightens = after.strictness() > before.unpaused().strictness();
         let latest = protection.latest();
         if tightens || self.leaves(Polarity::Allow, protection) {
             Stage::Left(latest.left.max(latest.loosened))
@@ -457,11 +457,6 @@ fn wait(
 pub fn settings_of(config: &Config) -> Settings {
     let match_new = config.matches == Matches::New;
     Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
-}
-
-/// As the configuration says: a pause is no part of it, and may end meanwhile.
-fn unpaused(settings: Settings) -> Settings {
-    Settings { paused: None, ..settings }
 }
 
 /// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know, and which copies there
