@@ -11,17 +11,20 @@ const MOST_SEEN: usize = 1 << 12;
 impl Blocklist {
     /// Does anything that is allowed overlap anything that is blocked? Looked for from the smaller side.
     pub fn overlaps(&self) -> bool {
-        let [smaller, larger] = match self.allow.len() <= self.block.len() {
-            true => [&self.allow, &self.block],
-            false => [&self.block, &self.allow],
-        };
-        smaller.any_touches(larger)
+        self.sides.blocking().any(|(_, block)| {
+            let allow = self.allow();
+            let [smaller, larger] = if allow.len() <= block.len() { [allow, block] } else { [block, allow] };
+            smaller.any_touches(larger)
+        })
     }
 
     /// The same after a change, as far as what entered with it can have made a difference.
     pub(super) fn note_overlap(&self, effects: &mut Effects) {
-        let overlaps = meets(&effects.block.entered, &self.allow, &self.block)
-            || meets(&effects.allow.entered, &self.block, &self.allow);
+        let allow = self.allow();
+        let overlaps = self.sides.blocking().any(|(set, block)| {
+            meets(&effects.sets[set].entered, allow, block)
+                || meets(&effects.sets.allow.entered, block, allow)
+        });
         effects.overlaps = overlaps.then_some(true);
     }
 }

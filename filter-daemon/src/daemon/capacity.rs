@@ -4,12 +4,13 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use filter_common::sets::SetName;
 use tokio::task::JoinHandle;
 use tracing::{error, warn};
 
 use super::commit::Protection;
 use super::needs;
-use crate::blocklist::{Change, Polarity, Targets};
+use crate::blocklist::{Change, Targets};
 use crate::clock;
 use crate::kernel::grace;
 use crate::text::Explain;
@@ -51,14 +52,14 @@ impl Capacity {
     }
 
     /// May these enter now? Not while many entries are on the move, or until a larger table is made. Few always may.
-    pub fn has_room(&self, protection: &mut Protection, polarity: Polarity, targets: &Targets) -> bool {
+    pub fn has_room(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
         if targets.len() <= SMALL {
             return true;
         }
         if self.grace.is_some() && protection.filter().is_crowded() {
             return false;
         }
-        let needs = protection.needs_with(polarity, targets);
+        let needs = protection.needs_with(set, targets);
         let (filter, blocklist) = protection.parts();
         // Where there is no memory for it, the addition itself will be told so.
         filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any())

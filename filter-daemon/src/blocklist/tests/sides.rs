@@ -28,13 +28,13 @@ fn what_is_blocked_stays_so_whatever_is_allowed() {
     let applied = apply(&mut blocklist, &change(0, &["10.0.0.0/8"], None), 1);
     assert_eq!(applied.effects, Effects::blocking(targets(&["10.0.0.0/8"])));
     let applied = apply(&mut blocklist, &change(2, &["10.1.0.0/16"], Some(100)), 1);
-    assert_eq!(applied.effects.allow.entered, targets(&["10.1.0.0/16"]));
+    assert_eq!(applied.effects.sets.allow.entered, targets(&["10.1.0.0/16"]));
     assert_eq!(applied.effects.overlaps, Some(true));
-    assert!(applied.effects.block.is_empty());
+    assert!(applied.effects.sets.block.is_empty());
     let expire = |polarity| Change::Expire { polarity, most: usize::MAX };
     assert_eq!(apply(&mut blocklist, &expire(Polarity::Block), 100).changed, 0);
     let applied = apply(&mut blocklist, &expire(Polarity::Allow), 100);
-    assert_eq!(applied.effects.allow.left, targets(&["10.1.0.0/16"]));
+    assert_eq!(applied.effects.sets.allow.left, targets(&["10.1.0.0/16"]));
     assert!(blocklist.block().contains(target("10.0.0.0/8")));
     assert_eq!(apply(&mut blocklist, &Change::LookForOverlap, 100).effects.overlaps, Some(false));
 }
@@ -63,9 +63,9 @@ fn every_live_list_is_one_that_blocks_unless_allow_is_said() {
     let difference = blocklist.preview(&every(Polarity::Block));
     assert_eq!((difference.changes, difference.leaves), (1, targets(&["192.0.2.1"])));
     let applied = apply(&mut blocklist, &every(Polarity::Block), 2);
-    assert!(applied.effects.allow.is_empty() && !applied.effects.block.is_empty());
+    assert!(applied.effects.sets.allow.is_empty() && !applied.effects.sets.block.is_empty());
     let applied = apply(&mut blocklist, &every(Polarity::Allow), 2);
-    assert!(!applied.effects.allow.is_empty() && applied.effects.block.is_empty());
+    assert!(!applied.effects.sets.allow.is_empty() && applied.effects.sets.block.is_empty());
 }
 
 #[test]
@@ -244,7 +244,7 @@ proptest! {
             let Ok(applied) = blocklist.apply(&change, at(now)) else { continue };
             last = (!matches!(change, Change::Undo(_))).then(|| (applied.undo.clone(), before));
             for (polarity, set) in Polarity::ALL.into_iter().zip(&mut sets) {
-                let effects = applied.effects.of(polarity);
+                let effects = &applied.effects.sets[polarity.whole()];
                 for target in effects.left.iter() {
                     prop_assert!(set.remove(&target), "{} left without having been there", target);
                 }

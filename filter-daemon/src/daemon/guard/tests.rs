@@ -279,6 +279,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             ttl: None,
             polarity,
             special: Special::INCLUDED,
+            ports: None,
             reach: Reach::AS_GIVEN,
             before,
             found,

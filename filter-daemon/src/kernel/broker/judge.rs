@@ -67,9 +67,9 @@ impl Judge {
         let object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
         let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object
-            .program_mut("filterd_judge")
+            .program_mut(if blueprint.has_ports { "filterd_ports" } else { "filterd_judge" })
             .and_then(|program| program.try_into().ok())
-            .expect("the embedded object has this XDP program");
+            .expect("the embedded object has these XDP programs");
         program.load().map_err(|error| failed(&error))?;
         let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(|error| failed(&error))?;
         let lines = Lines::follow(&mut object);
@@ -97,8 +97,7 @@ impl Judge {
         let settings = Settings::from_words(words);
         let is_paused = Enforcement::of(settings.enforce) == Enforcement::Pause;
         let resumed = Settings { enforce: Enforcement::Drop as u64, paused_until: 0, ..settings };
-        let maps = self.blueprint.maps.clone();
-        is_paused.then(|| Blueprint { settings: resumed.as_words().to_vec(), maps })
+        is_paused.then(|| Blueprint { settings: resumed.as_words().to_vec(), ..self.blueprint.clone() })
     }
 }
 

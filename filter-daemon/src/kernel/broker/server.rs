@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_judge_has_all_settings() {
-        let of = |words| Blueprint { settings: vec![0; words], maps: Vec::new() };
+        let of = |words| Blueprint { has_ports: false, settings: vec![0; words], maps: Vec::new() };
         must_have_all_settings(&of(settings::WORDS)).unwrap();
         for words in [0, settings::WORDS - 1, settings::WORDS + 1] {
             assert!(must_have_all_settings(&of(words)).is_err(), "{words}");
