@@ -245,9 +245,10 @@ impl Trial {
         self.state = State::Lost { since: clock::now(), told };
     }
 
-    /// Somebody has changed the configuration's file since it was rolled back: this start takes that, once it has its place.
+    /// Somebody has changed the configuration's file since it was rolled back, or wants none: this start takes that, once it
+    /// has its place.
     pub fn is_decided(&mut self) {
-        self.state = State::None;
+        (self.state, self.is_known) = (State::None, true);
     }
 
     /// The filterd with this start's configuration is at work.
