@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, ForeignEgress, Frame, HOST, HOST6, Net};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, ForeignEgress, Frame, HOST, HOST6, Namespace, Net};
 use nix::sys::signal::Signal;
 
 const NEW: &str = "match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\"]";
@@ -35,7 +35,7 @@ fn what_this_host_begins_is_answered_by_a_listed_source() {
     net.filterd(["status"])
         .succeeds()
         .says("Own flows (`match: new`: what is part of them passes)")
-        .says("4 begun so far; at least 65,536 are remembered at a time")
+        .says("4 begun so far, beside 0 found open; at least 65,536 are remembered at a time")
         .says("UDP from its ports 32768-60999 that no service has");
 }
 
@@ -109,6 +109,7 @@ fn flows_that_were_open_before_are_known_for_what_they_are() {
 
     net.start(&format!("match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\", {}]", theirs.ip()));
     let ours = went.local_addr().expect("it is connected").port();
+    net.filterd(["status"]).succeeds().says("0 begun so far, beside 2 found open");
     net.expect(Frame::from(ATTACKER6).transport(TCP, segment((4443, ours)))).passes();
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
     net.expect(Frame::from(theirs.ip()).transport(TCP, segment((theirs.port(), 2222)))).dropped();
@@ -211,6 +212,38 @@ fn the_range_of_ports_that_the_kernel_gives_away_is_followed() {
     net.expect(answer(20_999)).passes();
     net.expect(answer(20_500)).dropped();
     net.stop();
+}
+
+/// The tag of what is sent lies beside the packet, that of the answer may be in it.
+#[test]
+fn what_this_host_begins_over_a_vlan_device_is_answered_and_nothing_else_from_there() {
+    let net = Net::with_filterd(NEW);
+    let add = |at: &Namespace| {
+        let words = "link add link eth0 name eth0.7 type vlan id 7".split(' ');
+        at.command("ip").args(words).stderr(Stdio::null()).status().expect("ip can be run").success()
+    };
+    if !add(net.host()) {
+        println!("SKIPPED VLAN devices: this kernel has none (8021q)");
+        return;
+    }
+    assert!(add(net.peer()), "the same kernel");
+    net.host().ip_all("addr add 192.0.2.1/24 dev eth0.7\nlink set eth0.7 up\n");
+    net.peer().ip_all(&format!(
+        "addr add 192.0.2.2/24 dev eth0.7\nlink set eth0.7 up\naddr add {ATTACKER}/32 dev eth0.7\n"
+    ));
+    net.host().ip(&format!("route add {ATTACKER}/32 via 192.0.2.2"));
+    let responder = net.peer().entered(|| UdpSocket::bind((ATTACKER, 53))).expect("nobody else listens");
+    let asker = net.host().entered(|| UdpSocket::bind(("192.0.2.1", 0))).expect("there are ports");
+    asker.connect((ATTACKER, 53)).expect("there is a way");
+    asker.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout can be set");
+    asker.send(b"who?").expect("it is sent");
+    let (_, whence) = responder.recv_from(&mut [0; 8]).expect("it arrives");
+    responder.send_to(b"I", whence).expect("it is sent");
+    assert_eq!(asker.recv(&mut [0; 8]).expect("the answer of a listed source passes"), 1);
+    let of =
+        |theirs, ours| Frame::from(ATTACKER).to("192.0.2.1").transport(UDP, datagram(theirs, ours)).vlan(7);
+    net.expect(of(53, port(&asker))).passes();
+    net.expect(of(54, port(&asker))).dropped();
 }
 
 #[test]

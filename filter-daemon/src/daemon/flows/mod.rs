@@ -26,6 +26,8 @@ const PAGE: usize = 512;
 #[derive(Default)]
 pub struct Flows {
     watch: Option<Watch>,
+    /// How many were open when it was looked last.
+    found: u64,
     /// Why open ones were not remembered, and since when.
     refused: Option<(Timestamp, Explanation)>,
 }
@@ -62,10 +64,11 @@ impl Flows {
         let seen = seen.map_err(|error| KernelError::Netlink { reason: error.to_string() });
         let seeded = seen.and_then(|connections| {
             let keys = open::flows(&connections);
-            keys.chunks(PAGE).try_for_each(|page| filter.seed(page.to_vec()))
+            keys.chunks(PAGE).try_for_each(|page| filter.seed(page.to_vec()))?;
+            Ok(keys.len() as u64)
         });
         match seeded {
-            Ok(()) => self.refused = None,
+            Ok(found) => (self.found, self.refused) = (found, None),
             Err(error) => self.is_refused(&error),
         }
     }
@@ -99,6 +102,7 @@ impl Flows {
         Some(status::Flows {
             room: filter_common::flow::ROOM as u64,
             begun: watch.begun(),
+            found: self.found,
             tcp_age: filter_common::flow::TCP_AGE / 1_000_000_000,
             age: filter_common::flow::OTHER_AGE / 1_000_000_000,
             ports: watch.range().to_string(),

@@ -24,7 +24,8 @@ use super::pins::Pins;
 use super::storage;
 use crate::text::Explain;
 
-static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/egress"));
+/// The program, and its maps.
+pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/egress"));
 
 /// What the kernel calls the program.
 pub const NAME: &str = "filterd_egress";
