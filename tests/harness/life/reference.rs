@@ -127,9 +127,8 @@ impl Reference {
     /// have taken its name.
     pub fn lists(&self) -> impl Iterator<Item = (&String, &Wanted)> + '_ {
         let configured = &self.configured;
-        let is_free = |name: &String| {
-            !configured.blocked.contains_key(name) && !configured.allowed.contains_key(name)
-        };
+        let is_free =
+            |name: &String| !configured.blocked.contains_key(name) && !configured.allowed.contains_key(name);
         configured.blocked.iter().chain(self.live.iter().filter(move |(name, _)| is_free(name)))
     }
 
@@ -160,9 +159,8 @@ impl Reference {
     /// Live lists whose names the configuration has taken go on in `manual`, when filterd starts.
     pub fn make_way(&mut self) {
         let configured = &self.configured;
-        let is_taken = |name: &&String| {
-            configured.blocked.contains_key(*name) || configured.allowed.contains_key(*name)
-        };
+        let is_taken =
+            |name: &&String| configured.blocked.contains_key(*name) || configured.allowed.contains_key(*name);
         let taken: Vec<_> = self.live.keys().filter(is_taken).cloned().collect();
         for name in taken {
             let moved = self.live.remove(&name).unwrap_or_default();
