@@ -3,26 +3,103 @@
 
 use filter_common::target::{Prefix, Target};
 
-use super::{Blocklist, Effects, Side, Targets};
+use super::page::in_order;
+use super::{Blocklist, Effects, Polarity, Side, Targets};
 
-/// So many targets are looked at, some milliseconds' worth; where there are more on both sides, the answer is yes.
+/// So many targets of a change, or of the smaller side, are looked up on the other one: some milliseconds' worth. Of a change
+/// of more, which is no page, the answer is yes.
 const MOST_SEEN: usize = 1 << 12;
 
+/// So many targets of both sides are walked past in one page of a look, a millisecond's worth.
+const PAGE: usize = 1 << 14;
+
+/// A look under way: all targets of both sides in order, and how far those already seen reach. Behind it nothing overlaps;
+/// whatever enters meanwhile and overlaps anything ends it.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    after: Option<Target>,
+    /// The last address of those of a side, by its family.
+    reached: [Option<(u8, u128)>; 2],
+}
+
 impl Blocklist {
-    /// Does anything that is allowed overlap anything that is blocked? Looked for from the smaller side.
+    /// Does anything that is allowed overlap anything that is blocked?
     pub fn overlaps(&self) -> bool {
+        let mut look = Look::default();
+        loop {
+            if let Some(overlaps) = self.look_on(&mut look) {
+                return overlaps;
+            }
+        }
+    }
+
+    /// The same page by page, each asked for by a change of its own. Nothing if there are more.
+    pub(super) fn look_for_overlap(&mut self) -> Option<bool> {
+        let mut look = self.look.take().unwrap_or_default();
+        let overlaps = self.look_on(&mut look);
+        self.look = overlaps.is_none().then_some(look);
+        overlaps
+    }
+
+    /// Are there more pages?
+    pub fn is_looking_for_overlap(&self) -> bool {
+        self.look.is_some()
+    }
+
+    /// Where one side is small it is looked up on the other one, else both are walked side by side.
+    fn look_on(&self, look: &mut Look) -> Option<bool> {
         let [smaller, larger] = match self.allow.len() <= self.block.len() {
             true => [&self.allow, &self.block],
             false => [&self.block, &self.allow],
         };
-        smaller.any_touches(larger)
+        if smaller.len() <= MOST_SEEN {
+            return Some(smaller.any_touches(larger));
+        }
+        self.walk(look, PAGE)
+    }
+
+    /// A page of so many: nothing that is seen may lie within what was seen of the other side.
+    pub(super) fn walk(&self, look: &mut Look, most: usize) -> Option<bool> {
+        let of = |polarity: Polarity| {
+            self.side(polarity).all_after(look.after).map(move |(target, _)| (target, polarity))
+        };
+        let mut all = in_order(of(Polarity::Block), of(Polarity::Allow)).peekable();
+        for seen in 1.. {
+            let Some((target, polarity)) = all.next() else { return Some(false) };
+            let (first, last) = ends(target);
+            let [own, other] = match polarity {
+                Polarity::Block => [0, 1],
+                Polarity::Allow => [1, 0],
+            };
+            if look.reached[other] >= Some(first) {
+                return Some(true);
+            }
+            look.reached[own] = look.reached[own].max(Some(last));
+            // What both sides have is not parted.
+            if seen >= most && all.peek().is_none_or(|(next, _)| *next != target) {
+                look.after = Some(target);
+                return None;
+            }
+        }
+        None
     }
 
     /// The same after a change, as far as what entered with it can have made a difference.
-    pub(super) fn note_overlap(&self, effects: &mut Effects) {
+    pub(super) fn note_overlap(&mut self, effects: &mut Effects) {
         let overlaps = meets(&effects.block.entered, &self.allow, &self.block)
             || meets(&effects.allow.entered, &self.block, &self.allow);
         effects.overlaps = overlaps.then_some(true);
+        if overlaps {
+            self.look = None;
+        }
+    }
+}
+
+/// The first and the last address, each behind its family.
+fn ends(target: Target) -> ((u8, u128), (u8, u128)) {
+    match target {
+        Target::V4(prefix) => ((4, prefix.first().into()), (4, prefix.last().into())),
+        Target::V6(prefix) => ((6, prefix.first()), (6, prefix.last())),
     }
 }
 
@@ -40,7 +117,7 @@ fn meets(entered: &Targets, other: &Side, own: &Side) -> bool {
 impl Side {
     /// Does any target of this side overlap one of the other?
     fn any_touches(&self, other: &Self) -> bool {
-        self.len() > MOST_SEEN || self.all_after(None).any(|(target, _)| other.touches(target))
+        self.all_after(None).any(|(target, _)| other.touches(target))
     }
 
     /// Is there a target that covers this one, or lies within it?

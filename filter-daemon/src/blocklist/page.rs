@@ -233,7 +233,7 @@ fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) ->
 }
 
 /// Both, each of which is in order, as one that is.
-fn in_order<K: Ord, T>(
+pub(super) fn in_order<K: Ord, T>(
     one: impl Iterator<Item = (K, T)>,
     other: impl Iterator<Item = (K, T)>,
 ) -> impl Iterator<Item = (K, T)> {
