@@ -10,8 +10,8 @@ use super::{Blocklist, Effects, Polarity, Side, Targets};
 /// of more, which is no page, the answer is yes.
 const MOST_SEEN: usize = 1 << 12;
 
-/// So many targets of both sides are walked past in one page of a look, a millisecond's worth.
-const PAGE: usize = 1 << 14;
+/// So many targets of both sides are walked past in one page of a look, about a millisecond's worth.
+const PAGE: usize = 1 << 13;
 
 /// A look under way: all targets of both sides in order, and how far those already seen reach. Behind it nothing overlaps;
 /// whatever enters meanwhile and overlaps anything ends it.
@@ -55,11 +55,11 @@ impl Blocklist {
         if smaller.len() <= MOST_SEEN {
             return Some(smaller.any_touches(larger));
         }
-        self.walk(look, PAGE)
+        self.walk_both(look, PAGE)
     }
 
     /// A page of so many: nothing that is seen may lie within what was seen of the other side.
-    pub(super) fn walk(&self, look: &mut Look, most: usize) -> Option<bool> {
+    pub(super) fn walk_both(&self, look: &mut Look, most: usize) -> Option<bool> {
         let of = |polarity: Polarity| {
             self.side(polarity).all_after(look.after).map(move |(target, _)| (target, polarity))
         };

@@ -312,7 +312,7 @@ proptest! {
             let overlaps = block.iter().any(|one| allow.iter().any(|other| one.covers(other) || other.covers(one)));
             for most in [1, 2, usize::MAX] {
                 let mut look = overlap::Look::default();
-                let walked = std::iter::repeat_with(|| blocklist.walk(&mut look, most)).find_map(|page| page);
+                let walked = std::iter::repeat_with(|| blocklist.walk_both(&mut look, most)).find_map(|page| page);
                 prop_assert_eq!(walked, Some(overlaps), "side by side, {} a page", most);
             }
             for word in WORDS {

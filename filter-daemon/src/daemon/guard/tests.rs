@@ -120,6 +120,13 @@ struct Plan {
     lists: Vec<(&'static str, Targets)>,
 }
 
+impl Plan {
+    /// Nothing is on its lists but what is very wide.
+    fn is_bare(&self) -> bool {
+        self.lists.is_empty() && !self.block.is_empty() && self.block.iter().all(|target| target.is_wide())
+    }
+}
+
 impl<'a> Story<'a> {
     /// Starts: what is guarded enters before anything else, and is met by the first packet.
     fn begin(seed: u64, mut blocklist: Blocklist, persistence: &'a mut Persistence) -> Self {
@@ -140,10 +147,7 @@ impl<'a> Story<'a> {
     /// The host changes, then the configuration, then somebody adds and removes.
     fn step(&mut self, told: &mut Told) {
         if self.random.below(2) == 0 {
-            (self.guard.links, self.guard.files) = facts(&mut self.random);
-            self.guard.settle(&mut self.protection);
-            assert!(self.guard.undone.is_none());
-            self.must_pass(&"after the host changed");
+            self.change_host();
         }
         let plan = plan(&mut self.random);
         let peers: BTreeSet<IpAddr> = (0..12).map(|_| address(&mut self.random)).collect();
@@ -154,7 +158,19 @@ impl<'a> Story<'a> {
         let cut: BTreeSet<_> = after.difference(&before).copied().collect();
         assert_eq!(named, cut, "seed {}: named by diff, and cut: {plan:?}", self.seed);
         told.cut += cut.len() as u64;
+        if plan.is_bare() {
+            // Nothing else says that anything overlaps by now.
+            self.commit(&Change::LookForOverlap);
+            self.change_host();
+        }
         self.edit(told);
+    }
+
+    fn change_host(&mut self) {
+        (self.guard.links, self.guard.files) = facts(&mut self.random);
+        self.guard.settle(&mut self.protection);
+        assert!(self.guard.undone.is_none());
+        self.must_pass(&"after the host changed");
     }
 
     /// Whom `diff` names.
@@ -277,7 +293,11 @@ fn plan(random: &mut Random) -> Plan {
     let lists = lists.into_iter().filter(|_| random.below(3) > 0).collect();
     let (mut block, allow) = (few(random, 10), few(random, 3));
     if random.below(40) == 0 {
-        WIDE[random.below(3)].iter().for_each(|wide| block.push(wide.parse().unwrap()));
+        let wide = WIDE[random.below(3)].iter().map(|wide| wide.parse::<Target>().unwrap());
+        if random.below(2) == 0 {
+            return Plan { block: wide.collect(), allow: Targets::default(), lists: Vec::new() };
+        }
+        wide.for_each(|wide| block.push(wide));
         block.sort();
     }
     Plan { block, allow, lists }
