@@ -61,7 +61,7 @@ impl Blocklist {
     pub fn apply(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
         let mut applied = self.apply_to_sides(change, now)?;
         if let Change::LookForOverlap = change {
-            applied.effects.overlaps = Some(self.overlaps());
+            applied.effects.overlaps = self.look_for_overlap();
         } else {
             applied.effects.balance();
             self.note_overlap(&mut applied.effects);

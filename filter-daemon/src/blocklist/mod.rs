@@ -71,6 +71,8 @@ pub struct Blocklist {
     wide: Wide,
     lists: Lists,
     settings: Settings,
+    /// Does anything allowed overlap anything blocked? Looked for page by page.
+    look: Option<overlap::Look>,
 }
 
 impl Blocklist {

@@ -244,7 +244,7 @@ fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) ->
 }
 
 /// Several, each of which is in order, as one that is.
-fn merged<'a, K: Ord + 'a, T: 'a>(
+pub(super) fn merged<'a, K: Ord + 'a, T: 'a>(
     all: impl Iterator<Item = impl Iterator<Item = (K, T)> + 'a>,
 ) -> Box<dyn Iterator<Item = (K, T)> + 'a> {
     let boxed = all.map(|one| Box::new(one) as Box<dyn Iterator<Item = (K, T)> + 'a>);

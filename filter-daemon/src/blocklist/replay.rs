@@ -11,6 +11,8 @@ impl Blocklist {
     /// Makes a change that was made before, at its time. What was over by then is not extended; but a time that `now` says
     /// is still to come was told by a clock that ran ahead, and ends nothing.
     pub fn replay(&mut self, record: Record, now: Timestamp) -> Result<(), TooManyLists> {
+        // Nobody notes what overlaps here.
+        self.look = None;
         match record {
             Record::Want { list, polarity, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));

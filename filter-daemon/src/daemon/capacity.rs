@@ -21,7 +21,7 @@ const GROWTH_POLL: Duration = Duration::from_millis(2);
 /// A wave of attackers may come back within this time, and a table that was made for them is better kept.
 const LONG: Duration = Duration::from_secs(10 * 60);
 
-/// A look takes some milliseconds where there is much of both.
+/// A look takes a while where there is much of both, in pages of a millisecond.
 const LOOKS_APART: Duration = Duration::from_secs(10);
 
 /// So few targets never wait: their additions go into the margin above the limit, and into the stash.
@@ -139,12 +139,17 @@ impl Capacity {
     pub fn look_for_overlap(&mut self, protection: &mut Protection) {
         let latest = protection.latest();
         let last_left = latest.left.max(latest.disallowed);
+        let is_under_way = protection.blocklist().is_looking_for_overlap();
         let is_due = self.looked_at.is_none_or(|at| clock::instant().duration_since(at) >= LOOKS_APART);
         let is_new = self.looked < last_left && protection.filter().asks_allow();
-        if self.graceless || !is_due || !is_new || !self.has_been_seen(latest.left) {
+        let is_wanted = is_under_way || is_due && is_new;
+        // What left since a look began has been seen by all by its end, too.
+        if self.graceless || !is_wanted || !self.has_been_seen(latest.left) {
             return;
         }
-        (self.looked, self.looked_at) = (last_left, Some(clock::instant()));
+        if !is_under_way {
+            (self.looked, self.looked_at) = (last_left, Some(clock::instant()));
+        }
         if let Err(error) = protection.commit(&Change::LookForOverlap, clock::now()) {
             error!("{}", error.explain());
         }
@@ -152,7 +157,8 @@ impl Capacity {
 
     /// How often something is to be looked after, if anything is.
     pub fn poll(protection: &Protection) -> Option<Duration> {
-        protection.filter().is_growing().then_some(GROWTH_POLL)
+        let is_looking = protection.blocklist().is_looking_for_overlap();
+        (protection.filter().is_growing() || is_looking).then_some(GROWTH_POLL)
     }
 
     /// Builds tables anew that have long been much too large.
