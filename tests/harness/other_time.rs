@@ -54,9 +54,11 @@ impl OtherTime {
             let id = home.path("boot-id");
             // A file of its own each time: a filterd that runs goes on reading the one it has.
             let _ = fs::remove_file(&id);
-            fs::write(&id, format!("{boot:08x}-89ab-4cde-8f01-23456789abcd\n")).expect("a home can be written");
+            fs::write(&id, format!("{boot:08x}-89ab-4cde-8f01-23456789abcd\n"))
+                .expect("a home can be written");
             let id = id.display().to_string();
-            time.words.extend(["unshare", "--mount", "--", "sh", "-c", IN_ANOTHER_BOOT, &id].map(str::to_owned));
+            time.words
+                .extend(["unshare", "--mount", "--", "sh", "-c", IN_ANOTHER_BOOT, &id].map(str::to_owned));
         }
         time
     }

@@ -23,8 +23,7 @@ impl Reference {
             Some(false) => return Attribution::default(),
             is_listed => is_listed == Some(true),
         };
-        let rank =
-            |name: &str| order.iter().position(|other| other == name).unwrap_or(usize::MAX);
+        let rank = |name: &str| order.iter().position(|other| other == name).unwrap_or(usize::MAX);
         let mut met: Vec<((u8, u8, usize), &str, Lease)> = Vec::new();
         for (name, wanted) in self.lists() {
             met.extend(wanted.covering(source).map(|(effect, lease)| {

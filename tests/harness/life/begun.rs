@@ -35,7 +35,8 @@ impl Life {
     pub(super) fn begin_something(&mut self) -> Vec<Prefix> {
         let target = self.world.relatives(&mut self.random, 1).into_iter().next();
         let asked = target.map(|target| ip(target.is_six, target.first));
-        let Some(asked) = asked.filter(|asked| is_usual(*asked) && !self.reference.guards(Prefix::of(*asked)))
+        let Some(asked) =
+            asked.filter(|asked| is_usual(*asked) && !self.reference.guards(Prefix::of(*asked)))
         else {
             return Vec::new();
         };

@@ -132,7 +132,8 @@ impl Life {
         for target in targets {
             let those =
                 self.reference.live.iter_mut().filter(|(name, _)| list.is_none_or(|list| list == *name));
-            let mut those: Vec<_> = those.map(|(name, wanted)| (name.clone(), wanted.effect(*target))).collect();
+            let mut those: Vec<_> =
+                those.map(|(name, wanted)| (name.clone(), wanted.effect(*target))).collect();
             those.retain(|(name, _)| self.reference.live[name].lease(*target).is_some());
             let mut effects: Vec<_> = those.iter().map(|(_, effect)| *effect).collect();
             effects.sort();

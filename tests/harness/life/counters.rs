@@ -99,11 +99,11 @@ impl Life {
         }
         for (name, hits) in &after.hits {
             let hits = hits - before.hits.get(name).copied().unwrap_or(0);
-            let [least, most] =
-                [&least, &most].map(|those| those.get(name.as_str()).copied().unwrap_or(0));
+            let [least, most] = [&least, &most].map(|those| those.get(name.as_str()).copied().unwrap_or(0));
             if !(least..=most).contains(&hits) {
                 let of = if let [source] = sources { source.to_string() } else { "all".to_owned() };
-                let why = if let [source] = sources { self.reference.reasons(*source) } else { String::new() };
+                let why =
+                    if let [source] = sources { self.reference.reasons(*source) } else { String::new() };
                 return Err(format!(
                     "of {of}: {hits} for list {name}, not {least} to {most}; order {:?}; {why}",
                     after.order
@@ -125,8 +125,7 @@ impl Life {
         assert!(matches!(reply.code(), Some(0 | 7)), "{reply}");
         let told = reply.json();
         let hits = |hits: &Value| hits[way].as_u64().unwrap_or(0);
-        let mut counted =
-            Counted { rest: hits(&told["other"]) + hits(&told["gone"]), ..Counted::default() };
+        let mut counted = Counted { rest: hits(&told["other"]) + hits(&told["gone"]), ..Counted::default() };
         for row in told["lists"].as_array().expect("lists has lists") {
             if row["allows"] == true {
                 continue;

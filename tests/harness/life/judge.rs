@@ -42,13 +42,7 @@ impl Life {
     }
 
     /// A packet met the wrong fate: the whole story.
-    pub(super) fn report_packet(
-        &self,
-        source: IpAddr,
-        arrived: bool,
-        During(from, to): During,
-        what: &str,
-    ) {
+    pub(super) fn report_packet(&self, source: IpAddr, arrived: bool, During(from, to): During, what: &str) {
         let fate = if arrived { "PASSED and should be dropped" } else { "was DROPPED and should pass" };
         let why = self.reference.reasons(source);
         let told = self.net.filterd(["test", &source.to_string()]);
@@ -99,7 +93,9 @@ impl Life {
         for row in told {
             let mut lists = self.reference.lists().chain(self.reference.lists_that_allow());
             let known = lists.any(|(name, _)| row["name"] == name.as_str());
-            let known = known || row["name"] == "guard" || self.reference.configured.reach.contains_key(row["name"].as_str().unwrap_or_default());
+            let known = known
+                || row["name"] == "guard"
+                || self.reference.configured.reach.contains_key(row["name"].as_str().unwrap_or_default());
             assert!(known || row["targets"] == 0, "nobody made the list {row}");
         }
         self.count_entries(&status, during);

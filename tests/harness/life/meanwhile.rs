@@ -93,8 +93,10 @@ impl Life {
             return self.reload();
         }
         let (is_meant, is_killed) = (self.random.below(2) == 0, self.random.below(2) == 0);
-        let (end, meanwhile) =
-            (if is_meant { "confirmed" } else { "not confirmed" }, if is_killed { ", kill -9 meanwhile" } else { "" });
+        let (end, meanwhile) = (
+            if is_meant { "confirmed" } else { "not confirmed" },
+            if is_killed { ", kill -9 meanwhile" } else { "" },
+        );
         self.note(format!("reload on trial, {end}{meanwhile}: {words}"));
         self.net.configure(&self.plan.text());
         let (before, applied) = (self.reference.clone(), self.applied.clone());

@@ -87,9 +87,13 @@ impl Reference {
         any(wide.filter(|(found, _)| found.covers(target)).map(|(_, lease)| lease), during)
     }
 
-    /// Is this very address what this host needs?
+    /// Is all of this what this host needs?
     pub fn guards(&self, target: Prefix) -> bool {
-        self.guarded.lease(target).is_some()
+        let Prefix { is_six, first, .. } = target;
+        let addresses = target.last() - first;
+        let guards = |offset| self.guarded.lease(Prefix::host(is_six, first + offset)).is_some();
+        // Nobody needs more addresses in a row.
+        addresses < 8 && (0..=addresses).all(guards)
     }
 
     /// A live list that allows, as it is or empty.
@@ -127,9 +131,8 @@ impl Reference {
     /// have taken its name.
     pub fn lists(&self) -> impl Iterator<Item = (&String, &Wanted)> + '_ {
         let configured = &self.configured;
-        let is_free = |name: &String| {
-            !configured.blocked.contains_key(name) && !configured.allowed.contains_key(name)
-        };
+        let is_free =
+            |name: &String| !configured.blocked.contains_key(name) && !configured.allowed.contains_key(name);
         configured.blocked.iter().chain(self.live.iter().filter(move |(name, _)| is_free(name)))
     }
 
@@ -160,9 +163,8 @@ impl Reference {
     /// Live lists whose names the configuration has taken go on in `manual`, when filterd starts.
     pub fn make_way(&mut self) {
         let configured = &self.configured;
-        let is_taken = |name: &&String| {
-            configured.blocked.contains_key(*name) || configured.allowed.contains_key(*name)
-        };
+        let is_taken =
+            |name: &&String| configured.blocked.contains_key(*name) || configured.allowed.contains_key(*name);
         let taken: Vec<_> = self.live.keys().filter(is_taken).cloned().collect();
         for name in taken {
             let moved = self.live.remove(&name).unwrap_or_default();

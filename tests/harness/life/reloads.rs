@@ -237,7 +237,10 @@ fn difference(before: &Configured, after: &Configured) -> Vec<Prefix> {
 pub(super) fn widened(before: &Reference, after: &Reference) -> Vec<Prefix> {
     let lists = before.live.iter().filter_map(|(name, wanted)| Some((wanted, after.live.get(name)?)));
     let changed = lists.filter(|(before, after)| before.reach() != after.reach());
-    changed.flat_map(|(before, after)| before.effects().chain(after.effects())).map(|(target, _)| target).collect()
+    changed
+        .flat_map(|(before, after)| before.effects().chain(after.effects()))
+        .map(|(target, _)| target)
+        .collect()
 }
 
 /// All targets of these lists.
