@@ -36,7 +36,7 @@ impl Listed {
         let Self { name, file, allows, reach } = self;
         let kind = if *allows { ", allow: true".to_owned() } else { reaching(*reach) };
         format!(
-            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%{kind}}}"
+            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%, max_rejected: 100%{kind}}}"
         )
     }
 }
