@@ -1,5 +1,5 @@
 //! A random life of a filterd, as long as one likes: `FILTERD_STEPS` steps of the life `FILTERD_SEED`, with at most
-//! `FILTERD_LARGEST` targets at once.
+//! `FILTERD_LARGEST` targets at once, and no longer than `FILTERD_SECONDS`.
 
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,8 +13,9 @@ fn life() {
     let steps = number("FILTERD_STEPS").unwrap_or(rounds(30, 10_000));
     let seed = number("FILTERD_SEED").unwrap_or_else(any_seed);
     let largest = number("FILTERD_LARGEST").unwrap_or(100_000);
+    let seconds = number("FILTERD_SECONDS").unwrap_or(86_400);
     println!("the life of seed {seed}: {steps} steps");
-    let lived = live(seed, steps, Duration::from_secs(86_400), largest);
+    let lived = live(seed, steps, Duration::from_secs(seconds), largest);
     println!(
         "{} steps in {:.1} s ({:.0} a minute), {} packets judged, none of them wrong; repeat it with FILTERD_SEED={seed}",
         lived.steps,

@@ -28,7 +28,7 @@ pub enum Soak {
     Day,
     /// Hostile clients beside a good one
     Clients,
-    /// A random life, judged on the wire by a plain reference; FILTERD_STEPS, FILTERD_SEED and FILTERD_LARGEST choose it
+    /// A random life, judged on the wire by a plain reference; FILTERD_STEPS, FILTERD_SECONDS, FILTERD_SEED and FILTERD_LARGEST choose it
     Life,
     /// A kernel that refuses calls, in random stories
     Refusals,

@@ -31,7 +31,7 @@ pub fn ask_add(home: &Home, list: &str, batch: &Batch, ttl: Option<Duration>) ->
 
 /// `filterd allow add`.
 pub fn ask_allow(home: &Home, list: &str, batch: &Batch, ttl: Option<Duration>) -> Reply {
-    let mut words = ["allow", "add", "--json", "--list", list].map(str::to_owned).to_vec();
+    let mut words = ["allow", "add", "--json", "--wide", "--list", list].map(str::to_owned).to_vec();
     ttl.iter().for_each(|ttl| words.extend(["--ttl".to_owned(), format!("{}s", ttl.as_secs())]));
     ask(home, words, &batch.lines)
 }

@@ -36,7 +36,7 @@ impl Listed {
         let Self { name, file, allows, reach } = self;
         let kind = if *allows { ", allow: true".to_owned() } else { reaching(*reach) };
         format!(
-            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%{kind}}}"
+            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%, max_rejected: 100%{kind}}}"
         )
     }
 }
@@ -105,9 +105,11 @@ impl Plan {
         let mut configured = Configured { reach: self.reach.clone(), ..Configured::default() };
         configured.blocked.insert(CONFIG.to_owned(), Wanted::all(&self.block));
         configured.allowed.insert(CONFIG_ALLOW.to_owned(), Wanted::all(&self.allow));
-        for list in &self.lists {
+        let continued = before.map(|(plan, _)| self.continued(plan));
+        for (place, list) in self.lists.iter().enumerate() {
             let read = self.content(&list.file).map(|targets| Wanted::all(targets));
-            let kept = || before.and_then(|(plan, reference)| self.kept(list, plan, reference));
+            let old = continued.as_ref().and_then(|continued| continued[place]);
+            let kept = || kept(old?, list.allows, &before?.1.configured);
             let wanted = read.or_else(kept).unwrap_or_else(|| {
                 configured.unread.insert(list.name.clone());
                 Wanted::default()
@@ -120,17 +122,22 @@ impl Plan {
         configured
     }
 
-    /// What this list had before.
-    fn kept(&self, list: &Listed, plan: &Self, reference: &Reference) -> Option<Wanted> {
-        let configured = &reference.configured;
-        let kind = if list.allows { &configured.allowed } else { &configured.blocked };
-        let is_known = |name: &String| !configured.unread.contains(name);
-        if let Some(kept) = kind.get(&list.name) {
-            return Some(kept.clone()).filter(|_| is_known(&list.name));
+    /// Which list of `before` each of these goes on with, each with another one: first those that are called the same and read
+    /// the same file, then those that read the same file, then those that are called the same.
+    fn continued<'a>(&self, before: &'a Self) -> Vec<Option<&'a Listed>> {
+        let mut free: Vec<_> = before.lists.iter().collect();
+        let mut continued = vec![None; self.lists.len()];
+        for (by_name, by_file) in [(true, true), (false, true), (true, false)] {
+            for (list, continued) in self.lists.iter().zip(&mut continued) {
+                let is_it = |old: &&Listed| {
+                    (!by_name || old.name == list.name) && (!by_file || old.file == list.file)
+                };
+                if continued.is_none() {
+                    *continued = free.iter().position(is_it).map(|place| free.remove(place));
+                }
+            }
         }
-        let is_renamed = |old: &&Listed| old.file == list.file && !self.has(&old.name);
-        let old = plan.lists.iter().find(is_renamed)?;
-        kind.get(&old.name).filter(|_| is_known(&old.name)).cloned()
+        continued
     }
 
     /// Is there a list of this name?
@@ -153,6 +160,12 @@ impl Default for Plan {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// What this list had, if anything could be read of it, as one of this kind.
+fn kept(old: &Listed, allows: bool, configured: &Configured) -> Option<Wanted> {
+    let kind = if allows { &configured.allowed } else { &configured.blocked };
+    kind.get(&old.name).filter(|_| !configured.unread.contains(&old.name)).cloned()
 }
 
 fn reaching(reach: u8) -> String {

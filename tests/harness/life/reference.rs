@@ -87,9 +87,13 @@ impl Reference {
         any(wide.filter(|(found, _)| found.covers(target)).map(|(_, lease)| lease), during)
     }
 
-    /// Is this very address what this host needs?
+    /// Is all of this what this host needs?
     pub fn guards(&self, target: Prefix) -> bool {
-        self.guarded.lease(target).is_some()
+        let Prefix { is_six, first, .. } = target;
+        let addresses = target.last() - first;
+        let guards = |offset| self.guarded.lease(Prefix::host(is_six, first + offset)).is_some();
+        // Nobody needs more addresses in a row.
+        addresses < 8 && (0..=addresses).all(guards)
     }
 
     /// A live list that allows, as it is or empty.

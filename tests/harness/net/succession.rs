@@ -24,6 +24,28 @@ impl Net {
         assert!(before.wait().success(), "the one before ends well");
     }
 
+    /// The same, where the newcomer may be too slow: what the one before has given five seconds for goes on then. Tells
+    /// whether it has happened.
+    #[track_caller]
+    pub fn succeed_in_time(&mut self, config: &str) -> bool {
+        let mut command = self.command(config, &["--take-over"]);
+        let newcomer = self.host.entered(|| Daemon::spawn(&mut command, &self.home));
+        let ours = format!("\"pid\":{}}}", newcomer.id());
+        let begun = Instant::now();
+        while newcomer.is_running() {
+            if self.home.filterd(["ping", "--json"]).output.contains(&ours) {
+                let before = self.daemon.replace(newcomer).expect("a filterd was running");
+                assert!(before.wait().success(), "the one before ends well");
+                return true;
+            }
+            assert!(begun.elapsed() < 4 * PATIENCE, "it neither takes over nor ends: {}", newcomer.log());
+            thread::sleep(Duration::from_millis(2));
+        }
+        let log = newcomer.log();
+        assert!(log.contains("did not take this one's place"), "it ends for another reason: {log}");
+        false
+    }
+
     /// Starts two filterds at once, each of which is to take the place of the running one, and waits until one of the three
     /// is left. How does the one of the two end that is not?
     #[track_caller]
