@@ -6,6 +6,7 @@ mod house;
 mod imports;
 mod rooms;
 mod source;
+mod supply;
 
 use std::fs;
 
@@ -24,7 +25,7 @@ pub fn all() -> Result<()> {
     Ok(())
 }
 
-/// Who imports whom, and where unsafe code lies: all complaints at once.
+/// Who imports whom, where unsafe code lies, and what comes from elsewhere: all complaints at once.
 fn houses_rules() -> Result<()> {
     let (files, document) = (source::files(&workspace::root())?, architecture()?);
     let house = House::read(&document);
@@ -32,6 +33,7 @@ fn houses_rules() -> Result<()> {
         imports::complaints(&files, &house)?,
         circles::complaints(&files, &house),
         rooms::complaints(&files, &document),
+        supply::complaints()?,
     ];
     let complaints = complaints.concat();
     if complaints.is_empty() {
