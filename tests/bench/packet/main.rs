@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answered;
 mod code;
 #[path = "../../../filter-ebpf/bench/packet/crowd.rs"]
 mod crowd;
@@ -67,7 +68,7 @@ struct Arguments {
 enum What {
     /// Packets, in the kernel alone
     Packet,
-    /// Packets that the host itself sends, with `match: new`
+    /// Packets that the host itself sends, and hits, with `match: new`
     Sent,
     /// Live frames over a wire: filterd beside whatever else drops packets
     Live,

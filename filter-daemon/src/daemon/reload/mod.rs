@@ -22,6 +22,7 @@ mod sources;
 mod told;
 mod undoing;
 mod warnings;
+mod way_back;
 
 use std::thread;
 use std::time::Instant;
@@ -51,6 +52,7 @@ pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
 pub use told::tell_log;
 use undoing::Undoing;
+pub use way_back::WayBack;
 
 /// A reload under way.
 pub struct Reload {

@@ -2,6 +2,7 @@
 //! back. Until it is confirmed, the last good copies of configuration and lists on disk stay those of before: they are what
 //! is put back, by this filterd or, at its start, by the next one.
 
+mod beside;
 mod note;
 mod told;
 
@@ -14,6 +15,7 @@ use tracing::{info, warn};
 use super::lists::ToKeep;
 use crate::blocklist::Timestamp;
 use crate::clock;
+use crate::control::Handle;
 use crate::text::Explanation;
 use note::{Note, Place};
 
@@ -28,6 +30,10 @@ pub struct Trial {
     names: Vec<Arc<str>>,
     /// The copies that there should be of its lists, once it is confirmed.
     held: Vec<ToKeep>,
+    /// The filterd before has left a record of one.
+    is_known: bool,
+    /// Where else it is noted, for a start that does not find the record of it.
+    beside: Option<Handle>,
 }
 
 /// What has become of it.
@@ -47,8 +53,10 @@ enum State {
     Confirmed,
     /// Its time is over, and what was before is being put back; when that is to be tried again, and why.
     Over { note: Note, since: Timestamp, refused: Option<(Instant, Explanation)> },
-    /// What was before is in force again.
-    RolledBack { since: Timestamp },
+    /// What was before is in force again; by whom the reload was, and why the next start will not know, if that is so.
+    RolledBack { since: Timestamp, by: String, unnoted: Option<String> },
+    /// This start should have gone on with it, or kept what was before, and could not.
+    Lost { since: Timestamp, told: Explanation },
 }
 
 /// What a start within a trial has brought: it reads configuration and lists anew, whatever was on trial before.
@@ -79,16 +87,24 @@ pub enum AtStart {
 impl Trial {
     /// None, for a filterd with this state directory.
     pub fn none(state: &Path) -> Self {
-        Self { place: Place::in_directory(state), state: State::None, names: Vec::new(), held: Vec::new() }
+        Self {
+            place: Place::in_directory(state),
+            state: State::None,
+            names: Vec::new(),
+            held: Vec::new(),
+            is_known: false,
+            beside: None,
+        }
     }
 
     /// The one that the filterd before has left. `names` are those of the lists of before.
     pub fn at_start(state: &Path, names: impl Iterator<Item = Arc<str>>) -> (Self, AtStart) {
         let mut this = Self::none(state);
         let Some(note) = this.place.read() else { return (this, AtStart::Nothing) };
+        this.is_known = true;
         if note.is_rolled_back {
-            let checksum = note.checksum;
-            this.state = State::RolledBack { since: clock::now() };
+            let Note { checksum, by, .. } = note;
+            this.state = State::RolledBack { since: clock::now(), by, unnoted: None };
             return (this, AtStart::StayRolledBack { checksum });
         }
         let Some(left) = note.left() else {
@@ -118,6 +134,7 @@ impl Trial {
         let was_rolled_back = self.rolled_back().is_some();
         self.names = names;
         self.state = State::On { note, since, until, is_in_force: false, was_rolled_back, anew: None };
+        self.note_beside();
         Ok(())
     }
 
@@ -126,9 +143,11 @@ impl Trial {
         match std::mem::replace(&mut self.state, State::None) {
             State::On { note, was_rolled_back: true, .. } => self.is_rolled_back(&note),
             State::On { .. } => self.forget(),
-            other @ (State::None | State::Confirmed | State::Over { .. } | State::RolledBack { .. }) => {
-                self.state = other;
-            }
+            other @ (State::None
+            | State::Confirmed
+            | State::Over { .. }
+            | State::RolledBack { .. }
+            | State::Lost { .. }) => self.state = other,
         }
     }
 
@@ -178,7 +197,8 @@ impl Trial {
             | State::Over { refused: None, .. }
             | State::None
             | State::Confirmed
-            | State::RolledBack { .. } => None,
+            | State::RolledBack { .. }
+            | State::Lost { .. } => None,
         }
     }
 
@@ -190,7 +210,7 @@ impl Trial {
                 State::Over { note, since: clock::now(), refused: None }
             }
             State::Over { note, since, .. } => State::Over { note, since, refused: None },
-            other @ (State::None | State::Confirmed | State::RolledBack { .. }) => other,
+            other @ (State::None | State::Confirmed | State::RolledBack { .. } | State::Lost { .. }) => other,
         };
         self.held.clear();
     }
@@ -211,9 +231,29 @@ impl Trial {
     }
 
     fn is_rolled_back(&mut self, note: &Note) {
-        self.state = State::RolledBack { since: clock::now() };
-        if let Err(error) = self.place.write(&Note { is_rolled_back: true, ..note.clone() }) {
+        let unnoted = self.place.write(&Note { is_rolled_back: true, ..note.clone() }).err();
+        if let Some(error) = &unnoted {
             warn!("{error}: the next start takes the configuration's file again");
+        }
+        self.state = State::RolledBack { since: clock::now(), by: note.by.clone(), unnoted };
+        self.note_beside();
+    }
+
+    /// What was before should have been in force again from this start on, and cannot be.
+    pub fn cannot_be_put_back(&mut self, why: &Explanation) {
+        let told = told::cannot_be_put_back(self.by(), why);
+        self.state = State::Lost { since: clock::now(), told };
+    }
+
+    /// Somebody has changed the configuration's file since it was rolled back: this start takes that, once it has its place.
+    pub fn is_decided(&mut self) {
+        self.state = State::None;
+    }
+
+    /// The filterd with this start's configuration is at work.
+    pub fn has_begun(&mut self) {
+        if let State::None = self.state {
+            self.forget();
         }
     }
 
@@ -233,7 +273,7 @@ impl Trial {
 
     /// Since when what was before one that nobody confirmed is in force again.
     pub fn rolled_back(&self) -> Option<Timestamp> {
-        if let State::RolledBack { since } = self.state { Some(since) } else { None }
+        if let State::RolledBack { since, .. } = self.state { Some(since) } else { None }
     }
 
     /// There is none from now on, nor was there one.
@@ -241,6 +281,7 @@ impl Trial {
         self.place.remove();
         (self.state, self.names) = (State::None, Vec::new());
         self.held.clear();
+        self.note_beside();
     }
 }
 

@@ -6,6 +6,39 @@ use crate::control::wire::status::OnTrial;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
+/// What a trial is without its record.
+const UNNOTED: &str = "; its record is gone from the state directory, so that only this filterd rolls back, and a start before then \
+                       does not";
+
+/// What ends what a start has lost.
+const DECIDE: &str =
+    "see whether that is meant (`filterd list`, `filterd lists`); `filterd reload` says that it is";
+
+/// Of a trial that this start has found no record of.
+pub fn lost(by: &str, was_rolled_back: bool) -> Explanation {
+    let by = printable::on_one_line(by);
+    let what = match was_rolled_back {
+        true => "had not been confirmed, and was rolled back",
+        false => "was on trial",
+    };
+    let message = format!(
+        "a reload of {by} {what} when the filterd before ended, and the record of it is gone from the state directory: \
+         nothing is rolled back, and in force is what configuration and lists say now"
+    );
+    Explanation::new(message, DECIDE)
+}
+
+/// Of one that this start should have rolled back, or left so.
+pub fn cannot_be_put_back(by: &str, why: &Explanation) -> Explanation {
+    let message = format!(
+        "a reload of {} was not confirmed, and what was before cannot be put back: {}; in force is what configuration and \
+         lists say now",
+        printable::on_one_line(by),
+        why.message
+    );
+    Explanation::new(message, DECIDE)
+}
+
 impl Trial {
     /// As `status` tells it.
     pub fn status(&self) -> Option<OnTrial> {
@@ -35,8 +68,10 @@ impl Trial {
                          it is rolled back, and `filterd reload --confirm` again",
                     ),
                 };
-                let message =
-                    format!("the configuration of {by} is on trial until {until}, then rolled back{now}");
+                let unnoted = if self.place.is_there() { "" } else { UNNOTED };
+                let message = format!(
+                    "the configuration of {by} is on trial until {until}, then rolled back{now}{unnoted}"
+                );
                 (since, message, remedy)
             }
             State::Over { since, refused: None, .. } => {
@@ -50,10 +85,36 @@ impl Trial {
                 );
                 (since, message, "it is tried again every 5 s; a restart of filterd rolls back, too")
             }
-            State::None | State::Confirmed | State::RolledBack { .. } => return None,
+            State::RolledBack { since, unnoted: Some(why), .. } => {
+                let message = format!("that a reload was rolled back could not be noted: {why}");
+                (
+                    since,
+                    message,
+                    "the next start takes the configuration's file as it is: put that right before",
+                )
+            }
+            State::Lost { since, told } => {
+                return Some(Fault {
+                    about: About::Configuration,
+                    since: clock::on_the_wall(*since),
+                    told: told.clone(),
+                });
+            }
+            State::None | State::Confirmed | State::RolledBack { unnoted: None, .. } => return None,
         };
         let told = Explanation::new(message, remedy);
         Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told })
+    }
+
+    /// Why another filterd would not know that a reload was rolled back, if that is so.
+    pub fn would_be_forgotten(&self) -> Option<Explanation> {
+        let State::RolledBack { unnoted: Some(why), .. } = &self.state else { return None };
+        let message =
+            format!("a reload was rolled back, and the other one would take it all the same: {why}");
+        Some(Explanation::new(
+            message,
+            "`filterd reload` first, if the configuration's file is what is meant",
+        ))
     }
 
     /// Why another configuration cannot come now, nor another filterd.
@@ -62,7 +123,9 @@ impl Trial {
             let message = match &self.state {
                 State::Over { .. } => "what was before a reload that was not confirmed is being put back",
                 State::Confirmed => "a reload was confirmed, and its copies are being written",
-                State::On { .. } | State::None | State::RolledBack { .. } => return None,
+                State::On { .. } | State::None | State::RolledBack { .. } | State::Lost { .. } => {
+                    return None;
+                }
             };
             return Some(Explanation::new(message, "try again in a moment"));
         };
