@@ -2,6 +2,7 @@
 
 mod circles;
 mod dependencies;
+mod faults;
 mod house;
 mod imports;
 mod rooms;
@@ -25,7 +26,8 @@ pub fn all() -> Result<()> {
     Ok(())
 }
 
-/// Who imports whom, where unsafe code lies, and what comes from elsewhere: all complaints at once.
+/// Who imports whom, where unsafe code lies, what comes from elsewhere, and what holds faults: all complaints
+/// at once.
 fn houses_rules() -> Result<()> {
     let (files, document) = (source::files(&workspace::root())?, architecture()?);
     let house = House::read(&document);
@@ -34,6 +36,7 @@ fn houses_rules() -> Result<()> {
         circles::complaints(&files, &house),
         rooms::complaints(&files, &document),
         supply::complaints()?,
+        faults::complaints()?,
     ];
     let complaints = complaints.concat();
     if complaints.is_empty() {
