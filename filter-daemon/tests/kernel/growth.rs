@@ -232,28 +232,3 @@ fn who_waits_for_a_table_that_cannot_be_published_is_told() {
     let (pinned, used) = owner.kernel.pins();
     assert_eq!(pinned.len(), used.len(), "nothing of the trouble is left");
 }
-
-/// FAULTS K10: one key in some hundred refuses rows of addresses in the smallest table before it is full. Another key takes them,
-/// whether they come at once or one after the other.
-#[test]
-fn a_row_that_one_key_refuses_gets_another_key_and_no_larger_table() {
-    const FULL: u32 = 409;
-    const STRIDES: [u32; 4] = [1, 256, 65_536, 0x0101_0101];
-    for table in 0..1000 {
-        let stride = STRIDES[table % STRIDES.len()];
-        let row = |numbers: std::ops::Range<u32>| {
-            numbers.map(move |number| {
-                Target::V4(Prefix::host(0x0A00_0000_u32.wrapping_add(number.wrapping_mul(stride))))
-            })
-        };
-        let mut owner = Owner::new();
-        let at_once = if table % 2 == 0 { FULL } else { 1 };
-        owner.add(row(0..at_once)).expect("the kernel is well");
-        for number in at_once..FULL {
-            owner.add(row(number..number + 1)).expect("there is room");
-        }
-        owner.settle(1);
-        assert_eq!(owner.filter().addresses().capacity, u64::from(FULL), "stride {stride}");
-        assert!(row(0..FULL).all(|target| owner.drops(target)), "stride {stride}");
-    }
-}
