@@ -4,7 +4,7 @@ use crate::hash::Address6;
 use crate::labels::Counted;
 use crate::packet::{self, Again6, Frame, Source};
 use crate::reason::{Enforcement, Reason, Verdict};
-use crate::set::{self, Found4, Set};
+use crate::set::{self, Found4, Found6, Set};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
 ///
@@ -38,9 +38,32 @@ pub trait Tables {
     #[inline(always)]
     fn count4(&self, _found: Found4, _counted: Counted) {}
 
-    /// The same of an IPv6 address, held by its /64 or by anything else; none where it cannot be read any more.
+    /// The same of an IPv6 address.
     #[inline(always)]
-    fn count6(&self, _address: Option<Address6>, _found: Reason, _counted: Counted) {}
+    fn count6(&self, _address: Address6, _found: Found6, _counted: Counted) {}
+
+    /// The same of one that cannot be read any more.
+    #[inline(always)]
+    fn count_other(&self, _counted: Counted) {}
+
+    /// What follows when the set to block holds an IPv4 source so. A program does it in a function of its own, which its verifier
+    /// walks once, whatever led to it.
+    #[inline(always)]
+    fn follow4(&self, found: Found4) -> Reason
+    where
+        Self: Sized,
+    {
+        follow4(found, self)
+    }
+
+    /// The same of an IPv6 source. What else is in its packet is asked only here.
+    #[inline(always)]
+    fn follow6(&self, found: Found6, packet: impl FnOnce() -> Option<Again6>) -> Reason
+    where
+        Self: Sized,
+    {
+        follow6(found, packet(), self)
+    }
 
     /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
     /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
@@ -57,7 +80,7 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
         // What a hit needs is read once more, so that a miss need not keep it.
         Source::V6(address) => match set::find6(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) => judge_found6(found, packet::again6(frame), tables),
+            Some(found) => tables.follow6(found, || packet::again6(frame)),
         }
         .verdict(),
         source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
@@ -77,13 +100,11 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {
         Source::V4(address) => match set::find4(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) => judge_found4(found, tables),
+            Some(found) => tables.follow4(found),
         },
         Source::V6(source) => match set::find6(&tables.block(), source) {
             None => Reason::Unlisted,
-            Some(found) => {
-                judge_found6(found, Some(Again6 { source, is_neighbour_discovery: false }), tables)
-            }
+            Some(found) => tables.follow6(found, || Some(Again6 { source, is_neighbour_discovery: false })),
         },
         Source::NotIp => Reason::NotIp,
         Source::Malformed => Reason::Malformed,
@@ -94,35 +115,41 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
 
 /// What follows when the set to block holds a source: is it allowed, and if not, for which list does it count?
 #[inline(always)]
-fn judge_found4(found: Found4, tables: &impl Tables) -> Reason {
+pub fn follow4(found: Found4, tables: &impl Tables) -> Reason {
     if tables.may_overlap() && tables.allows4(found.address(&tables.block())) {
         return Reason::Allowed;
     }
-    if tables.is_reply() {
-        tables.count4(found, Counted::Reply);
-        return Reason::Reply;
-    }
-    tables.count4(found, Counted::of_drop(tables.enforcement()));
-    found.reason()
+    let (reason, counted) = unless_reply(found.reason(), tables);
+    tables.count4(found, counted);
+    reason
 }
 
+/// Why a packet from a blocked source is dropped or passes, and as what it counts for a list.
 #[inline(always)]
-fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> Reason {
+fn unless_reply(found: Reason, tables: &impl Tables) -> (Reason, Counted) {
+    if tables.is_reply() {
+        (Reason::Reply, Counted::Reply)
+    } else {
+        (found, Counted::of_drop(tables.enforcement()))
+    }
+}
+
+/// The same for IPv6. There may be nothing to read any more.
+#[inline(always)]
+pub fn follow6(found: Found6, packet: Option<Again6>, tables: &impl Tables) -> Reason {
     let Some(Again6 { source, is_neighbour_discovery }) = packet else {
-        tables.count6(None, found, Counted::of_drop(tables.enforcement()));
-        return found;
+        tables.count_other(Counted::of_drop(tables.enforcement()));
+        return found.reason();
     };
     if tables.may_overlap() && tables.allows6(source) {
-        Reason::Allowed
-    } else if is_neighbour_discovery {
-        Reason::Neighbour
-    } else if tables.is_reply() {
-        tables.count6(Some(source), found, Counted::Reply);
-        Reason::Reply
-    } else {
-        tables.count6(Some(source), found, Counted::of_drop(tables.enforcement()));
-        found
+        return Reason::Allowed;
     }
+    if is_neighbour_discovery {
+        return Reason::Neighbour;
+    }
+    let (reason, counted) = unless_reply(found.reason(), tables);
+    tables.count6(source, found, counted);
+    reason
 }
 
 #[cfg(test)]

@@ -51,14 +51,16 @@ pub struct SetSettings {
 pub struct AddressSettings {
     /// Is it looked into? (0 or 1)
     pub in_use: u64,
-    /// Bits of a bucket's index.
-    pub index_bits: u64,
+    /// How many bits a remainder has: those that are not a bucket's index.
+    pub remainder_bits: u64,
+    /// These bits.
+    pub remainder_mask: u64,
     /// The lowest bit of each lane of a word.
     pub lane_ones: u64,
     /// The highest bit of each lane of a word.
     pub lane_highs: u64,
-    /// Has each slot a label? (0 or 1)
-    pub labels: u64,
+    /// Words of the labels beside it; 0 if it has none.
+    pub label_words: u64,
     /// How many lanes a word has.
     pub lanes: u64,
     /// The bit at which the last of them begins.
@@ -85,8 +87,8 @@ pub struct SixSettings {
     pub buckets: u64,
     /// Whole bits of a bucket's index.
     pub index_bits: u64,
-    /// Has each slot a label? (0 or 1)
-    pub labels: u64,
+    /// Words of the labels beside it; 0 if it has none.
+    pub label_words: u64,
     /// How many pages the labels of the levels have, a power of two; 0 if there are none.
     pub level_pages: u64,
     /// Key of the scheme of prefixes up to /64.
@@ -178,24 +180,48 @@ impl AddressSettings {
     /// Looks nothing up.
     pub const OFF: Self = Self {
         in_use: 0,
-        index_bits: 0,
+        remainder_bits: 0,
+        remainder_mask: 0,
         lane_ones: 0,
         lane_highs: 0,
-        labels: 0,
+        label_words: 0,
         lanes: 0,
         last_lane: 0,
         key: [0; exact::KEY_WORDS],
     };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane] = from_fn(|_| next());
+        let [in_use, remainder_bits, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane] =
+            from_fn(|_| next());
         let key = from_fn(|_| next());
-        Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key }
+        Self {
+            in_use,
+            remainder_bits,
+            remainder_mask,
+            lane_ones,
+            lane_highs,
+            label_words,
+            lanes,
+            last_lane,
+            key,
+        }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key } = *self;
-        [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane].into_iter().chain(key)
+        let Self {
+            in_use,
+            remainder_bits,
+            remainder_mask,
+            lane_ones,
+            lane_highs,
+            label_words,
+            lanes,
+            last_lane,
+            key,
+        } = *self;
+        [in_use, remainder_bits, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane]
+            .into_iter()
+            .chain(key)
     }
 }
 
@@ -209,7 +235,7 @@ impl SixSettings {
         longer: 0,
         buckets: 0,
         index_bits: 0,
-        labels: 0,
+        label_words: 0,
         level_pages: 0,
         key64: [0; exact::KEY_WORDS],
         pairs: [[0; hash::PAIR_WORDS]; hash::PARTS],
@@ -218,7 +244,7 @@ impl SixSettings {
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
         let [last_level_word, has_table, to_64, shorter, longer] = from_fn(|_| next());
-        let [buckets, index_bits, labels, level_pages] = from_fn(|_| next());
+        let [buckets, index_bits, label_words, level_pages] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
@@ -230,7 +256,7 @@ impl SixSettings {
             longer,
             buckets,
             index_bits,
-            labels,
+            label_words,
             level_pages,
             key64,
             pairs,
@@ -240,9 +266,9 @@ impl SixSettings {
 
     fn words(&self) -> impl Iterator<Item = u64> {
         let Self { last_level_word, has_table, to_64, shorter, longer, .. } = *self;
-        let Self { buckets, index_bits, labels, level_pages, key64, pairs, lengths, .. } = *self;
+        let Self { buckets, index_bits, label_words, level_pages, key64, pairs, lengths, .. } = *self;
         let head = [last_level_word, has_table, to_64, shorter, longer];
-        let head = head.into_iter().chain([buckets, index_bits, labels, level_pages]).chain(key64);
+        let head = head.into_iter().chain([buckets, index_bits, label_words, level_pages]).chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
 }
@@ -296,10 +322,11 @@ mod tests {
         set!(block.networks4);
         set!(block.network_pages);
         set!(block.addresses4.in_use);
-        set!(block.addresses4.index_bits);
+        set!(block.addresses4.remainder_bits);
+        set!(block.addresses4.remainder_mask);
         set!(block.addresses4.lane_ones);
         set!(block.addresses4.lane_highs);
-        set!(block.addresses4.labels);
+        set!(block.addresses4.label_words);
         set!(block.addresses4.lanes);
         set!(block.addresses4.last_lane);
         set!(block.six.last_level_word);
@@ -309,7 +336,7 @@ mod tests {
         set!(block.six.longer);
         set!(block.six.buckets);
         set!(block.six.index_bits);
-        set!(block.six.labels);
+        set!(block.six.label_words);
         set!(block.six.level_pages);
         settings.block.addresses4.key[2] = number();
         expected.push((offset_of!(Settings, block.addresses4.key) / 8 + 2, settings.block.addresses4.key[2]));

@@ -26,6 +26,12 @@ impl Context {
         Self(core::ptr::null_mut())
     }
 
+    /// A place for that of a function that is called with it.
+    #[inline(always)]
+    pub const fn of(context: *mut xdp_md) -> Self {
+        Self(context)
+    }
+
     /// Puts it there.
     #[inline(always)]
     pub fn keep(&mut self, ctx: &XdpContext) {
