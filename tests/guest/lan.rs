@@ -4,16 +4,16 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{Namespace, unique_name};
+use harness::{GATEWAY, GATEWAY6, Namespace, unique_name};
 
 use crate::card::Card;
 use crate::ping::Ping;
 
 /// Whatever is not a guest answers for this.
-pub const NEIGHBOUR: &str = "192.0.2.254";
+pub const NEIGHBOUR: &str = GATEWAY;
 
 /// Its IPv6 address.
-pub const NEIGHBOUR6: &str = "2001:db8::fe";
+pub const NEIGHBOUR6: &str = GATEWAY6;
 
 /// The largest frame without its header.
 pub const JUMBO: usize = 9000;

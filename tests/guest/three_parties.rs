@@ -11,10 +11,10 @@ use crate::guest::Guest;
 use crate::lan::{Lan, until};
 use crate::machine::Machine;
 
-const ATTACKER: Card = Card { name: "eth0", mac: "02:00:00:00:00:66", v4: "192.0.2.66", v6: "2001:db8::66" };
+const ATTACKER: Card = Card { name: "eth0", mac: "02:00:00:00:00:66", v4: "198.19.255.66", v6: "2001:2::66" };
 
 /// Neither of the two guests.
-const THIRD: &str = "192.0.2.3";
+const THIRD: &str = "198.19.255.3";
 
 /// The server sends back what it gets.
 const ECHO: u16 = 7;

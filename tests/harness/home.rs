@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -22,6 +22,8 @@ const BPFFS: &str = "/sys/fs/bpf";
 pub struct Home {
     directory: TempDir,
     pins: PathBuf,
+    /// Whoever asks waits for an answer as long as this machine takes.
+    is_patient: AtomicBool,
 }
 
 impl Home {
@@ -35,7 +37,7 @@ impl Home {
         });
         let name = leftovers::unique_name();
         let directory = tempfile::Builder::new().prefix(&name).tempdir().expect("/tmp can be written");
-        Self { directory, pins: Path::new(BPFFS).join(name) }
+        Self { directory, pins: Path::new(BPFFS).join(name), is_patient: AtomicBool::new(false) }
     }
 
     /// A file of this home.
@@ -67,6 +69,11 @@ impl Home {
         let state = word("--state-dir", &self.path("state"));
         let user = word("--user", Path::new("root"));
         [word("--socket", &self.socket()), state, word("--pin-dir", &self.pins), user].concat()
+    }
+
+    /// From here on nobody gives up after the usual five seconds: for stories that ask for much on machines that do much else.
+    pub fn be_patient(&self) {
+        self.is_patient.store(true, Ordering::Relaxed);
     }
 
     /// Runs a verb against the daemon of this home.
@@ -118,6 +125,9 @@ impl Home {
         words: impl IntoIterator<Item = impl AsRef<OsStr>>,
         input: Stdio,
     ) -> Reply {
+        if self.is_patient.load(Ordering::Relaxed) {
+            filterd.args(["--timeout", "2m"]);
+        }
         filterd.args(words).env("FILTERD_SOCKET", self.socket()).env("NO_COLOR", "1");
         Reply::of(filterd.stdin(input))
     }

@@ -47,6 +47,20 @@ impl OtherTime {
         Self { holder: None, words: words.map(str::to_owned).into() }
     }
 
+    /// The boot of this number (0: the one that it is), so much later by the time since boot than it is.
+    pub fn of(home: &Home, boot: u32, later: Duration) -> Self {
+        let mut time = Self::later(later);
+        if boot > 0 {
+            let id = home.path("boot-id");
+            // A file of its own each time: a filterd that runs goes on reading the one it has.
+            let _ = fs::remove_file(&id);
+            fs::write(&id, format!("{boot:08x}-89ab-4cde-8f01-23456789abcd\n")).expect("a home can be written");
+            let id = id.display().to_string();
+            time.words.extend(["unshare", "--mount", "--", "sh", "-c", IN_ANOTHER_BOOT, &id].map(str::to_owned));
+        }
+        time
+    }
+
     /// What is put before a command that is to live in it, which keeps its process id.
     pub fn words(&self) -> &[String] {
         &self.words

@@ -69,6 +69,29 @@ inline begin_grace_period()
     d_step { awaited[0] = inside[0]; awaited[1] = inside[1]; awaited[2] = inside[2] }
 }
 
+/*
+ * What one packet does another could have done as well, so it is enough to look at them in one order: those that are under way
+ * first, and among these by what they have loaded. Whom a grace period waits for matters least, so that its begin, which
+ * awaits all that are under way, leaves them in order.
+ */
+#define rank(packet) (inside[packet] << 5 | did_first[packet] << 4 | did_second[packet] << 3 | \
+    saw_hot[packet] << 2 | saw_stashed[packet] << 1 | awaited[packet])
+
+#define swap_bit(bits, one, other) swapped = bits[one]; bits[one] = bits[other]; bits[other] = swapped
+
+inline order(one, other)
+{
+    if
+    :: rank(one) < rank(other) ->
+        swap_bit(inside, one, other); swap_bit(did_first, one, other); swap_bit(did_second, one, other);
+        swap_bit(saw_hot, one, other); swap_bit(saw_stashed, one, other); swap_bit(awaited, one, other);
+        swapped = 0
+    :: else
+    fi
+}
+
+inline order_all() { d_step { order(0, 1); order(1, 2); order(0, 1) } }
+
 #define is_grace_period_over (!awaited[0] && !awaited[1] && !awaited[2])
 
 /* One word after the other: in the order of the program, or in any. */
@@ -98,6 +121,7 @@ inline look_into_stash(says_yes, saw_this, saw_other)
 proctype reader(byte me)
 {
     bit found;
+    bit swapped;
 
 end:
     do
@@ -105,7 +129,7 @@ end:
     :: atomic { !inside[me] && (me == 0 || inside[0]) && (me < 2 || inside[1]) && listed != EITHER ->
             if
             :: is_next_published -> assert(next_holds == (listed == MUST_FIND))
-            :: !is_next_published -> inside[me] = 1
+            :: !is_next_published -> inside[me] = 1; order_all()
             fi }
     :: atomic { inside[me] ->
             assert(!is_freed);
@@ -121,7 +145,8 @@ end:
                 assert(listed == MUST_NOT_FIND); leave(me)
             :: else
             fi;
-            found = 0 }
+            found = 0;
+            order_all() }
     od
 }
 

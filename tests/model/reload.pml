@@ -104,7 +104,14 @@ bit allowed_lately;
 bit added_lately;
 bit removed_lately;
 
-/* The packet: its judge, what it has loaded, and what may become of it. */
+/*
+ * The packet: its judge, what it has loaded, and what may become of it. It guesses what that will be, only such things as
+ * could be wrong, and leaves when it meets anything else: so what does not matter to its fate need not be remembered.
+ */
+#define MISSES 0
+#define IS_ALLOWED 1
+#define IS_HIT 2
+byte fate;
 bit inside;
 bit awaited;
 byte mine;
@@ -121,13 +128,15 @@ bit is_kept;
 inline leave()
 {
     d_step {
-        inside = 0; awaited = 0; mine = 0; is_taken = 0; is_hit = 0; is_allowed = 0; is_over = 1;
+        inside = 0; awaited = 0; mine = 0; fate = 0; is_taken = 0; is_hit = 0; is_allowed = 0; is_over = 1;
         did[0] = 0; did[1] = 0; did[2] = 0; did[3] = 0; did[4] = 0; did[5] = 0; did[6] = 0; did[7] = 0
     }
 }
 
 #define did_blocked (did[0] && did[1] && did[2] && did[3] && did[4] && did[5])
 #define did_allowed (did[ALLOW] && did[ALLOW_ELSE])
+
+#define passes (fate == MISSES && did_blocked || fate == IS_ALLOWED && is_allowed)
 
 inline asks_no_more_blocked() { did[0] = 1; did[1] = 1; did[2] = 1; did[3] = 1; did[4] = 1; did[5] = 1 }
 
@@ -141,13 +150,25 @@ inline asks_no_more_blocked() { did[0] = 1; did[1] = 1; did[2] = 1; did[3] = 1; 
 #define may_load(at) (inside && !did[at] && after(at))
 #define loads(at) word[place(mine, at)]
 
+/* Whoever is to be hit need not remember where it was not: it could have come there later, or never. */
+inline note_miss(at)
+{
+#ifdef LOADS_IN_ORDER
+    did[at] = 1
+#else
+    if
+    :: fate == MISSES -> did[at] = 1
+    :: else
+    fi
+#endif
+}
+
 /* The packet is blocked if one of these words says so. */
 inline load_one(at)
 {
-    did[at] = 1;
     if
     :: loads(at) -> is_hit = 1
-    :: !loads(at)
+    :: !loads(at) -> note_miss(at)
     fi
 }
 
@@ -157,7 +178,7 @@ inline load_half(at, other)
     if
     :: loads(at) && did[other] -> is_hit = 1
     :: loads(at) && !did[other] -> did[at] = 1
-    :: !loads(at) -> did[at] = 1; did[other] = 1
+    :: !loads(at) -> note_miss(at); note_miss(other)
     fi
 }
 
@@ -183,12 +204,12 @@ inline conclude()
     :: !is_hit
     fi;
     if
-    :: is_free -> leave()
-    :: !is_free && is_taken && (is_allowed || (!is_hit && did_blocked) || (is_hit && !(mine & ENFORCE))) ->
+    :: is_free || (fate == MISSES && is_hit) || (fate == IS_HIT && is_allowed) -> leave()
+    :: inside && !is_free && !is_hit && is_taken && passes ->
         assert(may_pass);
         assert(!is_kept || has_let_go);
         leave()
-    :: !is_free && is_taken && is_hit && !is_allowed && did_allowed && (mine & ENFORCE) ->
+    :: !is_free && is_taken && is_hit && fate == IS_HIT && !is_allowed && did_allowed ->
         assert(may_drop);
         leave()
     :: else
@@ -212,6 +233,24 @@ inline skip_what_it_does_not_ask()
     did[ALLOW] = !(mine & ALLOWED)
 }
 
+/* To pass is wrong, or to be dropped is. If hits are only counted it passes whatever it loads. */
+#define may_not_pass (!may_pass || is_kept)
+
+inline guess()
+{
+    if
+    :: may_not_pass ->
+        fate = MISSES; did[ALLOW] = 1; did[ALLOW_ELSE] = 1;
+        if
+        :: !(mine & ENFORCE) -> asks_no_more_blocked()
+        :: else
+        fi
+    :: may_not_pass && (mine & ALLOWED) -> fate = IS_ALLOWED; asks_no_more_blocked()
+    :: !may_drop && (mine & ENFORCE) -> fate = IS_HIT
+    :: !may_not_pass && (may_drop || !(mine & ENFORCE)) -> leave()
+    fi
+}
+
 proctype packet()
 {
     atomic {
@@ -227,12 +266,13 @@ proctype packet()
 #endif
         fi;
         skip_what_it_does_not_ask();
+        guess();
         conclude()
     }
 end:
     do
     :: atomic { inside && !is_taken && slot == mine -> is_taken = 1; conclude() }
-    :: atomic { inside && !is_taken -> leave() }
+    :: atomic { inside && (!is_taken || fate != MISSES) -> leave() }
 #ifdef SIX
     :: atomic { may_load(0) -> load_one(0); conclude() }
     :: atomic { may_load(1) -> load_one(1); conclude() }

@@ -38,7 +38,7 @@ fn what_is_allowed_passes_inside_whatever_is_blocked_and_its_neighbours_do_not()
         net.filterd(["allow", "remove", allowed]).succeeds().says("allowed no longer");
         net.expect_each(inside).dropped();
     }
-    net.filterd(["allow", "add", "0.0.0.0/0", "::/0"]).succeeds();
+    net.filterd(["allow", "add", "--wide", "0.0.0.0/0", "::/0"]).succeeds();
     net.expect_each([ATTACKER, ATTACKER6]).passes();
     assert!(net.counted("allowed") > 0);
 }
@@ -264,4 +264,22 @@ fn what_is_allowed_and_ends_soon_is_listed_and_each_table_of_it_is_counted() {
     assert_eq!(entries(), [guarded[0] + 17, guarded[1] + 1]);
     net.filterd(["allow", "list", "--expiring", "1h"]).says(ATTACKER).is_silent_about("198.51.100");
     net.filterd(["allow", "list", "--expiring", "1m"]).complains("nothing is allowed that expires within");
+}
+
+#[test]
+fn whoever_means_to_allow_a_good_part_of_the_internet_says_so() {
+    let net = Net::with_filterd("block: [203.0.113.0/24]");
+    for wide in ["0.0.0.0/0", "128.0.0.0/1", "::/0", "2000::/15"] {
+        net.filterd(["allow", "add", wide])
+            .exits(5)
+            .complains("whatever is blocked in it would pass")
+            .complains("--wide");
+    }
+    net.expect(ATTACKER).dropped();
+    net.filterd(["allow", "add", "0.0.0.0/0", "--wide"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.configure("block: [203.0.113.0/24]\nallow: [\"::/0\"]");
+    net.filterd(["reload"]).succeeds().complains(
+        "`allow:` names ::/0, which is wider than a /16: nothing that is blocked in it is dropped",
+    );
 }

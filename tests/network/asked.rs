@@ -54,7 +54,7 @@ fn what_test_says_would_have_to_be_removed_unblocks_the_target() {
 }
 
 #[test]
-fn targets_come_from_standard_input_and_a_wrong_line_is_told_before_anything_is_asked() {
+fn targets_come_from_standard_input_and_a_wrong_line_is_told_beside_the_answers() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     let ask = |lines: &str| net.filterd_reading(["test", "-"], lines);
     ask("203.0.113.7\n203.0.113.0-203.0.113.255 # all\n")
@@ -62,7 +62,12 @@ fn targets_come_from_standard_input_and_a_wrong_line_is_told_before_anything_is_
         .says("203.0.113.7     DROPPED")
         .says("203.0.113.0/24  DROPPED");
     ask("203.0.113.7\n192.0.2.99\n").exits(1);
-    ask("203.0.113.7\nnonsense\n").exits(2).complains("stdin:2: error: `nonsense`");
+    ask("nonsense\n").exits(2).complains("stdin:1: error: `nonsense`");
+    ask("203.0.113.7\nnonsense\n198.51.100.1\n")
+        .exits(7)
+        .says("203.0.113.7   DROPPED")
+        .says("198.51.100.1  passes")
+        .complains("stdin:2: error: `nonsense`");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! `reload --confirm` and `confirm`: what a reload brings is on trial, and rolled back by itself unless somebody confirms it.
 
 use std::fs;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net};
+use harness::home::binary;
+use harness::{ATTACKER, BYSTANDER, Daemon, Home, Net};
 use nix::sys::signal::Signal;
 
 /// One file, and an address beside it.
@@ -158,6 +160,92 @@ fn a_trial_that_is_refused_leaves_nothing_behind() {
     net.filterd(["reload", "--confirm", "0"]).exits(2).complains("at least one second");
     net.filterd(["reload"]).succeeds();
     is_after(&net);
+}
+
+/// Its record and the copies of what was before are gone; the filterd that tries has all of that in hand.
+#[test]
+fn what_nobody_confirms_is_rolled_back_though_the_state_directory_was_removed() {
+    let mut net = before();
+    change_files(&net);
+    net.filterd(["reload", "--confirm", "3s"]).succeeds();
+    net.filterd(["add", ATTACKER]).succeeds();
+    remove_state(&net);
+    wait_until_rolled_back(&net);
+    is_before(&net);
+    net.expect(ATTACKER).dropped();
+    // A start finds nothing of what was before, and says so until somebody decides.
+    for _ in 0..2 {
+        net.end(Signal::SIGKILL);
+        again(&mut net);
+        is_after(&net);
+        net.filterd(["status"])
+            .exits(7)
+            .says("a reload of root (filterd reload) ")
+            .says("in force is what configuration and lists say now");
+    }
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).is_silent_about("a reload of root");
+}
+
+#[test]
+fn a_start_that_finds_no_record_of_a_trial_says_so() {
+    let mut net = before();
+    tries(&net, "1h");
+    remove_state(&net);
+    net.filterd(["status"])
+        .exits(7)
+        .says("its record is gone from the state directory, so that only this filterd rolls back");
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_after(&net);
+    net.filterd(["status"])
+        .exits(7)
+        .says("a reload of root (filterd reload) was on trial when the filterd before ended")
+        .says("`filterd reload` says that it is");
+    net.filterd(["confirm"]).exits(1);
+    net.filterd(["reload"]).succeeds();
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    net.filterd(["status"]).is_silent_about("on trial");
+}
+
+#[test]
+fn after_a_rollback_another_filterd_may_have_the_place_and_keeps_what_was_before() {
+    let mut net = before();
+    change_files(&net);
+    net.filterd(["reload", "--confirm", "1s"]).succeeds();
+    wait_until_rolled_back(&net);
+    net.succeed(AFTER);
+    is_before(&net);
+    net.filterd(["status"]).exits(7).says("what was in force before is again");
+    // Another text is a decision, but only of one that gets the place.
+    net.failing_succession("interfaces: [eth0, ehh1]\nblock: [192.0.2.77]", &[]).exits(3);
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_before(&net);
+    net.succeed("block: [192.0.2.77]");
+    net.expect(NEW).dropped();
+    net.expect(OLD).passes();
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn without_a_configuration_there_is_nothing_to_try() {
+    let (net, home) = (Net::new(), Home::new());
+    let mut command = Command::new(binary());
+    command.args(home.daemon_arguments()).args(["--no-config", "--iface", "eth0"]);
+    let _daemon = net.host().entered(|| Daemon::start(&mut command, &home));
+    home.filterd(["reload", "--confirm", "1s"])
+        .exits(5)
+        .complains("there is no configuration that a reload could change");
+    home.filterd(["status"]).succeeds();
+    home.filterd(["reload"]).succeeds();
+}
+
+#[track_caller]
+fn remove_state(net: &Net) {
+    // Copies may just be in the making.
+    while fs::remove_dir_all(net.home().path("state")).is_err() {}
 }
 
 fn before() -> Net {

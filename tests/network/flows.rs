@@ -3,8 +3,9 @@
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, ForeignEgress, Frame, HOST, HOST6, Net};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, ForeignEgress, Frame, HOST, HOST6, Namespace, Net};
 use nix::sys::signal::Signal;
 
 const NEW: &str = "match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\"]";
@@ -34,8 +35,8 @@ fn what_this_host_begins_is_answered_by_a_listed_source() {
     net.filterd(["status"])
         .succeeds()
         .says("Own flows (`match: new`: what is part of them passes)")
-        .says("4 begun so far; at least 65,536 are remembered at a time")
-        .says("UDP from its ports 32768-60999 while nobody listens there");
+        .says("4 begun so far, beside 0 found open; at least 65,536 are remembered at a time")
+        .says("UDP from its ports 32768-60999 that no service has");
 }
 
 #[test]
@@ -108,9 +109,42 @@ fn flows_that_were_open_before_are_known_for_what_they_are() {
 
     net.start(&format!("match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\", {}]", theirs.ip()));
     let ours = went.local_addr().expect("it is connected").port();
+    net.filterd(["status"]).succeeds().says("0 begun so far, beside 2 found open");
     net.expect(Frame::from(ATTACKER6).transport(TCP, segment((4443, ours)))).passes();
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
     net.expect(Frame::from(theirs.ip()).transport(TCP, segment((theirs.port(), 2222)))).dropped();
+    drop(server);
+}
+
+/// It is not told by ports: both may be any.
+#[test]
+fn who_came_stays_banned_when_the_service_is_gone_and_filterd_comes_or_is_told_of_match_new() {
+    let mut net = Net::new();
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 50_022))).expect("nobody else listens");
+    comes_as_a_bystander(&net);
+    let came = net.peer().entered(|| TcpStream::connect((HOST, 50_022))).expect("it listens");
+    let theirs = came.local_addr().expect("it is connected");
+    let _accepted = listener.accept().expect("it came");
+    drop(listener);
+    let server = net.peer().entered(|| TcpListener::bind((ATTACKER, 50_443))).expect("nobody else listens");
+    let went = net.host().entered(|| TcpStream::connect((ATTACKER, 50_443))).expect("it listens");
+    let ours = went.local_addr().expect("it is connected").port();
+    let is_known = |net: &Net, when: &str| {
+        println!("{when}");
+        net.expect(Frame::from(theirs.ip()).transport(TCP, segment((theirs.port(), 50_022)))).dropped();
+        net.expect(Frame::from(ATTACKER).transport(TCP, segment((50_443, ours)))).passes();
+    };
+    let [new, all] = [NEW, ALL].map(|words| words.replace("2001:db8:bad::7", &theirs.ip().to_string()));
+    net.start(&new);
+    is_known(&net, "a start");
+    net.succeed(&new);
+    is_known(&net, "a take-over");
+    net.configure(&all);
+    net.filterd(["reload"]).succeeds();
+    net.configure(&new);
+    net.filterd(["diff"]).exits(1);
+    net.filterd(["reload"]).succeeds();
+    is_known(&net, "a reload");
     drop(server);
 }
 
@@ -145,6 +179,71 @@ fn a_service_on_a_port_of_the_ephemeral_range_begins_nothing() {
     fixed.send_to(b"when?", (ATTACKER, 123)).expect("it is sent");
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(5000, 51_820))).dropped();
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(123, 123))).dropped();
+}
+
+/// The kernel says whether a port was asked for by its number: who lets it choose cannot be a service that others know.
+#[test]
+fn a_client_that_hears_everybody_begins_flows_however_long_it_has_lived() {
+    let mut net = Net::new();
+    let client = net.host().entered(|| UdpSocket::bind((HOST, 0))).expect("there are ports");
+    net.start(NEW);
+    client.send_to(b"who?", (ATTACKER, 5000)).expect("it is sent");
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(5000, port(&client)))).passes();
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(5001, port(&client)))).dropped();
+}
+
+#[test]
+fn the_range_of_ports_that_the_kernel_gives_away_is_followed() {
+    let mut net = Net::with_filterd(NEW);
+    let set = |name: &str, value: &str| {
+        let path = format!("/proc/sys/net/ipv4/{name}");
+        net.host().inside(|| fs::write(&path, value)).expect("root may set it");
+    };
+    set("ip_local_reserved_ports", "20000-20998");
+    set("ip_local_port_range", "20000 20999");
+    wait_for_ports(&net, "20000-20999");
+    let asker = host_udp(&net, ATTACKER, 53);
+    assert_eq!(port(&asker), 20_999);
+    asker.send(b"who?").expect("it is sent");
+    let reserved = net.host().entered(|| UdpSocket::bind((HOST, 20_500))).expect("nobody has it");
+    reserved.connect((ATTACKER, 53)).expect("there is a way");
+    reserved.send(b"who?").expect("it is sent");
+    let answer = |port| Frame::from(ATTACKER).transport(UDP, datagram(53, port));
+    net.expect(answer(20_999)).passes();
+    net.expect(answer(20_500)).dropped();
+    net.stop();
+}
+
+/// The tag of what is sent lies beside the packet, that of the answer may be in it.
+#[test]
+fn what_this_host_begins_over_a_vlan_device_is_answered_and_nothing_else_from_there() {
+    let net = Net::with_filterd(NEW);
+    let add = |at: &Namespace| {
+        let words = "link add link eth0 name eth0.7 type vlan id 7".split(' ');
+        at.command("ip").args(words).stderr(Stdio::null()).status().expect("ip can be run").success()
+    };
+    if !add(net.host()) {
+        println!("SKIPPED VLAN devices: this kernel has none (8021q)");
+        return;
+    }
+    assert!(add(net.peer()), "the same kernel");
+    net.host().ip_all("addr add 192.0.2.1/24 dev eth0.7\nlink set eth0.7 up\n");
+    net.peer().ip_all(&format!(
+        "addr add 192.0.2.2/24 dev eth0.7\nlink set eth0.7 up\naddr add {ATTACKER}/32 dev eth0.7\n"
+    ));
+    net.host().ip(&format!("route add {ATTACKER}/32 via 192.0.2.2"));
+    let responder = net.peer().entered(|| UdpSocket::bind((ATTACKER, 53))).expect("nobody else listens");
+    let asker = net.host().entered(|| UdpSocket::bind(("192.0.2.1", 0))).expect("there are ports");
+    asker.connect((ATTACKER, 53)).expect("there is a way");
+    asker.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout can be set");
+    asker.send(b"who?").expect("it is sent");
+    let (_, whence) = responder.recv_from(&mut [0; 8]).expect("it arrives");
+    responder.send_to(b"I", whence).expect("it is sent");
+    assert_eq!(asker.recv(&mut [0; 8]).expect("the answer of a listed source passes"), 1);
+    let of =
+        |theirs, ours| Frame::from(ATTACKER).to("192.0.2.1").transport(UDP, datagram(theirs, ours)).vlan(7);
+    net.expect(of(53, port(&asker))).passes();
+    net.expect(of(54, port(&asker))).dropped();
 }
 
 #[test]
@@ -210,6 +309,49 @@ fn an_egress_program_that_somebody_has_taken_off_is_put_back_and_told() {
 }
 
 #[test]
+fn what_was_begun_while_the_egress_program_was_off_is_answered_once_it_is_back() {
+    let net = Net::with_filterd(NEW);
+    net.daemon().signal(Signal::SIGSTOP);
+    take_off(&net);
+    let asker = host_udp(&net, ATTACKER, 53);
+    asker.send(b"who?").expect("it is sent");
+    let answer = Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)));
+    net.expect(answer.clone()).dropped();
+    net.daemon().signal(Signal::SIGCONT);
+    net.filterd(["status"]).succeeds();
+    net.expect(answer).passes();
+}
+
+#[test]
+fn pins_of_own_flows_that_somebody_removes_are_put_back_and_outlive_the_daemon() {
+    let mut net = Net::with_filterd(NEW);
+    let parts = ["egress", "egress/eth0", "flows-1", "ports-1"];
+    for removed in [vec![""], parts[..1].to_vec(), parts[1..].to_vec()] {
+        for part in &removed {
+            let path = net.home().pins().join(part);
+            let is_directory = fs::symlink_metadata(&path).expect("it is there").is_dir();
+            let gone = if is_directory { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            gone.expect("they are ours");
+        }
+        net.forget_log();
+        net.filterd(["status"]).succeeds();
+        net.wait_for_log("they are put back");
+        assert!(
+            parts.iter().all(|part| fs::symlink_metadata(net.home().pins().join(part)).is_ok()),
+            "{removed:?}"
+        );
+    }
+    net.end(Signal::SIGKILL);
+    let asker = host_udp(&net, ATTACKER, 53);
+    asker.send(b"who?").expect("it is sent");
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
+    net.start(NEW);
+    assert_eq!(egress_programs(&net).len(), 1, "it is there once");
+    net.stop();
+    assert_eq!(egress_programs(&net), [""; 0]);
+}
+
+#[test]
 fn what_others_have_on_what_is_sent_is_left_alone() {
     for by_link in [false, true] {
         let mut net = Net::new();
@@ -232,8 +374,21 @@ fn host_udp(net: &Net, address: &str, port: u16) -> UdpSocket {
     let own = if address.contains(':') { HOST6 } else { HOST };
     let socket = net.host().entered(|| UdpSocket::bind((own, 0))).expect("there are ports");
     socket.connect(SocketAddr::new(address.parse().expect("an address"), port)).expect("there is a way");
-    socket.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("a timeout can be set");
+    socket.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout can be set");
     socket
+}
+
+/// Until `status` says that flows are begun from these.
+fn wait_for_ports(net: &Net, expected: &str) {
+    let begun = Instant::now();
+    loop {
+        let told = net.filterd(["status", "--json"]).succeeds().json();
+        if told["flows"]["ports"] == expected {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{told}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn port(socket: &UdpSocket) -> u16 {

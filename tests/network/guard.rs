@@ -38,6 +38,29 @@ fn an_add_of_what_this_host_needs_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_prefix_of_which_every_address_is_guarded_is_refused_like_an_address() {
+    let mut net = Net::new();
+    for own in ["203.0.113.60/32", "203.0.113.61/32", "2001:db8:bad::60/128", "2001:db8:bad::61/128"] {
+        net.host().ip(&format!("addr add {own} dev eth0"));
+    }
+    net.start("");
+    for whole in ["203.0.113.60/31", "2001:db8:bad::60/127"] {
+        net.filterd(["add", whole])
+            .exits(5)
+            .complains("61 is guarded, and not blocked: this host's own address");
+    }
+    net.filterd(["list"]).succeeds().is_silent_about("/");
+    net.filterd(["add", "203.0.113.60/31", ATTACKER])
+        .exits(7)
+        .complains("1 target is guarded, and was not blocked: 203.0.113.60 (");
+    net.filterd(["add", "203.0.113.60/30"])
+        .succeeds()
+        .says("except what is guarded, and passes: 203.0.113.60 (");
+    net.expect_each([ATTACKER, "203.0.113.62"]).dropped();
+    net.expect_each(["203.0.113.60", "203.0.113.61"]).passes();
+}
+
+#[test]
 fn what_contains_what_this_host_needs_is_blocked_around_it() {
     let net = Net::with_filterd("");
     net.filterd(["add", "198.19.255.0/24", "2001:2::/64"])

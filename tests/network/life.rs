@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use harness::life::live;
+use std::panic::catch_unwind;
+
+use harness::life::{Planted, live, live_with_a_stale_label};
 
 #[test]
 fn a_random_life_of_small_changes() {
@@ -23,4 +25,19 @@ fn another_random_life() {
 fn tell(seed: u64, largest: usize) {
     let lived = live(seed, 200, Duration::from_secs(20), largest);
     println!("{lived:?}");
+}
+
+/// Whoever says that all numbers were right has looked at each of them.
+#[test]
+fn a_life_finds_a_stale_label_of_each_kind() {
+    for (planted, told) in [
+        (Planted::Address, "of 198.18.2.0: 1 for list config, not 0 to 0"),
+        (Planted::Network, "of 198.19.4.0: 1 for list config, not 0 to 0"),
+        (Planted::Net64, "of 3fff:0:0:2::: 1 for list config, not 0 to 0"),
+        (Planted::Level, "of 3fff:200::: 1 for list config, not 0 to 0"),
+    ] {
+        let found = catch_unwind(|| live_with_a_stale_label(4, 3, planted)).expect_err("it finds it");
+        let why = found.downcast_ref::<String>().map_or("", String::as_str);
+        assert!(why.contains(told), "{planted:?}: {why}");
+    }
 }

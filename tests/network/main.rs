@@ -23,6 +23,7 @@ mod for_each_list;
 mod frames;
 mod growth;
 mod guard;
+mod guard_goes_on;
 mod hanging;
 mod held_back;
 mod hostile_clients;

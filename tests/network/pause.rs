@@ -80,6 +80,20 @@ fn a_reload_neither_ends_a_pause_nor_outlives_it() {
     net.expect(ATTACKER).dropped();
 }
 
+#[test]
+fn a_rollback_neither_ends_a_pause_nor_is_held_up_by_it() {
+    let mut net = Net::with_filterd(CONFIG);
+    net.configure("block: [198.51.100.7]");
+    net.filterd(["reload", "--confirm", "1s"]).succeeds();
+    net.filterd(["pause", "1h"]).succeeds();
+    net.wait_for_log("what was in force before is again");
+    net.expect_each([ATTACKER, BYSTANDER]).passes();
+    net.filterd(["status"]).exits(7).says("*** protection is paused until ").says("was not confirmed");
+    net.filterd(["resume"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+}
+
 /// Nobody would be left who could end it.
 #[test]
 fn whatever_ends_filterd_ends_a_pause_and_the_next_start_says_so() {
@@ -101,6 +115,28 @@ fn whatever_ends_filterd_ends_a_pause_and_the_next_start_says_so() {
     net.expect(ATTACKER).dropped();
     net.wait_for_log("this start ends that, and what is listed is dropped");
     net.filterd(["status"]).succeeds();
+}
+
+/// It cannot end a pause any more, and neither can the daemon, which has no privileges: the judge does, or the next start.
+#[test]
+fn where_only_the_broker_is_killed_a_pause_ends_with_its_time_or_with_the_next_start() {
+    let mut net = Net::with_filterd(CONFIG);
+    for (length, is_started) in [("3s", false), ("1h", true)] {
+        net.filterd(["pause", length]).succeeds();
+        let [_, broker] = daemon_and_broker(&net);
+        kill(Pid::from_raw(broker), Signal::SIGKILL).expect("it runs");
+        let (status, log) = net.wait_for_the_end();
+        assert_eq!(status.code(), Some(8), "{log}");
+        assert!(log.contains("its filter is left as it is, paused until that is over"), "{log}");
+        if is_started {
+            net.expect(ATTACKER).passes();
+            net.start(CONFIG);
+            net.expect(ATTACKER).dropped();
+        } else {
+            net.expect(ATTACKER).then_within(PATIENCE).dropped();
+            net.start(CONFIG);
+        }
+    }
 }
 
 /// Stopped, both are there and do nothing; killed, nobody is left. The judge knows by itself when a pause is over.

@@ -1,6 +1,9 @@
 //! Several filterds on one machine.
 
-use harness::{ATTACKER, Net};
+use std::process::Command;
+
+use harness::home::binary;
+use harness::{ATTACKER, Daemon, Home, Net};
 
 #[test]
 fn two_in_different_namespaces_know_nothing_of_each_other() {
@@ -27,4 +30,22 @@ fn a_second_one_on_the_same_interface_is_refused_and_the_first_stays() {
     net.another_filterd("").exits(6).complains("eth0").complains(&name).complains(&id);
     assert_eq!(net.attached("eth0"), Some(there));
     net.expect(ATTACKER).dropped();
+}
+
+/// What came after it, a filterd may not ask for its name; it is known by its pins.
+#[test]
+fn a_reload_that_names_the_interface_of_another_filterd_says_whose_it_is() {
+    let mut net = Net::with_links(2);
+    net.start("interfaces: [eth0]");
+    let other = Home::new();
+    let mut command = Command::new(binary());
+    command.args(other.daemon_arguments()).args(["--no-config", "--iface", "eth1"]);
+    let daemon = net.host().entered(|| Daemon::start(&mut command, &other));
+    net.configure("interfaces: [eth0, eth1]");
+    net.filterd(["reload"])
+        .exits(7)
+        .complains(&format!("eth1 is filtered by another filterd (process {}", daemon.id()))
+        .complains(&format!("listens at {}", other.socket().display()))
+        .complains("leave eth1 to that one, stop it")
+        .is_silent_about("xdpdrv");
 }

@@ -1,6 +1,7 @@
 //! Private and other special ranges in list files: a feed that names them cuts nobody off from his own network.
 
 use harness::{ATTACKER, ATTACKER6, Net};
+use nix::sys::signal::Signal;
 
 const NEIGHBOURS: [&str; 5] = ["10.1.2.3", "192.168.7.7", "100.64.9.9", "169.254.1.1", "fd00::7"];
 
@@ -49,4 +50,26 @@ fn what_the_operator_writes_and_adds_is_always_meant() {
     let net = Net::with_filterd("block: [10.1.2.3]");
     net.filterd(["add", "192.168.7.7", "fd00::7"]).succeeds();
     net.expect_each(["10.1.2.3", "192.168.7.7", "fd00::7"]).dropped();
+}
+
+/// A file that nobody has touched is read again where the configuration reads it otherwise.
+#[test]
+fn what_is_said_of_lines_that_were_not_understood_follows_the_configuration() {
+    const TAKEN: &str = "lists: [{name: feed, path: $HOME/feed.txt, include_wide: true}]";
+    let told = "1 line was not understood";
+    let mut net = Net::new();
+    net.home().write("feed.txt", "203.0.113.7\n203.0.113.8\n203.0.113.9\n64.0.0.0/7\n");
+    net.start(FEED);
+    net.filterd(["status"]).succeeds().says(told);
+    net.configure(TAKEN);
+    net.filterd(["reload"]).succeeds();
+    net.expect("65.0.0.1").dropped();
+    net.filterd(["status"]).succeeds().is_silent_about(told);
+    net.end(Signal::SIGKILL);
+    net.start(TAKEN);
+    net.filterd(["status"]).succeeds().is_silent_about(told);
+    net.configure(FEED);
+    net.filterd(["reload"]).succeeds().complains(told);
+    net.expect("65.0.0.1").passes();
+    net.filterd(["status"]).succeeds().says(told);
 }

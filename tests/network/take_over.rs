@@ -18,10 +18,11 @@ fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
     let net = Net::with_filterd(BLOCKING);
     let elsewhere = net.home().path("elsewhere").display().to_string();
     let unreadable = "interfaces: [eth0]\nlists: [{name: drop, path: $HOME/nothing.txt}]";
-    let refusals: [(&str, &[&str], i32, &str); 6] = [
+    let refusals: [(&str, &[&str], i32, &str); 7] = [
         ("block: nonsense", &[], 3, "block"),
         ("interfaces: []", &[], 3, "interface"),
         (unreadable, &[], 3, "nothing.txt"),
+        ("interfaces: [eth0, ehh1]\nblock: [203.0.113.7]", &[], 3, "there is no interface ehh1"),
         (BLOCKING, &["--pin-dir", "/sys/fs/bpf/filterd-test-elsewhere"], 3, "--pin-dir"),
         (BLOCKING, &["--state-dir", &elsewhere], 3, "--state-dir"),
         (BLOCKING, &["--user", "nobody"], 3, "--user"),
@@ -34,6 +35,23 @@ fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
         net.expect(BYSTANDER).dropped();
         net.filterd(["remove", BYSTANDER]).succeeds();
     }
+    assert!(
+        !net.daemon().log().contains("requests wait"),
+        "it was asked to make way: {}",
+        net.daemon().log()
+    );
+}
+
+#[test]
+fn an_interface_that_the_old_one_waits_for_the_new_one_waits_for_too() {
+    let mut net = Net::with_filterd(BLOCKING);
+    let both = "interfaces: [eth0, usb0]\nblock: [203.0.113.7]";
+    net.failing_succession(both, &[]).exits(3).complains("`filterd reload`, with `--accept usb0`");
+    net.configure(both);
+    net.filterd(["reload"]).exits(7);
+    net.succeed(both);
+    net.filterd(["status"]).exits(7).says("*** usb0 is not filtered");
+    net.expect(ATTACKER).dropped();
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! What the kernel refuses happens not at all, and once it is well again nothing of the trouble is left.
 
+use std::fs;
 use std::time::Duration;
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, keeper_of};
+use nix::sys::signal::Signal;
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -100,6 +102,73 @@ fn whichever_call_the_kernel_refuses_a_reload_is_done_as_a_whole_or_not_at_all()
         net.expect_each([ATTACKER, "11.0.1.9"]).dropped();
         net.expect_each([BYSTANDER, ATTACKER6, "11.0.2.9"]).passes();
     }
+}
+
+/// Each is refused at another call, before anything is to be seen and in the midst of it. Whatever is refused is as it was:
+/// packets, entries, copies, the difference; and no trial is left.
+#[test]
+fn whichever_call_the_kernel_refuses_what_widens_and_is_on_trial_is_there_as_a_whole_or_not_at_all() {
+    const ONE: &str = "2001:db8:bad:1::1";
+    const BESIDE: &str = "2001:db8:bad:1::2";
+    let before = "lists: [{name: feed, path: $HOME/feed.txt}, {name: sshd, ipv6_prefix: 64}]";
+    let after = "lists: [{name: feed, path: $HOME/feed.txt, ipv6_prefix: 48}, {name: sshd, ipv6_prefix: 56}]\n\
+                 block: [203.0.113.7]";
+    let mut net = Net::new();
+    net.file("feed.txt", &format!("{ONE}\n"));
+    net.start(before);
+    net.filterd(["add", "2001:db8:5555:1::1", "--list", "sshd"]).succeeds();
+    let (live, widened) = ("2001:db8:5555:1::2", "2001:db8:5555:2::1");
+    let is_before = |net: &Net| {
+        net.expect_each([ONE, live]).dropped();
+        net.expect_each([BESIDE, widened, ATTACKER]).passes();
+    };
+    let told = |net: &Net| {
+        let entries = net.filterd(["list", "--json"]).succeeds().output;
+        (entries, net.filterd(["diff"]).exits(1).output, kept(net))
+    };
+    let mut refused = 0;
+    for call in 1..=7 {
+        is_before(&net);
+        net.configure(after);
+        let as_it_was = told(&net);
+        let refusal = Refusal::of(keeper_of(net.daemon().id()), &format!("{NO_MEMORY}:when={call}"));
+        let reply = net.filterd(["reload", "--confirm", "1h"]);
+        refusal.end();
+        if reply.is_success() {
+            net.expect_each([ONE, BESIDE, live, widened, ATTACKER]).dropped();
+            net.filterd(["confirm"]).succeeds();
+            net.configure(before);
+            net.filterd(["reload"]).succeeds();
+        } else {
+            reply.exits(8);
+            refused += 1;
+            is_before(&net);
+            assert_eq!(told(&net), as_it_was, "call {call}");
+            net.filterd(["confirm"]).exits(1).says("no reload is on trial");
+        }
+    }
+    assert!(refused > 1, "nothing was refused in the midst of it");
+    net.end(Signal::SIGKILL);
+    net.start(before);
+    is_before(&net);
+}
+
+/// What lies in the state directory for a start that finds nothing better, and of a trial.
+fn kept(net: &Net) -> Vec<(String, String)> {
+    let files = |directory: &str| {
+        let read = fs::read_dir(net.home().path(directory)).expect("it is there").flatten();
+        read.filter(|entry| !entry.file_name().to_string_lossy().starts_with("live.redb"))
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| {
+                let text = fs::read(entry.path()).expect("it is there");
+                let text = String::from_utf8_lossy(&text).replace('\0', "");
+                (entry.path().display().to_string(), text)
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut kept = [files("state"), files("state/lists")].concat();
+    kept.sort();
+    kept
 }
 
 #[test]

@@ -80,3 +80,29 @@ fn a_list_file_is_widened_and_what_is_allowed_passes_within() {
     let entries = status["lists"].as_array().into_iter().flatten().find(|list| list["name"] == "feed");
     assert_eq!(entries.expect("it is there")["targets"], 2);
 }
+
+#[test]
+fn an_add_says_how_much_is_blocked_and_a_question_for_the_prefix_names_each_entry_once() {
+    let net = Net::with_filterd(WIDENED);
+    net.filterd(["add", ONE, "--list", "sshd"])
+        .succeeds()
+        .says("all of 2001:db8:bad:1::/64 is blocked for it: list `sshd` says `ipv6_prefix: 64`");
+    net.filterd(["add", OTHER, "203.0.113.7", "2001:db8:bad:2::/64", "--list", "sshd"])
+        .succeeds()
+        .says("for 1 of them all of its /64 is blocked");
+    net.filterd(["add", "203.0.113.8", "--list", "sshd"]).succeeds().is_silent_about("ipv6_prefix");
+    let prefix = "2001:db8:bad:1::/64";
+    let tested = net.filterd(["test", prefix, "--json"]).succeeds().json();
+    assert_eq!(tested["tested"][0]["because"].as_array().map(Vec::len), Some(2), "{tested}");
+    assert!(tested["tested"][0]["within"].is_null(), "{tested}");
+    let removed = net.filterd(["remove", prefix, "--json"]).exits(1).json();
+    assert_eq!(removed["held"][0]["by"].as_array().map(Vec::len), Some(2), "{removed}");
+    net.filterd(["remove", prefix])
+        .exits(1)
+        .complains(&format!("{prefix} is still blocked: held by {ONE} (blocks {prefix}) of list `sshd`"))
+        .complains(&format!("`filterd remove {ONE} {OTHER}` unblocks all of it"));
+    // Around this host's own address the rest of its /64 is blocked.
+    net.filterd(["add", "2001:2::7", "--list", "sshd"])
+        .succeeds()
+        .says("except what is guarded, and passes: 2001:2::1");
+}

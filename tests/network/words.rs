@@ -48,7 +48,9 @@ fn a_shorter_ttl_is_told_and_shortens_only_when_that_is_meant() {
     net.filterd(["add", ATTACKER, "--ttl", "2s"]).succeeds().says("for longer").complains("--shorten");
     let told = net.filterd(["add", ATTACKER, "--ttl", "2s", "--json"]).succeeds().json();
     assert_eq!((&told["changed"], &told["longer"][0]["list"]), (&0.into(), &"manual".into()));
-    net.filterd(["add", ATTACKER, ATTACKER6, "--ttl", "3s", "--shorten"]).succeeds().says("2 updated");
+    net.filterd(["add", ATTACKER, ATTACKER6, "--ttl", "3s", "--shorten"])
+        .succeeds()
+        .says("2 blocked already that list `manual` now holds for 3 s");
     // What the journal keeps is shortened, too.
     net.stop();
     net.start("");
@@ -84,7 +86,7 @@ fn a_new_note_does_not_shorten_what_lasts_longer() {
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
     let told = net.filterd(["add", ATTACKER, "--ttl", "3s", "--note", "rude"]).succeeds();
     told.says("only its note was changed").is_silent_about("expires in 3 s");
-    net.filterd(["test", ATTACKER]).exits(0).says("rude").says("in 1 h");
+    net.filterd(["test", ATTACKER]).exits(0).says("rude").says("expires ").is_silent_about(" s)");
     net.filterd(["add", ATTACKER, "--ttl", "10m", "--shorten"]).succeeds().says("now expires in 10 min");
 }
 
@@ -95,7 +97,7 @@ fn a_wider_entry_is_not_said_to_be_shortened_by_a_flag_that_leaves_it_alone() {
     let told = net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
     told.is_silent_about("--shorten").complains("`filterd remove 203.0.113.0/24 --list manual`");
     net.filterd(["remove", "203.0.113.0/24", "--list", "manual", "-q"]).exits(1);
-    net.filterd(["test", ATTACKER]).exits(0).says("in 1 h").is_silent_about("permanent");
+    net.filterd(["test", ATTACKER]).exits(0).says("expires ").is_silent_about("permanent");
 }
 
 #[test]

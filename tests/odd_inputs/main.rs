@@ -135,8 +135,6 @@ fn age(line: &str, unit: &str) -> String {
         return line.to_owned();
     }
     format!("{}just now{}", &line[..begin], age(&line[end + unit.len()..], unit))
-        // A reload within the second of the start finds what was there then.
-        .replace("# drop, since just now or before", "# drop, since just now")
 }
 
 fn first_difference(path: &Path, kept: &str, told: &str) -> String {

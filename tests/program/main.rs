@@ -3,6 +3,7 @@
 mod addresses;
 mod allowed;
 mod counts;
+mod flows;
 mod judges;
 mod others;
 mod pieces;

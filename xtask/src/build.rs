@@ -42,6 +42,9 @@ pub fn daemon(profile: Profile) -> Result<PathBuf> {
     if one_piece {
         piece::must_lie_anywhere(&program)?;
     }
+    if matches!(profile, Profile::Release) {
+        piece::must_be_stripped(&program)?;
+    }
     Ok(program)
 }
 

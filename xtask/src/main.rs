@@ -10,6 +10,7 @@ mod fresh_root;
 mod piece;
 mod results;
 mod run;
+mod side_by_side;
 mod soak;
 mod task;
 mod test;

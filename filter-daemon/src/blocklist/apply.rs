@@ -80,8 +80,15 @@ impl Blocklist {
             Change::Want(Want { list, origin, polarity, until, shorten, note, by, targets }) => {
                 let list = self.list_for(list, *origin, *polarity, now)?;
                 let by = by.clone().map(|by| self.side_mut(*polarity).registry.shared(by));
-                let claim =
-                    Claim { list, since: now, until: *until, note: note.clone(), by, reach: Reach::AS_GIVEN };
+                let claim = Claim {
+                    list,
+                    since: now,
+                    or_before: false,
+                    until: *until,
+                    note: note.clone(),
+                    by,
+                    reach: Reach::AS_GIVEN,
+                };
                 if *shorten {
                     return Ok(self.want_exactly(&claim, targets));
                 }

@@ -15,6 +15,8 @@ pub struct Claim {
     pub list: ListId,
     /// Since when.
     pub since: Timestamp,
+    /// Perhaps for longer: it was there when this blocklist began to be judged by, and nobody here knows since when.
+    pub or_before: bool,
     /// Until when; permanent if none.
     pub until: Option<Timestamp>,
     /// Why, in the words of whoever added it.
@@ -42,8 +44,8 @@ impl Claim {
             (Some(known), Some(new)) => Some(known.max(new)),
             (None, _) | (_, None) => None,
         };
-        let (note, by) = (newer.note.or_else(|| self.note.clone()), self.by.clone());
-        Self { list: self.list, since: self.since, until, note, by, reach: newer.reach }
+        let note = newer.note.or_else(|| self.note.clone());
+        Self { until, note, reach: newer.reach, ..self.clone() }
     }
 
     /// What is said once `self` has been added to what is `known`; nothing if that says it already.

@@ -65,7 +65,6 @@ pub struct Blocklist {
     wide: Wide,
     lists: Lists,
     settings: Settings,
-    began: Timestamp,
 }
 
 impl Blocklist {
@@ -95,11 +94,6 @@ impl Blocklist {
     /// The same, to note what is known of them beside their entries.
     pub fn lists_mut(&mut self) -> &mut Lists {
         &mut self.lists
-    }
-
-    /// When those who judge by it began to: what was on a list by then may have been so for longer than anybody here knows.
-    pub const fn began(&self) -> Timestamp {
-        self.began
     }
 
     /// How packets are to be judged.

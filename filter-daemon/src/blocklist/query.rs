@@ -21,6 +21,8 @@ pub struct NamedClaim {
     pub list: Arc<str>,
     /// Since when.
     pub since: Timestamp,
+    /// Perhaps for longer: it was there when this blocklist began to be judged by.
+    pub or_before: bool,
     /// Until when; permanent if none.
     pub until: Option<Timestamp>,
     /// Why.
@@ -45,6 +47,11 @@ impl Blocklist {
         all.filter(move |(other, _)| *other != target).flat_map(move |(other, kept)| {
             self.claims_in(polarity, other, kept).map(move |claim| self.named(other, claim))
         })
+    }
+
+    /// The same without those for whose sake all of `target` is blocked, which cover it.
+    pub fn only_within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
+        self.within(polarity, target).filter(move |claim| !claim.blocks.covers(&target))
     }
 
     /// Those of `targets` that would be new on this list: neither there now, nor named by its source since before their time
@@ -72,9 +79,9 @@ impl Blocklist {
 
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
         let list = self.lists.get(claim.list).name.clone();
-        let Claim { since, until, note, by, reach, .. } = claim.clone();
+        let Claim { since, or_before, until, note, by, reach, .. } = claim.clone();
         let blocks = reach.of(target).next().unwrap_or(target);
-        NamedClaim { target, blocks, list, since, until, note, by }
+        NamedClaim { target, blocks, list, since, or_before, until, note, by }
     }
 }
 

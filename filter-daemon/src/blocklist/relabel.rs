@@ -50,7 +50,6 @@ impl Blocklist {
 
     /// From now on it is judged by: its lists have the order in which they stand.
     pub fn begin(&mut self, now: Timestamp) {
-        self.began = now;
         let order = Arc::new(self.wanted_order(now));
         self.block.labels.set(order);
         self.lists.is_order_old = false;

@@ -16,7 +16,10 @@ impl Blocklist {
                 self.expire_all(since.min(now));
                 let list = self.live_list(&list, polarity, now)?;
                 let by = by.map(|by| self.side_mut(polarity).registry.shared(by));
-                self.want_silently(&Claim { list, since, until, note, by, reach: Reach::AS_GIVEN }, &targets);
+                // What commands added has its time from the journal; nobody wrote down when anything else began.
+                let or_before = !self.lists.get(list).origin.is_live();
+                let claim = Claim { list, since, or_before, until, note, by, reach: Reach::AS_GIVEN };
+                self.want_silently(&claim, &targets);
             }
             Record::Release { list, targets } => {
                 if let Some(list) = self.lists.find(&list) {

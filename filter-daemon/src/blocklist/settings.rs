@@ -64,3 +64,19 @@ impl Settings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_only_counted_anyway_is_not_spared_by_a_pause() {
+        let paused = Some(Timestamp::from_secs(7));
+        let enforcement = |enforce, paused| Settings { enforce, paused, ..Settings::default() }.enforcement();
+        assert_eq!(enforcement(true, None), Enforcement::Drop);
+        assert_eq!(enforcement(true, paused), Enforcement::Pause);
+        for paused in [None, paused] {
+            assert_eq!(enforcement(false, paused), Enforcement::Count);
+        }
+    }
+}

@@ -70,7 +70,8 @@ impl Wide {
 /// What stands for others says nothing of its own.
 fn standing_for_others(list: ListId) -> Claim {
     let since = Timestamp::default();
-    Claim { list, since, until: None, note: None, by: None, reach: Reach::AS_GIVEN }
+    let or_before = false;
+    Claim { list, since, or_before, until: None, note: None, by: None, reach: Reach::AS_GIVEN }
 }
 
 impl Blocklist {

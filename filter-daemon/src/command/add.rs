@@ -1,6 +1,7 @@
 //! `filterd add`: blocks targets from now on.
 
 use clap::Args;
+use filter_common::target::{Prefix, Target};
 
 use super::ask::addition::{self, Addition, few};
 use super::ask::change::{self, Outcome, STANDARD_INPUT};
@@ -11,7 +12,7 @@ use super::render::figure::count;
 use super::render::moment::Clock;
 use crate::config::name;
 use crate::control::client::Endpoint;
-use crate::control::wire::{self, Changed, Entry, Idle};
+use crate::control::wire::{self, Changed, Entry, Idle, Widened};
 use crate::exit::Exit;
 use crate::text::printable;
 
@@ -68,10 +69,25 @@ impl Add {
         }
         let blocked = blocked(changed);
         let mut lines = vec![self.addition.told(outcome, blocked, self.list()) + &but(changed)];
+        lines.extend(self.widened(outcome, blocked));
         lines.extend(guarded::around(changed));
         lines.extend(allowed(changed, clock));
         lines.extend(self.addition.held_by(outcome, blocked, clock));
         lines.join("\n")
+    }
+
+    /// More than was named is blocked where the list says so.
+    fn widened(&self, outcome: &Outcome, blocked: &str) -> Option<String> {
+        let Widened { count: widened, length } = outcome.changed.widened?;
+        let why = format!("list `{}` says `ipv6_prefix: {length}`", self.list());
+        Some(match (&outcome.first[..], outcome.changed.named) {
+            ([Target::V6(one)], 1) => {
+                let wide = Target::V6(Prefix::covering(one.address(), length));
+                format!("all of {wide} is {blocked} for it: {why}")
+            }
+            _ if widened == 1 => format!("for 1 of them all of its /{length} is {blocked}: {why}"),
+            _ => format!("for {} of them all of their /{length} is {blocked}: {why}", count(widened)),
+        })
     }
 
     fn list(&self) -> &str {

@@ -19,7 +19,9 @@ use crate::text::quantity::{self, QuantityError};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A reload neither ends a pause nor makes it longer. Whatever ends filterd ends it, too: a stop, a crash, a restart,
-`--take-over`. The kernel knows when it is over, so that it ends then whatever has become of filterd.
+`--take-over`; only where the second process, filterd-broker, is killed as well or alone it lasts to its end, or to the next
+start. The kernel knows when it is over, so that it ends then whatever has become of filterd.
+With `enforce: false` nothing is dropped anyway, and a pause changes nothing, not even what is counted.
 
 Examples:
   filterd pause            for five minutes
@@ -86,7 +88,7 @@ fn render(length: Length, paused: &Reply, clock: &Clock) -> String {
     };
     format!(
         "paused for {length}, until {until}{before}: NOTHING IS DROPPED, what is listed is only counted\n\
-         `filterd resume` ends it at once, and so does whatever ends filterd{anyway}"
+         `filterd resume` ends it at once, and so does stopping or starting filterd{anyway}"
     )
 }
 

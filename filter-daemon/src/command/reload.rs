@@ -38,7 +38,8 @@ With --confirm what the reload brings is on trial: unless `filterd confirm` come
 back as they were, and what was added or removed by command meanwhile stays. The files are left as they are; the next
 `filterd reload` takes them again. Until then another reload is refused, SIGHUP and `--take-over`, too.
 If filterd ends or is killed meanwhile, its next start goes on counting, or rolls back before it publishes anything if the
-time is over or the machine was booted. As long as it is not started again, nothing rolls back.")]
+time is over or the machine was booted. As long as it is not started again, nothing rolls back. A start that does not find
+the record of the trial (the state directory was removed) cannot, and `status` says so.")]
 pub struct Reload {
     /// Take this list as it is, however little is left of it (`all` stands for every list), or this interface as not there;
     /// `list:NAME` and `interface:NAME` tell two of one name apart

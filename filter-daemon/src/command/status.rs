@@ -103,13 +103,18 @@ fn tables(status: &Reply) -> Vec<[String; 5]> {
 
 /// How many are remembered, for how long, and what is lost.
 fn flows(status: &Reply) -> Vec<[String; 1]> {
-    let Some(Flows { room, begun, tcp_age, age, ports }) = &status.flows else { return Vec::new() };
+    let Some(Flows { room, begun, found, tcp_age, age, ports }) = &status.flows else { return Vec::new() };
     let day = 24 * 60 * 60;
     let told = [
-        format!("{} begun so far; at least {} are remembered at a time", count(*begun), count(*room)),
+        format!(
+            "{} begun so far, beside {} found open; at least {} are remembered at a time",
+            count(*begun),
+            count(*found),
+            count(*room)
+        ),
         "beyond that those least lately used are forgotten, and answers to them are dropped".to_owned(),
         format!("each until this host has sent nothing for {} s (TCP: {} d)", age, tcp_age / day),
-        format!("TCP and pings of this host, and UDP from its ports {ports} while nobody listens there"),
+        format!("TCP and pings of this host, and UDP from its ports {ports} that no service has"),
     ];
     told.into_iter().map(|line| [line]).collect()
 }
@@ -209,15 +214,21 @@ mod tests {
 
     #[test]
     fn what_is_remembered_of_own_flows_is_told_with_what_a_full_memory_means() {
-        let flows =
-            Flows { room: 65_536, begun: 1234, tcp_age: 432_000, age: 180, ports: "32768-60999".into() };
+        let flows = Flows {
+            room: 65_536,
+            begun: 1234,
+            found: 5,
+            tcp_age: 432_000,
+            age: 180,
+            ports: "32768-60999".into(),
+        };
         let told = render(&Reply { flows: Some(flows), ..status() }, &Clock::standing(NOW));
         let expected = "
 Own flows (`match: new`: what is part of them passes)
-  1,234 begun so far; at least 65,536 are remembered at a time
+  1,234 begun so far, beside 5 found open; at least 65,536 are remembered at a time
   beyond that those least lately used are forgotten, and answers to them are dropped
   each until this host has sent nothing for 180 s (TCP: 5 d)
-  TCP and pings of this host, and UDP from its ports 32768-60999 while nobody listens there
+  TCP and pings of this host, and UDP from its ports 32768-60999 that no service has
 ";
         assert!(told.contains(expected), "{told}");
     }

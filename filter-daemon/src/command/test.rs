@@ -3,25 +3,27 @@
 mod remedy;
 mod render;
 
-use std::io;
-
 use clap::Args;
+use serde::Serialize;
 
+use super::ask::change::STANDARD_INPUT;
 use super::ask::input::{Input, Line};
 use super::ask::target;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
+use super::render::figure::counted;
 use super::render::moment::Clock;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::test::Reply;
 use crate::control::wire::words;
 use crate::control::wire::{self, MOST_ADDRESSES};
 use crate::exit::Exit;
+use crate::text::Explanation;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A prefix is dropped if packets from every address of it are. Exit status: 0 if all targets are dropped, 1 if one is not, or
-only in part.
+only in part; 7 if lines of standard input were not understood (2 if none was), whatever is said of the others.
 
 Examples:
   filterd test 203.0.113.7
@@ -34,50 +36,116 @@ pub struct Test {
     targets: Vec<String>,
 }
 
-/// So many wrong lines are told.
+/// More wrong lines than this are counted, not told.
 const MOST_TOLD: usize = 10;
+
+/// What is asked for.
+#[derive(Default)]
+struct Asked {
+    targets: Vec<String>,
+    /// Lines of standard input that were not understood.
+    rejected: u64,
+    /// What is wrong with the first of them; people have been told already.
+    errors: Vec<String>,
+}
+
+/// All answers, as programs read them.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    reply: Reply,
+    /// Lines of standard input that were not understood.
+    #[serde(skip_serializing_if = "is_none")]
+    rejected: u64,
+    /// What is wrong with the first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<String>,
+}
 
 impl Test {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let targets = self.read(console)?;
-        let mut all = ask(&mut Client::connect(socket)?, &targets)?;
-        all.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one));
-        console.answer(&all, |all| render::all(all, &Clock::system()))?;
-        Ok(if all.tested.iter().all(|one| one.dropped) { Exit::Done } else { Exit::No })
+        let Asked { targets, rejected, errors } = self.read(console)?;
+        let mut reply = ask(&mut Client::connect(socket)?, &targets)?;
+        reply.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one));
+        let exit = exit(&reply, rejected);
+        let answer = Answer { reply, rejected, errors };
+        console.answer(&answer, |answer| render::all(&answer.reply, &Clock::system()))?;
+        Ok(exit)
     }
 
-    /// Every wrong word is told, and nothing asked.
-    fn read(&self, console: &mut Console) -> Result<Vec<String>, Trouble> {
-        if self.targets == ["-"] {
-            return from_input(&mut *console.input);
+    /// Every wrong word is told, and nothing asked; of standard input whatever was understood is.
+    fn read(&self, console: &mut Console) -> Result<Asked, Trouble> {
+        if self.targets == [STANDARD_INPUT] {
+            return from_input(console);
         }
         let told = |word: &String| {
             words::target(word).err().map(|error| target::file(word, "test").unwrap_or(error))
         };
         let errors: Vec<_> = self.targets.iter().filter_map(told).collect();
-        if errors.is_empty() { Ok(self.targets.clone()) } else { Err(Trouble::unparsable(errors.join("\n"))) }
+        if !errors.is_empty() {
+            return Err(Trouble::unparsable(errors.join("\n")));
+        }
+        Ok(Asked { targets: self.targets.clone(), ..Asked::default() })
     }
 }
 
-fn from_input(input: impl io::Read) -> Result<Vec<String>, Trouble> {
-    let (mut input, mut targets, mut wrong) = (Input::new(input), Vec::new(), Vec::new());
-    let unread = |error: io::Error| Trouble::unparsable(format!("standard input cannot be read: {error}"));
-    while let Some(line) = input.next().map_err(unread)? {
+/// As of the other commands that read standard input, if not all of it was understood.
+fn exit(reply: &Reply, rejected: u64) -> Exit {
+    match (rejected, reply.tested.is_empty()) {
+        (1.., true) => Exit::Usage,
+        (1.., false) => Exit::Partly,
+        (0, _) if reply.tested.iter().all(|one| one.dropped) => Exit::Done,
+        (0, _) => Exit::No,
+    }
+}
+
+fn from_input(console: &mut Console) -> Result<Asked, Trouble> {
+    if console.input_is_terminal {
+        console.note("one target a line, Ctrl-D ends");
+    }
+    let mut asked = Asked::default();
+    let mut input = Input::new(&mut *console.input);
+    while let Some(line) = input.next().map_err(Trouble::Input)? {
         match line {
             // A range is as many prefixes as it takes.
             Line::Span(span) | Line::Listed(span) => {
-                targets.extend(span.into_iter().map(|target| target.to_string()));
+                asked.targets.extend(span.into_iter().map(|target| target.to_string()));
             }
             Line::Json => {
-                wrong.push("standard input is JSON: `jq -r .target` makes targets of it".to_owned())
+                let why = "standard input is JSON, but a list has one target a line";
+                let remedy = "`jq -r .target FILE | filterd test -` reads the targets of what `filterd list --json` wrote";
+                return Err(Trouble::unparsable(Explanation::new(why, remedy)));
             }
-            Line::Rejected(rejected) => wrong.push(rejected.to_string()),
-        }
-        if wrong.len() >= MOST_TOLD {
-            break;
+            Line::Rejected(rejected) => {
+                asked.rejected += 1;
+                if asked.errors.len() < MOST_TOLD {
+                    asked.errors.push(rejected.to_string());
+                }
+            }
         }
     }
-    if wrong.is_empty() { Ok(targets) } else { Err(Trouble::unparsable(wrong.join("\n"))) }
+    asked.tell(console);
+    Ok(asked)
+}
+
+impl Asked {
+    /// What was not understood, or that there was nothing.
+    fn tell(&self, console: &mut Console) {
+        if !console.json {
+            self.errors.iter().for_each(|error| drop(writeln!(console.err, "{error}")));
+        }
+        if self.rejected > MOST_TOLD as u64 {
+            let all = counted(self.rejected, "line");
+            console.complain(&format!("stdin: {all} in all were not understood").into());
+        }
+        if self.targets.is_empty() && self.rejected == 0 {
+            console.note("standard input names no target");
+        }
+    }
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 fn ask(client: &mut Client, targets: &[String]) -> Result<Reply, ClientError> {
@@ -99,13 +167,54 @@ fn ask(client: &mut Client, targets: &[String]) -> Result<Reply, ClientError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::test::Tested;
+
+    /// What is asked for, and what is said of the rest.
+    fn asked(text: &str) -> (Asked, String) {
+        let (mut input, mut out, mut err) = (text.as_bytes(), Vec::new(), Vec::new());
+        let mut console = Console {
+            json: false,
+            quiet: false,
+            input_is_terminal: false,
+            input_length: None,
+            progress: false,
+            input: &mut input,
+            out: &mut out,
+            err: &mut err,
+        };
+        let asked = from_input(&mut console).unwrap();
+        (asked, String::from_utf8(err).unwrap())
+    }
 
     #[test]
     fn standard_input_has_targets_one_a_line_and_ranges_are_prefixes() {
-        let text = "# suspects\n203.0.113.7\n198.51.100.0/24 # all of it\n10.0.0.1-10.0.0.2\n";
-        let targets = from_input(text.as_bytes()).unwrap();
-        assert_eq!(targets, ["203.0.113.7", "198.51.100.0/24", "10.0.0.1", "10.0.0.2"]);
-        assert!(from_input(&b"203.0.113.7\nnonsense\n"[..]).is_err(), "nothing is asked");
-        assert!(from_input(&b""[..]).unwrap().is_empty());
+        let (asked, told) =
+            asked("# suspects\n203.0.113.7\n198.51.100.0/24 # all of it\n10.0.0.1-10.0.0.2\n");
+        assert_eq!(asked.targets, ["203.0.113.7", "198.51.100.0/24", "10.0.0.1", "10.0.0.2"]);
+        assert!(told.is_empty() && asked.rejected == 0, "{told}");
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_and_all_else_asked() {
+        let (one, told) = asked("203.0.113.7\nnonsense\n192.0.2.1\n");
+        assert_eq!(
+            (&one.targets[..], one.rejected),
+            (&["203.0.113.7".to_owned(), "192.0.2.1".to_owned()][..], 1)
+        );
+        assert!(told.contains("stdin:2: error: `nonsense`"), "{told}");
+        let (many, told) = asked(&"nonsense\n".repeat(3 * MOST_TOLD));
+        assert_eq!((many.rejected, many.errors.len()), (3 * MOST_TOLD as u64, MOST_TOLD));
+        assert!(told.contains("30 lines in all were not understood"), "{told}");
+        assert!(asked("").1.contains("standard input names no target"));
+    }
+
+    #[test]
+    fn what_was_not_understood_is_told_by_the_exit_status_too() {
+        let reply = |verdicts: &[bool]| {
+            let tested = verdicts.iter().map(|dropped| Tested { dropped: *dropped, ..Tested::default() });
+            Reply { tested: tested.collect(), ..Reply::default() }
+        };
+        assert_eq!([exit(&reply(&[true]), 0), exit(&reply(&[true, false]), 0)], [Exit::Done, Exit::No]);
+        assert_eq!([exit(&reply(&[true]), 1), exit(&reply(&[]), 1)], [Exit::Partly, Exit::Usage]);
     }
 }

@@ -151,6 +151,11 @@ impl Handle {
         pins_note::write(&self.claim.try_clone()?.into(), pins, unsaved)
     }
 
+    /// Notes what is to be said of a trial whose record is not found.
+    pub fn note_trial(&self, trial: Option<&str>) -> io::Result<()> {
+        pins_note::write_trial(&self.claim.try_clone()?.into(), trial)
+    }
+
     /// The file of the socket is another's now, and stays.
     pub fn is_handed_over(&self) {
         self.is_handed_over.store(true, Ordering::Relaxed);

@@ -180,7 +180,7 @@ pub fn told_by_whom(error: SocketError) -> SocketError {
 fn open_lock(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let mut how = OpenOptions::new();
-    how.create(true).truncate(false).write(true).mode(0o600).custom_flags(flags.bits());
+    how.create(true).truncate(false).read(true).write(true).mode(0o600).custom_flags(flags.bits());
     let file = how.open(path)?;
     let found = file.metadata()?;
     if !found.is_file() || found.nlink() != 1 {

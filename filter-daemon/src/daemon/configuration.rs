@@ -2,19 +2,22 @@
 //! one that came into force is kept, for a start at which the file is not valid.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tracing::{error, warn};
 
 use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
-use super::reload::{Known, Loaded, Sources};
+use super::reload::{Known, Loaded, Sources, WayBack};
 use super::state_directory::IF_REPLACED;
 use super::trial::{AtStart, Trial};
+use crate::blocklist::Accepted;
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, ConfigError, Mode};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{About, Fault};
+use crate::source::Copies;
 use crate::text::{Explanation, date, printable};
 
 /// The part of the owner's state that is about the configuration's file.
@@ -34,6 +37,8 @@ pub struct Configuration {
     other_mode: Option<Fault>,
     /// Whether what is in force is on trial.
     pub trial: Trial,
+    /// What is put back unless that is confirmed.
+    way_back: Option<Arc<WayBack>>,
 }
 
 /// Where a reading finds the configuration, and where its copy goes.
@@ -41,6 +46,7 @@ pub struct Configuration {
 pub struct Source {
     path: Option<PathBuf>,
     last_good: LastGood,
+    way_back: Option<Arc<WayBack>>,
 }
 
 impl Configuration {
@@ -59,9 +65,10 @@ impl Configuration {
             mode: None,
             other_mode: None,
             trial: Trial::none(&run.state_dir),
+            way_back: None,
         };
         let nothing = Accept::default();
-        if let Some(loaded) = this.after_trial(run, &known, sources) {
+        if let Some(loaded) = this.after_trial(run, &known, sources)? {
             return Ok((this, loaded));
         }
         let loaded = match this.source().load(&known, &nothing, sources) {
@@ -75,54 +82,80 @@ impl Configuration {
     }
 
     /// What was before a trial that the filterd before has left, and nobody has confirmed in time. Whoever takes the place of
-    /// another finds none: that one would not have made way.
-    fn after_trial(&mut self, run: &Run, known: &[Known], sources: &mut Sources) -> Option<Loaded> {
+    /// another finds none that is on: that one would not have made way.
+    fn after_trial(
+        &mut self,
+        run: &Run,
+        known: &[Known],
+        sources: &mut Sources,
+    ) -> Result<Option<Loaded>, DaemonError> {
+        // Where there is no configuration, there is nothing to be rolled back.
+        if let ConfigFile::None = self.file {
+            return Ok(None);
+        }
         let names = known.iter().map(|known| known.name.clone());
         let (trial, what) = Trial::at_start(&run.state_dir, names);
         self.trial = trial;
         let text = || std::fs::read(self.file.path()?).ok();
         match what {
-            AtStart::Nothing | AtStart::GoesOn => return None,
+            AtStart::Nothing => return Ok(None),
+            AtStart::GoesOn => {
+                let copies = known.iter().filter_map(|known| known.reading.accepted.as_ref());
+                self.holds(copies, &sources.copies);
+                return Ok(None);
+            }
             AtStart::StayRolledBack { checksum }
                 if text().is_some_and(|text| crc32fast::hash(&text) != checksum) =>
             {
-                self.trial.forget();
-                return None;
+                self.trial.is_decided();
+                return Ok(None);
             }
             AtStart::RollBack | AtStart::StayRolledBack { .. } => {}
         }
         match self.source().restore(known, sources) {
             Ok(loaded) => {
                 self.was_rolled_back();
-                Some(loaded)
+                Ok(Some(loaded))
             }
+            // The one that runs has it.
+            Err(error) if run.take_over => Err(error),
             Err(error) => {
-                error!(
-                    "what was before a reload that was not confirmed cannot be put back: {}",
-                    error.brief()
-                );
-                None
+                let why = error.brief();
+                error!("what was before a reload that was not confirmed cannot be put back: {why}");
+                self.trial.cannot_be_put_back(&why);
+                Ok(None)
             }
         }
+    }
+
+    /// Takes what is in force in hand, with the copies of these lists, so that it can be put back.
+    pub fn holds<'a>(&mut self, lists: impl Iterator<Item = &'a Accepted>, copies: &Copies) {
+        let text = self.path().and_then(|path| self.last_good.read(path).ok());
+        self.way_back = Some(Arc::new(WayBack::hold(text, lists, copies)));
+    }
+
+    /// Nothing is to be put back any more, and what was prepared was taken, or is not to be.
+    pub fn needs_no_way_back(&mut self) {
+        self.way_back = None;
+        self.last_good.discard();
+    }
+
+    /// Is there any configuration that a reload could change?
+    pub fn is_any(&self) -> bool {
+        self.path().is_some()
     }
 
     /// What was before a trial is in force again, whatever the file says.
     pub fn was_rolled_back(&mut self) {
         self.copy = Copy::Nothing;
-        let told = match self.file.path() {
-            Some(path) => Explanation::new(
-                format!(
-                    "what {} says was not confirmed, and what was in force before is again, configuration and lists",
-                    printable::path(path)
-                ),
-                "`filterd diff`, then `filterd reload` takes it anew",
+        let Some(path) = self.file.path() else { return };
+        let told = Explanation::new(
+            format!(
+                "what {} says was not confirmed, and what was in force before is again, configuration and lists",
+                printable::path(path)
             ),
-            // There is nothing that a reload could have changed.
-            None => Explanation::new(
-                "a reload was not confirmed; without a configuration (--no-config) it had changed nothing",
-                "`filterd reload` ends this",
-            ),
-        };
+            "`filterd diff`, then `filterd reload` takes it anew",
+        );
         error!("{told}");
         self.held_back = Some(fault(told));
     }
@@ -132,13 +165,10 @@ impl Configuration {
         self.held_back = None;
     }
 
-    /// Why another filterd is not to have this one's place: it would read the file.
+    /// Why another filterd is not to have this one's place: it would read the file. That something was rolled back it finds in
+    /// the state directory, as any start does.
     pub fn trial_in_the_way(&self) -> Option<Explanation> {
-        let rolled_back = || {
-            self.trial.rolled_back()?;
-            Some(self.held_back.as_ref()?.told.clone())
-        };
-        self.trial.refusal().or_else(rolled_back)
+        self.trial.refusal().or_else(|| self.trial.would_be_forgotten())
     }
 
     /// Nobody has to confirm what is in force any more.
@@ -190,7 +220,11 @@ impl Configuration {
 
     /// Where the next reading finds it.
     pub fn source(&self) -> Source {
-        Source { path: self.path().map(Path::to_owned), last_good: self.last_good.clone() }
+        Source {
+            path: self.path().map(Path::to_owned),
+            last_good: self.last_good.clone(),
+            way_back: self.way_back.clone(),
+        }
     }
 
     /// The file that is read, for people.
@@ -221,6 +255,7 @@ impl Configuration {
         if let ConfigFile::None = self.file {
             self.last_good.forget();
         }
+        self.trial.has_begun();
         if !self.trial.is_on() {
             self.keep();
         }
@@ -256,7 +291,11 @@ impl Configuration {
     /// What was to come is not in force.
     pub fn was_refused(&mut self, error: &DaemonError) {
         self.copy = Copy::Nothing;
-        let is_elsewhere = matches!(error, DaemonError::OnTrial(_) | DaemonError::NoWayBack(_));
+        if !self.trial.is_on() {
+            self.last_good.discard();
+        }
+        let is_elsewhere =
+            matches!(error, DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) | DaemonError::NothingToTry);
         let is_slip =
             matches!(error, DaemonError::NothingToAccept { .. } | DaemonError::AcceptsEither { .. });
         if is_elsewhere || is_slip {
@@ -305,14 +344,18 @@ impl Source {
         Ok(Loaded { copy, checksum, ..Loaded::gather(config, known, accept, sources)? })
     }
 
-    /// What the copies say, of the configuration and of its lists.
+    /// What the copies say, of the configuration and of its lists: those in hand, else those in the state directory.
     pub fn restore(&self, known: &[Known], sources: &mut Sources) -> Result<Loaded, DaemonError> {
         let Some(path) = &self.path else {
-            return Ok(Loaded::restore(Config::default(), known, sources));
+            return Ok(Loaded::restore(Config::default(), known, None, sources));
         };
+        let way_back = self.way_back.as_deref();
         let cannot = |why: String| DaemonError::System(std::io::Error::other(why));
-        let text = self.last_good.read(path).map_err(cannot)?;
-        Ok(Loaded::restore(config::parse(path, text.into_bytes())?, known, sources))
+        let text = match way_back.and_then(WayBack::text) {
+            Some(text) => text.to_owned(),
+            None => self.last_good.read(path).map_err(cannot)?,
+        };
+        Ok(Loaded::restore(config::parse(path, text.into_bytes())?, known, way_back, sources))
     }
 }
 

@@ -79,6 +79,9 @@ pub enum DaemonError {
     /// What a reload has brought is on trial.
     #[error("{}", .0.message)]
     OnTrial(Explanation),
+    /// There is no configuration.
+    #[error("nothing is tried: there is no configuration that a reload could change")]
+    NothingToTry,
     /// What is in force could not be put back.
     #[error("nothing is changed: what is in force now could not be put back: {}", .0.message)]
     NoWayBack(Explanation),
@@ -143,6 +146,7 @@ impl Explain for DaemonError {
             Self::AcceptsEither { name } => {
                 Some(format!("say `--accept list:{name}` or `--accept interface:{name}`"))
             }
+            Self::NothingToTry => Some("start filterd with one: `--config FILE`".to_owned()),
             Self::User { .. } | Self::TooManyLists | Self::System(_) => None,
         }
     }
@@ -181,7 +185,7 @@ impl From<&DaemonError> for Exit {
             DaemonError::NothingToAccept { .. }
             | DaemonError::AcceptsEither { .. }
             | DaemonError::User { .. } => Self::Usage,
-            DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) => Self::Refused,
+            DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) | DaemonError::NothingToTry => Self::Refused,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,

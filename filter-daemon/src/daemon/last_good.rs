@@ -80,11 +80,16 @@ impl LastGood {
         if self.read(of).is_ok_and(|kept| kept == text) {
             return Copy::Kept;
         }
-        let path = self.0.with_extension("yaml.new");
+        let path = self.prepared();
         match self.write(&path, &headed(of, text)) {
             Ok(()) => Copy::Written { path },
             Err(error) => Copy::Failed(format!("{}: {error}", printable::path(&path))),
         }
+    }
+
+    /// Where it lies until it is in force.
+    fn prepared(&self) -> PathBuf {
+        self.0.with_extension("yaml.new")
     }
 
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
@@ -105,6 +110,11 @@ impl LastGood {
             Copy::Nothing | Copy::Kept => return Ok(()),
         };
         fs::rename(&path, &self.0).map_err(|error| format!("{}: {error}", printable::path(&self.0)))
+    }
+
+    /// What was prepared is not to be the last good one.
+    pub fn discard(&self) {
+        _ = fs::remove_file(self.prepared());
     }
 
     /// There is none from now on.
@@ -185,6 +195,9 @@ mod tests {
         let place = Place::with_copy();
         drop(place.last_good().prepare(Path::new(OF), b"block: [10.0.0.1]"));
         assert_eq!(place.last_good().read(Path::new(OF)).as_deref(), Ok(TEXT));
+        place.last_good().discard();
+        let files = fs::read_dir(place.path().parent().unwrap()).unwrap().count();
+        assert_eq!((place.last_good().read(Path::new(OF)).as_deref(), files), (Ok(TEXT), 1));
     }
 
     #[test]

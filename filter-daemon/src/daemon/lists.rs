@@ -140,6 +140,11 @@ impl Lists {
         self.writing.is_some()
     }
 
+    /// Where they lie.
+    pub fn copies(&self) -> &Copies {
+        &self.copies
+    }
+
     /// Of this, is there a copy?
     pub fn has_copy(&self, accepted: &Accepted) -> bool {
         self.copies.has(accepted)

@@ -69,6 +69,12 @@ pub enum SuccessionError {
         /// What would be let go.
         unnamed: String,
     },
+    /// An interface is not there, and the one that runs does not wait for it.
+    #[error("there is no interface {missing}, and the filterd that runs does not wait for one")]
+    NotThere {
+        /// What is not there.
+        missing: String,
+    },
     /// It took its place back.
     #[error("the filterd that runs did not make way, or has taken its place back: {0}")]
     Broken(io::Error),
@@ -88,6 +94,10 @@ impl Explain for SuccessionError {
             }
             Self::NoInterface { missing, .. } => format!(
                 "nothing has changed: the one that runs goes on; correct the name, or leave {missing} out until it is there"
+            ),
+            Self::NotThere { missing } => format!(
+                "nothing has changed: the one that runs goes on; correct the name, or have that one wait for {missing} first: \
+                 `filterd reload`, with `--accept {missing}` if it need not be there"
             ),
             Self::OtherUser { .. } => {
                 "nothing has changed; start this one with the same --user, or stop the other one first".to_owned()
@@ -109,6 +119,7 @@ impl From<&SuccessionError> for Exit {
             SuccessionError::Elsewhere { .. }
             | SuccessionError::OtherUser { .. }
             | SuccessionError::NoInterface { .. }
+            | SuccessionError::NotThere { .. }
             | SuccessionError::NoList { .. } => Self::Config,
             SuccessionError::NoMemory { .. } => Self::Kernel,
             SuccessionError::NotAsked(_) | SuccessionError::Refused(_) | SuccessionError::Broken(_) => {

@@ -1,6 +1,7 @@
 //! Protection is paused: for a while what is blocked is only counted. A pause always has an end, which the judge knows:
 //! it asks the time itself, so nobody need be there then. A reload changes nothing about a pause, and whatever ends the
-//! daemon ends it, too: the broker sees to what is left at work.
+//! daemon ends it, too: the broker sees to what is left at work. Where that is killed, nobody is left who may load programs,
+//! and its time ends it, or the next start.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -16,9 +16,12 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Looks at them.
-    pub fn look(&mut self, filter: &mut Filter) {
-        self.note(filter.mend_pins(), clock::now());
+    /// Looks at them. Tells whether the egress program was attached anew.
+    pub fn look(&mut self, filter: &mut Filter) -> bool {
+        let mended = filter.mend_pins();
+        let is_anew = matches!(mended, Ok(true));
+        self.note(mended.map(drop), clock::now());
+        is_anew
     }
 
     fn note(&mut self, mended: Result<(), KernelError>, now: Timestamp) {

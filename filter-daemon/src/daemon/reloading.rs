@@ -200,6 +200,7 @@ impl Owner {
             Err(error) => {
                 if self.readings.trial().is_some() {
                     self.configuration.trial.has_come_to_nothing();
+                    self.configuration.needs_no_way_back();
                 }
                 self.configuration.was_refused(error);
                 // Else it is told with who asked for it.

@@ -75,12 +75,14 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     let hangup = signal(SignalKind::hangup())?;
     let children = signal(SignalKind::child())?;
     let (interfaces, addresses) = (interface::changes()?, guard::changes()?);
+    let tried = pins_note::trial(&run.socket);
     let predecessor = if run.take_over { Predecessor::find(run)? } else { None };
     let Begun { mut owner, server, state } = match predecessor {
         Some(predecessor) => take_over(run, predecessor).await?,
         None => begin(run).await?,
     };
     owner.configuration.has_begun();
+    owner.configuration.trial.is_noted_beside(server.handle()?, tried.as_deref());
     owner.pause.has_begun();
     // From here on nobody goes back to what was before.
     owner.let_go();
@@ -154,7 +156,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let there: Vec<_> = interface::all().await?.into_iter().map(|one| one.name).collect();
     let names = read.1.config.interfaces_besides(&run.interfaces);
     succession::must_find_interfaces(&names, &there, &predecessor.interfaces()?)?;
-    let facts = (Blocklist::default(), Guard::begin().await);
+    let facts = (Blocklist::default(), Guard::begin(&run.state_dir).await);
     let mut prepared = Prepared::new(run, read, sources, broker, facts)?;
     let made = predecessor.make_way(run)?;
     let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
@@ -308,7 +310,7 @@ async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, 
             }
             Err(error) => return Err(error),
             Ok((persistence, blocklist)) => {
-                let facts = (blocklist, Guard::begin().await);
+                let facts = (blocklist, Guard::begin(&run.state_dir).await);
                 let prepared = Prepared::new(run, read, sources, broker, facts)?;
                 return Ok(Owner::of(run, prepared, persistence));
             }

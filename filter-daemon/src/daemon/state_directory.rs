@@ -18,8 +18,8 @@ use crate::accounts;
 use crate::text::{Explain, printable};
 
 /// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies, and the
-/// notes of a pause and of a reload on trial.
-const FILES: [&str; 4] = ["live.redb", "configuration", "pause", "trial"];
+/// notes of a pause, of a reload on trial, and of who asks by SSH.
+const FILES: [&str; 5] = ["live.redb", "configuration", "pause", "trial", "askers"];
 
 /// What its own directories are called: the last good copies of lists.
 const DIRECTORIES: [&str; 1] = ["lists"];

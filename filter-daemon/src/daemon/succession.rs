@@ -48,8 +48,9 @@ pub fn must_protect_as_well(loaded: &Loaded) -> Result<(), SuccessionError> {
     }
 }
 
-/// An interface that is not there may be a slip, if another one that is filtered is no longer named: that one goes on being
-/// filtered, and better by the filterd that was told to. `there` are all interfaces, `before` those of that filterd.
+/// An interface that is not there may be a slip, unless the filterd that runs waits for it, too; and even then, if another one
+/// that is filtered is no longer named: that one goes on being filtered, and better by the filterd that was told to. `there` are
+/// all interfaces, `before` those of that filterd.
 pub fn must_find_interfaces(
     names: &[String],
     there: &[String],
@@ -62,12 +63,14 @@ pub fn must_find_interfaces(
         |name: &&String| !there.contains(name) && !filtered.contains(name) && !accepted.contains(name);
     let missing = names.iter().find(is_missing);
     let unnamed = filtered.iter().find(|name| !names.contains(name));
-    match (missing, unnamed) {
-        (Some(missing), Some(unnamed)) => {
-            let (missing, unnamed) = (missing.clone(), (*unnamed).clone());
-            Err(SuccessionError::NoInterface { missing, unnamed })
-        }
-        _ => Ok(()),
+    if let (Some(missing), Some(unnamed)) = (missing, unnamed) {
+        let (missing, unnamed) = (missing.clone(), (*unnamed).clone());
+        return Err(SuccessionError::NoInterface { missing, unnamed });
+    }
+    let is_waited_for = |name: &String| before.iter().any(|one| one.name == *name);
+    match names.iter().filter(is_missing).find(|name| !is_waited_for(name)) {
+        Some(missing) => Err(SuccessionError::NotThere { missing: missing.clone() }),
+        None => Ok(()),
     }
 }
 
@@ -90,11 +93,13 @@ mod tests {
         };
         let eth0 = &[("eth0", "native")];
         assert!(is_taken(&["eth0"], &["eth0"], eth0));
-        assert!(is_taken(&["eth0", "usb0"], &["eth0"], eth0), "it may come later");
+        let waiting = &[("eth0", "native"), ("usb0", "none")];
+        assert!(is_taken(&["eth0", "usb0"], &["eth0"], waiting), "that one waits for it, too");
+        assert!(!is_taken(&["eth0", "ehh1"], &["eth0"], eth0), "beside a good one, too");
+        assert!(!is_taken(&["usb0"], &["eth0"], &[("eth0", "none")]), "whatever is let go for it");
         assert!(is_taken(&["eth1"], &["eth0", "eth1"], eth0), "another one is meant");
         assert!(is_taken(&["eth0"], &["lan0"], eth0), "it was renamed, and is filtered");
         assert!(is_taken(&["lan0"], &["lan0"], eth0), "it was renamed, and so it is named");
-        assert!(is_taken(&["usb0"], &["eth0"], &[("eth0", "none")]), "nothing is let go");
         assert!(!is_taken(&["ehh0"], &["eth0"], eth0));
         let accepted = &[("eth0", "native"), ("eth1", "native"), ("usb0", "accepted")];
         assert!(is_taken(&["eth0", "usb0"], &["eth0", "eth1"], accepted), "somebody has said so");

@@ -23,6 +23,9 @@ impl Owner {
     /// What is to be on trial must have a way back, which is on disk before anything is changed.
     pub(super) fn may_be_tried(&mut self, loaded: Loaded) -> Result<Loaded, DaemonError> {
         let Some((length, by)) = self.readings.trial() else { return Ok(loaded) };
+        if !self.configuration.is_any() {
+            return Err(DaemonError::NothingToTry);
+        }
         if let Some(why) = self.without_way_back() {
             return Err(DaemonError::NoWayBack(why));
         }
@@ -32,6 +35,9 @@ impl Owner {
         let begun = self.configuration.trial.begin(length, by, loaded.checksum, names);
         let remedy = "make the state directory writable and see that it has room";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
+        let lists = self.protection.blocklist().lists().iter();
+        let copies = lists.filter_map(|(_, list)| list.reading.as_ref()?.accepted.as_ref());
+        self.configuration.holds(copies, self.lists.copies());
         Ok(loaded)
     }
 
@@ -63,6 +69,7 @@ impl Owner {
         if self.readings.is_rollback() {
             self.configuration.trial.has_rolled_back();
             self.configuration.was_rolled_back();
+            self.configuration.needs_no_way_back();
         } else if self.readings.trial().is_some() {
             self.configuration.is_on_trial();
         } else {
@@ -94,6 +101,7 @@ impl Owner {
         };
         tracing::info!("the configuration is confirmed");
         self.configuration.is_confirmed();
+        self.configuration.needs_no_way_back();
         self.lists.keep(to_keep);
         self.confirming.push(reply);
     }

@@ -4,6 +4,7 @@
 //! gains nobody anything. That the connection must be open at this moment keeps out what was true once: a shell that was
 //! left behind in a terminal multiplexer, say.
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -86,6 +87,14 @@ impl Connection {
     }
 }
 
+/// As sshd tells it.
+impl fmt::Display for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { peer, own } = self;
+        write!(f, "{} {} {} {}", peer.ip(), peer.port(), own.ip(), own.port())
+    }
+}
+
 /// Where nobody has the connection, whoever listens there is told, or that there is nobody.
 fn is_open(answer: &[u8]) -> io::Result<bool> {
     let message = NetlinkMessage::<SockDiagMessage>::deserialize(answer).map_err(io::Error::other)?;
@@ -107,7 +116,11 @@ mod tests {
 
     #[test]
     fn what_sshd_tells_is_understood_and_nothing_else() {
-        let both = |words| Connection::parse(words).map(|one| format!("{} {}", one.peer, one.own));
+        let both = |words| {
+            let one = Connection::parse(words)?;
+            assert_eq!(Connection::parse(&one.to_string()), Some(one), "what is written is read");
+            Some(format!("{} {}", one.peer, one.own))
+        };
         assert_eq!(
             both("192.0.2.7 51000 198.51.100.1 22").as_deref(),
             Some("192.0.2.7:51000 198.51.100.1:22")

@@ -198,22 +198,24 @@ impl Explain for KernelError {
                  filterd's cgroup (MemoryMax)"
                 .to_owned(),
             Self::Foreign { name, program, id, off, link, .. } => {
-                let asked = format!("`bpftool prog show id {id}` names it; ");
-                let who = if program == UNNAMED { asked.as_str() } else { "" };
                 let remove = match link {
                     Some(link) => format!("bpftool link detach id {link}"),
                     None => format!("ip link set dev {name} {off} off"),
                 };
-                format!(
-                    "{who}filterd never replaces a program that is not its own; remove it with whatever attached it, \
-                     or with `{remove}`"
-                )
+                let with = match program == UNNAMED {
+                    false => format!("remove it with whatever attached it, or with `{remove}`"),
+                    // It came after us: neither whose it is can be seen, nor whether a link holds it.
+                    true => format!(
+                        "`bpftool prog show id {id}` names it: where that is another filterd's, stop that one; else remove \
+                         it with whatever attached it (`{remove}`, if no link holds it)"
+                    ),
+                };
+                format!("filterd never replaces a program that is not its own; {with}")
             }
-            Self::Occupied { holder: Some(_), .. } => {
-                "stop that one, or take its place with --take-over and its \
-                 --socket, --state-dir and --pin-dir"
-                    .to_owned()
-            }
+            Self::Occupied { name, holder: Some(_), .. } => format!(
+                "leave {name} to that one, stop it, or take its place with --take-over and its --socket, --state-dir and \
+                 --pin-dir"
+            ),
             Self::Occupied { pins: Some(pins), .. } => format!(
                 "it does not run: take its filter off with `filterd detach --pin-dir {pins}`, or go on with it by \
                  `--pin-dir {pins}`",

@@ -1,8 +1,10 @@
 //! Who holds a lock, as the kernel tells it of every process that we may look at.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io::ErrorKind::NotFound;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +37,8 @@ impl Holder {
         let owner = parent(pid).filter(|parent| is_broker && name(*parent).starts_with("filterd"));
         let is_orphaned = is_broker && owner.is_none();
         let pid = owner.unwrap_or(pid);
-        Some(Self { pid, socket: listens_at(pid), name: name(pid), is_orphaned })
+        let socket = listens_at(pid).or_else(|| told_to_listen_at(pid));
+        Some(Self { pid, socket, name: name(pid), is_orphaned })
     }
 
     /// Does it listen where no socket is any more, so that nobody can ask it?
@@ -102,6 +105,19 @@ fn listens_at(pid: u32) -> Option<PathBuf> {
         .map(|(_, path)| path)
 }
 
+/// Whoever may not see what it has open sees how it was started.
+fn told_to_listen_at(pid: u32) -> Option<PathBuf> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    said_socket(&words).filter(|path| fs::symlink_metadata(path).is_ok())
+}
+
+/// The path behind the last `--socket` of a command line, if that says it from the root on.
+fn said_socket(words: &[u8]) -> Option<PathBuf> {
+    let words: Vec<_> = words.split(|byte| *byte == 0).map(OsStr::from_bytes).map(Path::new).collect();
+    let behind = words.windows(2).filter(|pair| pair[0] == Path::new("--socket")).map(|pair| pair[1]);
+    behind.last().filter(|path| path.is_absolute()).map(Path::to_owned)
+}
+
 /// A line of that table, if somebody listens there: its number and path. The flag is `__SO_ACCEPTCON`.
 fn listening(line: &str) -> Option<(String, PathBuf)> {
     let (mut fields, mut rest) = (Vec::new(), line);
@@ -124,6 +140,16 @@ mod tests {
         let connected = line.replace("00010000", "00000000");
         assert_eq!(listening(&connected), None);
         assert_eq!(listening("Num       RefCount Protocol Flags    Type St Inode Path"), None);
+    }
+
+    #[test]
+    fn where_it_was_told_to_listen_is_taken_from_its_command_line() {
+        let said = |words: &[u8]| said_socket(words);
+        assert_eq!(said(b"filterd\0--socket\0/run/a.sock\0run\0"), Some("/run/a.sock".into()));
+        assert_eq!(said(b"filterd\0--socket\0/a\0run\0--socket\0/b\0"), Some("/b".into()));
+        for nothing in [&b"filterd\0run\0"[..], b"filterd\0--socket\0a.sock\0", b"filterd\0--socket", b""] {
+            assert_eq!(said(nothing), None);
+        }
     }
 
     #[test]

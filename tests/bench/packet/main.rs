@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answered;
 mod code;
 #[path = "../../../filter-ebpf/bench/packet/crowd.rs"]
 mod crowd;
@@ -68,7 +69,7 @@ struct Arguments {
 enum What {
     /// Packets, in the kernel alone
     Packet,
-    /// Packets that the host itself sends, with `match: new`
+    /// Packets that the host itself sends, and hits, with `match: new`
     Sent,
     /// Listed packets alone: what they cost, and which list they count for
     Hits,

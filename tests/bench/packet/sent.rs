@@ -1,4 +1,5 @@
-//! What the egress program of `match: new` costs a packet that is sent, above a program that does nothing.
+//! What `match: new` costs: the egress program a packet that is sent, above a program that does nothing, and the question
+//! whether this host began it a packet of a listed source (`answered`).
 
 use anyhow::{Context, Result};
 use aya::maps::Array;
@@ -9,11 +10,13 @@ use filterd_measure::tables::Table;
 use harness::{ForeignEgress, Frame, HOST};
 use pages::page::Chapter;
 
+use crate::answered;
+
 /// Runs of one frame in a row.
-const REPEATS: u32 = 1_000_000;
+pub const REPEATS: u32 = 1_000_000;
 
 /// So often all of them take their turn; the median counts.
-const ROUNDS: usize = 7;
+pub const ROUNDS: usize = 7;
 
 const PEER: &str = "198.51.100.7";
 
@@ -29,9 +32,23 @@ fn cases() -> [(&'static str, Frame); 5] {
     ]
 }
 
+/// Flows that are begun, each by one packet.
+const NEW: u16 = 20_000;
+
+/// What begins one, from and to these ports.
+type Begins = fn(u16, u16) -> (u8, Vec<u8>);
+
+const BEGINNING: [(&str, Begins); 2] = [
+    ("TCP: a SYN, which begins a flow", |ours, theirs| (6, segment(ours, theirs, Frame::SYN))),
+    ("UDP: the first packet of a flow", |ours, theirs| (17, datagram(ours, theirs))),
+];
+
 /// Nanoseconds for each, above nothing.
 #[derive(Debug)]
-pub struct Sent(Vec<(&'static str, f64)>);
+pub struct Sent {
+    sent: Vec<(&'static str, f64)>,
+    answered: Vec<(&'static str, [f64; 2])>,
+}
 
 /// Measures them with this object.
 pub fn measure(object: &[u8]) -> Result<Sent> {
@@ -49,17 +66,32 @@ pub fn measure(object: &[u8]) -> Result<Sent> {
             above.push(run(program, &frame, REPEATS)? - run(floor, &frame, REPEATS)?);
         }
     }
-    let medians = above.into_iter().map(|mut rounds| {
-        rounds.sort_by(f64::total_cmp);
-        rounds[ROUNDS / 2]
-    });
-    Ok(Sent(cases().iter().map(|case| case.0).zip(medians).collect()))
+    let mut sent: Vec<_> = cases().iter().map(|case| case.0).zip(above.into_iter().map(median)).collect();
+    for (number, (what, begins)) in (0..).zip(BEGINNING) {
+        // Each frame is seen once, and before it another one, so that what it does is near.
+        let mut once = |program: &SchedClassifier| {
+            let frames = (0..NEW).map(|port| {
+                let (protocol, content) = begins(40_000 + number, 1 + port);
+                Frame::from(HOST).to(PEER).transport(protocol, content).bytes([6; 6])
+            });
+            frames.map(|frame| run(program, &frame, 1)).collect::<Result<Vec<_>>>().map(median)
+        };
+        let idle = once(floor)?;
+        sent.push((what, once(program)? - idle));
+    }
+    Ok(Sent { sent, answered: answered::measure()? })
+}
+
+pub fn median(mut rounds: Vec<f64>) -> f64 {
+    rounds.sort_by(f64::total_cmp);
+    rounds[rounds.len() / 2]
 }
 
 impl Sent {
     /// Only these.
     pub fn tell(&self) -> Result<()> {
-        self.0.iter().for_each(|(what, above)| println!("{above:6.1} ns  {what}"));
+        self.sent.iter().for_each(|(what, above)| println!("{above:6.1} ns  {what}"));
+        self.answered.iter().for_each(|(what, [all, new])| println!("{all:6.1} ns, {new:6.1} ns  {what}"));
         Ok(())
     }
 
@@ -69,16 +101,25 @@ impl Sent {
         let table = Table {
             title: "Nanoseconds for a packet that is sent".to_owned(),
             heads: ["what", "above a program that does nothing"].map(str::to_owned).into(),
-            rows: self.0.iter().map(row).collect(),
+            rows: self.sent.iter().map(row).collect(),
+        };
+        let row = |(what, both): &(&str, [f64; 2])| {
+            [(*what).to_owned()].into_iter().chain(both.map(|one| format!("{one:.1}"))).collect()
+        };
+        let answered = Table {
+            title: "Nanoseconds for a packet of a listed source".to_owned(),
+            heads: ["what", "`match: all`", "`match: new`"].map(str::to_owned).into(),
+            rows: self.answered.iter().map(row).collect(),
         };
         Chapter {
-            title: "What is sent, with `match: new`".to_owned(),
+            title: "What is sent, and what a hit costs, with `match: new`".to_owned(),
             words: format!(
                 "The egress program with BPF_PROG_TEST_RUN, one frame {REPEATS} times, medians of {ROUNDS} rounds: all in \
-                 near memory. At most once a second a flow's time is written, which is among these. Without `match: new` \
-                 there is no such program."
+                 near memory. At most once a second a flow's time is written, which is among these; where one begins, \
+                 each of {NEW} frames is sent once. Without `match: new` there is no such program. A packet of a \
+                 listed source goes through filterd's own programs, the whole of them; an unlisted one pays nothing."
             ),
-            tables: vec![table],
+            tables: vec![table, answered],
             ..Chapter::default()
         }
     }
@@ -105,11 +146,11 @@ fn run(program: &SchedClassifier, frame: &[u8], repeats: u32) -> Result<f64> {
     Ok(program.test_run(options)?.duration.as_nanos() as f64)
 }
 
-fn datagram(source: u16, destination: u16) -> Vec<u8> {
+pub fn datagram(source: u16, destination: u16) -> Vec<u8> {
     [source.to_be_bytes(), destination.to_be_bytes(), [0, 8], [0, 0]].concat()
 }
 
-fn segment(source: u16, destination: u16, flags: u8) -> Vec<u8> {
+pub fn segment(source: u16, destination: u16, flags: u8) -> Vec<u8> {
     let mut segment = datagram(source, destination);
     segment.extend([0, 0, 0, 0, 5 << 4, flags, 0, 0, 0, 0, 0, 0]);
     segment

@@ -6,7 +6,7 @@ use super::Life;
 use super::asking::{Between, ask_allow, ask_disallow, of, ttl_words};
 use super::batch::Batch;
 use super::prefix::Prefix;
-use super::reference::{During, Lease};
+use super::wanted::{During, Lease};
 use crate::Reply;
 
 /// Names of live lists that allow.
@@ -98,11 +98,18 @@ impl Life {
         touched
     }
 
-    /// 1 where one of a few that were named is allowed as a whole.
+    /// 5 where all that was named is guarded, 7 where some of it is; 1 where one of a few is allowed as a whole.
     pub(super) fn exit_of_add(&self, reply: Reply, batch: &Batch, during: During) -> Reply {
+        let guarded = batch.targets.iter().filter(|target| self.reference.guards(**target)).count();
+        if guarded == batch.targets.len() {
+            return reply.exits(5);
+        }
         let are_named = batch.lines.len() <= super::asking::MOST_WORDS;
         let allowed: Vec<_> =
             batch.targets.iter().map(|target| self.reference.allows_all_of(*target, during)).collect();
+        if guarded > 0 {
+            return reply.exits(7);
+        }
         if !are_named || allowed.iter().all(|allowed| *allowed == Some(false)) {
             return reply.succeeds();
         }

@@ -4,13 +4,17 @@ use std::fs;
 
 use super::batch::Batch;
 use super::left_out::LeftOut;
-use super::plan::Plan;
+use super::plan::{Listed, Plan};
 use super::prefix::Prefix;
+use super::wanted::AS_GIVEN;
 use super::world::World;
 use crate::{Home, Random};
 
 const NAMES: [&str; 6] = ["drop", "spam", "tor", "geo", "ban", "scan"];
 const FILES: [&str; 6] = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt"];
+
+/// What IPv6 targets are widened to.
+const REACHES: [u8; 4] = [AS_GIVEN, 64, 56, 80];
 
 /// How a plan changes.
 #[derive(Debug)]
@@ -37,7 +41,7 @@ impl Alter<'_> {
         for _ in 0..=self.random.below(3) {
             done.push(self.once(size));
             // Whatever came on top of swapped names could be meant in two ways.
-            if done.last().is_some_and(|words| words.contains("swap")) {
+            if done.last().is_some_and(|words| words.contains("swap") || words.contains("kind")) {
                 break;
             }
         }
@@ -46,7 +50,7 @@ impl Alter<'_> {
 
     /// One change of the configuration or of a file; tells which.
     fn once(&mut self, size: usize) -> String {
-        let choice = self.random.below(20);
+        let choice = self.random.below(27);
         match choice {
             0..3 => self.make_list(size),
             3..7 => self.edit(size),
@@ -68,6 +72,18 @@ impl Alter<'_> {
                 self.plan.allow = self.world.relatives(self.random, size.min(20));
                 format!("allow: {} targets", self.plan.allow.len())
             }
+            20 if !self.left_out.has("allow") => self.change_kind(size),
+            21 if !self.left_out.has("reach") => self.reach_farther(),
+            22 if !self.left_out.has("reach") => self.live_reaches_farther(),
+            23 | 24 if !self.left_out.has("order") => self.change_places(),
+            25 if !self.left_out.has("new") => {
+                self.plan.only_new = !self.plan.only_new;
+                format!("match: new is switched, {}", self.plan.only_new)
+            }
+            26 if !self.left_out.has("total") => {
+                self.plan.counts_lists = !self.plan.counts_lists;
+                format!("packets are counted for each list: {}", self.plan.counts_lists)
+            }
             _ => {
                 self.plan.block = self.world.batch(self.random, size.min(20)).targets;
                 format!("block: {} targets", self.plan.block.len())
@@ -86,7 +102,7 @@ impl Alter<'_> {
         } else {
             self.write(&file, size)
         };
-        self.plan.lists.push((name.to_owned(), file.clone()));
+        self.plan.lists.push(Listed::new(name, &file));
         format!("list {name} of {file} is new; {said}")
     }
 
@@ -111,7 +127,7 @@ impl Alter<'_> {
     fn edit(&mut self, size: usize) -> String {
         match self.any() {
             Some(place) => {
-                let file = self.plan.lists[place].1.clone();
+                let file = self.plan.lists[place].file.clone();
                 self.write(&file, size)
             }
             None => self.make_list(size),
@@ -120,7 +136,7 @@ impl Alter<'_> {
 
     fn empty(&mut self) -> String {
         let Some(place) = self.any() else { return "nothing".to_owned() };
-        let file = self.plan.lists[place].1.clone();
+        let file = self.plan.lists[place].file.clone();
         self.home.write(&file, "# nobody\n");
         self.plan.files.insert(file.clone(), Some(Vec::new()));
         format!("{file} is emptied")
@@ -128,7 +144,7 @@ impl Alter<'_> {
 
     fn delete_file(&mut self) -> String {
         let Some(place) = self.any() else { return "nothing".to_owned() };
-        let file = self.plan.lists[place].1.clone();
+        let file = self.plan.lists[place].file.clone();
         // It may be gone already.
         let _ = fs::remove_file(self.home.path(&file));
         self.plan.files.insert(file.clone(), None);
@@ -138,7 +154,7 @@ impl Alter<'_> {
     fn rename(&mut self) -> String {
         let name = NAMES[self.random.below(NAMES.len())];
         let Some(place) = self.any().filter(|_| !self.plan.has(name)) else { return "nothing".to_owned() };
-        let before = std::mem::replace(&mut self.plan.lists[place].0, name.to_owned());
+        let before = std::mem::replace(&mut self.plan.lists[place].name, name.to_owned());
         format!("list {before} is called {name} now")
     }
 
@@ -148,9 +164,9 @@ impl Alter<'_> {
         if one == other || self.plan.is_incomplete() {
             return "nothing".to_owned();
         }
-        let [first, second] = [one, other].map(|place| self.plan.lists[place].0.clone());
-        self.plan.lists[one].0.clone_from(&second);
-        self.plan.lists[other].0.clone_from(&first);
+        let [first, second] = [one, other].map(|place| self.plan.lists[place].name.clone());
+        self.plan.lists[one].name.clone_from(&second);
+        self.plan.lists[other].name.clone_from(&first);
         format!("lists {first} and {second} swap their names")
     }
 
@@ -158,20 +174,57 @@ impl Alter<'_> {
         let file = FILES[self.random.below(FILES.len())];
         let free = !self.is_spoken_for(file);
         let Some(place) = self.any().filter(|_| free) else { return "nothing".to_owned() };
-        file.clone_into(&mut self.plan.lists[place].1);
-        format!("list {} is {file} now", self.plan.lists[place].0)
+        file.clone_into(&mut self.plan.lists[place].file);
+        format!("list {} is {file} now", self.plan.lists[place].name)
     }
 
     fn drop_list(&mut self) -> String {
         let Some(place) = self.any() else { return "nothing".to_owned() };
-        let (name, _) = self.plan.lists.remove(place);
-        format!("list {name} is gone from the configuration")
+        let list = self.plan.lists.remove(place);
+        format!("list {} is gone from the configuration", list.name)
+    }
+
+    /// One that blocked allows, or the other way round. What its file says is said anew, so that it is plain what is meant.
+    fn change_kind(&mut self, size: usize) -> String {
+        let Some(place) = self.any() else { return "nothing".to_owned() };
+        let list = &mut self.plan.lists[place];
+        (list.allows, list.reach) = (!list.allows, AS_GIVEN);
+        let Listed { name, file, allows, .. } = list.clone();
+        let said = self.write(&file, size.min(300));
+        format!("list {name} changes its kind, allows: {allows}; {said}")
+    }
+
+    fn reach_farther(&mut self) -> String {
+        let reach = REACHES[self.random.below(REACHES.len())];
+        let Some(place) = self.any().filter(|place| !self.plan.lists[*place].allows) else {
+            return "nothing".to_owned();
+        };
+        self.plan.lists[place].reach = reach;
+        format!("list {} reaches to /{reach}", self.plan.lists[place].name)
+    }
+
+    /// Those that commands fill.
+    fn live_reaches_farther(&mut self) -> String {
+        let name = ["ssh", "web"][self.random.below(2)];
+        let reach = REACHES[self.random.below(REACHES.len())];
+        match reach {
+            AS_GIVEN => self.plan.reach.remove(name),
+            _ => self.plan.reach.insert(name.to_owned(), reach),
+        };
+        format!("list {name}, which commands fill, reaches to /{reach}")
+    }
+
+    /// Another order: the same entries are counted for other lists.
+    fn change_places(&mut self) -> String {
+        let (Some(one), Some(other)) = (self.any(), self.any()) else { return "nothing".to_owned() };
+        self.plan.lists.swap(one, other);
+        format!("lists stand in the order {:?}", self.plan.order())
     }
 
     /// May no other list have this file?
     fn is_spoken_for(&self, file: &str) -> bool {
         let mut lists = self.plan.lists.iter().chain(&self.applied.lists);
-        self.left_out.has("share") && lists.any(|(_, other)| other == file)
+        self.left_out.has("share") && lists.any(|list| list.file == file)
     }
 
     fn any(&mut self) -> Option<usize> {

@@ -6,7 +6,7 @@ use super::Life;
 use super::asking::{Between, MOST_WORDS, ask_add, ask_remove, of, ttl_words};
 use super::batch::Batch;
 use super::prefix::Prefix;
-use super::reference::{During, Lease};
+use super::wanted::{During, Lease, Wanted};
 use crate::Reply;
 
 /// Names of live lists that no configuration ever takes.
@@ -37,11 +37,17 @@ impl Life {
         let during = During(begun, self.now());
         let reply = self.exit_of_add(reply, batch, during);
         let (changed, entered) = self.believe_added(list, &batch.targets, ttl, during);
-        let named = batch.targets.len();
-        self.counts(&reply, [("named", Between(named, named)), ("changed", changed), ("entered", entered)]);
+        let named = batch.targets.iter().filter(|target| !self.reference.guards(**target)).count();
+        // Where everybody is guarded, nobody is counted.
+        if reply.code() != Some(5) {
+            self.counts(
+                &reply,
+                [("named", Between(named, named)), ("changed", changed), ("entered", entered)],
+            );
+        }
     }
 
-    /// The reference adds them, too. How many changed anything, and how many entered the filter?
+    /// The reference adds them, too: whoever is not guarded. How many changed anything, and how many entered the filter?
     pub(super) fn believe_added(
         &mut self,
         list: &str,
@@ -51,8 +57,11 @@ impl Life {
     ) -> (Between, Between) {
         let (mut changed, mut entered) = (Between::default(), Between::default());
         let lease = Lease::of(during, ttl);
-        for target in targets {
-            entered.count(self.reference.wants(*target, during).map(|wanted| !wanted));
+        let guards = |target: &&Prefix| self.reference.guards(**target);
+        let not_guarded: Vec<_> = targets.iter().filter(|target| !guards(target)).collect();
+        for target in not_guarded {
+            let effect = self.reference.live_mut(list).effect(*target);
+            entered.count(self.reference.wants(effect, during).map(|wanted| !wanted));
             let before = self.reference.live_mut(list).add(*target, lease);
             changed.count(before.map_or(Some(true), |before| before.is_changed_by(lease, during)));
         }
@@ -121,12 +130,19 @@ impl Life {
     ) -> (Between, Between) {
         let (mut changed, mut left) = (Between::default(), Between::default());
         for target in targets {
-            let was_wanted = self.reference.wants(*target, during);
             let those =
                 self.reference.live.iter_mut().filter(|(name, _)| list.is_none_or(|list| list == *name));
-            let leases: Vec<_> = those.filter_map(|(_, wanted)| wanted.remove(*target)).collect();
-            let held = leases.iter().map(|lease| lease.holds(during));
-            let were: Vec<_> = held.collect();
+            let mut those: Vec<_> = those.map(|(name, wanted)| (name.clone(), wanted.effect(*target))).collect();
+            those.retain(|(name, _)| self.reference.live[name].lease(*target).is_some());
+            let mut effects: Vec<_> = those.iter().map(|(_, effect)| *effect).collect();
+            effects.sort();
+            effects.dedup();
+            let wanted = |life: &Self| -> Vec<_> {
+                effects.iter().map(|effect| life.reference.wants(*effect, during)).collect()
+            };
+            let before = wanted(self);
+            let leases = those.iter().filter_map(|(name, _)| self.reference.live_mut(name).remove(*target));
+            let were: Vec<_> = leases.map(|lease| lease.holds(during)).collect();
             let was_there = if were.contains(&Some(true)) {
                 Some(true)
             } else if were.contains(&None) {
@@ -135,12 +151,13 @@ impl Life {
                 Some(false)
             };
             changed.count(was_there);
-            let is_wanted = self.reference.wants(*target, during);
-            left.count(match (was_wanted, is_wanted) {
-                (Some(true), Some(false)) => Some(true),
-                (Some(false), _) | (_, Some(true)) => Some(false),
-                (None, _) | (_, None) => None,
-            });
+            for (was, is) in before.into_iter().zip(wanted(self)) {
+                left.count(match (was, is) {
+                    (Some(true), Some(false)) => Some(true),
+                    (Some(false), _) | (_, Some(true)) => Some(false),
+                    (None, _) | (_, None) => None,
+                });
+            }
         }
         (changed, left)
     }
@@ -159,7 +176,9 @@ impl Life {
         for (_, wanted) in those {
             let (least, most) = wanted.count(during);
             held = Between(held.0 + least, held.1 + most);
-            touched.extend(std::mem::take(wanted).iter().map(|(target, _)| target));
+            touched.extend(wanted.iter().map(|(target, _)| target));
+            let reach = wanted.reach();
+            *wanted = Wanted::default().reaching(reach);
         }
         if held.0 == 0 && list.is_some() && reply.code() == Some(2) {
             return touched;
@@ -171,7 +190,7 @@ impl Life {
     }
 
     pub(super) fn add_to_a_list_of_the_configuration(&mut self) -> Vec<Prefix> {
-        let names: Vec<_> = self.applied.lists.iter().map(|(name, _)| name.clone()).collect();
+        let names: Vec<_> = self.applied.lists.iter().map(|list| list.name.clone()).collect();
         if names.is_empty() {
             return self.add();
         }

@@ -8,7 +8,8 @@ use nix::sys::signal::Signal;
 use super::Life;
 use super::asking::ask_add;
 use super::prefix::Prefix;
-use super::reference::{During, Lease};
+use super::reloads::all_of;
+use super::wanted::{During, Lease};
 
 impl Life {
     /// SIGKILL: the filter stays as it was, and the next filterd reads everything anew.
@@ -16,6 +17,7 @@ impl Life {
         self.note("kill -9".to_owned());
         self.frozen = Some(self.now());
         self.net.end(Signal::SIGKILL);
+        self.death_ends_a_pause();
         self.judge(&[]);
         self.start_anew()
     }
@@ -29,6 +31,7 @@ impl Life {
         if self.is_detached {
             self.wait_until_nothing_is_attached();
         }
+        self.reference.pause = Lease::NEVER;
         self.judge(&[]);
         self.start_anew()
     }
@@ -44,7 +47,14 @@ impl Life {
 
     /// Another filterd takes over.
     pub(super) fn take_over(&mut self) -> Vec<Prefix> {
-        let words = self.change_while_away();
+        let mut words = self.change_while_away();
+        // Whoever has nothing of a list does not take anybody's place.
+        if !self.plan.read(Some((&self.applied, &self.reference))).unread.is_empty() {
+            self.note(format!("reload: {words}"));
+            self.net.configure(&self.plan.text());
+            return self.reload_as_planned();
+        }
+        words += &self.time_jumps();
         self.note(format!("take over; {words}"));
         let config = self.plan.text();
         self.net.succeed(&config);
@@ -66,8 +76,11 @@ impl Life {
         });
         self.frozen = Some(self.now());
         self.net.end(Signal::SIGKILL);
-        let lease = if matches!(reply.code(), Some(0 | 1)) { Lease::PERMANENT } else { Lease::UNKNOWN };
-        for target in &batch.targets {
+        self.death_ends_a_pause();
+        let lease = if matches!(reply.code(), Some(0 | 1 | 7)) { Lease::PERMANENT } else { Lease::UNKNOWN };
+        let guards = |target: &&Prefix| self.reference.guards(**target);
+        let not_guarded: Vec<_> = batch.targets.iter().filter(|target| !guards(target)).collect();
+        for target in not_guarded {
             self.reference.live_mut("web").add(*target, lease);
         }
         self.judge(&batch.targets);
@@ -79,7 +92,11 @@ impl Life {
 
     /// Starts the next one, with what the operator did meanwhile.
     fn start_anew(&mut self) -> Vec<Prefix> {
-        let words = self.change_while_away();
+        let mut words = self.change_while_away();
+        if !self.left_out.has("guard") && self.random.below(4) == 0 {
+            words += &self.need_while_away().map(|needed| format!("; {needed}")).unwrap_or_default();
+        }
+        words += &if self.random.below(3) == 0 { self.machine_boots() } else { self.time_jumps() };
         self.note(format!("start; {words}"));
         let config = self.plan.text();
         self.net.start(&config);
@@ -94,12 +111,14 @@ impl Life {
     /// A new filterd knows its configuration, its files and its journal, and for files that are gone the last good copies.
     fn begin(&mut self) -> Vec<Prefix> {
         let configured = self.plan.read(Some((&self.applied, &self.reference)));
-        let allowed: Vec<_> = self.applied.allow.iter().chain(&self.plan.allow).copied().collect();
+        let allowed = all_of(&[&self.reference.configured.allowed, &configured.allowed]);
         let before = self.in_force(configured);
+        // A restart ends a pause.
+        self.reference.pause = Lease::NEVER;
         self.reference.make_way();
         self.applied = self.plan.clone();
         let now = During(self.now(), self.now());
-        let all = before.lists().chain(self.reference.lists()).flat_map(|(_, wanted)| wanted.iter());
+        let all = before.lists().chain(self.reference.lists()).flat_map(|(_, wanted)| wanted.effects());
         let all = all.map(|(target, _)| target);
         let moved = |target: &Prefix| before.wants(*target, now) != self.reference.wants(*target, now);
         let mut touched: Vec<_> = all.filter(moved).collect();

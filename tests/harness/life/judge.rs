@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use super::Life;
 use super::prefix::{Prefix, ip};
-use super::reference::{During, Reference};
+use super::reference::Reference;
+use super::wanted::During;
 use crate::{Frame, Random};
 
 /// Targets touched by a step whose packets are judged, at most.
@@ -29,23 +30,31 @@ impl Life {
         for (source, arrived) in sources.iter().zip(arrived) {
             let expected = if self.is_detached { Some(false) } else { self.reference.drops(*source, during) };
             if expected == Some(arrived) {
-                self.report_packet(*source, arrived, during);
+                self.report_packet(*source, arrived, during, "a packet");
             }
         }
+        self.judge_replies();
         if self.frozen.is_none() {
+            self.judge_counters(&sources);
             self.ask_test(&sources);
             self.ask_status();
         }
     }
 
     /// A packet met the wrong fate: the whole story.
-    fn report_packet(&self, source: IpAddr, arrived: bool, During(from, to): During) {
+    pub(super) fn report_packet(
+        &self,
+        source: IpAddr,
+        arrived: bool,
+        During(from, to): During,
+        what: &str,
+    ) {
         let fate = if arrived { "PASSED and should be dropped" } else { "was DROPPED and should pass" };
         let why = self.reference.reasons(source);
         let told = self.net.filterd(["test", &source.to_string()]);
         panic!(
-            "between {from:.1} and {to:.1} s a packet from {source} {fate}\nwho wants it dropped: {why}; enforce: {}\n{told}",
-            self.reference.enforce
+            "between {from:.1} and {to:.1} s {what} from {source} {fate}\nwho wants it dropped: {why}; enforce: {}, pause: {:?}\n{told}",
+            self.reference.enforce, self.reference.pause
         );
     }
 
@@ -90,7 +99,7 @@ impl Life {
         for row in told {
             let mut lists = self.reference.lists().chain(self.reference.lists_that_allow());
             let known = lists.any(|(name, _)| row["name"] == name.as_str());
-            let known = known || row["name"] == "guard";
+            let known = known || row["name"] == "guard" || self.reference.configured.reach.contains_key(row["name"].as_str().unwrap_or_default());
             assert!(known || row["targets"] == 0, "nobody made the list {row}");
         }
         self.count_entries(&status, during);
@@ -101,7 +110,7 @@ impl Life {
         if self.left_out.has("tables") || !self.step.is_multiple_of(16) {
             return;
         }
-        let wanted = self.reference.lists().flat_map(|(_, wanted)| wanted.iter());
+        let wanted = self.reference.lists().flat_map(|(_, wanted)| wanted.effects());
         let wanted = wanted.filter(|(_, lease)| lease.holds(during) != Some(false)).map(|(target, _)| target);
         let (six, mut four): (Vec<_>, Vec<_>) = wanted.partition(|target| target.is_six);
         four.retain(|target| target.length > 24);
@@ -133,7 +142,7 @@ impl Life {
         let frames: Vec<Frame> = steady.iter().map(|(source, _)| away(*source)).collect();
         for ((source, is_dropped), arrived) in steady.iter().zip(self.net.arrivals(0, &frames)) {
             if *is_dropped == arrived {
-                self.report_packet(*source, arrived, During(self.now(), self.now()));
+                self.report_packet(*source, arrived, During(self.now(), self.now()), "a packet");
             }
         }
         frames.len()
@@ -160,13 +169,13 @@ impl Life {
     }
 
     /// Whom to ask is another dice than what to do, so that a life goes on the same whoever is asked.
-    fn judges_random(&self) -> Random {
+    pub(super) fn judges_random(&self) -> Random {
         Random(self.seed ^ (self.step as u64) << 32)
     }
 }
 
 /// A packet for nobody here: the host has nothing to do with it behind the filter.
-fn away(source: IpAddr) -> Frame {
+pub(super) fn away(source: IpAddr) -> Frame {
     Frame::from(source).to(if source.is_ipv4() { "198.18.255.254" } else { "2001:db8:ffff::fe" })
 }
 

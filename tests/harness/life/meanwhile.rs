@@ -4,33 +4,87 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Life;
-use super::plan::CONFIG_ALLOW;
-use super::prefix::Prefix;
-use super::reference::During;
+use nix::sys::signal::Signal;
 
-/// So long a trial that nobody confirms may take to be rolled back: of a second, on a busy machine.
+use super::Life;
+use super::batch::Batch;
+use super::prefix::Prefix;
+use super::reloads::all_of;
+use super::wanted::{During, Lease};
+
+/// So long something that happens by itself may take: of a second, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Sources that are looked at for the end of a pause.
+const LOOKED_AT: usize = 20;
 
 impl Life {
     /// Nothing is dropped, whatever is done meanwhile; then everything is again, what was added meanwhile, too.
-    pub(super) fn pause_for_a_while(&mut self) -> Vec<Prefix> {
-        self.note("pause".to_owned());
-        self.net.filterd(["pause", "1h"]).succeeds();
-        self.reference.is_paused = true;
-        let touched = match self.random.below(3) {
+    pub(super) fn pause(&mut self) -> Vec<Prefix> {
+        let length = [1, 2, 3600][self.random.below(3)];
+        self.note(format!("pause {length}s"));
+        let begun = self.now();
+        self.net.filterd(["pause", &format!("{length}s")]).succeeds();
+        let during = During(begun, self.now());
+        self.reference.pause = Lease::of(during, Some(Duration::from_secs(length)));
+        match self.random.below(4) {
             0 => self.add(),
             1 => self.remove(),
-            _ => self.reload(),
-        };
-        self.judge(&touched);
-        self.note("resume".to_owned());
-        self.net.filterd(["resume"]).succeeds();
-        self.reference.is_paused = false;
-        touched
+            2 => self.reload(),
+            _ => Vec::new(),
+        }
     }
 
-    /// A reload that is in force until somebody says that it may stay, or does not.
+    /// Somebody ends it, or it ends by itself.
+    pub(super) fn resume_or_wait(&mut self) -> Vec<Prefix> {
+        let Lease { surely, perhaps } = self.reference.pause;
+        if perhaps > self.now() + 10.0 || self.random.below(2) == 0 {
+            self.note("resume".to_owned());
+            self.net.filterd(["resume"]).succeeds();
+        } else {
+            self.note(format!("the pause ends by itself at {surely:.1} s"));
+            self.wait_until_dropped();
+        }
+        self.reference.pause = Lease::NEVER;
+        Vec::new()
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.reference.pause != Lease::NEVER
+    }
+
+    /// Nobody is left who could end it: the process that holds the kernel does, or the kernel itself.
+    pub(super) fn death_ends_a_pause(&mut self) {
+        if self.is_paused() {
+            self.wait_until_dropped();
+            self.reference.pause = Lease::NEVER;
+        }
+    }
+
+    /// Until those are dropped again who would be without a pause, if there are any.
+    fn wait_until_dropped(&mut self) {
+        let mut random = self.judges_random();
+        let known = self.world.known(&mut random, LOOKED_AT);
+        let sources: Vec<_> = known.iter().flat_map(|target| target.edges(0)).collect();
+        let now = self.frozen.unwrap_or_else(|| self.now());
+        // Those whose own time ends meanwhile tell nothing.
+        let meanwhile = During(now, now + PATIENCE.as_secs_f64());
+        let dropped = |source: &std::net::IpAddr| self.reference.is_listed(*source, meanwhile) == Some(true);
+        let sources: Vec<_> = sources.into_iter().filter(dropped).collect();
+        if !self.reference.enforce || self.is_detached || sources.is_empty() {
+            thread::sleep(Duration::from_secs(4));
+            return;
+        }
+        let frames: Vec<_> = sources.iter().map(|source| super::judge::away(*source)).collect();
+        let begun = Instant::now();
+        while self.net.arrivals(0, &frames).contains(&true) {
+            assert!(begun.elapsed() < PATIENCE, "the pause does not end: {sources:?} pass");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A reload that is in force until somebody says that it may stay, or does not. Meanwhile others add, another reload is
+    /// refused, and filterd may be killed and start again.
     pub(super) fn reload_on_trial(&mut self) -> Vec<Prefix> {
         let words = self.alter();
         let is_plain = self.is_refused(During(self.now(), self.now())) == Some(false);
@@ -38,39 +92,65 @@ impl Life {
             self.think_again();
             return self.reload();
         }
-        let is_meant = self.random.below(2) == 0;
-        self.note(format!(
-            "reload on trial, {}: {words}",
-            if is_meant { "confirmed" } else { "not confirmed" }
-        ));
+        let (is_meant, is_killed) = (self.random.below(2) == 0, self.random.below(2) == 0);
+        let (end, meanwhile) =
+            (if is_meant { "confirmed" } else { "not confirmed" }, if is_killed { ", kill -9 meanwhile" } else { "" });
+        self.note(format!("reload on trial, {end}{meanwhile}: {words}"));
         self.net.configure(&self.plan.text());
         let (before, applied) = (self.reference.clone(), self.applied.clone());
         let begun = self.now();
         let length = if is_meant { "1h" } else { "1s" };
         let reply = self.net.filterd(["reload", "--json", "--confirm", length]).succeeds();
-        let touched = self.believe_reloaded(&reply, During(begun, self.now()));
+        let mut touched = self.believe_reloaded(&reply, During(begun, self.now()));
+        let size = self.size().min(300);
+        let mut added = self.world.batch(&mut self.random, size);
+        added.targets.truncate(300);
+        let added = Batch::of(added.targets, "targets, while something is on trial");
+        touched.extend(&added.targets);
         if is_meant {
+            self.judge(&touched);
+            self.net.filterd(["reload"]).exits(5).complains("is on trial until ");
+            self.add_batch("ssh", &added, None);
+            if is_killed {
+                self.kill_and_start_as_it_was();
+            }
             self.judge(&touched);
             self.net.filterd(["confirm"]).succeeds();
             return touched;
         }
+        if is_killed {
+            self.kill_and_start_as_it_was();
+        }
         self.wait_until_rolled_back();
-        let allowed = before.allowed.get(CONFIG_ALLOW).cloned().unwrap_or_default();
-        self.reference.allowed.insert(CONFIG_ALLOW.to_owned(), allowed);
-        (self.reference.configured, self.reference.enforce) = (before.configured, before.enforce);
+        touched.extend(all_of(&[&before.configured.allowed]));
+        self.reference.configure(before.configured);
+        self.reference.enforce = before.enforce;
         self.applied = applied;
         self.judge(&touched);
-        // What was not confirmed stays away until somebody reloads.
+        // It stays so over a restart, and for whoever adds, until somebody reloads.
+        self.add_batch("ssh", &added, None);
+        if is_killed {
+            self.kill_and_start_as_it_was();
+            self.judge(&touched);
+        }
         self.note("reload of what was not confirmed".to_owned());
         let touched_again = self.reload_as_planned();
         touched.into_iter().chain(touched_again).collect()
+    }
+
+    /// Nobody changes anything meanwhile.
+    fn kill_and_start_as_it_was(&mut self) {
+        self.frozen = Some(self.now());
+        self.net.end(Signal::SIGKILL);
+        self.net.start(&self.plan.text());
+        (self.frozen, self.reference.pause) = (None, Lease::NEVER);
     }
 
     fn wait_until_rolled_back(&self) {
         let begun = Instant::now();
         loop {
             let status = self.net.filterd(["status", "--json"]).json();
-            if status["trial"].is_null() && status.to_string().contains("was not confirmed, and what was") {
+            if status["trial"].is_null() && status.to_string().contains("what was in force before is again") {
                 return;
             }
             assert!(begun.elapsed() < PATIENCE, "it is not rolled back: {status}");

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::prefix::Prefix;
-use super::reference::{Reference, Wanted};
+use super::reference::{Configured, Reference};
+use super::wanted::{AS_GIVEN, Wanted};
 
 /// The list of the configuration's own `block`.
 pub const CONFIG: &str = "config";
@@ -14,23 +15,63 @@ pub const CONFIG_ALLOW: &str = "config-allow";
 /// What is in a file; nothing if there is none.
 type Content = Option<Vec<Prefix>>;
 
+/// A list of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    pub name: String,
+    pub file: String,
+    /// Does it allow, rather than block?
+    pub allows: bool,
+    /// What its longer IPv6 targets are widened to.
+    pub reach: u8,
+}
+
+impl Listed {
+    /// One that blocks what is in its file.
+    pub fn new(name: &str, file: &str) -> Self {
+        Self { name: name.to_owned(), file: file.to_owned(), allows: false, reach: AS_GIVEN }
+    }
+
+    fn text(&self) -> String {
+        let Self { name, file, allows, reach } = self;
+        let kind = if *allows { ", allow: true".to_owned() } else { reaching(*reach) };
+        format!(
+            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%{kind}}}"
+        )
+    }
+}
+
 /// The configuration as it is meant to be, and the files as they are.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub enforce: bool,
     pub keep: bool,
+    /// Are packets counted for each list?
+    pub counts_lists: bool,
+    /// Does what this host began itself pass?
+    pub only_new: bool,
     pub block: Vec<Prefix>,
     pub allow: Vec<Prefix>,
-    /// Name and file of each list.
-    pub lists: Vec<(String, String)>,
+    pub lists: Vec<Listed>,
+    /// How far lists reach that commands fill.
+    pub reach: BTreeMap<String, u8>,
     pub files: BTreeMap<String, Content>,
 }
 
 impl Plan {
     /// Nothing is blocked, and there are no files.
     pub fn new() -> Self {
-        let (block, allow, lists, files) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
-        Self { enforce: true, keep: false, block, allow, lists, files }
+        Self {
+            enforce: true,
+            keep: false,
+            counts_lists: true,
+            only_new: false,
+            block: Vec::new(),
+            allow: Vec::new(),
+            lists: Vec::new(),
+            reach: BTreeMap::new(),
+            files: BTreeMap::new(),
+        }
     }
 
     /// The configuration file.
@@ -39,14 +80,14 @@ impl Plan {
             let words: Vec<_> = targets.iter().map(|target| format!("\"{target}\"")).collect();
             words.join(", ")
         };
-        let lists = self.lists.iter().map(|(name, file)| {
-            format!("{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%}}")
-        });
-        let lists: Vec<_> = lists.collect();
+        let live = self.reach.iter().map(|(name, reach)| format!("{{name: {name}{}}}", reaching(*reach)));
+        let lists: Vec<_> = self.lists.iter().map(Listed::text).chain(live).collect();
         format!(
-            "enforce: {}\non_exit: {}\nblock: [{}]\nallow: [{}]\nlists: [{}]\n",
+            "enforce: {}\non_exit: {}\ncounters: {}\nmatch: {}\nblock: [{}]\nallow: [{}]\nlists: [{}]\n",
             self.enforce,
             if self.keep { "keep" } else { "detach" },
+            if self.counts_lists { "lists" } else { "total" },
+            if self.only_new { "new" } else { "all" },
             quoted(&self.block),
             quoted(&self.allow),
             lists.join(", ")
@@ -55,37 +96,52 @@ impl Plan {
 
     /// Does one of its lists have no file?
     pub fn is_incomplete(&self) -> bool {
-        self.lists.iter().any(|(_, file)| self.content(file).is_none())
+        self.lists.iter().any(|list| self.content(&list.file).is_none())
     }
 
     /// What its lists want when it is read: by a filterd that knows what `before` was, or by a new one.
     /// A list without a file keeps what it had, under its old name, too.
-    pub fn read(&self, before: Option<(&Self, &Reference)>) -> BTreeMap<String, Wanted> {
-        let kept = |name: &str, file: &str| {
-            let (plan, reference) = before?;
-            if let Some(kept) = reference.configured.get(name) {
-                return Some(kept.clone());
-            }
-            let is_renamed = |old: &&(String, String)| old.1 == file && !self.has(&old.0);
-            let (old, _) = plan.lists.iter().find(is_renamed)?;
-            reference.configured.get(old).cloned()
-        };
-        let own = (CONFIG.to_owned(), Wanted::all(&self.block));
-        let lists = self.lists.iter().map(|(name, file)| {
-            let wanted = self.content(file).map(|targets| Wanted::all(targets));
-            (name.clone(), wanted.or_else(|| kept(name, file)).unwrap_or_default())
-        });
-        std::iter::once(own).chain(lists).collect()
+    pub fn read(&self, before: Option<(&Self, &Reference)>) -> Configured {
+        let mut configured = Configured { reach: self.reach.clone(), ..Configured::default() };
+        configured.blocked.insert(CONFIG.to_owned(), Wanted::all(&self.block));
+        configured.allowed.insert(CONFIG_ALLOW.to_owned(), Wanted::all(&self.allow));
+        for list in &self.lists {
+            let read = self.content(&list.file).map(|targets| Wanted::all(targets));
+            let kept = || before.and_then(|(plan, reference)| self.kept(list, plan, reference));
+            let wanted = read.or_else(kept).unwrap_or_else(|| {
+                configured.unread.insert(list.name.clone());
+                Wanted::default()
+            });
+            match list.allows {
+                true => configured.allowed.insert(list.name.clone(), wanted),
+                false => configured.blocked.insert(list.name.clone(), wanted.reaching(list.reach)),
+            };
+        }
+        configured
     }
 
-    /// What its own `allow` allows.
-    pub fn allowed(&self) -> Wanted {
-        Wanted::all(&self.allow)
+    /// What this list had before.
+    fn kept(&self, list: &Listed, plan: &Self, reference: &Reference) -> Option<Wanted> {
+        let configured = &reference.configured;
+        let kind = if list.allows { &configured.allowed } else { &configured.blocked };
+        let is_known = |name: &String| !configured.unread.contains(name);
+        if let Some(kept) = kind.get(&list.name) {
+            return Some(kept.clone()).filter(|_| is_known(&list.name));
+        }
+        let is_renamed = |old: &&Listed| old.file == list.file && !self.has(&old.name);
+        let old = plan.lists.iter().find(is_renamed)?;
+        kind.get(&old.name).filter(|_| is_known(&old.name)).cloned()
     }
 
     /// Is there a list of this name?
     pub fn has(&self, name: &str) -> bool {
-        self.lists.iter().any(|(own, _)| own == name)
+        self.lists.iter().any(|own| own.name == name)
+    }
+
+    /// The names of its lists that block, in their order.
+    pub fn order(&self) -> Vec<&str> {
+        let blocks = self.lists.iter().filter(|list| !list.allows);
+        std::iter::once(CONFIG).chain(blocks.map(|list| list.name.as_str())).collect()
     }
 
     pub fn content(&self, file: &str) -> Option<&Vec<Prefix>> {
@@ -97,4 +153,8 @@ impl Default for Plan {
     fn default() -> Self {
         Self::new()
     }
+}
+
+fn reaching(reach: u8) -> String {
+    if reach == AS_GIVEN { String::new() } else { format!(", ipv6_prefix: {reach}") }
 }

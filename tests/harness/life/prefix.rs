@@ -25,6 +25,12 @@ impl Prefix {
         Self::around(is_six, address, width(is_six))
     }
 
+    /// This address.
+    pub fn of(address: IpAddr) -> Self {
+        let (is_six, address) = number(address);
+        Self::host(is_six, address)
+    }
+
     /// Is it a single address?
     pub fn is_host(self) -> bool {
         self.length == width(self.is_six)

@@ -1,14 +1,15 @@
 //! Reloads: of changed configurations and files, of such as must be refused, and while others add and remove.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::thread;
 
 use super::Life;
 use super::alter::Alter;
 use super::asking::{Between, ask_add, ask_remove, ttl_words};
-use super::plan::CONFIG_ALLOW;
+use super::plan::Listed;
 use super::prefix::Prefix;
-use super::reference::{During, Reference, Wanted};
+use super::reference::{Configured, Lists, Reference};
+use super::wanted::{During, Wanted};
 use crate::Reply;
 
 /// What a reload enters and lets go of is counted, where there are no more targets than this.
@@ -60,8 +61,11 @@ impl Life {
     pub(super) fn believe_reloaded(&mut self, reply: &Reply, during: During) -> Vec<Prefix> {
         let after = self.plan.read(Some((&self.applied, &self.reference)));
         let mut touched = difference(&self.reference.configured, &after);
+        let allowed = all_of(&[&self.reference.configured.allowed, &after.allowed]);
         let before = self.in_force(after);
-        let allowed = self.applied.allow.iter().chain(&self.plan.allow).copied().collect::<Vec<_>>();
+        touched.extend(widened(&before, &self.reference));
+        touched.sort();
+        touched.dedup();
         self.applied = self.plan.clone();
         if touched.len() < COUNTED {
             let moved = |from: &Reference, to: &Reference| {
@@ -80,21 +84,21 @@ impl Life {
     }
 
     /// From now on this is configured. Tells what was.
-    pub(super) fn in_force(&mut self, configured: BTreeMap<String, Wanted>) -> Reference {
+    pub(super) fn in_force(&mut self, configured: Configured) -> Reference {
         let after = self.after(&self.reference, configured);
         std::mem::replace(&mut self.reference, after)
     }
 
     /// The same state under the configuration that is meant.
-    fn after(&self, state: &Reference, configured: BTreeMap<String, Wanted>) -> Reference {
-        let mut after = Reference { configured, enforce: self.plan.enforce, ..state.clone() };
-        after.allowed.insert(CONFIG_ALLOW.to_owned(), self.plan.allowed());
+    fn after(&self, state: &Reference, configured: Configured) -> Reference {
+        let mut after = Reference { enforce: self.plan.enforce, ..state.clone() };
+        after.configure(configured);
         after
     }
 
     /// Do live entries hold a name that is wanted for a list of the configuration?
     pub(super) fn is_refused(&self, during: During) -> Option<bool> {
-        let held = self.plan.lists.iter().filter_map(|(name, _)| self.reference.live.get(name));
+        let held = self.plan.lists.iter().filter_map(|list| self.reference.live.get(&list.name));
         let (least, most) = held.fold((0, 0), |(least, most), wanted| {
             let (some, more) = wanted.count(during);
             (least + some, most + more)
@@ -129,7 +133,7 @@ impl Life {
             return self.reload();
         }
         self.add_batch(name, &batch, None);
-        self.plan.lists.push((name.to_owned(), "a.txt".to_owned()));
+        self.plan.lists.push(Listed::new(name, "a.txt"));
         self.plan.enforce = true;
         self.note(format!("reload: list {name} of a.txt is new, a name that live entries hold"));
         self.net.configure(&self.plan.text());
@@ -159,7 +163,7 @@ impl Life {
         let soon = During(begun, begun + 60.0);
         let after = self.plan.read(Some((&self.applied, &self.reference)));
         let mut touched = difference(&self.reference.configured, &after);
-        touched.extend(self.applied.allow.iter().chain(&self.plan.allow));
+        touched.extend(all_of(&[&self.reference.configured.allowed, &after.allowed]));
         touched.extend(added.targets.iter().chain(&removed));
         let steady = self.steady_between(&after, &added.targets, &removed, &touched, soon);
 
@@ -180,7 +184,7 @@ impl Life {
         let during = During(begun, self.now());
         let [reload, add, remove] = replies;
         self.must_reload(reload);
-        assert!(matches!(add.code(), Some(0 | 1)), "{add}");
+        assert!(matches!(add.code(), Some(0 | 1 | 5 | 7)), "{add}");
         assert!(matches!(remove.code(), Some(0..=2)), "{remove}");
         self.in_force(after);
         self.applied = self.plan.clone();
@@ -194,7 +198,7 @@ impl Life {
     /// everything added and nothing removed they pass, in the old configuration and in the new one.
     fn steady_between(
         &mut self,
-        after: &BTreeMap<String, Wanted>,
+        after: &Configured,
         added: &[Prefix],
         removed: &[Prefix],
         touched: &[Prefix],
@@ -215,14 +219,30 @@ impl Life {
     }
 }
 
-/// The targets that one side wants and the other does not, list by list.
-fn difference(before: &BTreeMap<String, Wanted>, after: &BTreeMap<String, Wanted>) -> Vec<Prefix> {
-    let only_in = |one: &BTreeMap<String, Wanted>, other: &BTreeMap<String, Wanted>| -> BTreeSet<Prefix> {
+/// What is blocked for one side and not for the other, list by list; and all that live lists block otherwise than before.
+fn difference(before: &Configured, after: &Configured) -> Vec<Prefix> {
+    let only_in = |one: &Lists, other: &Lists| -> BTreeSet<Prefix> {
         let lists =
-            one.iter().flat_map(|(name, wanted)| wanted.iter().map(move |(target, _)| (name, target)));
-        let missing = lists
-            .filter(|(name, target)| other.get(*name).and_then(|wanted| wanted.lease(*target)).is_none());
+            one.iter().flat_map(|(name, wanted)| wanted.effects().map(move |(target, _)| (name, target)));
+        let has = |other: &Wanted, target| other.leases_of_effect(target).next().is_some();
+        let missing =
+            lists.filter(|(name, target)| !other.get(*name).is_some_and(|wanted| has(wanted, *target)));
         missing.map(|(_, target)| target).collect()
     };
+    let (before, after) = (&before.blocked, &after.blocked);
     only_in(before, after).union(&only_in(after, before)).copied().collect()
+}
+
+/// What live lists block whose reach is another one.
+pub(super) fn widened(before: &Reference, after: &Reference) -> Vec<Prefix> {
+    let lists = before.live.iter().filter_map(|(name, wanted)| Some((wanted, after.live.get(name)?)));
+    let changed = lists.filter(|(before, after)| before.reach() != after.reach());
+    changed.flat_map(|(before, after)| before.effects().chain(after.effects())).map(|(target, _)| target).collect()
+}
+
+/// All targets of these lists.
+pub(super) fn all_of(lists: &[&Lists]) -> Vec<Prefix> {
+    let lists = lists.iter().flat_map(|lists| lists.values());
+    let all: BTreeSet<_> = lists.flat_map(|wanted| wanted.iter().map(|(target, _)| target)).collect();
+    all.into_iter().collect()
 }

@@ -4,7 +4,7 @@ use super::Life;
 use super::asking::ask_add;
 use super::batch::Batch;
 use super::prefix::Prefix;
-use super::reference::During;
+use super::wanted::During;
 use crate::{Refusal, keeper_of};
 
 /// As many targets as one request carries: what is refused is refused as a whole.
@@ -26,10 +26,11 @@ impl Life {
         let begun = self.now();
         let reply = ask_add(self.net.home(), "ssh", &batch, None);
         let during = During(begun, self.now());
-        if matches!(reply.code(), Some(0 | 1)) {
-            self.believe_added("ssh", &batch.targets, None, during);
-        } else {
-            reply.exits(8);
+        match reply.code() {
+            Some(0 | 1 | 7) => _ = self.believe_added("ssh", &batch.targets, None, during),
+            // All of it is guarded.
+            Some(5) => {}
+            _ => _ = reply.exits(8),
         }
         self.judge(&batch.targets);
         refusal.end();

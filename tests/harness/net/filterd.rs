@@ -25,11 +25,11 @@ impl Net {
     /// To be started by whoever has entered the host.
     pub(super) fn command(&self, config: &str, arguments: &[&str]) -> Command {
         // A test run that is killed takes its daemons with it.
-        let minded = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned);
-        let (time, run) = (self.time.iter(), self.run.iter());
-        let mut words = time.flat_map(OtherTime::words).chain(run.flat_map(OwnRun::words)).chain(&minded);
-        let mut command = Command::new(words.next().expect("setpriv is among them"));
-        command.args(words).arg(home::binary());
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+        command.args(self.time.iter().flat_map(OtherTime::words));
+        command.args(self.run.iter().flat_map(OwnRun::words));
+        command.arg(home::binary());
         let mut own = daemon_arguments(&self.home, config);
         if arguments.contains(&"--user") {
             own = without(own, &["--user"]);

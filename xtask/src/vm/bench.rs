@@ -15,7 +15,7 @@ use super::ring::Ring;
 use crate::tools::{Missing, Tool, Tools, asked, tool};
 
 /// Everything but the kernels, which are never installed.
-const TOOLS: [Tool; 11] = [
+const TOOLS: [Tool; 12] = [
     tool("qemu-system-x86_64", "qemu-system-x86"),
     asked("busybox", "busybox-static", "true"),
     asked("ip", "iproute2", "-V"),
@@ -27,6 +27,7 @@ const TOOLS: [Tool; 11] = [
     asked("bpftool", "bpftool", "version"),
     tool("strace", "strace"),
     asked("tc", "iproute2", "-V"),
+    tool("unshare", "util-linux"),
 ];
 
 /// What stories call that stand outside of guests.

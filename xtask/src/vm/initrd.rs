@@ -14,7 +14,7 @@ use super::programs::Program;
 use crate::tools::{Place, Tools};
 
 /// In the order in which they must be loaded.
-const MODULES: [&str; 21] = [
+const MODULES: [&str; 26] = [
     "virtio_ring",
     "virtio",
     "virtio_pci_legacy_dev",
@@ -36,10 +36,15 @@ const MODULES: [&str; 21] = [
     "udp_diag",
     "sch_ingress",
     "cls_bpf",
+    "llc",
+    "stp",
+    "garp",
+    "mrp",
+    "8021q",
 ];
 
 /// Tools that stories call, and busybox has not, or not with these flags.
-const TOOLS: [&str; 7] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout"];
+const TOOLS: [&str; 8] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout", "unshare"];
 
 /// Builds one for `kernel` that does what `plan` says, beside a new directory `top`.
 pub fn build(

@@ -11,7 +11,6 @@ mod machine;
 mod outside;
 mod programs;
 mod ring;
-mod side_by_side;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,6 +27,7 @@ use kernel::Kernel;
 use ring::Ring;
 
 use crate::results::{Report, Results};
+use crate::side_by_side;
 use crate::tools::Missing;
 
 /// The kernels that filterd is tested on: the oldest it runs on, the newest that Debian 12 offers, and that one again

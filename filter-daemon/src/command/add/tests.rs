@@ -115,7 +115,7 @@ fn the_answer_says_what_changed() {
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 0, 0]), same);
     let renewed = "192.0.2.1 was blocked already; list `manual` now holds it for 2 h";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
-    let many = "1,000 targets: 10 added, 5 updated, 985 already blocked";
+    let many = "1,000 targets: 10 added, 5 blocked already that list `manual` now holds permanently, 985 already blocked";
     assert_eq!(told(&["-"], None, [1000, 15, 10]), many, "nobody has looked what else blocks them");
     assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
     assert_eq!(

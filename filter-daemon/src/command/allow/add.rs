@@ -23,6 +23,9 @@ Examples:
 pub struct Add {
     #[command(flatten)]
     addition: Addition,
+    /// Allow a prefix shorter than /8, or than /16 of IPv6, too: whatever is blocked in it passes
+    #[arg(long)]
+    wide: bool,
 }
 
 /// What they are from now on.
@@ -30,8 +33,8 @@ const ALLOWED: &str = "allowed";
 
 impl Add {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let Self { addition } = self;
-        let request = |words| wire::Allow(addition.request(words));
+        let Self { addition, wide } = self;
+        let request = |words| wire::Allow(wire::Add { wide: *wide, ..addition.request(words) });
         let mut outcome = change::apply(&addition.targets, socket, console, &request)?;
         let clock = Clock::system();
         outcome.remedies = addition::remedies(&outcome, self.list(), "allow remove");
@@ -85,7 +88,7 @@ mod tests {
     fn add(words: &[&str], ttl: Option<&str>) -> Add {
         let targets = words.iter().map(ToString::to_string).collect();
         let ttl = ttl.map(|word| word.parse().unwrap());
-        Add { addition: Addition { targets, ttl, ..Addition::default() } }
+        Add { addition: Addition { targets, ttl, ..Addition::default() }, wide: false }
     }
 
     fn told(words: &[&str], ttl: Option<&str>, changed: Changed) -> String {
@@ -117,7 +120,11 @@ mod tests {
              198.51.100.7 passes, though 198.51.100.0/24 of list `drop` blocks it"
         );
         let many = Changed { named: 5, changed: 3, entered: 2, ..Changed::default() };
-        assert_eq!(told(&["-"], None, many), "5 targets: 2 newly allowed, 1 updated, 2 already allowed");
+        let held = "1 allowed already that list `manual-allow` now holds permanently";
+        assert_eq!(
+            told(&["-"], None, many),
+            format!("5 targets: 2 newly allowed, {held}, 2 already allowed")
+        );
     }
 
     #[test]

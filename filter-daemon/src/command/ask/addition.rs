@@ -55,7 +55,7 @@ impl Addition {
     pub fn told(&self, outcome: &Outcome, held: &str, list: &str) -> String {
         match self.single(outcome) {
             Some(word) => self.one(word, outcome, (held, list)),
-            None => self.many(&outcome.changed, held),
+            None => self.many(&outcome.changed, (held, list)),
         }
     }
 
@@ -91,7 +91,7 @@ impl Addition {
         }
     }
 
-    fn many(&self, changed: &Changed, held: &str) -> String {
+    fn many(&self, changed: &Changed, (held, list): (&str, &str)) -> String {
         let Changed { named, changed, entered, ref longer, covered, .. } = *changed;
         // Where there are many, nobody has looked what else holds them.
         let is_new = longer.is_empty() && covered == 0 && named <= MOST_LOOKED_AT as u64;
@@ -99,7 +99,11 @@ impl Addition {
         let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
         let mut parts = Vec::new();
         parts.extend((entered > 0).then(|| format!("{} {newly}{}", count(entered), self.length())));
-        parts.extend((renewed > 0).then(|| format!("{} updated", count(renewed))));
+        // They may have been in this list before, or not: they are now.
+        let renewed = (renewed > 0).then(|| {
+            format!("{} {held} already that list `{list}` now holds {}", count(renewed), self.term())
+        });
+        parts.extend(renewed);
         parts.extend((same > 0).then(|| format!("{} already {held}", count(same))));
         let what = match &self.targets[..] {
             [range] if range != STANDARD_INPUT => {

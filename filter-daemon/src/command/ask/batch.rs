@@ -8,7 +8,7 @@ use filter_common::target::{Span, Target};
 use super::interrupt::Done;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::strings::Strings;
-use crate::control::wire::{Changed, Failure, Method};
+use crate::control::wire::{Changed, Failure, Method, Widened};
 use crate::text::Explanation;
 
 /// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
@@ -168,6 +168,11 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         // A prefix of an earlier message may be around the same address.
         self.sum.around.extend(changed.around);
         self.sum.around.truncate(MOST_TOLD);
+        let widened = self.sum.widened.map_or(0, |widened| widened.count);
+        self.sum.widened = changed
+            .widened
+            .map(|more| Widened { count: widened + more.count, ..more })
+            .or(self.sum.widened.take());
         self.sum.warnings.extend(changed.warnings);
         self.sum.warnings.truncate(MOST_TOLD);
         self.sum.blocked_by.extend(changed.blocked_by);

@@ -86,8 +86,9 @@ impl Check {
         let checked = Checked::new(&self.file, &config, &known.with(running));
         console.answer(&checked, render)?;
         let block: Targets = config.block.iter().copied().collect();
-        let told = wide::told(&block.others).into_iter().chain(well_known::told("`block:`", &block));
-        told.for_each(|told| console.note(&format!("warning: {told}")));
+        let wide = wide::blocked(&block.others).into_iter().chain(wide::allowed(&config.allow));
+        wide.chain(well_known::told("`block:`", &block))
+            .for_each(|told| console.note(&format!("warning: {told}")));
         checked.lists.iter().for_each(|list| warn(list, console));
         let told: Vec<_> = checked.lists.iter().filter_map(|list| list.told.as_ref()).collect();
         if told.is_empty() {

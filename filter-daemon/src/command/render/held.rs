@@ -11,6 +11,9 @@ use crate::control::wire::{Held, HeldBy, MOST_WITHIN};
 /// More targets that stay blocked than this are counted, not told.
 const MOST_TOLD: usize = 10;
 
+/// A hundred may be widened to the same prefix.
+const MOST_NAMED: usize = 10;
+
 /// More targets than this make a command that nobody reads.
 const MOST_IN_A_COMMAND: usize = 5;
 
@@ -48,7 +51,10 @@ pub fn told(all: &[Held], words: &Words) -> String {
 
 fn one(held: &Held, blocked: &str) -> Vec<String> {
     let (narrower, holders): (Vec<_>, Vec<_>) = held.by.iter().partition(|by| is_within(by, held));
-    let named = |all: &[&HeldBy]| all.iter().map(|by| entry(by, held)).collect::<Vec<_>>().join(", ");
+    let named = |all: &[&HeldBy]| {
+        let named = all.iter().take(MOST_NAMED).map(|by| entry(by, held)).collect::<Vec<_>>().join(", ");
+        if all.len() > MOST_NAMED { format!("{named}, and more") } else { named }
+    };
     let holders = match &held.by[..] {
         // An older daemon tells only the names of the lists.
         [] => held.lists.iter().map(|name| format!("list `{name}`")).collect::<Vec<_>>().join(", "),
@@ -81,8 +87,9 @@ fn entry(by: &HeldBy, held: &Held) -> String {
 
 /// Does this entry block only a part of what is held?
 fn is_within(by: &HeldBy, held: &Held) -> bool {
+    let blocks = by.blocks.as_ref().unwrap_or(&by.target);
     let covers = |wide: Target, narrow: Target| wide != narrow && wide.covers(&narrow);
-    matches!((held.target.parse(), by.target.parse()), (Ok(wide), Ok(narrow)) if covers(wide, narrow))
+    matches!((held.target.parse(), blocks.parse()), (Ok(wide), Ok(narrow)) if covers(wide, narrow))
 }
 
 fn is_all_named(held: &Held) -> bool {

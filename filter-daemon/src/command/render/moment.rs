@@ -1,6 +1,7 @@
 //! Points in time as people think of them: how long ago, how soon, and what the clock on the wall says then.
 
 use std::cell::OnceCell;
+use std::time::Duration;
 use std::{env, fs};
 
 use jiff::Timestamp;
@@ -12,6 +13,9 @@ use crate::control::wire::Entry;
 /// Now and here.
 pub struct Clock {
     now: u64,
+    /// The second that begins next. Ends are full seconds, so what is left is counted from there: of what was just asked for
+    /// 10 s that is 10 s.
+    next: u64,
     /// Looked up when it is first needed.
     zone: OnceCell<TimeZone>,
 }
@@ -34,7 +38,8 @@ pub const EXPIRES: &str = "expires ";
 impl Clock {
     /// The system's clock and time zone.
     pub fn system() -> Self {
-        Self { now: clock::now().secs(), zone: OnceCell::new() }
+        let [now, next] = [clock::now(), clock::after(Duration::ZERO)].map(|moment| moment.secs());
+        Self { now, next, zone: OnceCell::new() }
     }
 
     /// `since 2 h ago`; `since 2 h ago or before`.
@@ -59,14 +64,13 @@ impl Clock {
     pub fn until(&self, then: Option<u64>) -> String {
         match then {
             None => PERMANENT.to_owned(),
-            Some(then) if then <= self.now => format!("{EXPIRES}now"),
             Some(then) => format!("{EXPIRES}{}", self.at(then)),
         }
     }
 
     /// `21:40 (in 12 min)`.
     pub fn at(&self, then: u64) -> String {
-        match then.saturating_sub(self.now) {
+        match then.saturating_sub(self.next) {
             0 => "now".to_owned(),
             left => format!("{} (in {})", self.on_the_wall(then), length(left)),
         }
@@ -116,7 +120,7 @@ pub fn length(seconds: u64) -> String {
 impl Clock {
     /// A clock that stands.
     pub fn standing(now: u64) -> Self {
-        Self { now, zone: TimeZone::UTC.into() }
+        Self { now, next: now, zone: TimeZone::UTC.into() }
     }
 }
 
@@ -160,6 +164,16 @@ mod tests {
         assert_eq!(clock.until(Some(NOW + 730)), "expires 21:40 (in 12 min)");
         assert_eq!(clock.until(Some(NOW + 2 * 86_400)), "expires 2026-11-23 21:28 (in 2 d)");
         assert_eq!(clock.until(None), "permanent");
+    }
+
+    #[test]
+    fn what_is_left_is_told_as_it_was_asked_for() {
+        // Begun within a second, and over with the first full one behind it.
+        let clock = Clock { next: NOW + 1, ..Clock::standing(NOW) };
+        assert_eq!(clock.until(Some(NOW + 11)), "expires 21:28:11 (in 10 s)");
+        assert_eq!(clock.at(NOW + 61), "21:29:01 (in 1 min)");
+        assert_eq!(clock.until(Some(NOW + 1)), "expires now");
+        assert_eq!(clock.ago(NOW), "just now");
     }
 
     #[test]

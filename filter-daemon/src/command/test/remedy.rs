@@ -52,7 +52,15 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
     // All of it stands in a list that is long, or was not told to its end.
     if (one.more && !one.within.is_empty()) || targets.len() > MOST_IN_A_COMMAND {
         let address = &one.address;
-        let around = one.because.iter().filter(|entry| entry.origin.as_deref() == Some(LIVE));
+        // Those that are widened to it lie within it, and are listed there.
+        let asked = address.parse().ok();
+        let lies_within = |entry: &Entry| {
+            asked
+                .zip(entry.target.parse().ok())
+                .is_some_and(|(asked, own): (Target, Target)| asked != own && asked.covers(&own))
+        };
+        let around =
+            one.because.iter().filter(|entry| entry.origin.as_deref() == Some(LIVE) && !lies_within(entry));
         let around: BTreeSet<_> = around.map(|entry| format!(" {}", entry.target)).collect();
         let around = around.into_iter().collect::<String>();
         let first = if around.is_empty() { String::new() } else { format!("`filterd remove{around}`, and ") };

@@ -56,6 +56,9 @@ pub struct Changed {
     /// Of an add: guarded addresses within its targets, which pass all the same (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub around: Vec<Guarded>,
+    /// Of an add to a list that widens what it blocks of IPv6: how many of its targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub widened: Option<Widened>,
     /// Of an add: what the operator may not have meant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -76,6 +79,15 @@ pub struct Changed {
 
 fn is_none(number: &u64) -> bool {
     *number == 0
+}
+
+/// Targets for the sake of which more than they name is blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Widened {
+    /// How many they are.
+    pub count: u64,
+    /// The length of prefix that is blocked for each.
+    pub length: u8,
 }
 
 /// A list that was emptied.

@@ -48,7 +48,7 @@ use serde::{Deserialize, Serialize};
 
 pub use add::Add;
 pub use allow::{Allow, Disallow};
-pub use changed::{Changed, Emptied};
+pub use changed::{Changed, Emptied, Widened};
 pub use confirm::Confirm;
 pub use deed::{Counts, Deed};
 pub use diff::Diff;

@@ -122,6 +122,9 @@ pub struct Flows {
     pub room: u64,
     /// How many were begun since the filter was first attached with `match: new`.
     pub begun: u64,
+    /// How many were found open when that was, or when the egress program was attached anew.
+    #[serde(default)]
+    pub found: u64,
     /// For how many seconds after it last sent something this host is answered: over TCP,
     pub tcp_age: u64,
     /// and over UDP, or when it has pinged.

@@ -1,12 +1,12 @@
 //! Who is in touch with this host, or needed by it, at the moment: the other ends of its connections, its name servers and
 //! its gateways. Loopback is nobody: no packet of its meets the filter.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::control::wire::diff;
-use crate::daemon::sockets::{self, Pair, Protocol};
+use crate::daemon::sockets::{self, Connection, Protocol};
 
 /// More peers than this are not looked at.
 const MOST: usize = 1 << 16;
@@ -39,8 +39,8 @@ impl Peers {
     pub fn look() -> Self {
         let mut this = Self::default();
         for (protocol, name) in [(Protocol::Tcp, "TCP"), (Protocol::Udp, "UDP")] {
-            match sockets::all(protocol) {
-                Ok(pairs) => this.take_pairs(&pairs),
+            match sockets::connections(protocol) {
+                Ok(connections) => this.take_connections(&connections),
                 Err(error) => this.unseen.push(format!("{name} sockets: {error}")),
             }
         }
@@ -53,16 +53,10 @@ impl Peers {
         this
     }
 
-    fn take_pairs(&mut self, pairs: &[Pair]) {
-        let listening: HashSet<u16> =
-            pairs.iter().filter(|pair| pair.other.is_none()).map(|pair| pair.ours).collect();
-        for Pair { protocol, ours, other } in pairs {
-            let Some((address, port)) = *other else { continue };
-            let role = match listening.contains(ours) {
-                true => Role::Client(*protocol, *ours),
-                false => Role::Server(*protocol, port),
-            };
-            self.add(address, role);
+    fn take_connections(&mut self, connections: &[Connection]) {
+        for &Connection { protocol, ours, peer, theirs, is_own } in connections {
+            let role = if is_own { Role::Server(protocol, theirs) } else { Role::Client(protocol, ours) };
+            self.add(peer, role);
         }
     }
 
@@ -168,18 +162,16 @@ mod tests {
 
     #[test]
     fn who_came_is_told_from_where_we_went_and_loopback_is_nobody() {
-        let pair = |ours, other: Option<(&str, u16)>| Pair {
-            protocol: Protocol::Tcp,
-            ours,
-            other: other.map(|(address, port)| (address.parse().unwrap(), port)),
+        let one = |ours, peer: &str, theirs, is_own| {
+            let peer = peer.parse().unwrap();
+            Connection { protocol: Protocol::Tcp, ours, peer, theirs, is_own }
         };
         let mut peers = Peers::default();
-        peers.take_pairs(&[
-            pair(22, None),
-            pair(22, Some(("::ffff:192.0.2.50", 40_000))),
-            pair(22, Some(("192.0.2.50", 40_001))),
-            pair(50_000, Some(("198.51.100.9", 443))),
-            pair(50_001, Some(("127.0.0.1", 443))),
+        peers.take_connections(&[
+            one(22, "::ffff:192.0.2.50", 40_000, false),
+            one(22, "192.0.2.50", 40_001, false),
+            one(50_000, "198.51.100.9", 443, true),
+            one(50_001, "127.0.0.1", 443, true),
         ]);
         let known: Vec<_> = peers.known.iter().map(|(ip, roles)| (ip.to_string(), roles.clone())).collect();
         let expected = [

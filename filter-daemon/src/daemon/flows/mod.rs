@@ -1,16 +1,17 @@
 //! `match: new`: what this host began is known to packets. The egress program tells it from what is sent; which UDP ports
 //! begin flows, and which flows were open before it was there, is told from here, by the kernel's list of sockets.
 //!
-//! A UDP port begins flows if it is one of those that the kernel gives away (`ip_local_port_range`), and no socket that hears
-//! everybody has it. Nobody is told when a socket comes to listen, so a thread of its own looks every second (`watch`): from
-//! a port that is listened on since less than that, what is sent still begins flows.
+//! A UDP port begins flows if it is one of those that the kernel gives away (`ip_local_port_range` without
+//! `ip_local_reserved_ports`), and no service has it: a socket that hears everybody on a port that it asked for. Nobody is
+//! told when one comes, so a thread of its own looks every second (`watch`): from a port that a service has since less than
+//! that, what is sent still begins flows.
 
 mod open;
 mod watch;
 
 use tracing::{error, info};
 
-use super::sockets::{self, Pair, Protocol};
+use super::sockets::{self, Protocol};
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::wire::{About, Fault, status};
@@ -25,6 +26,8 @@ const PAGE: usize = 512;
 #[derive(Default)]
 pub struct Flows {
     watch: Option<Watch>,
+    /// How many were open when it was looked last.
+    found: u64,
     /// Why open ones were not remembered, and since when.
     refused: Option<(Timestamp, Explanation)>,
 }
@@ -40,7 +43,7 @@ impl Flows {
             match begun {
                 Ok(watch) => {
                     info!(
-                        "match: new: UDP from the ports {} begins flows, where nobody listens",
+                        "match: new: UDP from the ports {} begins flows, where no service has them",
                         watch.range()
                     );
                     self.watch = Some(watch);
@@ -53,16 +56,19 @@ impl Flows {
 
     /// Remembers what is open: it was begun before anybody looked.
     pub fn seed(&mut self, filter: &mut Filter) {
-        let Some(watch) = &self.watch else { return };
-        let seen = sockets::all(Protocol::Tcp).and_then(|tcp| Ok((tcp, sockets::all(Protocol::Udp)?)));
-        let seeded = seen.map_err(|error| KernelError::Netlink { reason: error.to_string() });
-        let seeded = seeded.and_then(|(tcp, udp): (Vec<Pair>, Vec<Pair>)| {
-            let mut keys = open::flows(Protocol::Tcp, &tcp, |_| true);
-            keys.extend(open::flows(Protocol::Udp, &udp, |port| watch.range().has(port)));
-            keys.chunks(PAGE).try_for_each(|keys| filter.seed(keys.to_vec()))
+        if self.watch.is_none() {
+            return;
+        }
+        let seen = sockets::connections(Protocol::Tcp)
+            .and_then(|tcp| Ok([tcp, sockets::connections(Protocol::Udp)?].concat()));
+        let seen = seen.map_err(|error| KernelError::Netlink { reason: error.to_string() });
+        let seeded = seen.and_then(|connections| {
+            let keys = open::flows(&connections);
+            keys.chunks(PAGE).try_for_each(|page| filter.seed(page.to_vec()))?;
+            Ok(keys.len() as u64)
         });
         match seeded {
-            Ok(()) => self.refused = None,
+            Ok(found) => (self.found, self.refused) = (found, None),
             Err(error) => self.is_refused(&error),
         }
     }
@@ -84,7 +90,7 @@ impl Flows {
             fault(since, message, remedy)
         });
         let unseen = self.watch.as_ref().and_then(Watch::unseen).map(|(since, why)| {
-            let message = format!("which UDP ports are listened on is not known any more: {why}");
+            let message = format!("which UDP ports services have is not known any more: {why}");
             fault(since, message, "filterd looks again every second".to_owned())
         });
         refused.into_iter().chain(unseen)
@@ -96,6 +102,7 @@ impl Flows {
         Some(status::Flows {
             room: filter_common::flow::ROOM as u64,
             begun: watch.begun(),
+            found: self.found,
             tcp_age: filter_common::flow::TCP_AGE / 1_000_000_000,
             age: filter_common::flow::OTHER_AGE / 1_000_000_000,
             ports: watch.range().to_string(),

@@ -1,27 +1,22 @@
-//! Which of the sockets of this host are flows that it began: those to somebody from a port that nobody listens on.
+//! The flows of connections that this host has begun, and which are open already.
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 
 use filter_common::flow::{KEY_WORDS, Key, Protocol as Upper, ROOM, mapped};
 use filter_common::hash::Address6;
 
-use crate::daemon::sockets::{Pair, Protocol};
+use crate::daemon::sockets::{Connection, Protocol};
 
-/// Their keys, if `begins` is so of their ports; as many as there is room for.
-pub fn flows(protocol: Protocol, pairs: &[Pair], begins: impl Fn(u16) -> bool) -> Vec<[u64; KEY_WORDS]> {
-    let listened: HashSet<u16> =
-        pairs.iter().filter(|pair| pair.other.is_none()).map(|pair| pair.ours).collect();
-    let upper = match protocol {
-        Protocol::Tcp => Upper::Tcp,
-        Protocol::Udp => Upper::Udp,
+/// Their keys; as many as there is room for.
+pub fn flows(connections: &[Connection]) -> Vec<[u64; KEY_WORDS]> {
+    let key = |one: &Connection| {
+        let upper = match one.protocol {
+            Protocol::Tcp => Upper::Tcp,
+            Protocol::Udp => Upper::Udp,
+        };
+        Key::new(address(one.peer), upper, one.ours, one.theirs).0
     };
-    let key = |pair: &Pair| {
-        let (peer, theirs) = pair.other?;
-        let is_own = !listened.contains(&pair.ours) && begins(pair.ours);
-        is_own.then(|| Key::new(address(peer), upper, pair.ours, theirs).0)
-    };
-    pairs.iter().filter_map(key).take(ROOM).collect()
+    connections.iter().filter(|one| one.is_own).map(key).take(ROOM).collect()
 }
 
 fn address(address: IpAddr) -> Address6 {
@@ -39,23 +34,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_begun_is_told_from_what_came() {
-        let pair = |ours, other: Option<(&str, u16)>| Pair {
-            protocol: Protocol::Tcp,
+    fn what_this_host_began_is_remembered_by_who_is_at_the_other_end() {
+        let one = |protocol, ours, peer: &str, is_own| Connection {
+            protocol,
             ours,
-            other: other.map(|(address, port)| (address.parse().unwrap(), port)),
+            peer: peer.parse().unwrap(),
+            theirs: 443,
+            is_own,
         };
-        let pairs = [
-            pair(22, None),
-            pair(22, Some(("192.0.2.50", 40_000))),
-            pair(50_000, Some(("198.51.100.9", 443))),
-            pair(50_001, Some(("::ffff:198.51.100.9", 443))),
-            pair(50_002, Some(("2001:db8::9", 443))),
-            pair(9, Some(("198.51.100.9", 443))),
+        let connections = [
+            one(Protocol::Tcp, 22, "192.0.2.50", false),
+            one(Protocol::Tcp, 50_000, "198.51.100.9", true),
+            one(Protocol::Udp, 50_001, "::ffff:198.51.100.9", true),
+            one(Protocol::Tcp, 50_002, "2001:db8::9", true),
         ];
-        let found = flows(Protocol::Tcp, &pairs, |port| port > 9);
-        let v4 = |ours| Key::new(mapped(0xC633_6409), Upper::Tcp, ours, 443).0;
+        let v4 = |upper, ours| Key::new(mapped(0xC633_6409), upper, ours, 443).0;
         let v6 = Address6 { high: 0x2001_0db8_0000_0000, low: 9 };
-        assert_eq!(found, [v4(50_000), v4(50_001), Key::new(v6, Upper::Tcp, 50_002, 443).0]);
+        let expected =
+            [v4(Upper::Tcp, 50_000), v4(Upper::Udp, 50_001), Key::new(v6, Upper::Tcp, 50_002, 443).0];
+        assert_eq!(flows(&connections), expected);
     }
 }

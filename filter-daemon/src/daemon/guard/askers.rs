@@ -1,11 +1,26 @@
 //! Whoever asks filterd for what may cut somebody off, and has come by SSH: logind or utmp know of most of them, but neither is
 //! everywhere, and `ssh HOST filterd add …` has no terminal that utmp would name.
+//!
+//! They are noted in the state directory: the next start guards those whose connections stand still, before they ask again.
 
 use std::collections::VecDeque;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use tokio::sync::mpsc;
+use tracing::warn;
 
 use crate::host::{Connection, Fact, What};
+use crate::text::printable;
+
+/// In the state directory: a connection a line, as sshd writes it.
+const FILE: &str = "askers";
+
+/// More than that no note of ours has.
+const LONGEST: u64 = 16 * 1024;
 
 /// More than these at once have their own connections looked at by others' requests; the latest are kept.
 const MOST: usize = 64;
@@ -15,9 +30,30 @@ const MOST: usize = 64;
 pub struct Askers {
     told: Option<mpsc::Receiver<String>>,
     known: VecDeque<Connection>,
+    note: Note,
+}
+
+/// What the next start is told.
+#[derive(Default)]
+struct Note {
+    /// Nothing is written where it has no place.
+    place: Option<PathBuf>,
+    written: VecDeque<Connection>,
+    has_failed: bool,
 }
 
 impl Askers {
+    /// Those that the filterd before this one noted in its state directory, and whose connections stand. Of what the kernel
+    /// does not tell nobody is here who could be believed.
+    pub fn noted_in(state: &Path) -> Self {
+        let place = state.join(FILE);
+        let text = read(&place).unwrap_or_default();
+        let noted: VecDeque<_> = text.lines().filter_map(Connection::parse).take(MOST).collect();
+        let stands = |connection: &&Connection| connection.is_open().unwrap_or(false);
+        let known = noted.iter().filter(stands).copied().collect();
+        Self { told: None, known, note: Note { place: Some(place), written: noted, has_failed: false } }
+    }
+
     /// These tell it from now on.
     pub fn listen(&mut self, told: mpsc::Receiver<String>) {
         self.told = Some(told);
@@ -30,11 +66,13 @@ impl Askers {
                 self.take(connection, stands(&connection));
             }
         }
+        self.note.keep(&self.known);
     }
 
     /// Forgets those whose connections are over.
     pub fn forget_gone(&mut self) {
         self.known.retain(stands);
+        self.note.keep(&self.known);
     }
 
     /// Where they come from.
@@ -53,6 +91,44 @@ impl Askers {
     }
 }
 
+impl Note {
+    /// Whatever ends this filterd: the next one is to know them.
+    fn keep(&mut self, known: &VecDeque<Connection>) {
+        let Some(place) = self.place.as_ref().filter(|_| self.written != *known) else { return };
+        self.written.clone_from(known);
+        let written = write(place, known);
+        if let (Err(error), false) = (&written, self.has_failed) {
+            warn!(
+                "{}: {error}: after a restart whoever asks by SSH is guarded only when they ask again",
+                printable::path(place)
+            );
+        }
+        self.has_failed = written.is_err();
+    }
+}
+
+/// Nothing that a link leads to is ours.
+fn read(place: &Path) -> io::Result<String> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(place)?;
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// It need not be on disk: a connection does not outlive a machine that stops.
+fn write(place: &Path, known: &VecDeque<Connection>) -> io::Result<()> {
+    if known.is_empty() {
+        _ = fs::remove_file(place);
+        return Ok(());
+    }
+    let new = place.with_extension("new");
+    _ = fs::remove_file(&new);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    known.iter().try_for_each(|connection| writeln!(file, "{connection}"))?;
+    fs::rename(&new, place)
+}
+
 /// Where the kernel does not tell, whoever asks is believed: they could have any address allowed.
 fn stands(connection: &Connection) -> bool {
     connection.is_open().unwrap_or(true)
@@ -60,6 +136,8 @@ fn stands(connection: &Connection) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+
     use super::*;
 
     #[test]
@@ -76,5 +154,24 @@ mod tests {
         assert_eq!(askers.facts().count(), MOST - 1);
         askers.forget_gone();
         assert_eq!(askers.facts().count(), 0, "the kernel knows of none of them");
+    }
+    #[test]
+    fn those_who_are_still_there_are_known_to_the_next_start() {
+        let state = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let there = Connection { peer: client.local_addr().unwrap(), own: client.peer_addr().unwrap() };
+        let gone = Connection::parse("192.0.2.7 51000 192.0.2.1 22").unwrap();
+        let mut askers = Askers::noted_in(state.path());
+        askers.take(gone, true);
+        askers.take(there, true);
+        askers.note.keep(&askers.known);
+        let next = Askers::noted_in(state.path());
+        assert_eq!(next.known, [there], "the other one's connection is over");
+        drop((client, listener));
+        let mut last = Askers::noted_in(state.path());
+        assert!(last.known.is_empty());
+        last.forget_gone();
+        assert!(!state.path().join(FILE).exists(), "nobody is left to be known");
     }
 }

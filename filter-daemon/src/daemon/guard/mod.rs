@@ -9,6 +9,7 @@ mod view;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -67,9 +68,9 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Finds out what this host needs.
-    pub async fn begin() -> Self {
-        let mut this = Self::of_nothing();
+    /// Finds out what this host needs, with what the filterd before noted in this state directory.
+    pub async fn begin(state: &Path) -> Self {
+        let mut this = Self { askers: Askers::noted_in(state), ..Self::of_nothing() };
         this.take_links(links().await);
         this.read_files();
         this

@@ -172,7 +172,7 @@ impl<'a> Story<'a> {
     /// As `filterd add` and `remove` do it.
     fn edit(&mut self, told: &mut Told) {
         let mut targets = targets(&mut self.random, 6);
-        match Guarding::of(&mut targets, true, self.guard.view()) {
+        match Guarding::of(&mut targets, Reach::AS_GIVEN, true, self.guard.view()) {
             Ok(guarding) => {
                 told.refused += guarding.refused.len() as u64;
                 self.commit(&Change::Want(Want::live("manual", Polarity::Block, targets)));
@@ -271,7 +271,8 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             checksum: 0,
         };
         let path = accepted.path.clone();
-        let found = Found::Accepted { targets: targets.clone(), accepted, draft: None, special: 0 };
+        let found =
+            Found::Accepted { targets: targets.clone(), accepted, draft: None, rejected: 0, special: 0 };
         LoadedList {
             name,
             path,

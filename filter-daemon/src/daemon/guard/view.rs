@@ -1,7 +1,7 @@
 //! What is guarded, held against what is to be blocked.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use filter_common::target::Target;
@@ -40,6 +40,32 @@ impl<'a> View<'a> {
         self.0.clone()
     }
 
+    /// Those of these targets of which every address is guarded.
+    pub fn guards_all_of(self, targets: &Targets) -> Targets {
+        let hosts =
+            self.all().map(|(address, _)| Target::from(address)).filter(|host| targets.contains(*host));
+        let prefixes = targets.others.iter().copied().filter(|target| self.guards_whole(*target));
+        hosts.chain(prefixes).collect()
+    }
+
+    fn guards_whole(self, target: Target) -> bool {
+        let (first, last, bits): (IpAddr, IpAddr, u8) = match target {
+            Target::V4(prefix) => (
+                Ipv4Addr::from_bits(prefix.first()).into(),
+                Ipv4Addr::from_bits(prefix.last()).into(),
+                32 - prefix.length(),
+            ),
+            Target::V6(prefix) => (
+                Ipv6Addr::from_bits(prefix.first()).into(),
+                Ipv6Addr::from_bits(prefix.last()).into(),
+                128 - prefix.length(),
+            ),
+        };
+        // There are never more guarded ones than fit a word.
+        let all = 1_usize.checked_shl(bits.into()).filter(|all| *all <= self.0.len());
+        all.is_some_and(|all| self.0.range(first..=last).count() == all)
+    }
+
     /// Which guarded addresses these sorted targets cover.
     pub fn covered_by(self, targets: &Targets) -> Vec<Guarded> {
         let cover = Cover::of(targets);
@@ -48,13 +74,6 @@ impl<'a> View<'a> {
             Some(Guarded { target, address, why: why.clone() })
         });
         covered.collect()
-    }
-}
-
-impl Guarded {
-    /// Is nothing but this address meant?
-    pub fn is_whole(&self) -> bool {
-        self.target.is_host()
     }
 }
 
@@ -71,18 +90,27 @@ mod tests {
             let mut targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
             targets.sort();
             let covered = View::of(&all).covered_by(&targets).into_iter();
-            covered
-                .map(|one| format!("{} {} {} {}", one.target, one.address, one.why, one.is_whole()))
-                .collect::<Vec<_>>()
+            covered.map(|one| format!("{} {} {}", one.target, one.address, one.why)).collect::<Vec<_>>()
         };
         assert_eq!(
             told(&["192.0.2.1", "192.0.2.2", "198.51.100.0/24", "::/0"]),
-            [
-                "192.0.2.1 192.0.2.1 one true",
-                "198.51.100.0/24 198.51.100.7 two false",
-                "::/0 2001:db8::1 three false"
-            ]
+            ["192.0.2.1 192.0.2.1 one", "198.51.100.0/24 198.51.100.7 two", "::/0 2001:db8::1 three"]
         );
         assert!(told(&["192.0.2.2", "203.0.113.0/24"]).is_empty());
+    }
+    #[test]
+    fn a_prefix_is_guarded_as_a_whole_where_each_of_its_addresses_is() {
+        let all = ["192.0.2.2", "192.0.2.3", "192.0.2.4", "2001:db8::", "2001:db8::1", "ffff:ffff::"];
+        let all: BTreeMap<IpAddr, Arc<str>> =
+            all.into_iter().map(|address| (address.parse().unwrap(), "one".into())).collect();
+        let whole = |words: &[&str]| {
+            let targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
+            let whole = View::of(&all).guards_all_of(&targets);
+            whole.iter().map(|target| target.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(whole(&["192.0.2.2/31", "192.0.2.4/31", "192.0.2.0/30"]), ["192.0.2.2/31"]);
+        assert_eq!(whole(&["2001:db8::/127", "2001:db8::/126", "2001:db8::/64"]), ["2001:db8::/127"]);
+        assert_eq!(whole(&["192.0.2.4", "192.0.2.5", "2001:db8::1"]), ["192.0.2.4", "2001:db8::1"]);
+        assert!(whole(&["0.0.0.0/0", "::/0", "ffff:ffff::/64", "ffff:ffff::/127"]).is_empty());
     }
 }

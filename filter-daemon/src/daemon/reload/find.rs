@@ -26,6 +26,8 @@ pub enum Found {
         accepted: Accepted,
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
+        /// How many of its lines were not understood: with other words in the configuration others are.
+        rejected: u64,
         /// How many of them were special, and taken out.
         special: u64,
     },
@@ -85,10 +87,10 @@ impl Found {
 }
 
 /// What the copy of `list` says, for one that is to be what it was; its file may say anything.
-pub fn restored(list: &List, copy: Option<&Known>, sources: &Sources) -> Found {
+pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> Copied) -> Found {
     let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
     let (name, path) = (list.name.as_str(), printable::path(&list.path));
-    let read = accepted.map(|accepted| (accepted, sources.copies.read(accepted, list.special)));
+    let read = accepted.map(|accepted| (accepted, read(accepted)));
     let Some((accepted, Ok(file))) = read else {
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
         let message = format!("list {name} could not be put back, and is what it is: {why}");
@@ -96,8 +98,8 @@ pub fn restored(list: &List, copy: Option<&Known>, sources: &Sources) -> Found {
         return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
     };
     if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
-        let (targets, special) = (file.targets, file.special);
-        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, special };
+        let ListFile { targets, rejected_count: rejected, special, .. } = file;
+        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special };
     }
     let message = format!(
         "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
@@ -116,6 +118,9 @@ fn told_of(error: Option<CopyError>) -> String {
 }
 
 type Read = Result<Contents, FileError>;
+
+/// What a copy says.
+type Copied = Result<ListFile, CopyError>;
 
 struct Judging<'a> {
     list: &'a List,
@@ -152,12 +157,13 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let (targets, special) = (file.targets, file.special);
+        let ListFile { targets, rejected_count: rejected, special, .. } = file;
         let entries = targets.len() as u64;
         let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
-                return Found::Accepted { targets, accepted: accepted.clone(), draft: None, special };
+                let accepted = accepted.clone();
+                return Found::Accepted { targets, accepted, draft: None, rejected, special };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
@@ -165,7 +171,7 @@ impl Judging<'_> {
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None, special };
+            return Found::Accepted { targets, accepted, draft: None, rejected, special };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
@@ -173,12 +179,12 @@ impl Judging<'_> {
             stamp,
             at: clock::now(),
             entries,
-            rejected: file.rejected_count,
+            rejected,
             is_missing: false,
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft), special }
+        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special }
     }
 
     /// It is to be gone.
@@ -196,7 +202,7 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft, special: 0 }
+        Found::Accepted { targets: Targets::default(), accepted, draft, rejected: 0, special: 0 }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.

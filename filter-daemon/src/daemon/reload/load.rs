@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::find::{self, Found, find};
 use super::matching::{self, Known};
 use super::sources::Sources;
+use super::way_back::WayBack;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Reach, Targets};
 use crate::config::{self, Config};
 use crate::control::wire::accept::Accept;
@@ -97,9 +98,18 @@ impl Loaded {
         Ok(Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 })
     }
 
-    /// This configuration with its lists as their copies say, whatever is in their files.
-    pub fn restore(config: Config, known: &[Known], sources: &mut Sources) -> Self {
-        let copies = sources.known();
+    /// This configuration with its lists as their copies say, whatever is in their files: those in hand, else those that lie
+    /// in the state directory.
+    pub fn restore(
+        config: Config,
+        known: &[Known],
+        way_back: Option<&WayBack>,
+        sources: &mut Sources,
+    ) -> Self {
+        let copies = match way_back {
+            Some(way_back) => way_back.known(sources),
+            None => sources.known(),
+        };
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
@@ -113,7 +123,10 @@ impl Loaded {
                 reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.filter(is_same).and_then(|known| known.id),
-                found: find::restored(list, copies.iter().find(is_of), sources),
+                found: find::restored(list, copies.iter().find(is_of), |accepted| {
+                    let held = way_back.and_then(|way_back| way_back.read(accepted, list.special));
+                    held.unwrap_or_else(|| sources.copies.read(accepted, list.special))
+                }),
             }
         });
         let lists = lists.collect();

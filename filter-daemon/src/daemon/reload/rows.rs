@@ -202,13 +202,13 @@ fn note(
             reading.rejected = rejected.unwrap_or(reading.rejected);
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, special, .. } => {
+        Found::Accepted { accepted, draft: bytes, rejected, special, .. } => {
             reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
-            warnings::of_rejected(&name, accepted.rejected, &mut reloaded.warnings);
+            warnings::of_rejected(&name, rejected, &mut reloaded.warnings);
             warnings::of_special(&name, special, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
-            reading.rejected = accepted.rejected;
+            reading.rejected = rejected;
             reading.trouble = None;
             reading.accepted = Some(accepted);
             draft = bytes;

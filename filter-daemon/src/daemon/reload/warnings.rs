@@ -1,16 +1,17 @@
 //! What the operator should know of lists that were taken as they are.
 
 use crate::blocklist::{List, Polarity, Targets};
-use crate::config::name::CONFIG_LIST;
+use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::source::{well_known, wide};
 
 /// What is on a list, taken by itself.
 pub fn of_contents(list: &List, targets: &Targets, warnings: &mut Vec<String>) {
     if list.polarity == Polarity::Allow {
-        return;
+        let is_inline = *list.name == *CONFIG_ALLOW_LIST;
+        return warnings.extend(wide::allowed(targets.others.iter().filter(|_| is_inline)));
     }
     if *list.name == *CONFIG_LIST {
-        warnings.extend(wide::told(&targets.others));
+        warnings.extend(wide::blocked(&targets.others));
     }
     of_well_known(&list.name, targets, warnings);
 }

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
+use filter_common::target::Target;
+
 use super::answer;
 use super::failure::{
     belongs_elsewhere, is_the_guards, not_done, not_durable, other_polarity, partly_flushed, reserved,
 };
 use super::guarding::{self, Guarding};
 use super::question::{all_allowed, held, longer, overlapping, wider};
-use crate::blocklist::{Blocklist, Change, From, ListId, Polarity, Targets, Want};
+use crate::blocklist::{Blocklist, Change, From, ListId, Polarity, Reach, Targets, Want};
 use crate::clock;
 use crate::config::ListName;
 use crate::config::name::GUARD_LIST;
 use crate::control::ReplyTo;
-use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, add, flush, remove};
+use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, Widened, add, flush, remove};
 use crate::daemon::change::{self, Done};
 use crate::daemon::commit::NotDone;
 use crate::daemon::flush::{Flush, Flushed};
@@ -36,9 +38,13 @@ impl Owner {
             Change::Want(Want { until, shorten, note, by, ..Want::live(list, polarity, targets) })
         };
         let mut targets: Targets = targets.into_iter().collect();
+        let reach = match polarity {
+            Polarity::Block => self.protection.blocklist().lists().reach_of(&list),
+            Polarity::Allow => Reach::AS_GIVEN,
+        };
         let guarding = match polarity {
-            Polarity::Block => Guarding::of(&mut targets, wide, self.guard.view()),
-            Polarity::Allow => Ok(Guarding::default()),
+            Polarity::Block => Guarding::of(&mut targets, reach, wide, self.guard.view()),
+            Polarity::Allow => guarding::allows_too_much(&targets, wide).map(|()| Guarding::default()),
         };
         let guarding = match guarding {
             Ok(guarding) => guarding,
@@ -48,10 +54,11 @@ impl Owner {
         let all = targets.clone();
         self.carry_out(&targets, page, reply, move |done, blocklist| {
             let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
-            let Guarding { refused, around, warnings } = guarding;
-            changed.refused = refused.len() as u64;
+            let Guarding { left_out, refused, around, warnings } = guarding;
+            changed.refused = left_out;
             (changed.guarded, changed.around) = (guarding::told(&refused), guarding::told(&around));
             changed.warnings = warnings;
+            changed.widened = widened(&all, reach);
             if polarity == Polarity::Block {
                 changed.allowed = all_allowed(blocklist, &all);
             }
@@ -169,6 +176,17 @@ impl Owner {
             is_default.is_none() && name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
         if is_reserved { Err(reserved(name)) } else { Ok(()) }
     }
+}
+
+/// What is blocked for the sake of those of these targets for which more than they name is, if any are.
+fn widened(targets: &Targets, reach: Reach) -> Option<Widened> {
+    // While a reload changes it, the length that counts in the end is told.
+    let is_widened = |target: &Target| reach.of(*target).next() != Some(*target);
+    if reach == Reach::AS_GIVEN {
+        return None;
+    }
+    let count = targets.iter().filter(is_widened).count() as u64;
+    (count > 0).then(|| Widened { count, length: reach.length() })
 }
 
 /// Does the list of this name block, or allow? One that is not there would block, but for the usual one of those that allow.

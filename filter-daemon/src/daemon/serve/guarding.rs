@@ -1,11 +1,6 @@
 //! What of an add must not be done, because this host needs it; and what may not have been meant.
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
-use filter_common::target::Target;
-
-use crate::blocklist::Targets;
+use crate::blocklist::{Reach, Targets};
 use crate::command::render::figure::count;
 use crate::control::wire::{self, Failure, MOST_GUARDED, words};
 use crate::daemon::guard::{Guarded, View};
@@ -21,7 +16,9 @@ const MOST_LOOKED_UP: usize = 1000;
 /// What is to be told of an add beside what it changes.
 #[derive(Debug, Default)]
 pub struct Guarding {
-    /// Guarded addresses that were named, and left out.
+    /// How many targets were left out, because each of their addresses is guarded.
+    pub left_out: u64,
+    /// These addresses.
     pub refused: Vec<Guarded>,
     /// Those within what is blocked, which pass.
     pub around: Vec<Guarded>,
@@ -30,24 +27,26 @@ pub struct Guarding {
 }
 
 impl Guarding {
-    /// Takes out of `targets` what is guarded; an error if nothing else is among them, or a prefix that is too wide.
-    pub fn of(targets: &mut Targets, is_wide: bool, guarded: View<'_>) -> Result<Self, Failure> {
-        if !is_wide {
-            targets.others.iter().find_map(words::too_wide).map_or(Ok(()), |why| Err(too_wide(why)))?;
-        }
-        let named = |(address, why): (IpAddr, &Arc<str>)| {
-            let target = Target::from(address);
-            targets.contains(target).then(|| Guarded { target, address, why: why.clone() })
-        };
-        let refused: Vec<_> = guarded.all().filter_map(named).collect();
-        if !refused.is_empty() {
-            *targets =
-                targets.iter().filter(|target| refused.iter().all(|one| one.target != *target)).collect();
+    /// Takes out of `targets`, which are to be blocked for a list that reaches so far, what is guarded; an error if nothing else
+    /// is among them, or a prefix that is too wide.
+    pub fn of(
+        targets: &mut Targets,
+        reach: Reach,
+        is_wide: bool,
+        guarded: View<'_>,
+    ) -> Result<Self, Failure> {
+        let remedy = "if that is meant, say --wide; what is guarded passes all the same";
+        must_be_meant(targets, is_wide, |why| Explanation::new(why, remedy))?;
+        let whole = guarded.guards_all_of(targets);
+        let refused = guarded.covered_by(&whole);
+        if !whole.is_empty() {
+            *targets = targets.iter().filter(|target| !whole.contains(*target)).collect();
             if targets.is_empty() {
                 return Err(all_guarded(&refused));
             }
         }
-        Ok(Self { around: guarded.covered_by(targets), refused, warnings: warnings(targets) })
+        let around = guarded.covered_by(&reach.all_of(targets));
+        Ok(Self { left_out: whole.len() as u64, refused, around, warnings: warnings(targets) })
     }
 }
 
@@ -75,11 +74,23 @@ fn all_guarded(refused: &[Guarded]) -> Failure {
     Failure::Guarded(Explanation::new(lines.join("\n"), remedy))
 }
 
-fn too_wide(why: String) -> Failure {
-    Failure::Refused(Explanation::new(
-        why,
-        "if that is meant, say --wide; what is guarded passes all the same",
-    ))
+/// Of so wide an allow hardly anybody would say that it is meant.
+pub fn allows_too_much(targets: &Targets, is_wide: bool) -> Result<(), Failure> {
+    must_be_meant(targets, is_wide, |why| {
+        Explanation::new(
+            format!("{why}: whatever is blocked in it would pass, as long as that is allowed"),
+            "if that is meant, say --wide; `filterd pause 5m` lets everything pass for a while, and ends by itself",
+        )
+    })
+}
+
+fn must_be_meant(
+    targets: &Targets,
+    is_wide: bool,
+    explain: impl Fn(String) -> Explanation,
+) -> Result<(), Failure> {
+    let too_wide = targets.others.iter().find_map(words::too_wide).filter(|_| !is_wide);
+    too_wide.map_or(Ok(()), |why| Err(Failure::Refused(explain(why))))
 }
 
 fn warnings(targets: &Targets) -> Vec<String> {
@@ -100,6 +111,10 @@ fn warnings(targets: &Targets) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::net::IpAddr;
+    use std::sync::Arc;
+
+    use filter_common::target::Target;
 
     use super::*;
 
@@ -108,7 +123,7 @@ mod tests {
         let all: BTreeMap<IpAddr, Arc<str>> =
             all.into_iter().map(|(address, why)| (address.parse().unwrap(), why.into())).collect();
         let mut targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
-        let guarding = Guarding::of(&mut targets, is_wide, View::of(&all))?;
+        let guarding = Guarding::of(&mut targets, Reach::AS_GIVEN, is_wide, View::of(&all))?;
         Ok((targets.iter().map(|target| target.to_string()).collect(), guarding))
     }
 
@@ -121,7 +136,7 @@ mod tests {
     fn what_is_guarded_as_a_whole_is_left_out_and_alone_it_is_refused() {
         let (left, told) = guarding(&["192.0.2.1", "203.0.113.7"], false).unwrap();
         assert_eq!(left, ["203.0.113.7"]);
-        assert_eq!((told.refused.len(), told.around.len()), (1, 0));
+        assert_eq!((told.left_out, told.refused.len(), told.around.len()), (1, 1, 0));
         let told = refusal(&["192.0.2.1", "2001:db8::1"]);
         assert!(told.starts_with("Guarded") && told.contains("192.0.2.1 is guarded"), "{told}");
         assert!(guarding(&["192.0.2.2"], false).unwrap().1.refused.is_empty());

@@ -9,7 +9,6 @@ use filter_common::target::Target;
 use super::failure::listed_elsewhere;
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
 use crate::clock;
-use crate::control::wire::entry::LIVE;
 use crate::control::wire::list::{self, Family, Place};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN};
 use crate::daemon::owner::Owner;
@@ -86,7 +85,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
     let covering = blocklist.covering(polarity, target);
     let within: Vec<_> = match target.is_host() {
         true => Vec::new(),
-        false => blocklist.within(polarity, target).take(MOST_WITHIN as usize).collect(),
+        false => blocklist.only_within(polarity, target).take(MOST_WITHIN as usize).collect(),
     };
     let all = || covering.iter().chain(&within);
     let by = all().take(covering.len() + MOST_NAMED_WITHIN).map(|claim| HeldBy {
@@ -107,7 +106,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
 /// Which entries of one side are these targets, or around them, or within them?
 pub(super) fn overlapping(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> Vec<Entry> {
     let around = |target| blocklist.covering(polarity, target);
-    let within = |target| blocklist.within(polarity, target).take(MOST_HELD);
+    let within = |target| blocklist.only_within(polarity, target).take(MOST_HELD);
     let all = targets.iter().flat_map(|target| around(target).into_iter().chain(within(target)));
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
@@ -158,7 +157,7 @@ fn widened_to(claim: &NamedClaim) -> Option<String> {
 pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
     let origin = origin(blocklist, &claim.list);
     Entry {
-        or_before: origin != Some(LIVE) && claim.since <= blocklist.began(),
+        or_before: claim.or_before,
         origin: origin.map(str::to_owned),
         blocks: widened_to(&claim),
         target: claim.target.to_string(),

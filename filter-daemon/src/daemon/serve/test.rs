@@ -49,7 +49,7 @@ impl Owner {
             if target.is_host() {
                 return Vec::new();
             }
-            blocklist.within(polarity, target).take(MOST_WITHIN + 1).collect()
+            blocklist.only_within(polarity, target).take(MOST_WITHIN + 1).collect()
         };
         let [mut within, mut allowed_within] = Polarity::ALL.map(within);
         let more = !met.is_complete || within.len() > MOST_WITHIN || allowed_within.len() > MOST_WITHIN;

@@ -2,7 +2,9 @@
 //! back. Until it is confirmed, the last good copies of configuration and lists on disk stay those of before: they are what
 //! is put back, by this filterd or, at its start, by the next one.
 
+mod beside;
 mod note;
+mod told;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,9 +15,8 @@ use tracing::{info, warn};
 use super::lists::ToKeep;
 use crate::blocklist::Timestamp;
 use crate::clock;
-use crate::control::wire::status::OnTrial;
-use crate::control::wire::{About, Fault};
-use crate::text::{Explanation, date, printable};
+use crate::control::Handle;
+use crate::text::Explanation;
 use note::{Note, Place};
 
 /// How long until what could not be put back is tried again.
@@ -29,6 +30,10 @@ pub struct Trial {
     names: Vec<Arc<str>>,
     /// The copies that there should be of its lists, once it is confirmed.
     held: Vec<ToKeep>,
+    /// The filterd before has left a record of one.
+    is_known: bool,
+    /// Where else it is noted, for a start that does not find the record of it.
+    beside: Option<Handle>,
 }
 
 /// What has become of it.
@@ -48,8 +53,10 @@ enum State {
     Confirmed,
     /// Its time is over, and what was before is being put back; when that is to be tried again, and why.
     Over { note: Note, since: Timestamp, refused: Option<(Instant, Explanation)> },
-    /// What was before is in force again.
-    RolledBack { since: Timestamp },
+    /// What was before is in force again; by whom the reload was, and why the next start will not know, if that is so.
+    RolledBack { since: Timestamp, by: String, unnoted: Option<String> },
+    /// This start should have gone on with it, or kept what was before, and could not.
+    Lost { since: Timestamp, told: Explanation },
 }
 
 /// What a start within a trial has brought: it reads configuration and lists anew, whatever was on trial before.
@@ -80,16 +87,24 @@ pub enum AtStart {
 impl Trial {
     /// None, for a filterd with this state directory.
     pub fn none(state: &Path) -> Self {
-        Self { place: Place::in_directory(state), state: State::None, names: Vec::new(), held: Vec::new() }
+        Self {
+            place: Place::in_directory(state),
+            state: State::None,
+            names: Vec::new(),
+            held: Vec::new(),
+            is_known: false,
+            beside: None,
+        }
     }
 
     /// The one that the filterd before has left. `names` are those of the lists of before.
     pub fn at_start(state: &Path, names: impl Iterator<Item = Arc<str>>) -> (Self, AtStart) {
         let mut this = Self::none(state);
         let Some(note) = this.place.read() else { return (this, AtStart::Nothing) };
+        this.is_known = true;
         if note.is_rolled_back {
-            let checksum = note.checksum;
-            this.state = State::RolledBack { since: clock::now() };
+            let Note { checksum, by, .. } = note;
+            this.state = State::RolledBack { since: clock::now(), by, unnoted: None };
             return (this, AtStart::StayRolledBack { checksum });
         }
         let Some(left) = note.left() else {
@@ -119,6 +134,7 @@ impl Trial {
         let was_rolled_back = self.rolled_back().is_some();
         self.names = names;
         self.state = State::On { note, since, until, is_in_force: false, was_rolled_back, anew: None };
+        self.note_beside();
         Ok(())
     }
 
@@ -127,9 +143,11 @@ impl Trial {
         match std::mem::replace(&mut self.state, State::None) {
             State::On { note, was_rolled_back: true, .. } => self.is_rolled_back(&note),
             State::On { .. } => self.forget(),
-            other @ (State::None | State::Confirmed | State::Over { .. } | State::RolledBack { .. }) => {
-                self.state = other;
-            }
+            other @ (State::None
+            | State::Confirmed
+            | State::Over { .. }
+            | State::RolledBack { .. }
+            | State::Lost { .. }) => self.state = other,
         }
     }
 
@@ -179,7 +197,8 @@ impl Trial {
             | State::Over { refused: None, .. }
             | State::None
             | State::Confirmed
-            | State::RolledBack { .. } => None,
+            | State::RolledBack { .. }
+            | State::Lost { .. } => None,
         }
     }
 
@@ -191,7 +210,7 @@ impl Trial {
                 State::Over { note, since: clock::now(), refused: None }
             }
             State::Over { note, since, .. } => State::Over { note, since, refused: None },
-            other @ (State::None | State::Confirmed | State::RolledBack { .. }) => other,
+            other @ (State::None | State::Confirmed | State::RolledBack { .. } | State::Lost { .. }) => other,
         };
         self.held.clear();
     }
@@ -212,9 +231,29 @@ impl Trial {
     }
 
     fn is_rolled_back(&mut self, note: &Note) {
-        self.state = State::RolledBack { since: clock::now() };
-        if let Err(error) = self.place.write(&Note { is_rolled_back: true, ..note.clone() }) {
+        let unnoted = self.place.write(&Note { is_rolled_back: true, ..note.clone() }).err();
+        if let Some(error) = &unnoted {
             warn!("{error}: the next start takes the configuration's file again");
+        }
+        self.state = State::RolledBack { since: clock::now(), by: note.by.clone(), unnoted };
+        self.note_beside();
+    }
+
+    /// What was before should have been in force again from this start on, and cannot be.
+    pub fn cannot_be_put_back(&mut self, why: &Explanation) {
+        let told = told::cannot_be_put_back(self.by(), why);
+        self.state = State::Lost { since: clock::now(), told };
+    }
+
+    /// Somebody has changed the configuration's file since it was rolled back: this start takes that, once it has its place.
+    pub fn is_decided(&mut self) {
+        self.state = State::None;
+    }
+
+    /// The filterd with this start's configuration is at work.
+    pub fn has_begun(&mut self) {
+        if let State::None = self.state {
+            self.forget();
         }
     }
 
@@ -234,7 +273,7 @@ impl Trial {
 
     /// Since when what was before one that nobody confirmed is in force again.
     pub fn rolled_back(&self) -> Option<Timestamp> {
-        if let State::RolledBack { since } = self.state { Some(since) } else { None }
+        if let State::RolledBack { since, .. } = self.state { Some(since) } else { None }
     }
 
     /// There is none from now on, nor was there one.
@@ -242,164 +281,9 @@ impl Trial {
         self.place.remove();
         (self.state, self.names) = (State::None, Vec::new());
         self.held.clear();
-    }
-
-    /// As `status` tells it.
-    pub fn status(&self) -> Option<OnTrial> {
-        let State::On { note, since, until, .. } = &self.state else { return None };
-        Some(OnTrial {
-            since: clock::on_the_wall(*since),
-            until: clock::on_the_wall(*until),
-            by: note.by.clone(),
-        })
-    }
-
-    /// What an operator must know of it. That something was rolled back is told of the configuration.
-    pub fn fault(&self) -> Option<Fault> {
-        let (since, message, remedy) = match &self.state {
-            State::On { note, since, until, anew, .. } => {
-                let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
-                let (now, remedy) = match anew {
-                    None => ("", "`filterd confirm` keeps it"),
-                    Some(Anew::AsRead) => (
-                        "; filterd has started since, and on trial is what configuration and lists said then",
-                        "`filterd confirm` keeps what they said at that start",
-                    ),
-                    Some(Anew::ListsOnly) => (
-                        "; filterd has started since, and its configuration was not valid then: in force is that of \
-                         before the trial, with the lists as they were at that start",
-                        "`filterd confirm` keeps that, and what was on trial is not taken; else mend the file, wait until \
-                         it is rolled back, and `filterd reload --confirm` again",
-                    ),
-                };
-                let message =
-                    format!("the configuration of {by} is on trial until {until}, then rolled back{now}");
-                (since, message, remedy)
-            }
-            State::Over { since, refused: None, .. } => {
-                let message = "the configuration was not confirmed in time, and is being rolled back";
-                (since, message.to_owned(), "what was before is in force in a moment")
-            }
-            State::Over { since, refused: Some((_, why)), .. } => {
-                let message = format!(
-                    "the configuration was not confirmed, and cannot be rolled back: {}",
-                    why.message
-                );
-                (since, message, "it is tried again every 5 s; a restart of filterd rolls back, too")
-            }
-            State::None | State::Confirmed | State::RolledBack { .. } => return None,
-        };
-        let told = Explanation::new(message, remedy);
-        Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told })
-    }
-
-    /// Why another configuration cannot come now, nor another filterd.
-    pub fn refusal(&self) -> Option<Explanation> {
-        let State::On { note, until, .. } = &self.state else {
-            let message = match &self.state {
-                State::Over { .. } => "what was before a reload that was not confirmed is being put back",
-                State::Confirmed => "a reload was confirmed, and its copies are being written",
-                State::On { .. } | State::None | State::RolledBack { .. } => return None,
-            };
-            return Some(Explanation::new(message, "try again in a moment"));
-        };
-        let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
-        let message = format!("a reload of {by} is on trial until {until}");
-        Some(Explanation::new(
-            message,
-            "`filterd confirm` keeps what it brought; else wait until it is rolled back",
-        ))
+        self.note_beside();
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MINUTE: Duration = Duration::from_secs(60);
-
-    fn begun(state: &Path) -> Trial {
-        let mut trial = Trial::none(state);
-        trial.begin(MINUTE, "alice (filterd reload)", 7, vec!["drop".into()]).unwrap();
-        trial
-    }
-
-    fn next_start(state: &Path) -> AtStart {
-        Trial::at_start(state, std::iter::empty()).1
-    }
-
-    #[test]
-    fn a_trial_is_known_to_the_next_start_until_it_is_confirmed() {
-        let place = tempfile::tempdir().unwrap();
-        assert_eq!(next_start(place.path()), AtStart::Nothing);
-        let mut trial = begun(place.path());
-        assert!(trial.is_on() && trial.reserves("drop") && !trial.reserves("ssh"));
-        assert_eq!((trial.until_due(), trial.confirm().is_some()), (None, false), "it is not in force yet");
-        assert_eq!(next_start(place.path()), AtStart::GoesOn);
-        trial.is_in_force(MINUTE, Vec::new()).unwrap();
-        assert!(trial.until_due().is_some_and(|left| left > MINUTE / 2));
-        assert!(
-            trial.refusal().unwrap().message.starts_with("a reload of alice (filterd reload) is on trial")
-        );
-        assert!(trial.fault().unwrap().told.message.ends_with("UTC, then rolled back"));
-        assert!(trial.confirm().is_some() && trial.is_confirmed() && !trial.is_on());
-        assert_eq!(next_start(place.path()), AtStart::GoesOn, "until its copies are on disk");
-        trial.forget();
-        assert_eq!((next_start(place.path()), trial.fault()), (AtStart::Nothing, None));
-    }
-
-    #[test]
-    fn a_start_within_it_says_what_is_on_trial_since() {
-        let place = tempfile::tempdir().unwrap();
-        begun(place.path());
-        let (mut trial, _) = Trial::at_start(place.path(), std::iter::empty());
-        let told = |trial: &Trial| {
-            let told = trial.fault().unwrap().told;
-            (told.message, told.remedy.unwrap_or_default())
-        };
-        assert!(told(&trial).0.ends_with("on trial is what configuration and lists said then"));
-        assert_eq!(told(&trial).1, "`filterd confirm` keeps what they said at that start");
-        trial.has_an_invalid_file();
-        assert!(told(&trial).0.contains("in force is that of before the trial"));
-        assert!(
-            told(&trial).1.starts_with("`filterd confirm` keeps that, and what was on trial is not taken")
-        );
-    }
-
-    #[test]
-    fn one_that_has_come_to_nothing_leaves_what_was_there_before_it() {
-        let place = tempfile::tempdir().unwrap();
-        let mut trial = begun(place.path());
-        trial.has_come_to_nothing();
-        assert_eq!((trial.is_on(), next_start(place.path())), (false, AtStart::Nothing));
-        let mut trial = begun(place.path());
-        trial.is_over();
-        trial.has_rolled_back();
-        trial.begin(MINUTE, "bob", 9, Vec::new()).unwrap();
-        trial.has_come_to_nothing();
-        assert!(trial.rolled_back().is_some());
-        assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 9 });
-        trial.has_come_to_nothing();
-        assert!(trial.rolled_back().is_some(), "it had not begun");
-    }
-
-    #[test]
-    fn one_that_is_over_is_rolled_back_and_stays_so_over_a_start() {
-        let place = tempfile::tempdir().unwrap();
-        let mut trial = begun(place.path());
-        trial.is_in_force(Duration::ZERO, Vec::new()).unwrap();
-        assert_eq!(next_start(place.path()), AtStart::RollBack);
-        let mut trial = begun(place.path());
-        trial.is_in_force(MINUTE, Vec::new()).unwrap();
-        trial.is_over();
-        assert!(trial.is_on() && trial.confirm().is_none() && trial.until_due().is_none());
-        trial.was_not_rolled_back("no memory".into());
-        assert!(trial.until_due().is_some_and(|left| left <= RETRY));
-        assert!(trial.fault().unwrap().told.message.contains("cannot be rolled back: no memory"));
-        trial.has_rolled_back();
-        assert!(trial.rolled_back().is_some() && !trial.is_on() && trial.refusal().is_none());
-        assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 7 });
-        trial.forget();
-        assert_eq!(next_start(place.path()), AtStart::Nothing);
-    }
-}
+mod tests;

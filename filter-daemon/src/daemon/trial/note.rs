@@ -81,6 +81,11 @@ impl Place {
         Self(state.join(FILE))
     }
 
+    /// Is there any?
+    pub fn is_there(&self) -> bool {
+        self.0.exists()
+    }
+
     /// What stands there, if there is a note. One that says nothing is of a trial whose end is not known, and so is over.
     pub fn read(&self) -> Option<Note> {
         use std::io::Read;

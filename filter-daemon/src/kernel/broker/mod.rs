@@ -26,3 +26,4 @@ mod surroundings;
 pub mod tables;
 
 pub use client::Broker;
+pub use egress::OBJECT as EGRESS;

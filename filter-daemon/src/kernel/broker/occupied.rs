@@ -18,8 +18,10 @@ const USUAL: &str = "/sys/fs/bpf";
 pub fn refusal(occupant: &Occupant, name: &str, neighbours: &Neighbours) -> KernelError {
     let (name, id) = (name.to_owned(), occupant.id);
     let (program, link) = (neighbours.name_of(id), neighbours.link_of(id));
-    if program == root::NAME {
-        let pins = pins_of(id);
+    // Of one that came later we may not ask the name, but its pins tell.
+    let pins = pins_of(id);
+    if program == root::NAME || pins.is_some() {
+        let program = root::NAME.to_owned();
         let holder = pins.as_deref().and_then(Holder::of).map(Box::new);
         return KernelError::Occupied { name, program, id, link, pins, holder };
     }

@@ -234,6 +234,11 @@ pub struct Earlier {
 pub enum Answer {
     /// It is done.
     Done,
+    /// What is pinned is whole.
+    Mended {
+        /// The egress program was attached somewhere since this was asked last.
+        egress: bool,
+    },
     /// Not yet.
     NotYet,
     /// How it was attached.

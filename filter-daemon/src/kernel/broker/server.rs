@@ -179,7 +179,7 @@ impl Server {
             }
             Request::MendPins => {
                 self.mend_pins()?;
-                Answer::Done
+                Answer::Mended { egress: self.egress.was_attached() }
             }
             Request::Ports => return Ok((Answer::Done, Some(self.egress.ports()?))),
             Request::Seed(keys) => {

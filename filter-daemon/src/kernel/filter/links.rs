@@ -51,9 +51,13 @@ impl Filter {
         self.maps.broker().order(Request::Seed(keys))
     }
 
-    /// Puts back pins that somebody has removed; fails where that cannot be.
-    pub fn mend_pins(&mut self) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::MendPins)
+    /// Puts back pins, and the egress program, that somebody has removed; fails where that cannot be. Tells whether the
+    /// egress program was attached somewhere since this was asked last.
+    pub fn mend_pins(&mut self) -> Result<bool, KernelError> {
+        match self.maps.broker().ask(Request::MendPins)? {
+            (Answer::Mended { egress }, _) => Ok(egress),
+            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+        }
     }
 
     /// Knows a link by another name; if one is known by that already, the two exchange their names. `formerly` is the name

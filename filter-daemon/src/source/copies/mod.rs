@@ -6,6 +6,7 @@
 
 mod draft;
 pub mod header;
+mod held;
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -20,6 +21,7 @@ use nix::fcntl::OFlag;
 use super::{ListFile, Special, list};
 use crate::blocklist::Accepted;
 pub use draft::Draft;
+pub use held::Held;
 
 /// All copies together take no more than this.
 const MOST_BYTES: u64 = 1 << 30;

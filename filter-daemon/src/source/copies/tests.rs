@@ -161,3 +161,18 @@ fn a_directory_that_cannot_be_written_is_told_and_reading_goes_on() {
         .remove(0);
     assert!(matches!(outcome, Err(CopyError::System { .. })), "{outcome:?}");
 }
+
+#[test]
+fn a_copy_in_hand_is_read_whatever_becomes_of_the_directory() {
+    let place = Place::new();
+    let accepted = place.keep("drop", "203.0.113.7\n198.51.100.0/24\n");
+    // What is known of its file may have changed since it was written.
+    let held = place.copies.hold(&Accepted { stamp: None, ..accepted.clone() }).unwrap();
+    std::fs::remove_dir_all(place.state.path().join("lists")).unwrap();
+    assert!(place.copies.read(&accepted, Special::EXCLUDED).is_err());
+    for _ in 0..2 {
+        assert_eq!(held.accepted(), &accepted);
+        assert_eq!(held.read(Special::EXCLUDED).unwrap().targets.len(), 2);
+    }
+    assert!(place.copies.hold(&accepted).is_err());
+}

@@ -32,6 +32,15 @@ const KIND: &str = "clsact";
 const EGRESS: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF3 };
 const CLSACT: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF1 };
 
+/// What is noted among the pins of a filter of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The number of its interface.
+    pub index: u32,
+    /// Have we made the qdisc?
+    is_own: bool,
+}
+
 /// One of our filters.
 struct Filter {
     header: (TcHandle, u32),
@@ -39,21 +48,25 @@ struct Filter {
 }
 
 /// Attaches it before all that is there, and then takes off what is left of ours from before.
-pub fn attach(program: &mut SchedClassifier, name: &str, index: u32, pins: &Pins) -> Result<(), KernelError> {
+pub fn attach(
+    program: &mut SchedClassifier,
+    name: &str,
+    index: u32,
+    pins: &Pins,
+) -> Result<Note, KernelError> {
     let failed = |error: &(dyn std::error::Error + 'static)| {
         KernelError::load_of(&format!("attach the egress program to {name}"), error)
     };
-    let before = fs::read_link(pins.egress(name)).ok();
-    let was_own = before.is_some_and(|note| note.to_string_lossy().starts_with(OWN));
+    let pin = pins.egress(name);
+    let was_own = Note::read(&pin).is_some_and(|note| note.is_own);
     let is_new = !ask(move |handle| async move { has_qdisc(&handle, index).await })?;
     if is_new {
         qdisc_add_clsact(name).map_err(|error| failed(&error))?;
     }
-    let note = format!("{}{index}", if is_new || was_own { OWN } else { FOREIGN });
-    let pin = pins.egress(name);
+    let note = Note { index, is_own: is_new || was_own };
     _ = fs::remove_file(&pin);
     // First, so that no death in between loses it.
-    symlink(note, &pin).map_err(|error| KernelError::load("note where the egress program is", error))?;
+    note.write(&pin)?;
     let earlier = ask(move |handle| async move { ours(&handle, index).await })?;
     let options = TcAttachOptions::Netlink(NlOptions::default());
     let attached = program.attach_with_options(name, TcAttachType::Egress, options);
@@ -62,7 +75,7 @@ pub fn attach(program: &mut SchedClassifier, name: &str, index: u32, pins: &Pins
     std::mem::forget(link);
     ask(move |handle| async move { remove(&handle, index, earlier).await })?;
     info!("{name}: own flows are remembered by an egress filter (clsact)");
-    Ok(())
+    Ok(note)
 }
 
 /// Is this program there?
@@ -73,13 +86,7 @@ pub fn is_on(index: u32, program: u32) -> bool {
 
 /// Takes off what this note says that there is; and the qdisc, if that is ours and nobody else uses it.
 pub fn detach(note: &Path) -> Result<(), KernelError> {
-    let note = fs::read_link(note).unwrap_or_default();
-    let note = note.to_string_lossy();
-    let (number, is_own) = match note.strip_prefix(OWN) {
-        Some(number) => (number, true),
-        None => (note.strip_prefix(FOREIGN).unwrap_or_default(), false),
-    };
-    let Ok(index) = number.parse::<u32>() else { return Ok(()) };
+    let Some(Note { index, is_own }) = Note::read(note) else { return Ok(()) };
     ask(move |handle| async move {
         // Where the interface is gone, so is all that was on it.
         if !has_qdisc(&handle, index).await? {
@@ -138,6 +145,33 @@ async fn remove(handle: &Handle, index: u32, filters: Vec<Filter>) -> Result<(),
         }
     }
     Ok(())
+}
+
+impl Note {
+    fn read(pin: &Path) -> Option<Self> {
+        let text = fs::read_link(pin).ok()?;
+        let text = text.to_str()?;
+        let (number, is_own) = match text.strip_prefix(OWN) {
+            Some(number) => (number, true),
+            None => (text.strip_prefix(FOREIGN)?, false),
+        };
+        Some(Self { index: number.parse().ok()?, is_own })
+    }
+
+    fn write(self, pin: &Path) -> Result<(), KernelError> {
+        let Self { index, is_own } = self;
+        let text = format!("{}{index}", if is_own { OWN } else { FOREIGN });
+        symlink(text, pin).map_err(|error| KernelError::load("note where the egress program is", error))
+    }
+
+    /// Writes it again, if it is missing. Tells whether it was.
+    pub fn mend(self, pin: &Path) -> Result<bool, KernelError> {
+        let is_missing = fs::symlink_metadata(pin).is_err();
+        if is_missing {
+            self.write(pin)?;
+        }
+        Ok(is_missing)
+    }
 }
 
 impl Filter {

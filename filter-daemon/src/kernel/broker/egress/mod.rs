@@ -24,7 +24,8 @@ use super::pins::Pins;
 use super::storage;
 use crate::text::Explain;
 
-static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/egress"));
+/// The program, and its maps.
+pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/egress"));
 
 /// What the kernel calls the program.
 pub const NAME: &str = "filterd_egress";
@@ -36,6 +37,8 @@ pub struct Egress {
     held: HashMap<String, Hold>,
     /// Why it is not on these interfaces.
     refused: HashMap<String, String>,
+    /// It was attached somewhere, and nobody has been told: what was sent before is not remembered.
+    is_anew: bool,
 }
 
 struct Made {
@@ -51,8 +54,8 @@ struct Made {
 enum Hold {
     /// By a link.
     Tcx(Held),
-    /// By a filter on the interface of this number.
-    Clsact(u32),
+    /// By a filter on an interface, as the note among the pins says it.
+    Clsact(clsact::Note),
 }
 
 impl Egress {
@@ -73,6 +76,7 @@ impl Egress {
             Ok(hold) => {
                 self.refused.remove(name);
                 self.held.insert(name.to_owned(), hold);
+                self.is_anew = true;
             }
             Err(error) => {
                 let told = error.explain().to_string();
@@ -120,7 +124,7 @@ impl Egress {
         let Some(id) = self.made.as_ref().map(|made| made.id) else { return };
         for link in links {
             let (name, index) = (&link.name, link.index);
-            match self.held.get_mut(name).map(|hold| hold.is_well(name, index, id, pins)) {
+            match self.held.get_mut(name).map(|hold| hold.is_well(index, id)) {
                 Some(true) => continue,
                 Some(false) => {
                     warn!("{name}: somebody has taken the egress program off it: attaching it again")
@@ -132,11 +136,21 @@ impl Egress {
         }
     }
 
-    /// Pins the maps again where somebody has removed their pins.
-    pub fn mend_pins(&self, pins: &Pins) -> Result<bool, KernelError> {
+    /// Pins again what somebody has removed the pin of. Tells whether there was any.
+    pub fn mend_pins(&mut self, pins: &Pins) -> Result<bool, KernelError> {
         let Some(Made { pinned, ports, .. }) = &self.made else { return Ok(false) };
-        let flows = storage::pin_again(pinned, &pins.flows())?;
-        Ok(storage::pin_again(ports, &pins.ports())? | flows)
+        let mut mended = storage::pin_again(pinned, &pins.flows())?;
+        mended |= storage::pin_again(ports, &pins.ports())?;
+        pins.make_egress()?;
+        for (name, hold) in &mut self.held {
+            mended |= hold.mend(name, pins)?;
+        }
+        Ok(mended)
+    }
+
+    /// Was it attached anywhere since this was asked last?
+    pub fn was_attached(&mut self) -> bool {
+        std::mem::take(&mut self.is_anew)
     }
 
     /// The map of ports, for whoever knows them.
@@ -167,16 +181,22 @@ fn now() -> u64 {
 }
 
 impl Hold {
-    /// Is it where it was, with our program? Its pin is put back meanwhile, if it is missing.
-    fn is_well(&mut self, name: &str, index: u32, program: u32, pins: &Pins) -> bool {
+    /// Is it where it was, with our program?
+    fn is_well(&mut self, index: u32, program: u32) -> bool {
         match self {
-            Self::Tcx(held) => {
-                if let Err(why) = held.mend(&pins.egress(name)) {
-                    warn!("{name}: the egress link cannot be pinned again: {why}");
-                }
-                held.seat().is_some_and(|seat| seat.index == index && seat.program == program)
-            }
-            Self::Clsact(on) => *on == index && clsact::is_on(index, program),
+            Self::Tcx(held) => held.seat().is_some_and(|seat| seat.index == index && seat.program == program),
+            Self::Clsact(note) => note.index == index && clsact::is_on(index, program),
+        }
+    }
+
+    /// Puts its pin back, if it is missing. Tells whether it was.
+    fn mend(&mut self, name: &str, pins: &Pins) -> Result<bool, KernelError> {
+        let pin = pins.egress(name);
+        match self {
+            Self::Tcx(held) => held
+                .mend(&pin)
+                .map_err(|why| KernelError::refused(&format!("pin the egress link of {name} again"), &why)),
+            Self::Clsact(note) => note.mend(&pin),
         }
     }
 }
@@ -234,9 +254,9 @@ impl Made {
                 Ok(Hold::Tcx(held))
             }
             Err(refused) => {
-                clsact::attach(self.program(), name, index, pins)
+                let note = clsact::attach(self.program(), name, index, pins)
                     .inspect_err(|_| warn!("{name}: no egress link: {refused}"))?;
-                Ok(Hold::Clsact(index))
+                Ok(Hold::Clsact(note))
             }
         }
     }

@@ -1,29 +1,14 @@
-//! The ring of models: spin takes those of tests/model through all their states, and must find the fault in each mutant.
-
-use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
-
-use anyhow::{Context, Result};
-use bpf_build::{process, workspace};
-
-use crate::results::Report;
-use crate::tools::{Tool, Tools, asked, tool};
-
-/// spin writes a program that goes through the states; its own preprocessor is gcc's.
-pub const TOOLS: [Tool; 2] = [asked("spin", "spin", "-V"), tool("gcc", "gcc")];
+//! Which models and mutants there are, and what must be found of each.
 
 /// A model, with what is defined for it.
-struct Trial {
-    model: &'static str,
-    defines: &'static [&'static str],
-    expected: Outcome,
+pub struct Trial {
+    pub model: &'static str,
+    pub defines: &'static [&'static str],
+    pub expected: Outcome,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+pub enum Outcome {
     /// No packet is ever told anything wrong.
     Holds,
     /// Some packet is.
@@ -43,7 +28,7 @@ const fn breaks(model: &'static str, defines: &'static [&'static str]) -> Trial 
 /// memory without order. The same goes for the grace period between what is allowed and what is blocked, and for the one
 /// before a reload's last settings: a judge must be guessed to be there too early. Of IPv6 from the top the model tells that
 /// within one prefix any order is right.
-const TRIALS: [Trial; 76] = [
+pub const TRIALS: [Trial; 76] = [
     holds("batch", &["REQUESTS=1"]),
     holds("batch", &["REQUESTS=2", "LOADS_IN_ORDER"]),
     holds("forward", &[]),
@@ -122,126 +107,10 @@ const TRIALS: [Trial; 76] = [
     breaks("levels", &["FREED_WITHOUT_A_GRACE_PERIOD", "WIDE", "KILLED", "REQUESTS=1", "LOADS_IN_ORDER"]),
 ];
 
-/// Takes the trials whose names hold one of these words, all if there are none, and reports as libtest does.
-pub fn run(tools: &Tools, words: &[OsString], report: &mut Report) -> Result<()> {
-    let chosen: Vec<_> = TRIALS.iter().filter(|trial| is_chosen(&trial.name(), words)).collect();
-    let begun = Instant::now();
-    report.read(&format!("running {} models and mutants", chosen.len()));
-    let mut passed = 0;
-    for trial in &chosen {
-        let seen = trial.take(tools)?;
-        let is_right = seen.outcome == trial.expected;
-        let verdict = if is_right { "ok" } else { "FAILED" };
-        let told = format!("({:?} after {} states)", seen.outcome, seen.states);
-        report.read(&format!("test {} ... {verdict} {told}", trial.name()));
-        passed += usize::from(is_right);
-    }
-    let failed = chosen.len() - passed;
-    let verdict = if failed == 0 { "ok" } else { "FAILED" };
-    let seconds = begun.elapsed().as_secs_f32();
-    let sums = format!("test result: {verdict}. {passed} passed; {failed} failed; finished in {seconds:.2}s");
-    report.read(&sums);
-    report.end(failed == 0);
-    Ok(())
-}
-
-fn is_chosen(name: &str, words: &[OsString]) -> bool {
-    words.is_empty() || words.iter().any(|word| name.contains(&*word.to_string_lossy()))
-}
-
-/// What spin found.
-#[derive(Debug, PartialEq, Eq)]
-struct Seen {
-    outcome: Outcome,
-    states: u64,
-}
-
 impl Trial {
-    fn name(&self) -> String {
+    /// As it is chosen and told.
+    pub fn name(&self) -> String {
         let defines: Vec<_> = self.defines.iter().map(|define| define.to_lowercase()).collect();
         [&[self.model.to_owned()], &defines[..]].concat().join("::")
-    }
-
-    /// In a directory of its own: spin leaves its program where it stands.
-    fn take(&self, tools: &Tools) -> Result<Seen> {
-        let directory = workspace::target()?.join("model").join(self.name().replace("::", "-"));
-        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        let mut spin = at(&directory, "spin", tools)?;
-        spin.args(self.defines.iter().map(|define| format!("-D{define}"))).arg("-a");
-        process::run_quietly(spin.arg(models().join(self.model).with_extension("pml")))?;
-        process::run_quietly(at(&directory, "gcc", tools)?.args([
-            "-O2",
-            "-DSAFETY",
-            "-DNOREDUCE",
-            "-o",
-            "pan",
-            "pan.c",
-        ]))?;
-        let mut pan = Command::new(directory.join("pan"));
-        // Room for long ways into the depth, and for some ten million states; no list of what was never reached.
-        let said = process::output(pan.args(["-m100000", "-w25", "-n"]).current_dir(&directory))?;
-        read(&said).with_context(|| format!("spin did not finish {}: {said}", self.name()))
-    }
-}
-
-fn models() -> PathBuf {
-    workspace::root().join("tests/model")
-}
-
-fn at(directory: &Path, program: &str, tools: &Tools) -> Result<Command> {
-    let mut command = tools.command(program)?;
-    tools.equip(&mut command).current_dir(directory);
-    Ok(command)
-}
-
-/// What its program says in the end. A search that was cut short has found nothing out, unless it found a fault.
-fn read(said: &str) -> Option<Seen> {
-    let number = |before: &str, after: &str| {
-        let line = said.lines().find(|line| line.contains(after))?;
-        line.split_once(before)?.1.split_whitespace().next()?.parse().ok()
-    };
-    let errors: u64 = number("errors: ", "errors: ")?;
-    let states = number("", " states, stored")?;
-    let is_whole = !said.contains("too small") && !said.contains("Search not completed");
-    match errors {
-        0 if is_whole => Some(Seen { outcome: Outcome::Holds, states }),
-        0 => None,
-        _ if said.contains("assertion violated") => Some(Seen { outcome: Outcome::Breaks, states }),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const WHOLE: &str = "Full statespace search for:\n\nState-vector 168 byte, depth reached 189, errors: 0\n     2859 states, stored\n";
-
-    #[test]
-    fn a_search_that_found_nothing_to_object_to_holds() {
-        assert_eq!(read(WHOLE), Some(Seen { outcome: Outcome::Holds, states: 2859 }));
-    }
-
-    #[test]
-    fn a_search_that_was_cut_short_does_not_count() {
-        assert_eq!(read(&format!("error: max search depth too small\n{WHOLE}")), None);
-        assert_eq!(read(&format!("Warning: Search not completed\n{WHOLE}")), None);
-        assert_eq!(read("pan: out of memory"), None);
-    }
-
-    #[test]
-    fn a_mutant_is_caught_by_an_assertion_and_nothing_else() {
-        let broken = WHOLE.replace("errors: 0", "errors: 1");
-        assert_eq!(read(&broken), None);
-        let caught = format!(
-            "pan:1: assertion violated (listed==1) (at depth 60)\nWarning: Search not completed\n{broken}"
-        );
-        assert_eq!(read(&caught), Some(Seen { outcome: Outcome::Breaks, states: 2859 }));
-    }
-
-    #[test]
-    fn mutants_are_chosen_by_name() {
-        assert!(is_chosen("batch::nobody_is_copied", &["nobody".into()]));
-        assert!(!is_chosen("forward", &["nobody".into()]));
     }
 }

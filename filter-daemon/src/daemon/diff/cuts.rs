@@ -1,0 +1,67 @@
+//! Whom of those in touch with this host a reload would cut.
+
+use filter_common::target::Target;
+
+use super::Diff;
+use super::gather::Peer;
+use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness};
+use crate::control::wire::diff::{Cut, MOST_CUT, Role};
+
+/// Peers that are looked at in one turn.
+const PEERS_A_TURN: usize = 256;
+
+impl Diff {
+    /// Looks at the peers from this one on. Tells how far it has come.
+    pub(super) fn look_at_peers(&mut self, from: usize, blocklist: &Blocklist) -> usize {
+        let to = self.peers.len().min(from + PEERS_A_TURN);
+        for at in from..to {
+            let Some(cut) = self.cut(&self.peers[at], blocklist) else { continue };
+            self.reply.cuts += 1;
+            if self.reply.cut.len() < MOST_CUT {
+                self.reply.cut.push(cut);
+            }
+        }
+        to
+    }
+
+    /// What is on a list already, and would cover this once it reaches otherwise.
+    fn reached(&self, peer: Target, blocklist: &Blocklist) -> Option<NamedClaim> {
+        self.reaching.iter().filter(|(name, _)| !self.replaced.contains(name)).find_map(|(name, reach)| {
+            let wide = reach.of(peer).next()?;
+            let own = blocklist.covering(Polarity::Block, peer).into_iter();
+            let covers = |claim: &NamedClaim| reach.of(claim.target).any(|one| one.covers(&peer));
+            own.chain(blocklist.within(Polarity::Block, wide))
+                .find(|claim| claim.list == *name && covers(claim))
+        })
+    }
+
+    /// Whether it would be cut, and is not now.
+    fn cut(&self, peer: &Peer, blocklist: &Blocklist) -> Option<Cut> {
+        let ([now, then], target) = (self.drops, Target::from(peer.address));
+        let [by, allowed_by] =
+            [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
+        let is_listed = !by.is_empty() && allowed_by.is_empty();
+        let is_cut = |role: &Role| is_listed && drops(now, role);
+        let is =
+            peer.is.iter().filter(|role| drops(then, role) && !is_cut(role)).cloned().collect::<Vec<_>>();
+        let reaches = |claim: &NamedClaim| self.reaching.iter().any(|(name, _)| *name == claim.list);
+        let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list) && !reaches(claim);
+        if is.is_empty() || peer.allowed || allowed_by.iter().any(stays) {
+            return None;
+        }
+        let reached = || self.reached(target, blocklist);
+        let (stays, comes) = (by.into_iter().find(stays).or_else(reached), peer.covered.clone());
+        let (list, target) = comes.or_else(|| stays.map(|claim| (claim.list, claim.target)))?;
+        let (target, list) = (target.to_string(), list.to_string());
+        Some(Cut { address: peer.address.to_string(), is, target, list })
+    }
+}
+
+/// Is one who is that to us dropped when he is listed? What this host has begun goes on with `match: new`.
+fn drops(strictness: Strictness, role: &Role) -> bool {
+    match strictness {
+        Strictness::Nothing => false,
+        Strictness::New => !["server", "name_server"].contains(&role.role.as_str()),
+        Strictness::All => true,
+    }
+}

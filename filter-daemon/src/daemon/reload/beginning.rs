@@ -1,0 +1,45 @@
+//! A filterd that starts: what was loaded is made true in a blocklist that nobody enforces yet.
+
+use super::{Loaded, Rows, warnings};
+use crate::blocklist::{Blocklist, Change, Record, Settings};
+use crate::clock;
+use crate::config::{Config, Matches};
+use crate::control::wire::reload::Reply as Reloaded;
+use crate::daemon::error::DaemonError;
+use crate::daemon::lists::ToKeep;
+
+/// How packets are to be judged, as a configuration says.
+pub fn settings_of(config: &Config) -> Settings {
+    let match_new = config.matches == Matches::New;
+    Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
+}
+
+/// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know, and which copies there
+/// should be.
+pub fn begin_with(
+    mut loaded: Loaded,
+    blocklist: &mut Blocklist,
+) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
+    let mut rows = Rows::take(&mut loaded, blocklist)?;
+    let now = clock::now();
+    blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
+    let mut reloaded = Reloaded::default();
+    for (id, targets) in std::mem::take(&mut rows.contents) {
+        warnings::of_contents(blocklist.lists().get(id), &targets, &mut reloaded.warnings);
+        let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
+        let since = rows.read_at(id).unwrap_or(now).min(now);
+        let until = rows.term(id).map(|term| since.later_by(term.ttl.as_secs() as i64));
+        // As if it had been so before: nobody will want it undone.
+        let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
+        blocklist.replay(want, now)?;
+    }
+    // Live lists were there before anybody said how far they reach.
+    rows.reaching.settle(blocklist.lists_mut());
+    for change in rows.reaching.all_anew(blocklist) {
+        blocklist.apply(&change, now)?;
+    }
+    blocklist.expire_all(now);
+    let to_keep = rows.settle(blocklist, &mut reloaded);
+    blocklist.begin(now);
+    Ok((loaded.config, reloaded, to_keep))
+}

@@ -1,0 +1,66 @@
+//! What is allowed or blocked by a reload enters, page by page, and what is there already comes to reach as far as its list
+//! says now.
+
+use filter_common::target::Target;
+
+use super::{Reload, Stage};
+use crate::blocklist::{Change, PAGE, Polarity, Targets};
+use crate::daemon::commit::Protection;
+use crate::daemon::pages::{Parts, Turn};
+
+impl Reload {
+    pub(super) fn enter(
+        &mut self,
+        polarity: Polarity,
+        list: usize,
+        from: usize,
+        parts: &mut Parts<'_>,
+    ) -> (Stage, Turn) {
+        let Some((id, targets)) = self.rows.contents.get(list) else {
+            let next = match polarity {
+                Polarity::Allow => Stage::Loosened(parts.protection.latest().loosened),
+                Polarity::Block => Stage::Reach { list: 0, after: None },
+            };
+            return (next, Turn::More);
+        };
+        let is_meant = parts.protection.blocklist().lists().get(*id).polarity == polarity;
+        let page = if is_meant { targets.page(from, PAGE) } else { Targets::default() };
+        if page.is_empty() {
+            return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
+        }
+        let reach = parts.protection.blocklist().lists().get(*id).reach;
+        if !parts.capacity.has_room(parts.protection, polarity, &reach.all_of(&page)) {
+            return (Stage::Enter { polarity, list, from }, Turn::Wait);
+        }
+        let next = Stage::Enter { polarity, list, from: from + page.len() };
+        let change = self.want(*id, page, parts.protection.blocklist());
+        (self.commit(change, next, parts.protection), Turn::More)
+    }
+
+    /// What is there already reaches as far as its list does by now, page by page, before what leaves (`Stage::Reach`) and
+    /// after that may (`Stage::Settle`).
+    pub(super) fn reach(
+        &mut self,
+        (list, after): (usize, Option<Target>),
+        again: impl Fn(usize, Option<Target>) -> Stage,
+        then: impl FnOnce(&Self, &Protection) -> Stage,
+        parts: &mut Parts<'_>,
+    ) -> (Stage, Turn) {
+        let lists = parts.protection.blocklist().lists();
+        let Some((at, id)) = self.rows.reaching.next(list, lists) else {
+            return (then(self, parts.protection), Turn::More);
+        };
+        let after = after.filter(|_| at == list);
+        let row = lists.get(id);
+        let (name, reach) = (row.name.clone(), row.reach);
+        let (page, next) = parts.protection.blocklist().to_reach_anew(id, after);
+        if !parts.capacity.has_room(parts.protection, Polarity::Block, &reach.all_of(&page)) {
+            return (again(at, after), Turn::Wait);
+        }
+        let next = if next.is_some() { again(at, next) } else { again(at + 1, None) };
+        if page.is_empty() {
+            return (next, Turn::More);
+        }
+        (self.commit(Change::Reach { list: name, targets: page }, next, parts.protection), Turn::More)
+    }
+}

@@ -1,0 +1,90 @@
+//! What is blocked or allowed no longer leaves, page by page, once packets in flight have seen what is there instead; and
+//! the settings, if they drop more.
+
+use filter_common::target::Target;
+
+use super::rows::Rows;
+use super::{Reload, Stage};
+use crate::blocklist::{Change, From, ListId, Polarity, Targets};
+use crate::clock;
+use crate::daemon::commit::Protection;
+use crate::daemon::pages::Turn;
+
+impl Reload {
+    /// Where nothing leaves, nobody needs to have seen what entered.
+    pub(super) fn after_entering(&self, protection: &Protection) -> Stage {
+        if self.leaves(Polarity::Block, protection) {
+            Stage::Entered(protection.latest().entered)
+        } else {
+            self.after_leaving(protection)
+        }
+    }
+
+    /// Does anything leave this side?
+    fn leaves(&self, polarity: Polarity, protection: &Protection) -> bool {
+        let lists = protection.blocklist().lists();
+        let is_longer = |id: &ListId, than: usize| {
+            let list = lists.get(*id);
+            // Of one with an end, some that are named are not there.
+            list.polarity == polarity && (list.entries > than as u64 || self.rows.term(*id).is_some())
+        };
+        let Rows { contents, gone, reaching, .. } = &self.rows;
+        let is_reaching = polarity == Polarity::Block && !reaching.is_empty();
+        is_reaching
+            || contents.iter().any(|(id, targets)| is_longer(id, targets.len()))
+            || gone.iter().any(|id| is_longer(id, 0))
+    }
+
+    pub(super) fn leave(
+        &mut self,
+        polarity: Polarity,
+        list: usize,
+        after: Option<Target>,
+        protection: &mut Protection,
+    ) -> Stage {
+        let (contents, nothing) = (&self.rows.contents, Targets::default());
+        let gone = |list: usize| Some((*self.rows.gone.get(list - contents.len())?, &nothing));
+        let kept = contents.get(list).map(|(id, targets)| (*id, targets)).or_else(|| gone(list));
+        let Some((id, targets)) = kept else {
+            return match polarity {
+                Polarity::Block => self.after_leaving(protection),
+                Polarity::Allow => Stage::Tighten,
+            };
+        };
+        let row = protection.blocklist().lists().get(id);
+        // Of one with an end, some that are named are not there.
+        let may_leave = row.entries > targets.len() as u64 || self.rows.term(id).is_some();
+        if row.polarity != polarity || !may_leave {
+            return Stage::Leave { polarity, list: list + 1, after: None };
+        }
+        let name = row.name.clone();
+        let (over, next) = protection.blocklist().to_release(id, after, |target| !targets.contains(target));
+        let next = match next {
+            Some(_) => Stage::Leave { polarity, list, after: next },
+            None => Stage::Leave { polarity, list: list + 1, after: None },
+        };
+        if over.is_empty() {
+            return next;
+        }
+        self.commit(Change::Release { from: From::List(name), targets: over }, next, protection)
+    }
+
+    fn after_leaving(&self, protection: &Protection) -> Stage {
+        let [before, after] = self.settings;
+        let tightens = after.strictness() > before.unpaused().strictness();
+        let latest = protection.latest();
+        if tightens || self.leaves(Polarity::Allow, protection) {
+            Stage::Left(latest.left.max(latest.loosened))
+        } else {
+            Stage::Tighten
+        }
+    }
+
+    pub(super) fn tighten(&mut self, protection: &mut Protection) -> (Stage, Turn) {
+        let change = Change::Settings(self.settings[1]);
+        match protection.commit(&change, clock::now()) {
+            Ok(_) => (Stage::Ended(Ok(())), Turn::Done),
+            Err(error) => (self.undo(error, protection), Turn::More),
+        }
+    }
+}

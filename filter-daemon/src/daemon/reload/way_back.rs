@@ -1,0 +1,59 @@
+//! What was in force before a trial, in the hands of the filterd that tries: the text of its configuration, and the copies of
+//! its lists as open files. So it can be put back whatever becomes of the state directory meanwhile. The next start finds only
+//! what lies there.
+
+use super::matching::Known;
+use super::sources::Sources;
+use crate::blocklist::{Accepted, Reading};
+use crate::source::copies::{CopyError, Held};
+use crate::source::{Copies, ListFile, Special};
+
+/// Copies that are held open: half of the files that a process may have open where nobody has said more. Others are read
+/// where they lie.
+const MOST: usize = 512;
+
+/// What is to be put back.
+#[derive(Debug)]
+pub struct WayBack {
+    text: Option<String>,
+    held: Vec<Held>,
+}
+
+impl WayBack {
+    /// Takes this configuration, and the copies of these lists, in hand.
+    pub fn hold<'a>(
+        text: Option<String>,
+        lists: impl Iterator<Item = &'a Accepted>,
+        copies: &Copies,
+    ) -> Self {
+        Self { text, held: lists.take(MOST).filter_map(|accepted| copies.hold(accepted).ok()).collect() }
+    }
+
+    /// The configuration's text.
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// The lists of which there is a copy: those in hand, and then what lies in the state directory.
+    pub fn known(&self, sources: &mut Sources) -> Vec<Known> {
+        let held = self.held.iter().map(|held| Known {
+            polarity: None,
+            id: None,
+            name: held.accepted().name.clone(),
+            entries: held.accepted().entries,
+            reading: Reading {
+                path: held.accepted().path.clone(),
+                accepted: Some(held.accepted().clone()),
+                ..Reading::default()
+            },
+        });
+        let mut known: Vec<_> = held.collect();
+        known.extend(sources.known());
+        known
+    }
+
+    /// What the copy of this says, if it is in hand.
+    pub fn read(&self, accepted: &Accepted, special: Special) -> Option<Result<ListFile, CopyError>> {
+        Some(self.held.iter().find(|held| held.accepted() == accepted)?.read(special))
+    }
+}

@@ -1,0 +1,110 @@
+//! Which end of a TCP connection opened it. The kernel does not say so, but it counts what is acknowledged from the number on
+//! with which a socket began: of whoever asked for the connection that is the number of its SYN, which is acknowledged as a
+//! byte is; of whoever was asked it is the number behind it (`tcp_snd_una_update` after `tcp_connect_init` and
+//! `tcp_create_openreq_child`). So of the one who asked, one more is acknowledged and under way than was ever sent.
+
+use netlink_packet_sock_diag::constants::{
+    TCP_CLOSE_WAIT, TCP_CLOSING, TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_LAST_ACK, TCP_SYN_RECV,
+    TCP_SYN_SENT,
+};
+use netlink_packet_sock_diag::inet::InetResponse;
+use netlink_packet_sock_diag::inet::nlas::Nla;
+
+/// By whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// By this host.
+    Here,
+    /// By the other end.
+    There,
+    /// It cannot be told.
+    Untold,
+}
+
+/// What was counted of a connection, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    acknowledged: u64,
+    /// Sent, and sent again.
+    sent: u64,
+    again: u64,
+    /// Not sent yet.
+    waiting: u64,
+}
+
+impl Opened {
+    /// What is told of this socket.
+    pub fn of(response: &InetResponse) -> Self {
+        let (state, queued) = (response.header.state, u64::from(response.header.send_queue));
+        let info = response.nlas.iter().find_map(|attribute| {
+            if let Nla::TcpInfo(bytes) = attribute { Counted::of(bytes) } else { None }
+        });
+        match (state, info) {
+            (TCP_SYN_SENT, _) => Self::Here,
+            (TCP_SYN_RECV, _) => Self::There,
+            (_, Some(counted)) => counted.opened(state, queued),
+            (_, None) => Self::Untold,
+        }
+    }
+}
+
+impl Counted {
+    /// Of a `struct tcp_info`, which only grows at its end; all of this is in it since Linux 4.19.
+    fn of(info: &[u8]) -> Option<Self> {
+        let long = |at: usize| Some(u64::from_ne_bytes(info.get(at..at + 8)?.try_into().ok()?));
+        let short = |at: usize| Some(u32::from_ne_bytes(info.get(at..at + 4)?.try_into().ok()?));
+        Some(Self {
+            acknowledged: long(120)?,
+            waiting: short(144)?.into(),
+            sent: long(200)?,
+            again: long(208)?,
+        })
+    }
+
+    /// `queued` is not acknowledged, sent or not.
+    fn opened(self, state: u8, queued: u64) -> Opened {
+        let Self { acknowledged, sent, again, waiting } = self;
+        // A FIN has a number as a byte has, and goes last.
+        let fin = match state {
+            TCP_ESTABLISHED | TCP_CLOSE_WAIT => 0,
+            TCP_FIN_WAIT2 => 1,
+            TCP_FIN_WAIT1 | TCP_CLOSING | TCP_LAST_ACK => u64::from(waiting == 0),
+            _ => return Opened::Untold,
+        };
+        let once = sent.wrapping_sub(again).wrapping_add(fin);
+        match acknowledged.wrapping_add(queued).wrapping_sub(waiting).wrapping_sub(once) {
+            0 => Opened::There,
+            1 => Opened::Here,
+            // Something was sent or acknowledged while the kernel counted.
+            _ => Opened::Untold,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asked_has_one_more_acknowledged_than_sent() {
+        let counted = |acknowledged, sent, again, waiting| Counted { acknowledged, sent, again, waiting };
+        for (counted, state, queued, expected, why) in [
+            (counted(0, 0, 0, 0), TCP_ESTABLISHED, 0, Opened::There, "nothing sent"),
+            (counted(1, 0, 0, 0), TCP_ESTABLISHED, 0, Opened::Here, "nothing sent but the SYN"),
+            (counted(101, 130, 30, 0), TCP_CLOSE_WAIT, 0, Opened::Here, "30 sent twice"),
+            (counted(50, 130, 30, 7), TCP_ESTABLISHED, 57, Opened::There, "50 under way, 7 wait"),
+            (counted(51, 130, 30, 7), TCP_ESTABLISHED, 57, Opened::Here, "the same"),
+            (counted(10, 10, 0, 0), TCP_FIN_WAIT1, 1, Opened::There, "its FIN is under way"),
+            (counted(11, 10, 0, 0), TCP_LAST_ACK, 1, Opened::Here, "the same"),
+            (counted(11, 10, 0, 5), TCP_FIN_WAIT1, 5, Opened::Here, "its FIN waits behind four"),
+            (counted(11, 10, 0, 0), TCP_FIN_WAIT2, 0, Opened::There, "its FIN is acknowledged"),
+            (counted(12, 10, 0, 0), TCP_FIN_WAIT2, 0, Opened::Here, "the same"),
+            (counted(7, 3, 0, 0), TCP_ESTABLISHED, 0, Opened::Untold, "it cannot be"),
+            (counted(1, 0, 0, 0), 12, 0, Opened::Untold, "a state that is none of these"),
+        ] {
+            assert_eq!(counted.opened(state, queued), expected, "{why}");
+        }
+        assert!(Counted::of(&[0; 215]).is_none(), "an older kernel's");
+        assert!(Counted::of(&[0; 216]).is_some());
+    }
+}

@@ -1,0 +1,84 @@
+use super::*;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn begun(state: &Path) -> Trial {
+    let mut trial = Trial::none(state);
+    trial.begin(MINUTE, "alice (filterd reload)", 7, vec!["drop".into()]).unwrap();
+    trial
+}
+
+fn next_start(state: &Path) -> AtStart {
+    Trial::at_start(state, std::iter::empty()).1
+}
+
+#[test]
+fn a_trial_is_known_to_the_next_start_until_it_is_confirmed() {
+    let place = tempfile::tempdir().unwrap();
+    assert_eq!(next_start(place.path()), AtStart::Nothing);
+    let mut trial = begun(place.path());
+    assert!(trial.is_on() && trial.reserves("drop") && !trial.reserves("ssh"));
+    assert_eq!((trial.until_due(), trial.confirm().is_some()), (None, false), "it is not in force yet");
+    assert_eq!(next_start(place.path()), AtStart::GoesOn);
+    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    assert!(trial.until_due().is_some_and(|left| left > MINUTE / 2));
+    assert!(trial.refusal().unwrap().message.starts_with("a reload of alice (filterd reload) is on trial"));
+    assert!(trial.fault().unwrap().told.message.ends_with("UTC, then rolled back"));
+    assert!(trial.confirm().is_some() && trial.is_confirmed() && !trial.is_on());
+    assert_eq!(next_start(place.path()), AtStart::GoesOn, "until its copies are on disk");
+    trial.forget();
+    assert_eq!((next_start(place.path()), trial.fault()), (AtStart::Nothing, None));
+}
+
+#[test]
+fn a_start_within_it_says_what_is_on_trial_since() {
+    let place = tempfile::tempdir().unwrap();
+    begun(place.path());
+    let (mut trial, _) = Trial::at_start(place.path(), std::iter::empty());
+    let told = |trial: &Trial| {
+        let told = trial.fault().unwrap().told;
+        (told.message, told.remedy.unwrap_or_default())
+    };
+    assert!(told(&trial).0.ends_with("on trial is what configuration and lists said then"));
+    assert_eq!(told(&trial).1, "`filterd confirm` keeps what they said at that start");
+    trial.has_an_invalid_file();
+    assert!(told(&trial).0.contains("in force is that of before the trial"));
+    assert!(told(&trial).1.starts_with("`filterd confirm` keeps that, and what was on trial is not taken"));
+}
+
+#[test]
+fn one_that_has_come_to_nothing_leaves_what_was_there_before_it() {
+    let place = tempfile::tempdir().unwrap();
+    let mut trial = begun(place.path());
+    trial.has_come_to_nothing();
+    assert_eq!((trial.is_on(), next_start(place.path())), (false, AtStart::Nothing));
+    let mut trial = begun(place.path());
+    trial.is_over();
+    trial.has_rolled_back();
+    trial.begin(MINUTE, "bob", 9, Vec::new()).unwrap();
+    trial.has_come_to_nothing();
+    assert!(trial.rolled_back().is_some());
+    assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 9 });
+    trial.has_come_to_nothing();
+    assert!(trial.rolled_back().is_some(), "it had not begun");
+}
+
+#[test]
+fn one_that_is_over_is_rolled_back_and_stays_so_over_a_start() {
+    let place = tempfile::tempdir().unwrap();
+    let mut trial = begun(place.path());
+    trial.is_in_force(Duration::ZERO, Vec::new()).unwrap();
+    assert_eq!(next_start(place.path()), AtStart::RollBack);
+    let mut trial = begun(place.path());
+    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    trial.is_over();
+    assert!(trial.is_on() && trial.confirm().is_none() && trial.until_due().is_none());
+    trial.was_not_rolled_back("no memory".into());
+    assert!(trial.until_due().is_some_and(|left| left <= RETRY));
+    assert!(trial.fault().unwrap().told.message.contains("cannot be rolled back: no memory"));
+    trial.has_rolled_back();
+    assert!(trial.rolled_back().is_some() && !trial.is_on() && trial.refusal().is_none());
+    assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 7 });
+    trial.forget();
+    assert_eq!(next_start(place.path()), AtStart::Nothing);
+}

@@ -1,0 +1,139 @@
+//! A trial in words: as `status` tells it, what an operator must know of it, and what is said to who comes meanwhile.
+
+use super::{Anew, State, Trial};
+use crate::clock;
+use crate::control::wire::status::OnTrial;
+use crate::control::wire::{About, Fault};
+use crate::text::{Explanation, date, printable};
+
+/// What a trial is without its record.
+const UNNOTED: &str = "; its record is gone from the state directory, so that only this filterd rolls back, and a start before then \
+                       does not";
+
+/// What ends what a start has lost.
+const DECIDE: &str =
+    "see whether that is meant (`filterd list`, `filterd lists`); `filterd reload` says that it is";
+
+/// Of a trial that this start has found no record of.
+pub fn lost(by: &str, was_rolled_back: bool) -> Explanation {
+    let by = printable::on_one_line(by);
+    let what = match was_rolled_back {
+        true => "had not been confirmed, and was rolled back",
+        false => "was on trial",
+    };
+    let message = format!(
+        "a reload of {by} {what} when the filterd before ended, and the record of it is gone from the state directory: \
+         nothing is rolled back, and in force is what configuration and lists say now"
+    );
+    Explanation::new(message, DECIDE)
+}
+
+/// Of one that this start should have rolled back, or left so.
+pub fn cannot_be_put_back(by: &str, why: &Explanation) -> Explanation {
+    let message = format!(
+        "a reload of {} was not confirmed, and what was before cannot be put back: {}; in force is what configuration and \
+         lists say now",
+        printable::on_one_line(by),
+        why.message
+    );
+    Explanation::new(message, DECIDE)
+}
+
+impl Trial {
+    /// As `status` tells it.
+    pub fn status(&self) -> Option<OnTrial> {
+        let State::On { note, since, until, .. } = &self.state else { return None };
+        Some(OnTrial {
+            since: clock::on_the_wall(*since),
+            until: clock::on_the_wall(*until),
+            by: note.by.clone(),
+        })
+    }
+
+    /// What an operator must know of it. That something was rolled back is told of the configuration.
+    pub fn fault(&self) -> Option<Fault> {
+        let (since, message, remedy) = match &self.state {
+            State::On { note, since, until, anew, .. } => {
+                let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
+                let (now, remedy) = match anew {
+                    None => ("", "`filterd confirm` keeps it"),
+                    Some(Anew::AsRead) => (
+                        "; filterd has started since, and on trial is what configuration and lists said then",
+                        "`filterd confirm` keeps what they said at that start",
+                    ),
+                    Some(Anew::ListsOnly) => (
+                        "; filterd has started since, and its configuration was not valid then: in force is that of \
+                         before the trial, with the lists as they were at that start",
+                        "`filterd confirm` keeps that, and what was on trial is not taken; else mend the file, wait until \
+                         it is rolled back, and `filterd reload --confirm` again",
+                    ),
+                };
+                let unnoted = if self.place.is_there() { "" } else { UNNOTED };
+                let message = format!(
+                    "the configuration of {by} is on trial until {until}, then rolled back{now}{unnoted}"
+                );
+                (since, message, remedy)
+            }
+            State::Over { since, refused: None, .. } => {
+                let message = "the configuration was not confirmed in time, and is being rolled back";
+                (since, message.to_owned(), "what was before is in force in a moment")
+            }
+            State::Over { since, refused: Some((_, why)), .. } => {
+                let message = format!(
+                    "the configuration was not confirmed, and cannot be rolled back: {}",
+                    why.message
+                );
+                (since, message, "it is tried again every 5 s; a restart of filterd rolls back, too")
+            }
+            State::RolledBack { since, unnoted: Some(why), .. } => {
+                let message = format!("that a reload was rolled back could not be noted: {why}");
+                (
+                    since,
+                    message,
+                    "the next start takes the configuration's file as it is: put that right before",
+                )
+            }
+            State::Lost { since, told } => {
+                return Some(Fault {
+                    about: About::Configuration,
+                    since: clock::on_the_wall(*since),
+                    told: told.clone(),
+                });
+            }
+            State::None | State::Confirmed | State::RolledBack { unnoted: None, .. } => return None,
+        };
+        let told = Explanation::new(message, remedy);
+        Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told })
+    }
+
+    /// Why another filterd would not know that a reload was rolled back, if that is so.
+    pub fn would_be_forgotten(&self) -> Option<Explanation> {
+        let State::RolledBack { unnoted: Some(why), .. } = &self.state else { return None };
+        let message =
+            format!("a reload was rolled back, and the other one would take it all the same: {why}");
+        Some(Explanation::new(
+            message,
+            "`filterd reload` first, if the configuration's file is what is meant",
+        ))
+    }
+
+    /// Why another configuration cannot come now, nor another filterd.
+    pub fn refusal(&self) -> Option<Explanation> {
+        let State::On { note, until, .. } = &self.state else {
+            let message = match &self.state {
+                State::Over { .. } => "what was before a reload that was not confirmed is being put back",
+                State::Confirmed => "a reload was confirmed, and its copies are being written",
+                State::On { .. } | State::None | State::RolledBack { .. } | State::Lost { .. } => {
+                    return None;
+                }
+            };
+            return Some(Explanation::new(message, "try again in a moment"));
+        };
+        let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
+        let message = format!("a reload of {by} is on trial until {until}");
+        Some(Explanation::new(
+            message,
+            "`filterd confirm` keeps what it brought; else wait until it is rolled back",
+        ))
+    }
+}

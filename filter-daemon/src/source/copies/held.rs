@@ -1,0 +1,47 @@
+//! A copy in hand: open, and so to be read whatever becomes of its name.
+
+use std::fs::File;
+use std::io::{self, Seek};
+
+use super::{Copies, CopyError, header, open, whole};
+use crate::blocklist::Accepted;
+use crate::source::{ListFile, Special};
+
+/// The copy of one list.
+#[derive(Debug)]
+pub struct Held {
+    accepted: Accepted,
+    file: File,
+}
+
+impl Copies {
+    /// Takes the copy of this in hand.
+    ///
+    /// # Errors
+    /// When there is none, or it is not what was written.
+    pub fn hold(&self, accepted: &Accepted) -> io::Result<Held> {
+        let mut file = open(&self.path(accepted))?;
+        // What stands there may know of another stamp.
+        let accepted = header::read(&mut file)?;
+        Ok(Held { accepted, file })
+    }
+}
+
+impl Held {
+    /// What it is of.
+    #[must_use]
+    pub fn accepted(&self) -> &Accepted {
+        &self.accepted
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what was written.
+    pub fn read(&self, special: Special) -> Result<ListFile, CopyError> {
+        let mut file = &self.file;
+        file.rewind().map_err(|_| CopyError::Damaged)?;
+        let (found, list) = whole(file, special)?;
+        if found == self.accepted { Ok(list) } else { Err(CopyError::Damaged) }
+    }
+}

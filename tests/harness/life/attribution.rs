@@ -1,0 +1,115 @@
+//! For which list a packet is to be counted: of what covers its source, the first that the lookup meets; and of the lists that
+//! want just that, the first in order.
+
+use std::net::IpAddr;
+
+use super::prefix::Prefix;
+use super::reference::Reference;
+use super::wanted::{During, Lease};
+
+/// For whom a packet may count.
+#[derive(Debug, Default)]
+pub struct Attribution<'a> {
+    /// One of these.
+    pub names: Vec<&'a str>,
+    /// It is listed all that time, so that it surely counts for one of them.
+    pub is_listed: bool,
+}
+
+impl Reference {
+    /// For whom packets from there count, where lists stand in this order.
+    pub fn attribution<'a>(&'a self, source: IpAddr, during: During, order: &[String]) -> Attribution<'a> {
+        let is_listed = match self.is_listed(source, during) {
+            Some(false) => return Attribution::default(),
+            is_listed => is_listed == Some(true),
+        };
+        let rank =
+            |name: &str| order.iter().position(|other| other == name).unwrap_or(usize::MAX);
+        let mut met: Vec<((u8, u8, usize), &str, Lease)> = Vec::new();
+        for (name, wanted) in self.lists() {
+            met.extend(wanted.covering(source).map(|(effect, lease)| {
+                let (stage, turn) = turn_of(effect);
+                ((stage, turn, rank(name)), name.as_str(), lease)
+            }));
+        }
+        met.sort_by_key(|(turn, ..)| *turn);
+        let mut names = Vec::new();
+        for (_, name, lease) in met {
+            match lease.holds(during) {
+                Some(false) => {}
+                held => {
+                    names.push(name);
+                    if held == Some(true) {
+                        break;
+                    }
+                }
+            }
+        }
+        names.dedup();
+        Attribution { names, is_listed }
+    }
+}
+
+/// When a prefix is met by a lookup that finds it, as ARCHITECTURE.md says.
+fn turn_of(prefix: Prefix) -> (u8, u8) {
+    let Prefix { is_six, length, .. } = prefix;
+    let narrowest_first = 128 - length;
+    match (is_six, length) {
+        (false, 0..=24) => (0, narrowest_first),
+        (false, _) => (1, narrowest_first),
+        (true, 0..=16) => (0, narrowest_first),
+        (true, 17..=24) => (1, narrowest_first),
+        (true, 25..=32) => (2, narrowest_first),
+        (true, 64) => (3, 0),
+        (true, 33..=63) => (4, narrowest_first),
+        (true, _) => (5, length),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::wanted::Wanted;
+    use super::*;
+
+    const NOW: During = During(1.0, 2.0);
+
+    fn counted(reference: &Reference, source: &str) -> (Vec<String>, bool) {
+        let order = ["config", "drop", "spam", "ssh"].map(str::to_owned);
+        let told = reference.attribution(source.parse().expect("it is an address"), NOW, &order);
+        (told.names.into_iter().map(str::to_owned).collect(), told.is_listed)
+    }
+
+    fn prefix(address: &str, length: u8) -> Prefix {
+        let host = Prefix::of(address.parse().expect("it is an address"));
+        Prefix::around(host.is_six, host.first, length)
+    }
+
+    #[test]
+    fn the_first_list_of_what_is_met_first_is_the_one() {
+        let mut reference = Reference::new();
+        let (wide, narrow) = (prefix("203.0.113.0", 24), prefix("203.0.113.7", 32));
+        reference.configured.blocked.insert("spam".to_owned(), Wanted::all(&[wide, narrow]));
+        reference.configured.blocked.insert("drop".to_owned(), Wanted::all(&[narrow]));
+        assert_eq!(counted(&reference, "203.0.113.7"), (vec!["spam".to_owned()], true));
+        reference.configured.blocked.insert("spam".to_owned(), Wanted::all(&[narrow]));
+        assert_eq!(counted(&reference, "203.0.113.7"), (vec!["drop".to_owned()], true));
+        assert_eq!(counted(&reference, "203.0.113.8"), (vec![], false));
+        reference.live_mut("ssh").add(prefix("2001:db8::", 48), Lease::PERMANENT);
+        reference.configured.blocked.insert("spam".to_owned(), Wanted::all(&[prefix("2001:db8::", 64)]));
+        assert_eq!(counted(&reference, "2001:db8::1").0, ["spam"]);
+        assert_eq!(counted(&reference, "2001:db8:0:1::1").0, ["ssh"]);
+    }
+
+    #[test]
+    fn while_somebody_is_about_to_end_either_will_do() {
+        let mut reference = Reference::new();
+        let address = prefix("203.0.113.7", 32);
+        reference.configured.blocked.insert("drop".to_owned(), Wanted::default());
+        reference.live_mut("ssh").add(address, Lease::PERMANENT);
+        let ending = Lease::of(During(0.0, 1.0), Some(Duration::from_secs(1)));
+        reference.configured.blocked.get_mut("drop").expect("it is there").add(address, ending);
+        assert_eq!(counted(&reference, "203.0.113.7").0, ["drop", "ssh"]);
+    }
+}

@@ -1,0 +1,129 @@
+//! A stale label, planted on purpose in the map from which the kernel reads for which list a packet counts: a life that does
+//! not find it looks at nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+
+use aya::maps::{Array, Map, MapData};
+
+use super::Life;
+use super::batch::Batch;
+use super::prefix::Prefix;
+
+/// Bytes of the smallest map of labels beside slots, and of that of a directory.
+const BESIDE_SLOTS: usize = 4640;
+const OF_A_DIRECTORY: usize = 278_528;
+
+/// Where a label is planted: each kind of target has labels of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// Of an IPv4 address.
+    Address,
+    /// Of an IPv4 prefix.
+    Network,
+    /// Of a /64.
+    Net64,
+    /// Of an IPv6 prefix that the levels tell.
+    Level,
+}
+
+impl Planted {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Address, Self::Network, Self::Net64, Self::Level];
+
+    fn map(self) -> &'static str {
+        match self {
+            Self::Address => "address_labels",
+            Self::Network => "network_labels",
+            Self::Net64 => "six_labels",
+            Self::Level => "level_labels",
+        }
+    }
+
+    /// Two of this kind, far from where anybody lives.
+    fn targets(self) -> [Prefix; 2] {
+        let (four, six) = (|place: u128| 0xc612_0000 | place << 8, |place: u128| 0x3fff << 112 | place << 64);
+        match self {
+            Self::Address => [1, 2].map(|place| Prefix::host(false, four(place))),
+            Self::Network => [3, 260].map(|place| Prefix::around(false, four(place), 24)),
+            Self::Net64 => [1, 2].map(|place| Prefix::around(true, six(place), 64)),
+            Self::Level => [1, 2].map(|place| Prefix::around(true, six(place << 40), 24)),
+        }
+    }
+}
+
+impl Life {
+    /// Two targets are added to a live list, and the label of the second is made that of another list. Tells which.
+    pub(super) fn plant(&mut self, planted: Planted) -> Vec<Prefix> {
+        let [one, other] = planted.targets();
+        let target = |target| Batch::of(vec![target], "target, for a label to be planted");
+        self.add_batch("ssh", &target(one), None);
+        let before = self.labels(planted);
+        self.add_batch("ssh", &target(other), None);
+        let after = self.labels(planted);
+        let mut changed = Vec::new();
+        for (pin, labels) in &after {
+            let before = before.get(pin).expect("no table was made anew");
+            let places = (0..labels.len()).filter(|place| labels[*place] != before[*place]);
+            changed.extend(places.map(|place| (pin, place, labels[place])));
+        }
+        let [(pin, place, label)] = changed[..] else { panic!("one label is written, not {changed:?}") };
+        let mut labels = after[pin].clone();
+        labels[place] = if label == 1 { 2 } else { 1 };
+        self.note(format!("the label {label} at {place} of {} becomes {}", pin.display(), labels[place]));
+        write(pin, labels);
+        vec![other]
+    }
+
+    /// The labels of this kind, of each table that is pinned.
+    fn labels(&self, planted: Planted) -> BTreeMap<PathBuf, Vec<u8>> {
+        let tables = fs::read_dir(self.net.home().pins().join("tables")).expect("tables are pinned");
+        let pins = tables.map(|entry| entry.expect("it can be read").path());
+        let is_one = |pin: &PathBuf| {
+            let name = pin.file_name().unwrap_or_default().to_string_lossy();
+            name.strip_suffix(|last: char| last.is_ascii_digit()).is_some() && name.starts_with(planted.map())
+        };
+        pins.filter(is_one).map(|pin| (pin.clone(), read(&pin))).collect()
+    }
+}
+
+fn read(pin: &PathBuf) -> Vec<u8> {
+    with_room(|| match size(pin) {
+        BESIDE_SLOTS => map::<BESIDE_SLOTS>(pin).get(&0, 0).expect("it can be read").to_vec(),
+        _ => map::<OF_A_DIRECTORY>(pin).get(&0, 0).expect("it can be read").to_vec(),
+    })
+}
+
+fn write(pin: &PathBuf, labels: Vec<u8>) {
+    const FITS: &str = "it was read from there";
+    with_room(|| match size(pin) {
+        BESIDE_SLOTS => map::<BESIDE_SLOTS>(pin).set(0, array(labels).expect(FITS), 0),
+        _ => map::<OF_A_DIRECTORY>(pin).set(0, array(labels).expect(FITS), 0),
+    })
+    .expect("root may write maps");
+}
+
+/// A map's value lies on the stack, several times over.
+fn with_room<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().stack_size(64 << 20);
+        let thread = builder.spawn_scoped(scope, act).expect("there is memory");
+        thread.join().expect("it does not panic")
+    })
+}
+
+fn array<const SIZE: usize>(labels: Vec<u8>) -> Option<[u8; SIZE]> {
+    labels.try_into().ok()
+}
+
+fn size(pin: &PathBuf) -> usize {
+    let data = MapData::from_pin(pin).expect("it is pinned");
+    data.info().expect("it tells").value_size() as usize
+}
+
+fn map<const SIZE: usize>(pin: &PathBuf) -> Array<MapData, [u8; SIZE]> {
+    let data = MapData::from_pin(pin).expect("it is pinned");
+    Array::try_from(Map::Array(data)).expect("labels are one value of this size")
+}
