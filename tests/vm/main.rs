@@ -8,7 +8,6 @@ mod loaded;
 
 use std::time::Instant;
 
-use filter_common::labels::Counters;
 use filterd::blocklist::{Blocklist, Effects, Settings, Timestamp};
 use filterd::kernel::{Filter, KernelError};
 use filterd::text::Explain;
@@ -19,8 +18,6 @@ use loaded::Price;
 
 /// Instructions that the verifier may walk for one judge. The kernel gives up at a million.
 const BUDGET: u64 = 300_000;
-/// The same where it counts for lists, too: with many IPv6 lengths and something allowed, the ways behind a hit multiply.
-const BUDGET_WITH_LISTS: u64 = 450_000;
 
 const LAST_LINES: usize = 12;
 
@@ -76,9 +73,8 @@ fn judged(combination: &Combination) -> Result<u64, String> {
     let Price { root, judge } = price;
     let took = begun.elapsed().as_millis();
     println!("{combination}: {judge} instructions verified (root {root}), {took} ms");
-    let budget = if combination.counters == Counters::Lists { BUDGET_WITH_LISTS } else { BUDGET };
-    if judge > budget {
-        return Err(told(format!("{combination}: {judge} instructions are over the budget of {budget}")));
+    if judge > BUDGET {
+        return Err(told(format!("{combination}: {judge} instructions are over the budget of {BUDGET}")));
     }
     Ok(judge)
 }
@@ -114,7 +110,7 @@ fn summarize(instructions: &[u64]) {
     let (least, most) = (instructions.iter().min(), instructions.iter().max());
     if let (Some(least), Some(most)) = (least, most) {
         println!(
-            "{} accepted: {least} to {most} instructions verified (budget {BUDGET}, {BUDGET_WITH_LISTS} with lists)",
+            "{} accepted: {least} to {most} instructions verified (budget {BUDGET})",
             instructions.len()
         );
     }
