@@ -23,7 +23,7 @@ const KINDS: [Listed; 4] = [
     Listed { by: "IPv4 address", count: 1_000_000, sender: Kind::Four },
     Listed { by: "IPv4 /24", count: 100_000, sender: Kind::Four },
     Listed { by: "IPv6 /64", count: 1_000_000, sender: Kind::Six },
-    Listed { by: "IPv6 /32", count: 10_000, sender: Kind::Six },
+    Listed { by: "IPv6 /32", count: 1_000, sender: Kind::Six },
 ];
 
 /// A flood from so many, of the first kind, is compared with dropping all.
