@@ -5,7 +5,7 @@ use crate::labels::Counted;
 use crate::packet::{self, Again6, Frame, Source};
 use crate::ports::{Port, Wants};
 use crate::reason::{Enforcement, Reason, Told, Verdict};
-use crate::set::{self, Found4, Set};
+use crate::set::{self, Found4, Found6, Set};
 use crate::sets::{SLOTS, Slot};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
@@ -85,9 +85,32 @@ pub trait Tables {
     #[inline(always)]
     fn count4(&self, _found: Found4, _counted: Counted) {}
 
-    /// The same of an IPv6 address, held by its /64 or by anything else; none where it cannot be read any more.
+    /// The same of an IPv6 address.
     #[inline(always)]
-    fn count6(&self, _address: Option<Address6>, _found: Reason, _counted: Counted) {}
+    fn count6(&self, _address: Address6, _found: Found6, _counted: Counted) {}
+
+    /// The same of one that cannot be read any more.
+    #[inline(always)]
+    fn count_other(&self, _counted: Counted) {}
+
+    /// What follows when the set to block holds an IPv4 source so. A program does it in a function of its own, which its verifier
+    /// walks once, whatever led to it.
+    #[inline(always)]
+    fn follow4(&self, found: Found4) -> Reason
+    where
+        Self: Sized,
+    {
+        follow4(found, self)
+    }
+
+    /// The same of an IPv6 source. What else is in its packet is asked only here.
+    #[inline(always)]
+    fn follow6(&self, found: Found6, packet: impl FnOnce() -> Option<Again6>) -> Reason
+    where
+        Self: Sized,
+    {
+        follow6(found, packet(), self)
+    }
 
     /// Counts a packet from an IPv4 source for its list, which a clause holds and drops as it has been told.
     #[inline(always)]
@@ -95,7 +118,7 @@ pub trait Tables {
 
     /// The same of an IPv6 source.
     #[inline(always)]
-    fn count6_by_clause(&self, _address: Option<Address6>, _found: Told, _counted: Counted) {}
+    fn count6_by_clause(&self, _address: Address6, _found: Told, _counted: Counted) {}
 
     /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
     /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
@@ -112,10 +135,7 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
         // What a hit needs is read once more, so that a miss need not keep it.
         Source::V6(address) => match set::find6(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) => {
-                let count = |address, counted| tables.count6(address, found, counted);
-                judge_found6(found, packet::again6(frame), tables, count)
-            }
+            Some(found) => tables.follow6(found, || packet::again6(frame)),
         }
         .verdict(),
         source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
@@ -128,23 +148,12 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
 /// listed pays for both. What holds for whoever is blocked on all ports holds for the others as well.
 #[inline(always)]
 pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
-    let on_all_ports = match packet::source(frame) {
-        Source::V6(address) => set::find6(&tables.block(), address).unwrap_or(Reason::Unlisted),
-        source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
-            judge_source(source, tables).reason()
-        }
-    };
-    let is_unlisted = on_all_ports == Reason::Unlisted;
-    let told = if is_unlisted { tables.judge_by_port(frame) } else { on_all_ports.told() };
-    let found = told.reason();
-    if !matches!(found, Reason::Net64 | Reason::Other6) {
-        return found.verdict();
+    let on_all_ports = judge(frame, tables);
+    if on_all_ports.reason() == Reason::Unlisted {
+        tables.judge_by_port(frame).reason().verdict()
+    } else {
+        on_all_ports
     }
-    let count = |address, counted| match told.is_by_clause() {
-        true => tables.count6_by_clause(address, told, counted),
-        false => tables.count6(address, found, counted),
-    };
-    judge_found6(found, packet::again6(frame), tables, count).verdict()
 }
 
 /// What the clauses make of `frame`: it is dropped if any of them that covers its source wants it.
@@ -175,10 +184,25 @@ pub fn judge4_by_port(frame: &(impl Frame + ?Sized), address: u32, tables: &impl
     told
 }
 
-/// The same of an IPv6 packet, whether it is allowed or not.
+/// The same of an IPv6 packet.
 #[inline(always)]
 pub fn judge6_by_port(frame: &(impl Frame + ?Sized), address: Address6, tables: &impl Tables) -> Told {
-    by_clauses(frame, tables, |slot| tables.holds6(slot, address))
+    let told = by_clauses(frame, tables, |slot| tables.holds6(slot, address));
+    if !told.is(Reason::Net64) && !told.is(Reason::Other6) {
+        return told;
+    }
+    if tables.may_overlap() && tables.allows6(address) {
+        return Reason::Allowed.told();
+    }
+    if packet::again6(frame).is_some_and(|again| again.is_neighbour_discovery) {
+        return Reason::Neighbour.told();
+    }
+    if tables.is_reply() {
+        tables.count6_by_clause(address, told, Counted::Reply);
+        return Reason::Reply.told();
+    }
+    tables.count6_by_clause(address, told, Counted::of_drop(tables.enforcement()));
+    told
 }
 
 /// By what the first clause that wants `frame` dropped holds its source; if none does, why not.
@@ -213,16 +237,11 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {
         Source::V4(address) => match set::find4(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) => judge_found4(found, tables),
+            Some(found) => tables.follow4(found),
         },
         Source::V6(source) => match set::find6(&tables.block(), source) {
             None => Reason::Unlisted,
-            Some(found) => {
-                let again = Again6 { source, is_neighbour_discovery: false };
-                judge_found6(found, Some(again), tables, |address, counted| {
-                    tables.count6(address, found, counted)
-                })
-            }
+            Some(found) => tables.follow6(found, || Some(Again6 { source, is_neighbour_discovery: false })),
         },
         Source::NotIp => Reason::NotIp,
         Source::Malformed => Reason::Malformed,
@@ -233,41 +252,41 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
 
 /// What follows when the set to block holds a source: is it allowed, and if not, for which list does it count?
 #[inline(always)]
-fn judge_found4(found: Found4, tables: &impl Tables) -> Reason {
+pub fn follow4(found: Found4, tables: &impl Tables) -> Reason {
     if tables.may_overlap() && tables.allows4(found.address(&tables.block())) {
         return Reason::Allowed;
     }
-    if tables.is_reply() {
-        tables.count4(found, Counted::Reply);
-        return Reason::Reply;
-    }
-    tables.count4(found, Counted::of_drop(tables.enforcement()));
-    found.reason()
+    let (reason, counted) = unless_reply(found.reason(), tables);
+    tables.count4(found, counted);
+    reason
 }
 
-/// The same for IPv6; `count` counts for a list.
+/// Why a packet from a blocked source is dropped or passes, and as what it counts for a list.
 #[inline(always)]
-fn judge_found6(
-    found: Reason,
-    packet: Option<Again6>,
-    tables: &impl Tables,
-    count: impl Fn(Option<Address6>, Counted),
-) -> Reason {
+fn unless_reply(found: Reason, tables: &impl Tables) -> (Reason, Counted) {
+    if tables.is_reply() {
+        (Reason::Reply, Counted::Reply)
+    } else {
+        (found, Counted::of_drop(tables.enforcement()))
+    }
+}
+
+/// The same for IPv6. There may be nothing to read any more.
+#[inline(always)]
+pub fn follow6(found: Found6, packet: Option<Again6>, tables: &impl Tables) -> Reason {
     let Some(Again6 { source, is_neighbour_discovery }) = packet else {
-        count(None, Counted::of_drop(tables.enforcement()));
-        return found;
+        tables.count_other(Counted::of_drop(tables.enforcement()));
+        return found.reason();
     };
     if tables.may_overlap() && tables.allows6(source) {
-        Reason::Allowed
-    } else if is_neighbour_discovery {
-        Reason::Neighbour
-    } else if tables.is_reply() {
-        count(Some(source), Counted::Reply);
-        Reason::Reply
-    } else {
-        count(Some(source), Counted::of_drop(tables.enforcement()));
-        found
+        return Reason::Allowed;
     }
+    if is_neighbour_discovery {
+        return Reason::Neighbour;
+    }
+    let (reason, counted) = unless_reply(found.reason(), tables);
+    tables.count6(source, found, counted);
+    reason
 }
 
 #[cfg(test)]

@@ -101,6 +101,12 @@ const fn bit_of(number: u32) -> u32 {
     number % LABELS * LABEL_BITS
 }
 
+/// The word that has the label of this number.
+#[inline(always)]
+pub const fn word_of(number: u32) -> u32 {
+    number / LABELS
+}
+
 impl<W: Words> Labels for Bytes<W> {
     #[inline(always)]
     fn label(&self, number: u32) -> Label {

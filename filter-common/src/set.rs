@@ -11,14 +11,14 @@ use crate::cuckoo::geometry::Geometry;
 use crate::cuckoo::scheme::{Home, ONE_KIND, Token};
 use crate::cuckoo::six::{self, Fingerprint, Longer, UpTo64};
 use crate::hash::{self, Address6};
-use crate::levels::{self, Below, Lengths};
+use crate::levels::{self, Below, Lengths, Told};
 use crate::reason::Reason;
 use crate::settings::{MOST_LENGTHS, SetSettings};
 use crate::stash::{self, Stash};
 use crate::{Words, networks};
 pub use labelled::{
-    LabelView, SetLabels, Sought6, label, label_of_address4, label_of_held4, label_of_network4, label_of_six,
-    label4, label6,
+    LabelView, SetLabels, Sought6, held4, held6, label, label_of_address4, label_of_network4, label_of_six,
+    label4, label6, seen_label4,
 };
 
 /// How many lengths below 64 the levels may leave to the table: /17 to /63.
@@ -93,9 +93,12 @@ impl<W: Words> Set for View<'_, W> {
 pub enum Found4 {
     /// By a prefix.
     Network(u32),
-    /// By itself. This is what the table's scheme makes of it.
-    Address(u64),
+    /// By itself: what the table's scheme makes of it, and the number of its label, or [`UNSEEN`].
+    Address(u64, u32),
 }
+
+/// Where somebody stands was not seen: he is in the stash, or the table has no labels.
+pub const UNSEEN: u32 = u32::MAX;
 
 impl Found4 {
     /// Why a packet from there is dropped.
@@ -103,7 +106,7 @@ impl Found4 {
     pub const fn reason(self) -> Reason {
         match self {
             Self::Network(_) => Reason::Network4,
-            Self::Address(_) => Reason::Address4,
+            Self::Address(..) => Reason::Address4,
         }
     }
 
@@ -112,7 +115,29 @@ impl Found4 {
     pub fn address(self, set: &impl Set) -> u32 {
         match self {
             Self::Network(address) => address,
-            Self::Address(shuffled) => exact4(set).unshuffle(shuffled) as u32,
+            Self::Address(shuffled, _) => exact4(set).unshuffle(shuffled) as u32,
+        }
+    }
+}
+
+/// By what a set holds an IPv6 address. Nothing of it must be kept for those that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found6 {
+    /// The levels told it, here.
+    Told(Told),
+    /// By its /64: what the table's scheme makes of that, and the number of its home, or [`UNSEEN`].
+    Net64(u64, u32),
+    /// By another prefix of the table.
+    Other,
+}
+
+impl Found6 {
+    /// Why a packet from there is dropped.
+    #[inline(always)]
+    pub const fn reason(self) -> Reason {
+        match self {
+            Self::Told(_) | Self::Other => Reason::Other6,
+            Self::Net64(..) => Reason::Net64,
         }
     }
 }
@@ -131,13 +156,13 @@ pub fn find4(set: &impl Set, address: u32) -> Option<Found4> {
 
 /// By what `set` holds this IPv6 address. What the levels tell of themselves is done with at the first of these questions.
 #[inline(always)]
-pub fn find6(set: &impl Set, address: Address6) -> Option<Reason> {
+pub fn find6(set: &impl Set, address: Address6) -> Option<Found6> {
     if set.setting(|settings| &settings.six.last_level_word) == 0 {
         return None;
     }
     match below(set, address.high) {
         Below::Nothing => None,
-        Below::Everything => Some(Reason::Other6),
+        Below::Everything(told) => Some(Found6::Told(told)),
         Below::Some(lengths) if set.setting(|settings| &settings.six.has_table) != 0 => {
             find_in_table6(set, address, lengths)
         }
@@ -152,15 +177,17 @@ fn below(set: &impl Set, network: u64) -> Below {
 }
 
 #[inline(always)]
-fn find_in_table6(set: &impl Set, address: Address6, lengths: Lengths) -> Option<Reason> {
+fn find_in_table6(set: &impl Set, address: Address6, lengths: Lengths) -> Option<Found6> {
     // Of a length that is in use no longer a word may still tell.
     let to_64 = lengths.to_64 & set.setting(|settings| &settings.six.to_64);
-    if to_64 & 1 != 0 && holds_net64(set, address) {
-        return Some(Reason::Net64);
+    if to_64 & 1 != 0
+        && let Some(found) = find_net64(set, address)
+    {
+        return Some(found);
     }
     let is_held =
         holds_shorter6(set, address.high, to_64 & !1) || lengths.beyond_64 && holds_longer6(set, address);
-    is_held.then_some(Reason::Other6)
+    is_held.then_some(Found6::Other)
 }
 
 #[inline(always)]
@@ -177,17 +204,28 @@ fn find_address4(set: &impl Set, address: u32) -> Option<Found4> {
     let shuffled = scheme.shuffle(u64::from(address));
     let [first, second] = scheme.homes_of_shuffled(shuffled);
     let (first_word, second_word) = (buckets.load(first.bucket), buckets.load(second.bucket));
-    let is_held = lanes4(set).either((first_word, first.code), (second_word, second.code))
-        || stashed(&words, Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) });
-    is_held.then_some(Found4::Address(shuffled))
+    let lanes = lanes4(set);
+    let seen = lanes.seen((first_word, first.code), (second_word, second.code));
+    if lanes.any(seen) {
+        let label = labelled::number_of_label4(set, [first.bucket, second.bucket], seen);
+        return Some(Found4::Address(shuffled, label));
+    }
+    let token = Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) };
+    stashed(&words, token).then_some(Found4::Address(shuffled, UNSEEN))
 }
 
 #[inline(always)]
-fn holds_net64(set: &impl Set, address: Address6) -> bool {
-    let Some(words) = set.six() else { return false };
+fn find_net64(set: &impl Set, address: Address6) -> Option<Found6> {
+    let words = set.six()?;
     let scheme = up_to_64(set);
     let shuffled = scheme.shuffle(address.high);
-    holds6(&words, scheme.homes_of_net64(shuffled)) || stashed(&words, six::net64_token(shuffled))
+    let homes = scheme.homes_of_net64(shuffled);
+    let buckets = words.rest(stash::WORDS);
+    let (first, second) = (in_bucket6(&buckets, homes[0]), in_bucket6(&buckets, homes[1]));
+    if first.or(second).any() {
+        return Some(Found6::Net64(shuffled, labelled::number_of_home6(set, homes, first)));
+    }
+    stashed(&words, six::net64_token(shuffled)).then_some(Found6::Net64(shuffled, UNSEEN))
 }
 
 /// Of each length whose bit is set (`levels::Lengths`), from the longest on.
@@ -247,17 +285,24 @@ fn fingerprint(set: &impl Set, address: Address6, number: usize) -> Fingerprint 
 /// Without a branch for each slot: the verifier would follow every one of them, for every length in use.
 #[inline(always)]
 fn holds6(words: &impl Words, homes: [Home; 2]) -> bool {
-    const WORDS: u32 = Geometry::SMALLEST_SIX.bucket_words();
     let buckets = words.rest(stash::WORDS);
     let mut found = Found::NONE;
     for home in homes {
-        let mut word = 0;
-        while word < WORDS {
-            found.note(buckets.load(home.bucket * WORDS + word), home.code);
-            word += 1;
-        }
+        found = found.or(in_bucket6(&buckets, home));
     }
     found.any()
+}
+
+/// Is a home taken by its code?
+#[inline(always)]
+fn in_bucket6(buckets: &impl Words, home: Home) -> Found {
+    const WORDS: u32 = Geometry::SMALLEST_SIX.bucket_words();
+    let (mut found, mut word) = (Found::NONE, 0);
+    while word < WORDS {
+        found.note(buckets.load(home.bucket * WORDS + word), home.code);
+        word += 1;
+    }
+    found
 }
 
 #[inline(always)]
@@ -269,7 +314,9 @@ fn stashed(words: &impl Words, token: Token) -> bool {
 #[inline(always)]
 fn exact4(set: &impl Set) -> Exact {
     let key = array(|word| set.setting(|settings| &settings.addresses4.key[word]));
-    Exact::new(32, key, set.small_setting(|settings| &settings.addresses4.index_bits))
+    let remainder_bits = set.small_setting(|settings| &settings.addresses4.remainder_bits);
+    let remainder_mask = set.setting(|settings| &settings.addresses4.remainder_mask);
+    Exact::from_settings(32, key, remainder_bits, remainder_mask)
 }
 
 #[inline(always)]

@@ -63,14 +63,16 @@ pub struct SetSettings {
 pub struct AddressSettings {
     /// Is it looked into? (0 or 1)
     pub in_use: u64,
-    /// Bits of a bucket's index.
-    pub index_bits: u64,
+    /// How many bits a remainder has: those that are not a bucket's index.
+    pub remainder_bits: u64,
+    /// These bits.
+    pub remainder_mask: u64,
     /// The lowest bit of each lane of a word.
     pub lane_ones: u64,
     /// The highest bit of each lane of a word.
     pub lane_highs: u64,
-    /// Has each slot a label? (0 or 1)
-    pub labels: u64,
+    /// Words of the labels beside it; 0 if it has none.
+    pub label_words: u64,
     /// How many lanes a word has.
     pub lanes: u64,
     /// The bit at which the last of them begins.
@@ -97,8 +99,8 @@ pub struct SixSettings {
     pub buckets: u64,
     /// Whole bits of a bucket's index.
     pub index_bits: u64,
-    /// Has each slot a label? (0 or 1)
-    pub labels: u64,
+    /// Words of the labels beside it; 0 if it has none.
+    pub label_words: u64,
     /// How many pages the labels of the levels have, a power of two; 0 if there are none.
     pub level_pages: u64,
     /// Key of the scheme of prefixes up to /64.
@@ -209,24 +211,48 @@ impl AddressSettings {
     /// Looks nothing up.
     pub const OFF: Self = Self {
         in_use: 0,
-        index_bits: 0,
+        remainder_bits: 0,
+        remainder_mask: 0,
         lane_ones: 0,
         lane_highs: 0,
-        labels: 0,
+        label_words: 0,
         lanes: 0,
         last_lane: 0,
         key: [0; exact::KEY_WORDS],
     };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane] = from_fn(|_| next());
+        let [in_use, remainder_bits, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane] =
+            from_fn(|_| next());
         let key = from_fn(|_| next());
-        Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key }
+        Self {
+            in_use,
+            remainder_bits,
+            remainder_mask,
+            lane_ones,
+            lane_highs,
+            label_words,
+            lanes,
+            last_lane,
+            key,
+        }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane, key } = *self;
-        [in_use, index_bits, lane_ones, lane_highs, labels, lanes, last_lane].into_iter().chain(key)
+        let Self {
+            in_use,
+            remainder_bits,
+            remainder_mask,
+            lane_ones,
+            lane_highs,
+            label_words,
+            lanes,
+            last_lane,
+            key,
+        } = *self;
+        [in_use, remainder_bits, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane]
+            .into_iter()
+            .chain(key)
     }
 }
 
@@ -240,7 +266,7 @@ impl SixSettings {
         longer: 0,
         buckets: 0,
         index_bits: 0,
-        labels: 0,
+        label_words: 0,
         level_pages: 0,
         key64: [0; exact::KEY_WORDS],
         pairs: [[0; hash::PAIR_WORDS]; hash::PARTS],
@@ -249,7 +275,7 @@ impl SixSettings {
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
         let [last_level_word, has_table, to_64, shorter, longer] = from_fn(|_| next());
-        let [buckets, index_bits, labels, level_pages] = from_fn(|_| next());
+        let [buckets, index_bits, label_words, level_pages] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
@@ -261,7 +287,7 @@ impl SixSettings {
             longer,
             buckets,
             index_bits,
-            labels,
+            label_words,
             level_pages,
             key64,
             pairs,
@@ -271,9 +297,9 @@ impl SixSettings {
 
     fn words(&self) -> impl Iterator<Item = u64> {
         let Self { last_level_word, has_table, to_64, shorter, longer, .. } = *self;
-        let Self { buckets, index_bits, labels, level_pages, key64, pairs, lengths, .. } = *self;
+        let Self { buckets, index_bits, label_words, level_pages, key64, pairs, lengths, .. } = *self;
         let head = [last_level_word, has_table, to_64, shorter, longer];
-        let head = head.into_iter().chain([buckets, index_bits, labels, level_pages]).chain(key64);
+        let head = head.into_iter().chain([buckets, index_bits, label_words, level_pages]).chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
 }
@@ -327,10 +353,11 @@ mod tests {
         set!(sets.block.networks4);
         set!(sets.block.network_pages);
         set!(sets.block.addresses4.in_use);
-        set!(sets.block.addresses4.index_bits);
+        set!(sets.block.addresses4.remainder_bits);
+        set!(sets.block.addresses4.remainder_mask);
         set!(sets.block.addresses4.lane_ones);
         set!(sets.block.addresses4.lane_highs);
-        set!(sets.block.addresses4.labels);
+        set!(sets.block.addresses4.label_words);
         set!(sets.block.addresses4.lanes);
         set!(sets.block.addresses4.last_lane);
         set!(sets.block.six.last_level_word);
@@ -340,7 +367,7 @@ mod tests {
         set!(sets.block.six.longer);
         set!(sets.block.six.buckets);
         set!(sets.block.six.index_bits);
-        set!(sets.block.six.labels);
+        set!(sets.block.six.label_words);
         set!(sets.block.six.level_pages);
         settings.sets.block.addresses4.key[2] = number();
         expected.push((

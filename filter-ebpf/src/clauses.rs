@@ -119,21 +119,22 @@ macro_rules! clauses {
         #[inline(never)]
         extern "C" fn $sixes(high: u64, low: u64) -> u32 {
             let set = clauses!(set $number $($map)*);
-            set::find6(&set, Address6 { high, low }).map_or(0, |reason| reason as u32)
+            set::find6(&set, Address6 { high, low }).map_or(0, |found| found.reason() as u32)
         }
 
         #[unsafe(no_mangle)]
         #[inline(never)]
         extern "C" fn $count4(address: u32, is_network: u32, counted: u32) -> u32 {
             let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $of_six $($label)*));
-            count(set::label_of_held4(&set, &labels, address, is_network != 0), counted)
+            count(set::label4(&set, &labels, set::held4(&set, address, is_network != 0)), counted)
         }
 
         #[unsafe(no_mangle)]
         #[inline(never)]
         extern "C" fn $count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
             let (set, labels) = (clauses!(set $number $($map)*), clauses!(labels $of_six $($label)*));
-            count(set::label6(&set, &labels, Address6 { high, low }, is_net64 != 0), counted)
+            let address = Address6 { high, low };
+            count(set::label6(&set, &labels, address, set::held6(&set, address, is_net64 != 0)), counted)
         }
 
         #[unsafe(no_mangle)]

@@ -15,12 +15,12 @@ use filter_common::Words;
 use filter_common::cuckoo::six::Fingerprint;
 use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
-use filter_common::judge::Tables;
+use filter_common::judge::{self, Tables};
 use filter_common::labels::{self, Counted, Label};
-use filter_common::packet::Frame;
+use filter_common::packet::{self, Again6, Frame};
 use filter_common::ports::{Port, Wants};
 use filter_common::reason::{self, Enforcement, Reason, Told};
-use filter_common::set::{self, Found4, Set, SetLabels, Sought6};
+use filter_common::set::{self, Found4, Found6, Set, SetLabels, Sought6, UNSEEN};
 use filter_common::sets::Slot;
 use filter_common::settings::{SetSettings, Settings};
 
@@ -105,25 +105,66 @@ impl Tables for Maps<'_> {
     }
 
     #[inline(always)]
-    fn count4(&self, found: Found4, counted: Counted) {
-        if read(&SETTINGS.lists) != 0 {
-            match found {
-                Found4::Network(address) => filterd_count_network4(address, counted as u32),
-                Found4::Address(shuffled) => filterd_count_address4(shuffled, counted as u32),
-            };
+    fn follow4(&self, found: Found4) -> Reason {
+        let is_asked =
+            read(&SETTINGS.overlap) != 0 || read(&SETTINGS.match_new) != 0 || read(&SETTINGS.lists) != 0;
+        if !is_asked {
+            return found.reason();
         }
+        let (number, label) = match found {
+            Found4::Network(address) => (address.into(), IN_NETWORK),
+            Found4::Address(shuffled, label) => (shuffled, label),
+        };
+        spared(filterd_follow4(self.context.get(), number, label), found.reason())
     }
 
     #[inline(always)]
-    fn count6(&self, address: Option<Address6>, found: Reason, counted: Counted) {
-        if read(&SETTINGS.lists) != 0 {
-            match address {
-                Some(Address6 { high, low }) => {
-                    let is_net64 = (found == Reason::Net64).into();
-                    filterd_count6(high, low, is_net64, counted as u32);
-                }
-                None => count_other(counted),
+    fn follow6(&self, found: Found6, _: impl FnOnce() -> Option<Again6>) -> Reason {
+        let (by, number, place) = match found {
+            Found6::Told(told) => (BY_LEVELS, 0, told),
+            Found6::Net64(shuffled, home) => (BY_NET64, shuffled, home),
+            Found6::Other => (BY_OTHER, 0, 0),
+        };
+        spared(filterd_follow6(self.context.get(), by, number, place), found.reason())
+    }
+
+    #[inline(always)]
+    fn count4(&self, found: Found4, counted: Counted) {
+        if read(&SETTINGS.lists) == 0 {
+            return;
+        }
+        let label = match found {
+            Found4::Network(address) => set::label_of_network4(&blocked(), &block_labels(), address),
+            Found4::Address(_, number) if number != UNSEEN => {
+                set::seen_label4(&blocked(), &block_labels(), number)
             }
+            Found4::Address(shuffled, _) => {
+                filterd_count_address4(shuffled, counted as u32);
+                return;
+            }
+        };
+        count(label, counted as u32);
+    }
+
+    #[inline(always)]
+    fn count6(&self, Address6 { high, low }: Address6, found: Found6, counted: Counted) {
+        if read(&SETTINGS.lists) == 0 {
+            return;
+        }
+        match found {
+            Found6::Told(_) => {
+                let address = Address6 { high, low };
+                count(set::label6(&blocked(), &block_labels(), address, found), counted as u32)
+            }
+            Found6::Net64(shuffled, home) => filterd_count_net64(shuffled, home, counted as u32),
+            Found6::Other => filterd_count6(high, low, counted as u32),
+        };
+    }
+
+    #[inline(always)]
+    fn count_other(&self, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            count(labels::OTHER, counted as u32);
         }
     }
 
@@ -135,12 +176,9 @@ impl Tables for Maps<'_> {
     }
 
     #[inline(always)]
-    fn count6_by_clause(&self, address: Option<Address6>, found: Told, counted: Counted) {
+    fn count6_by_clause(&self, address: Address6, found: Told, counted: Counted) {
         if read(&SETTINGS.lists) != 0 {
-            match address {
-                Some(address) => clauses::count6(address, found, counted),
-                None => count_other(counted),
-            }
+            clauses::count6(address, found, counted);
         }
     }
 
@@ -180,7 +218,66 @@ impl Tables for Maps<'_> {
     }
 }
 
-/// A function of its own, as those below. It reads the packet anew, so that a miss need keep nothing of it.
+/// What follows when an IPv4 source is found to be blocked: a function of its own, which the verifier walks once, whatever led
+/// to it. It is told the address of a prefix, or what the table's scheme made of it. It answers by [`answer`].
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_follow4(context: *mut xdp_md, number: u64, label: u32) -> u32 {
+    let found =
+        if label == IN_NETWORK { Found4::Network(number as u32) } else { Found4::Address(number, label) };
+    let reason = judge::follow4(found, &Maps { context: &Context::of(context) });
+    answer(reason)
+}
+
+/// In the place of a label's number.
+const IN_NETWORK: u32 = UNSEEN - 1;
+
+/// The same for IPv6. It reads the packet anew, so that a miss need keep nothing of it.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_follow6(context: *mut xdp_md, by: u32, number: u64, place: u32) -> u32 {
+    let found = match by {
+        BY_LEVELS => Found6::Told(place),
+        BY_NET64 => Found6::Net64(number, place),
+        _ => Found6::Other,
+    };
+    let packet = packet::again6(&Anywhere { context });
+    let reason = judge::follow6(found, packet, &Maps { context: &Context::of(context) });
+    answer(reason)
+}
+
+const BY_LEVELS: u32 = 0;
+const BY_NET64: u32 = 1;
+const BY_OTHER: u32 = 2;
+
+/// What these functions answer: that the packet is judged as was found, or why it is not. These are no numbers of reasons, so
+/// that the compiler does not take one for the other: a verifier knows nothing of an answer that is not one of these.
+const STANDS: u32 = 0;
+const REPLIES: u32 = 1;
+const ALLOWED: u32 = 2;
+const NEIGHBOURS: u32 = 3;
+
+#[inline(always)]
+fn answer(reason: Reason) -> u32 {
+    match reason {
+        Reason::Allowed => ALLOWED,
+        Reason::Neighbour => NEIGHBOURS,
+        Reason::Reply => REPLIES,
+        _ => STANDS,
+    }
+}
+
+#[inline(always)]
+fn spared(answer: u32, found: Reason) -> Reason {
+    match answer {
+        STANDS => found,
+        ALLOWED => Reason::Allowed,
+        NEIGHBOURS => Reason::Neighbour,
+        _ => Reason::Reply,
+    }
+}
+
+/// A function of its own, as those below. It reads the packet anew, too.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_replies(context: *mut xdp_md) -> u32 {
@@ -272,14 +369,15 @@ extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_count_network4(address: u32, counted: u32) -> u32 {
-    count(set::label_of_network4(&blocked(), &block_labels(), address), counted)
+extern "C" fn filterd_count_net64(shuffled: u64, home: u32, counted: u32) -> u32 {
+    let (address, found) = (Address6 { high: 0, low: 0 }, Found6::Net64(shuffled, home));
+    count(set::label6(&blocked(), &block_labels(), address, found), counted)
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
-    count(set::label6(&blocked(), &block_labels(), Address6 { high, low }, is_net64 != 0), counted)
+extern "C" fn filterd_count6(high: u64, low: u64, counted: u32) -> u32 {
+    count(set::label6(&blocked(), &block_labels(), Address6 { high, low }, Found6::Other), counted)
 }
 
 /// What [`filterd_label6`] is asked for, and what it answers where that is not there.
@@ -306,18 +404,6 @@ pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, (kind, number, more
     set::label_of_six(set, labels, sought).map_or(NO_LABEL, u32::from)
 }
 
-#[unsafe(no_mangle)]
-#[inline(never)]
-extern "C" fn filterd_count_other(counted: u32) -> u32 {
-    count(labels::OTHER, counted)
-}
-
-/// For no list of which anybody knows.
-#[inline(always)]
-fn count_other(counted: Counted) {
-    filterd_count_other(counted as u32);
-}
-
 /// Counts a packet for the list of this label, on this processor.
 #[inline(always)]
 pub fn count(label: Label, counted: u32) -> u32 {
@@ -334,7 +420,7 @@ pub fn count(label: Label, counted: u32) -> u32 {
     // SAFETY: the map has so many counters for each processor, as the verifier has made sure.
     let before = unsafe { counter.read_volatile() };
     // SAFETY: as above. It belongs to this processor, and no other program interrupts this one to change it.
-    unsafe { counter.write_volatile(before + 1) };
+    unsafe { counter.write_volatile(before + 1) }
     0
 }
 

@@ -19,7 +19,6 @@ mod other_time;
 mod own_run;
 mod random;
 mod refusal;
-pub mod release;
 mod reply;
 mod talk;
 pub mod traffic;

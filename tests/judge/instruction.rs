@@ -17,6 +17,9 @@ pub const OURS: &str = "filterd_";
 /// so they may read it again, and in any order.
 const COUNTING: &str = "_count";
 
+/// What those of them are called that are asked after a hit.
+pub const FOLLOWING: &str = "filterd_follow";
+
 const BYTES: usize = 8;
 
 /// One instruction (RFC 9669, section 3).
@@ -29,6 +32,8 @@ pub struct Instruction {
     pub immediate: i32,
     /// The map, the settings or the function that the loader is to write in.
     pub symbol: Option<String>,
+    /// Does its function begin after a hit?
+    pub follows: bool,
 }
 
 impl Instruction {
@@ -46,11 +51,11 @@ impl Instruction {
         let file = File::parse(object)?;
         let programs = Self::of_section(&file, SECTION)?;
         let mut all: Vec<_> =
-            functions(&file, SECTION, wanted)?.into_iter().map(|at| programs[at].to_vec()).collect();
+            functions(&file, SECTION, wanted)?.into_iter().map(|(_, at)| programs[at].to_vec()).collect();
         let functions = functions(&file, FUNCTIONS, wanted)?;
         if !functions.is_empty() {
             let section = Self::of_section(&file, FUNCTIONS)?;
-            all.extend(functions.into_iter().map(|at| section[at].to_vec()));
+            all.extend(functions.into_iter().map(|(name, at)| Self::of_function(&name, &section[at])));
         }
         Ok(all)
     }
@@ -64,6 +69,11 @@ impl Instruction {
     /// Does it call a function whose name begins so?
     pub fn calls(&self, name: &str) -> bool {
         self.symbol.as_ref().is_some_and(|function| function.starts_with(name))
+    }
+
+    fn of_function(name: &str, instructions: &[Self]) -> Vec<Self> {
+        let follows = name.starts_with(FOLLOWING);
+        instructions.iter().map(|instruction| Self { follows, ..instruction.clone() }).collect()
     }
 
     fn of_section(file: &File<'_>, name: &str) -> Result<Vec<Self>> {
@@ -87,12 +97,13 @@ impl Instruction {
             offset: i16::from_le_bytes([o0, o1]),
             immediate: i32::from_le_bytes([i0, i1, i2, i3]),
             symbol: None,
+            follows: false,
         }
     }
 }
 
-/// Where those of our functions lie in this section that are `wanted`.
-fn functions(file: &File<'_>, name: &str, wanted: fn(&str) -> bool) -> Result<Vec<Range<usize>>> {
+/// The names of those of our functions in this section that are `wanted`, and where they lie in it.
+fn functions(file: &File<'_>, name: &str, wanted: fn(&str) -> bool) -> Result<Vec<(String, Range<usize>)>> {
     let Some(section) = file.section_by_name(name) else { return Ok(Vec::new()) };
     let ours = file.symbols().filter(|symbol| symbol.section_index() == Some(section.index()));
     let range = |symbol: object::Symbol<'_, '_>| {
@@ -101,5 +112,5 @@ fn functions(file: &File<'_>, name: &str, wanted: fn(&str) -> bool) -> Result<Ve
     };
     let named = ours.map(range).collect::<Result<Vec<_>>>()?;
     let is_one = |name: &str| name.starts_with(OURS) && wanted(name);
-    Ok(named.into_iter().filter(|(name, _)| is_one(name)).map(|(_, at)| at).collect())
+    Ok(named.into_iter().filter(|(name, _)| is_one(name)).collect())
 }

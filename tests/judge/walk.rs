@@ -9,7 +9,7 @@ use filter_common::cuckoo::six;
 use filter_common::stash;
 use filter_common::width::Width;
 
-use super::instruction::{Instruction, OURS};
+use super::instruction::{FOLLOWING, Instruction, OURS};
 
 /// What a number was calculated from: any of these bits.
 type Origin = u8;
@@ -95,6 +95,8 @@ struct State {
     stack: BTreeMap<i64, Content>,
     /// What was loaded last of each map.
     last: [Option<Place>; MAPS.len()],
+    /// Has whoever called this found a source in what blocks?
+    follows: bool,
 }
 
 /// One line for each load that is not as it must be, and for each kind of load that is not there.
@@ -103,7 +105,8 @@ struct State {
 pub fn complaints(functions: &[Vec<Instruction>]) -> Vec<String> {
     let mut walk = Walk { complaints: BTreeSet::new(), seen: BTreeSet::new() };
     for function in functions {
-        let mut ways = vec![State::at_the_beginning()];
+        let follows = function.first().is_some_and(|first| first.follows);
+        let mut ways = vec![State { follows, ..State::at_the_beginning() }];
         // It is called after a miss in what blocks on all ports, and asks the clauses by calls of its own.
         if function.iter().any(Instruction::asks_a_clause) {
             ways[0].last[0] = Some(FirstHome);
@@ -165,6 +168,9 @@ impl Walk {
         // It looks a source up in what blocks on some ports.
         if instruction.asks_a_clause() || instruction.calls("filterd_by_port") {
             state.last[0] = Some(FirstHome);
+        }
+        if instruction.calls(FOLLOWING) && !state.has_loaded(&BLOCK) {
+            self.complain(state, "it asks what follows a hit before there is one");
         }
         state.registers[0] = Number(ANYTHING_ELSE);
         state.registers[1..=5].fill(Number(NOTHING));
@@ -248,7 +254,7 @@ impl Walk {
     /// A word of this kind is loaded now.
     fn note(&mut self, state: &mut State, map: usize, place: Place) {
         self.seen.insert((map, place));
-        if MAPS[map].0 == OVERLAP && !state.has_loaded(&BLOCK) {
+        if MAPS[map].0 == OVERLAP && !state.follows && !state.has_loaded(&BLOCK) {
             self.complain(state, "what allows is asked before what blocks");
         }
         if map < WITHOUT_ORDER {
@@ -287,7 +293,7 @@ impl State {
     fn at_the_beginning() -> Self {
         let mut registers = [Number(ANYTHING_ELSE); 11];
         registers[10] = Stack(0);
-        Self { at: 0, registers, stack: BTreeMap::new(), last: [None; MAPS.len()] }
+        Self { at: 0, registers, stack: BTreeMap::new(), last: [None; MAPS.len()], follows: false }
     }
 
     /// A number of 64 bits, or the address of a map's words or of the settings. It takes the place of two instructions.

@@ -11,7 +11,7 @@ use filter_common::target::Target;
 use filterd::blocklist::{Effects, Settings, Timestamp};
 use filterd::kernel::Filter;
 use harness::numbered::Numbered;
-use harness::{Frame, Home, release};
+use harness::{Frame, Home};
 
 /// What was counted for the list of a label, in one way.
 type OfLabel = (Label, Counted, u64);
@@ -70,9 +70,6 @@ impl Counting {
 
 #[test]
 fn each_drop_counts_for_its_list() {
-    if !release::counts_for_lists() {
-        return;
-    }
     let counting = Counting::of(
         Counters::Lists,
         &[("192.0.2.7", 1), ("192.0.2.8", 2), ("192.0.2.16/28", 250), ("198.51.100.1", 0)],
@@ -93,9 +90,6 @@ fn each_drop_counts_for_its_list() {
 /// Whatever holds a source: prefixes that share a /16 or a /24 of IPv6, and what stands in the table.
 #[test]
 fn each_kind_of_target_counts_for_its_list() {
-    if !release::counts_for_lists() {
-        return;
-    }
     let blocked = [
         ("10.1.0.0/16", 1),
         ("10.1.2.0/24", 2),
@@ -142,9 +136,6 @@ fn each_kind_of_target_counts_for_its_list() {
 
 #[test]
 fn what_is_only_counted_is_counted_apart_for_each_list_too() {
-    if !release::counts_for_lists() {
-        return;
-    }
     let counting = Counting::of(Counters::Lists, &[("192.0.2.7", 1)]);
     let settings = Settings { counters: Counters::Lists, ..Settings::default() };
     for settings in [
@@ -162,9 +153,6 @@ fn what_is_only_counted_is_counted_apart_for_each_list_too() {
 
 #[test]
 fn counters_of_lists_can_be_left_out_and_go_on_when_they_come_again() {
-    if !release::counts_for_lists() {
-        return;
-    }
     let counting = Counting::of(Counters::Total, &[("192.0.2.7", 1)]);
     let lists = Settings { counters: Counters::Lists, ..Settings::default() };
     let total = Settings { counters: Counters::Total, ..Settings::default() };

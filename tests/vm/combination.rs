@@ -5,7 +5,6 @@ use std::fmt;
 use filter_common::labels::Counters;
 use filter_common::sets::{MOST_CLAUSES, PerSet, SLOTS};
 use filterd::kernel::{Needs, SetNeeds};
-use harness::release;
 
 /// Up to here prefixes are told by the levels.
 const TOLD: u8 = 32;
@@ -160,7 +159,7 @@ impl Combination {
 }
 
 fn lists_if(is_on: bool) -> Counters {
-    if is_on && release::counts_for_lists() { Counters::Lists } else { Counters::Total }
+    if is_on { Counters::Lists } else { Counters::Total }
 }
 
 impl fmt::Display for Combination {

@@ -8,7 +8,6 @@ mod loaded;
 
 use std::time::Instant;
 
-use filter_common::labels::Counters;
 use filter_common::ports::{Clause, Range};
 use filterd::blocklist::{Blocklist, Effects, Origin, Polarity, Settings, Timestamp};
 use filterd::kernel::{Filter, KernelError};
@@ -20,8 +19,6 @@ use loaded::Price;
 
 /// Instructions that the verifier may walk for one judge. The kernel gives up at a million.
 const BUDGET: u64 = 300_000;
-/// The same where it counts for lists, too: with many IPv6 lengths and something allowed, the ways behind a hit multiply.
-const BUDGET_WITH_LISTS: u64 = 450_000;
 
 const LAST_LINES: usize = 12;
 
@@ -77,8 +74,7 @@ fn judged(combination: &Combination) -> Result<u64, String> {
     let Price { root, judge } = price;
     let took = begun.elapsed().as_millis();
     println!("{combination}: {judge} instructions verified (root {root}), {took} ms");
-    let base = if combination.counters == Counters::Lists { BUDGET_WITH_LISTS } else { BUDGET };
-    let budget = base + combination.more();
+    let budget = BUDGET + combination.more();
     if judge > budget {
         return Err(told(format!("{combination}: {judge} instructions are over the budget of {budget}")));
     }
@@ -129,7 +125,7 @@ fn summarize(instructions: &[u64]) {
     let (least, most) = (instructions.iter().min(), instructions.iter().max());
     if let (Some(least), Some(most)) = (least, most) {
         println!(
-            "{} accepted: {least} to {most} instructions verified (budget {BUDGET}, {BUDGET_WITH_LISTS} with lists)",
+            "{} accepted: {least} to {most} instructions verified (budget {BUDGET})",
             instructions.len()
         );
     }

@@ -54,10 +54,31 @@ impl Lanes {
     /// The same for two words at once, as a yes or no.
     #[inline(always)]
     pub const fn either(&self, first: (u64, u64), second: (u64, u64)) -> bool {
+        self.any(self.seen(first, second))
+    }
+
+    /// The same as [`matches`](Self::matches) says of each of the two, but for what lies beside the flags.
+    #[inline(always)]
+    pub const fn seen(&self, first: (u64, u64), second: (u64, u64)) -> [u64; 2] {
         let everywhere = first.1.wrapping_mul(self.ones);
         let first_zeros = self.zeros(first.0 ^ everywhere);
         let second_zeros = self.zeros(second.0 ^ everywhere ^ (first.1 ^ second.1).wrapping_mul(self.ones));
-        (first_zeros | second_zeros) & self.highs != 0
+        [first_zeros, second_zeros]
+    }
+
+    /// Is there a flag in what was [`seen`](Self::seen)?
+    #[inline(always)]
+    pub const fn any(&self, [first, second]: [u64; 2]) -> bool {
+        (first | second) & self.highs != 0
+    }
+
+    /// The flags of the first of the two that has any, and all bits of a number if that is the second one. Without a branch: no
+    /// processor foresees in which home somebody stands.
+    #[inline(always)]
+    pub const fn flags(&self, [first, second]: [u64; 2]) -> (u64, u64) {
+        let first = first & self.highs;
+        let not_in_first = ((first | first.wrapping_neg()) >> 63).wrapping_sub(1);
+        (first | second & self.highs & not_in_first, not_in_first)
     }
 
     /// The bit at which the lowest lane of `word` begins that holds `code`.
@@ -132,6 +153,18 @@ impl Found {
     #[inline(always)]
     pub const fn any(self) -> bool {
         self.0 >> 63 != 0
+    }
+
+    /// The same as 1 or 0, without a branch.
+    #[inline(always)]
+    pub const fn number(self) -> u32 {
+        (self.0 >> 63) as u32
+    }
+
+    /// What was found here or there.
+    #[inline(always)]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 }
 

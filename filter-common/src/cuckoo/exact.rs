@@ -32,6 +32,7 @@ pub struct Exact {
     permutation: Permutation,
     factor: Factor,
     remainder_bits: u32,
+    remainder_mask: u64,
 }
 
 /// The bit of a code that says: this is the first home. The remainder lies above it.
@@ -41,9 +42,21 @@ impl Exact {
     /// A scheme of keys of `width` bits with `index_bits` bits of index.
     #[inline(always)]
     pub const fn new(width: u32, key: Key, index_bits: u32) -> Self {
+        let remainder_bits = width - index_bits;
+        Self::from_settings(width, key, remainder_bits, (1 << remainder_bits) - 1)
+    }
+
+    /// The same for a program that carries in its settings how many bits a remainder has, and these bits.
+    #[inline(always)]
+    pub const fn from_settings(width: u32, key: Key, remainder_bits: u32, remainder_mask: u64) -> Self {
         let [first, second, third] = key;
         let permutation = Permutation::new(width, [first, second]);
-        Self { permutation, factor: Factor::new(third), remainder_bits: width - index_bits }
+        Self { permutation, factor: Factor::new(third), remainder_bits, remainder_mask }
+    }
+
+    /// How many bits a remainder has, and these bits.
+    pub const fn remainders(&self) -> (u32, u64) {
+        (self.remainder_bits, self.remainder_mask)
     }
 
     /// The key that stands in `home`.
@@ -96,7 +109,7 @@ impl Exact {
     /// The lowest bits of a number, as many as the remainder has.
     #[inline(always)]
     const fn remainder(&self, number: u64) -> u64 {
-        number & ((1 << self.remainder_bits) - 1)
+        number & self.remainder_mask
     }
 
     /// From the first home to the second.

@@ -94,6 +94,12 @@ impl UpTo64 {
         self.homes.homes(shuffled, NET64)
     }
 
+    /// What a /64 that is shuffled already leaves in its first home, or in its second one.
+    #[inline(always)]
+    pub const fn code_of_net64(shuffled: u64, is_first: u32) -> u64 {
+        shuffled << TAG_BITS | NET64 | is_first as u64
+    }
+
     /// The homes of a shorter prefix that is shuffled already.
     #[inline(always)]
     pub const fn homes_of_shorter(&self, shuffled: u64) -> [Home; 2] {

@@ -4,7 +4,8 @@
 //! Nodes are eight words, so the entry of a node takes the place of the bytes beside its words.
 
 use super::{
-    BIT_BITS, BITS, LONGEST_TOLD, NODE_BITS, OF_PAGE, OF_ROOT, PAGE, PAGE_BITS, ROOT, WHOLE, slash24, slash32,
+    BIT_BITS, BITS, LONGEST_TOLD, NODE_BITS, OF_NODE, OF_PAGE, OF_ROOT, PAGE, PAGE_BITS, ROOT, Told, WHOLE,
+    slash24, slash32,
 };
 use crate::Words;
 use crate::labels::pages::{self, label};
@@ -30,27 +31,14 @@ pub enum Place {
     Node(u32, u32),
 }
 
-/// The label of an address that the levels say is listed. `last_page` is one less than a power of two.
+/// The label of an address that the levels told here to be listed. `last_word` is one less than a power of two.
 #[inline(always)]
-pub fn told(
-    words: &(impl Words + ?Sized),
-    labels: &(impl Words + ?Sized),
-    last_word: u32,
-    last_page: u32,
-    network: u64,
-) -> Label {
-    let at = (network >> 48) as u32;
-    let root = words.load(at);
-    if root & WHOLE != 0 {
-        return beside(labels, at);
+pub fn told(labels: &(impl Words + ?Sized), last_word: u32, pages: u32, network: u64, told: Told) -> Label {
+    if told & OF_NODE == 0 {
+        return beside(labels, told & last_word);
     }
-    let at = (ROOT.number(root) << PAGE_BITS | slash24(network)) & last_word;
-    let word = words.load(at);
-    if word & WHOLE != 0 {
-        return beside(labels, at);
-    }
-    let node = PAGE.number(word) & last_word >> NODE_BITS;
-    label(labels, directory(last_word + 1), last_page, node * ENTRIES, slash32(network))
+    let node = told & last_word >> NODE_BITS;
+    label(labels, directory(last_word + 1), pages, node * ENTRIES, slash32(network))
 }
 
 /// The byte beside a word: written out, since a reference to words is no words of its own.

@@ -106,11 +106,17 @@ pub struct Lengths {
 pub enum Below {
     /// It is not listed.
     Nothing,
-    /// It is listed.
-    Everything,
+    /// It is listed, as is told here.
+    Everything(Told),
     /// It is listed if the table holds a prefix of one of these lengths around it.
     Some(Lengths),
 }
+
+/// Where the levels tell that an address is listed: the number of a word, or of a node with [`OF_NODE`].
+pub type Told = u32;
+
+/// In [`Told`]: one of the bits of a node tells it.
+const OF_NODE: Told = 1 << 31;
 
 /// What is below the first bits of the address whose network half is `network`? `last_word` tells the map's last word to
 /// whoever goes beyond the root, which few packets do.
@@ -121,18 +127,19 @@ pub fn below(words: &(impl Words + ?Sized), last_word: impl Fn() -> u32, network
         return Below::Nothing;
     }
     if root & WHOLE != 0 {
-        return Below::Everything;
+        return Below::Everything((network >> 48) as u32);
     }
     let page = ROOT.number(root);
     if page == 0 {
         return Below::Some(ROOT.lengths(root));
     }
-    let word = words.load((page << PAGE_BITS | slash24(network)) & last_word());
+    let at = page << PAGE_BITS | slash24(network);
+    let word = words.load(at & last_word());
     if word == 0 {
         return Below::Nothing;
     }
     if word & WHOLE != 0 {
-        return Below::Everything;
+        return Below::Everything(at);
     }
     let node = PAGE.number(word);
     if node == 0 {
@@ -140,7 +147,7 @@ pub fn below(words: &(impl Words + ?Sized), last_word: impl Fn() -> u32, network
     }
     let (at, bit) = (node << NODE_BITS | slash32(network) >> BIT_BITS, slash32(network) % BITS);
     if words.load(at & last_word()) >> bit & 1 != 0 {
-        return Below::Everything;
+        return Below::Everything(OF_NODE | node);
     }
     if words.load((at | LONGER_WORDS) & last_word()) >> bit & 1 == 0 {
         return Below::Nothing;

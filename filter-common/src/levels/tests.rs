@@ -35,7 +35,7 @@ const TABLE: u32 = 1 << 30;
 fn is_met(words: &impl Words, last_word: u32, table: &HashMap<Prefix6, u32>, address: u128) -> bool {
     let lengths = match below(words, || last_word, (address >> 64) as u64) {
         Below::Nothing => return false,
-        Below::Everything => return true,
+        Below::Everything(_) => return true,
         Below::Some(lengths) => lengths,
     };
     let asked = (1..=64).filter(|length| lengths.to_64 >> (64 - length) & 1 != 0).rev();

@@ -1,21 +1,24 @@
-//! Which list is it that a packet from a blocked source counts for? Asked on a hit only, and found again from what the hit
-//! told: a program that looks for a source keeps nothing for the sake of this.
+//! Which list is it that a packet from a blocked source counts for? Asked on a hit only, of what the lookup told of where it
+//! found the source; where it did not see that, it is looked for once more.
 //!
 //! Whoever moved or left meanwhile is counted for [`OTHER`].
 
-use super::{Found4, MOST_SHORTER, Set, below, exact4, find4, find6, fingerprint, lanes4, longer6, up_to_64};
+use super::{
+    Found4, Found6, MOST_SHORTER, Set, UNSEEN, below, exact4, find4, find6, fingerprint, lanes4, longer6,
+    up_to_64,
+};
+use crate::Words;
+use crate::cuckoo::bucket::Found;
 use crate::cuckoo::geometry::Geometry;
 use crate::cuckoo::scheme::{Home, ONE_KIND, Token};
-use crate::cuckoo::six::{self, Fingerprint};
+use crate::cuckoo::six::{self, Fingerprint, UpTo64};
 use crate::hash::Address6;
 use crate::labels::pages::{self, DIRECTORY4};
-use crate::labels::{Bytes, Label, Labels, OTHER};
-use crate::levels::{self, Below, Lengths};
+use crate::labels::{self, Bytes, Label, Labels, OTHER};
+use crate::levels::{self, Below, Lengths, Told};
 use crate::packet::Source;
-use crate::reason::Reason;
 use crate::settings::MOST_LENGTHS;
 use crate::stash::{self, Stash};
-use crate::{Rest, Words};
 
 /// The labels of a set, as the judge reaches them: of each kind of source in words of their own. Only where the settings of
 /// the set say that there are any.
@@ -88,10 +91,7 @@ impl<W: Words> SetLabels for LabelView<W> {
 pub fn label(set: &impl Set, labels: &impl SetLabels, source: Source) -> Option<Label> {
     match source {
         Source::V4(address) => Some(label4(set, labels, find4(set, address)?)),
-        Source::V6(address) => {
-            let is_net64 = find6(set, address)? == Reason::Net64;
-            Some(label6(set, labels, address, is_net64))
-        }
+        Source::V6(address) => Some(label6(set, labels, address, find6(set, address)?)),
         Source::NotIp | Source::Malformed | Source::TooManyTags => None,
     }
 }
@@ -101,7 +101,8 @@ pub fn label(set: &impl Set, labels: &impl SetLabels, source: Source) -> Option<
 pub fn label4(set: &impl Set, labels: &impl SetLabels, found: Found4) -> Label {
     match found {
         Found4::Network(address) => label_of_network4(set, labels, address),
-        Found4::Address(shuffled) => label_of_address4(set, labels, shuffled),
+        Found4::Address(shuffled, UNSEEN) => label_of_address4(set, labels, shuffled),
+        Found4::Address(_, number) => seen_label4(set, labels, number),
     }
 }
 
@@ -114,67 +115,156 @@ pub fn label_of_held4(set: &impl Set, labels: &impl SetLabels, address: u32, is_
     }
 }
 
+/// As what `set` was found to hold an IPv4 address of which no more is known any more than whether a prefix holds it.
+#[inline(always)]
+pub fn held4(set: &impl Set, address: u32, is_network: bool) -> Found4 {
+    match is_network {
+        true => Found4::Network(address),
+        false => Found4::Address(exact4(set).shuffle(u64::from(address)), UNSEEN),
+    }
+}
+
+/// The same of an IPv6 address: does its /64 hold it, or anything else?
+#[inline(always)]
+pub fn held6(set: &impl Set, address: Address6, is_net64: bool) -> Found6 {
+    match is_net64 {
+        true => Found6::Net64(up_to_64(set).shuffle(address.high), UNSEEN),
+        false => Found6::Other,
+    }
+}
+
 /// The same of one that a prefix up to /24 covers: that of the narrowest of these.
 #[inline(always)]
 pub fn label_of_network4(set: &impl Set, labels: &impl SetLabels, address: u32) -> Label {
     match (set.small_setting(|settings| &settings.network_pages), labels.networks()) {
         (0, _) | (_, None) => OTHER,
-        (count, Some(labels)) => pages::label(&labels, DIRECTORY4, count - 1, address >> 16, address >> 8),
+        (count, Some(labels)) => pages::label(&labels, DIRECTORY4, count, address >> 16, address >> 8),
     }
 }
 
-/// The same of one that stands in the table, which is what its scheme makes of it.
+/// The label of this number beside the table of addresses.
+#[inline(always)]
+pub fn seen_label4(set: &impl Set, labels: &impl SetLabels, number: u32) -> Label {
+    beside(labels.addresses(), set.small_setting(|settings| &settings.addresses4.label_words), number)
+}
+
+/// The label of this number among those in so many words. Numbers are sums, of which no verifier sees well how large they can
+/// be; it sees this.
+#[inline(always)]
+fn beside(labels: Option<impl Words>, words: u32, number: u32) -> Label {
+    match labels {
+        Some(labels) if labels::word_of(number) < words => Bytes(labels).label(number),
+        _ => OTHER,
+    }
+}
+
+/// The same of one that stands in the table, or in its stash, which is what its scheme makes of it.
 #[inline(always)]
 pub fn label_of_address4(set: &impl Set, labels: &impl SetLabels, shuffled: u64) -> Label {
-    if set.setting(|settings| &settings.addresses4.labels) == 0 {
+    if set.setting(|settings| &settings.addresses4.label_words) == 0 {
         return OTHER;
     }
-    let (Some(words), Some(labels)) = (set.addresses(), labels.addresses()) else { return OTHER };
+    let Some(words) = set.addresses() else { return OTHER };
     let (scheme, lanes) = (exact4(set), lanes4(set));
     let [first, second] = scheme.homes_of_shuffled(shuffled);
     let buckets = words.rest(stash::WORDS);
-    let in_first = lanes.matches(buckets.load(first.bucket), first.code);
-    let in_second = lanes.matches(buckets.load(second.bucket), second.code);
-    // Without a branch: no processor foresees in which home somebody stands.
-    let not_in_first = ((in_first | in_first.wrapping_neg()) >> 63).wrapping_sub(1);
-    let found = in_first | in_second & not_in_first;
-    let labels = Bytes(labels);
-    if found == 0 {
-        let token = Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) };
-        return Stash::labelled(&words, &labels).label_of(token).unwrap_or(OTHER);
+    let seen =
+        lanes.seen((buckets.load(first.bucket), first.code), (buckets.load(second.bucket), second.code));
+    if lanes.any(seen) {
+        let number = number_of_label4(set, [first.bucket, second.bucket], seen);
+        return seen_label4(set, labels, number);
     }
-    let bucket = first.bucket ^ (first.bucket ^ second.bucket) & not_in_first as u32;
-    let last = set.small_setting(|settings| &settings.addresses4.last_lane);
-    let lanes_before = bucket * set.small_setting(|settings| &settings.addresses4.lanes);
-    Rest::new(labels, stash::LABELS - 1).label(lanes_before + lanes.up_to(found, last))
+    let Some(labels) = labels.addresses() else { return OTHER };
+    let token = Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) };
+    Stash::labelled(&words, &Bytes(labels)).label_of(token).unwrap_or(OTHER)
 }
 
-/// The label of an IPv6 address that `set` holds: by its /64, or by anything else.
+/// The number of the label of whoever was seen in one of these buckets. Only whoever was found asks for it.
 #[inline(always)]
-pub fn label6(set: &impl Set, labels: &impl SetLabels, address: Address6, is_net64: bool) -> Label {
-    // Some verifiers look at this by itself, whether or not anything leads to it.
+pub fn number_of_label4(set: &impl Set, [first, second]: [u32; 2], seen: [u64; 2]) -> u32 {
+    if set.setting(|settings| &settings.addresses4.label_words) == 0 {
+        return UNSEEN;
+    }
+    let lanes = lanes4(set);
+    let (flags, not_in_first) = lanes.flags(seen);
+    let bucket = first ^ (first ^ second) & not_in_first as u32;
+    let last_lane = set.small_setting(|settings| &settings.addresses4.last_lane);
+    let lanes_before = bucket * set.small_setting(|settings| &settings.addresses4.lanes);
+    lanes_before + lanes.up_to(flags, last_lane) + (stash::LABELS - 1)
+}
+
+/// The label of an IPv6 address that `set` holds so.
+#[inline(always)]
+pub fn label6(set: &impl Set, labels: &impl SetLabels, address: Address6, found: Found6) -> Label {
     if set.setting(|settings| &settings.six.last_level_word) == 0 {
         return OTHER;
     }
-    if is_net64 {
-        return label_of_net64(set, labels, address).unwrap_or(OTHER);
-    }
-    match below(set, address.high) {
-        Below::Nothing => OTHER,
-        Below::Everything => label_of_told6(set, labels, address.high),
-        Below::Some(lengths) => label_in_table6(set, labels, address, lengths).unwrap_or(OTHER),
+    match found {
+        Found6::Told(told) => label_of_told6(set, labels, address.high, told),
+        Found6::Net64(shuffled, UNSEEN) => labels.of_six(set, Sought6::Net64(shuffled)).unwrap_or(OTHER),
+        Found6::Net64(shuffled, home) => seen_label6(set, labels, shuffled, home),
+        Found6::Other => label_of_other6(set, labels, address),
     }
 }
 
 #[inline(always)]
-fn label_of_told6(set: &impl Set, labels: &impl SetLabels, network: u64) -> Label {
+fn label_of_told6(set: &impl Set, labels: &impl SetLabels, network: u64, told: Told) -> Label {
     let pages = set.small_setting(|settings| &settings.six.level_pages);
     let last_word = set.small_setting(|settings| &settings.six.last_level_word);
-    match (set.levels(), labels.levels()) {
-        (Some(words), Some(labels)) if pages != 0 => {
-            levels::labels::told(&words, &labels, last_word, pages - 1, network)
-        }
+    match labels.levels() {
+        Some(labels) if pages != 0 => levels::labels::told(&labels, last_word, pages, network, told),
         _ => OTHER,
+    }
+}
+
+/// The number of the home in which somebody was found, if he was `in_first`, or of the other one. Only whoever was found asks
+/// for it.
+#[inline(always)]
+pub fn number_of_home6(set: &impl Set, [first, second]: [Home; 2], in_first: Found) -> u32 {
+    if set.setting(|settings| &settings.six.label_words) == 0 {
+        return UNSEEN;
+    }
+    let is_first = in_first.number();
+    let bucket = second.bucket ^ (first.bucket ^ second.bucket) & is_first.wrapping_neg();
+    bucket << 1 | is_first
+}
+
+/// The label of a /64 in a home of this number. Unless it has left, it is in one of its four slots.
+#[inline(always)]
+pub fn seen_label6(set: &impl Set, labels: &impl SetLabels, shuffled: u64, home: u32) -> Label {
+    let (bucket, is_first) = (home >> 1, home & 1);
+    let Some(words) = set.six() else { return OTHER };
+    if bucket >= set.small_setting(|settings| &settings.six.buckets) {
+        return OTHER;
+    }
+    let (code, buckets) = (UpTo64::code_of_net64(shuffled, is_first), words.rest(stash::WORDS));
+    let (_, at) = slot_of6(&buckets, Home { bucket, code });
+    let words = set.small_setting(|settings| &settings.six.label_words);
+    beside(labels.six(), words, bucket * SLOTS6 + at + stash::LABELS)
+}
+
+/// Slots in a bucket of the IPv6 table: words.
+const SLOTS6: u32 = Geometry::SMALLEST_SIX.bucket_words();
+
+/// Is a home taken by its code, and by which of its slots? Without a branch.
+#[inline(always)]
+fn slot_of6(buckets: &impl Words, home: Home) -> (bool, u32) {
+    let (mut found, mut at, mut slot) = (0, 0, 0);
+    while slot < SLOTS6 {
+        let is_it = is_equal(buckets.load(home.bucket * SLOTS6 + slot), home.code);
+        found |= is_it;
+        at |= is_it * slot;
+        slot += 1;
+    }
+    (found != 0, at)
+}
+
+#[inline(always)]
+fn label_of_other6(set: &impl Set, labels: &impl SetLabels, address: Address6) -> Label {
+    match below(set, address.high) {
+        Below::Nothing => OTHER,
+        Below::Everything(told) => label_of_told6(set, labels, address.high, told),
+        Below::Some(lengths) => label_in_table6(set, labels, address, lengths).unwrap_or(OTHER),
     }
 }
 
@@ -185,21 +275,11 @@ fn label_in_table6(
     address: Address6,
     lengths: Lengths,
 ) -> Option<Label> {
-    let to_64 = lengths.to_64 & set.setting(|settings| &settings.six.to_64);
-    if to_64 & 1 != 0
-        && let Some(label) = label_of_net64(set, labels, address)
-    {
-        return Some(label);
-    }
-    if let Some(label) = label_of_shorter6(set, labels, address.high, to_64 & !1) {
+    let shorter = lengths.to_64 & set.setting(|settings| &settings.six.to_64) & !1;
+    if let Some(label) = label_of_shorter6(set, labels, address.high, shorter) {
         return Some(label);
     }
     if lengths.beyond_64 { label_of_longer6(set, labels, address) } else { None }
-}
-
-#[inline(always)]
-fn label_of_net64(set: &impl Set, labels: &impl SetLabels, address: Address6) -> Option<Label> {
-    labels.of_six(set, Sought6::Net64(up_to_64(set).shuffle(address.high)))
 }
 
 /// As [`holds_shorter6`](super::holds_shorter6) goes.
@@ -247,25 +327,19 @@ pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, sought: Sought6) ->
 /// The label of whoever stands in one of these homes, or in the stash.
 #[inline(always)]
 fn label_at6(set: &impl Set, labels: &impl SetLabels, homes: [Home; 2], token: Token) -> Option<Label> {
-    const WORDS: u32 = Geometry::SMALLEST_SIX.bucket_words();
-    if set.setting(|settings| &settings.six.labels) == 0 {
+    let label_words = set.small_setting(|settings| &settings.six.label_words);
+    if label_words == 0 {
         return None;
     }
-    let (words, labels) = (set.six()?, Bytes(labels.six()?));
+    let words = set.six()?;
     let buckets = words.rest(stash::WORDS);
     for home in homes {
-        let (mut found, mut at, mut word) = (0, 0, 0);
-        while word < WORDS {
-            let is_it = is_equal(buckets.load(home.bucket * WORDS + word), home.code);
-            found |= is_it;
-            at |= is_it * word;
-            word += 1;
-        }
-        if found != 0 {
-            return Some(Rest::new(labels, stash::LABELS).label(home.bucket * WORDS + at));
+        let (is_there, at) = slot_of6(&buckets, home);
+        if is_there {
+            return Some(beside(labels.six(), label_words, home.bucket * SLOTS6 + at + stash::LABELS));
         }
     }
-    let stash = Stash::labelled(&words, &labels);
+    let stash = Stash::labelled(&words, Bytes(labels.six()?));
     if stash.count() == 0 { None } else { stash.label_of(token) }
 }
 

@@ -296,14 +296,15 @@ impl State {
 fn words_of(map: MapName, words: &[u64]) -> u32 {
     let settings = settings_of(words);
     let set = settings.sets[map.set];
+    let index_bits = u32::BITS - set.addresses4.remainder_bits as u32;
     match map.part {
-        MapPart::Addresses => size::addresses(set.addresses4.index_bits as u32),
+        MapPart::Addresses => size::addresses(index_bits),
         MapPart::Networks => networks::WORDS,
         MapPart::Levels => set.six.last_level_word as u32 + 1,
         MapPart::Six => size::prefixes(Geometry::six(set.six.buckets as u32)),
         MapPart::Overlap => 1,
         MapPart::Lists => (settings.last_processor as u32 + 1) * labels::COUNTERS,
-        MapPart::AddressLabels => size::labels_beside(Geometry::exact4(set.addresses4.index_bits as u32)),
+        MapPart::AddressLabels => size::labels_beside(Geometry::exact4(index_bits)),
         MapPart::SixLabels => size::labels_beside(Geometry::six(set.six.buckets as u32)),
         MapPart::NetworkLabels => size::network_labels(set.network_pages.ilog2()),
         MapPart::LevelLabels => {

@@ -6,7 +6,7 @@ use filter_common::judge::Tables;
 use filter_common::labels::Label;
 use filter_common::packet::Source;
 use filter_common::ports::{self, Port, Wants};
-use filter_common::reason::{Enforcement, Reason, Told};
+use filter_common::reason::{Enforcement, Told};
 use filter_common::set::{self, LabelView, Set, View};
 use filter_common::sets::{PerSet, SetName, Slot};
 use filter_common::settings::{PortSettings, SetSettings, Settings};
@@ -78,7 +78,7 @@ impl Tables for Seen<'_> {
     }
 
     fn holds6(&self, slot: Slot, address: Address6) -> Told {
-        set::find6(&self.set(SetName::Clause(slot)), address).map_or(Told::UNLISTED, Reason::told)
+        set::find6(&self.set(SetName::Clause(slot)), address).map_or(Told::UNLISTED, |found| found.reason().told())
     }
 
     fn wants(&self, slot: Slot, port: Port) -> Wants {

@@ -124,8 +124,8 @@ impl SetSpec {
     fn words(&self, has_labels: bool) -> SetSettings {
         let mut words = self.labelled_words();
         if !has_labels {
-            (words.network_pages, words.addresses4.labels) = (0, 0);
-            (words.six.level_pages, words.six.labels) = (0, 0);
+            (words.network_pages, words.addresses4.label_words) = (0, 0);
+            (words.six.level_pages, words.six.label_words) = (0, 0);
         }
         words
     }

@@ -12,6 +12,7 @@ mod code;
 #[path = "../../../filter-ebpf/bench/packet/crowd.rs"]
 mod crowd;
 mod filterd;
+mod hits;
 mod judge;
 mod lists;
 mod live;
@@ -70,6 +71,8 @@ enum What {
     Packet,
     /// Packets that the host itself sends, and hits, with `match: new`
     Sent,
+    /// Listed packets alone: what they cost, and which list they count for
+    Hits,
     /// Live frames over a wire: filterd beside whatever else drops packets
     Live,
     /// Whole lists: how long until they filter, and how much memory they take
@@ -91,6 +94,7 @@ fn main() -> Result<()> {
         }
         What::Packet => packet(&stage, &egress, arguments.short, json, page),
         What::Sent => sent::measure(&egress)?.tell(),
+        What::Hits => hits::measure(&stage, arguments.short)?.page().tell_as(json, page),
         What::Live => live::run(&stage, arguments.short)?.tell_as(json, page),
         What::Load if arguments.real => load::run_six(arguments.short)?.tell_as(json, page),
         What::Load => load::run(&stage, arguments.short)?.tell_as(json, page),
@@ -109,6 +113,7 @@ fn packet(stage: &Stage<'_>, egress: &[u8], short: bool, json: bool, page: Optio
         plan: &plan,
         measured,
         sent: sent::measure(egress)?,
+        hits: hits::measure(stage, short)?,
     };
     if let Some(page) = page {
         report.page().write(page)?;

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 
 use crate::peer::Peer;
 use crate::plan::{Measurement, Pace, Plan, Senders};
-use crate::sender::{self, Sender};
+use crate::sender::{self, FEW, Sender};
 use crate::subject::{Stage, Subject};
 
 /// What came out for one measurement, in nanoseconds a packet.
@@ -24,9 +24,6 @@ pub struct Measured {
 
 pub const DROP: u32 = 1;
 pub const PASS: u32 = 2;
-
-/// So many packets tell how many more there can be.
-const FEW: u32 = 20_000;
 
 /// How many packets are looked at one by one before any time is taken.
 const LOOKED_AT: usize = 64;

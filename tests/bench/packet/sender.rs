@@ -10,6 +10,9 @@ use crate::peer::Peer;
 use crate::plan::{Pace, Senders, Spec};
 use crate::subject::{Stage, Subject};
 
+/// So many packets tell how many more there can be.
+pub const FEW: u32 = 20_000;
+
 /// A program that gives each packet another source, before whichever program is under test.
 pub struct Sender {
     object: Ebpf,

@@ -3,7 +3,7 @@
 use super::*;
 
 const ADD: Instruction =
-    Instruction { code: 0x07, target: 1, source: 0, offset: 0, immediate: 1, symbol: None };
+    Instruction { code: 0x07, target: 1, source: 0, offset: 0, immediate: 1, symbol: None, follows: false };
 const END: Instruction = Instruction { code: 0x95, ..ADD };
 
 fn jump(offset: i16) -> Instruction {

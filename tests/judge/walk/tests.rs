@@ -105,3 +105,14 @@ fn what_allows_before_what_blocks_is_told() {
     assert_eq!(about(&[overlap(block())]).len(), 1);
     assert!(about(&[block(), overlap(Vec::new())]).is_empty());
 }
+
+#[test]
+fn what_follows_a_hit_before_there_is_one_is_told() {
+    let call = || {
+        let symbol = Some(format!("{FOLLOWING}4"));
+        vec![Instruction { code: 0x85, source: 1, symbol, ..Instruction::default() }]
+    };
+    let block = || [point(8), load(0x79)].concat();
+    assert_eq!(about(&[call(), block()]).len(), 1);
+    assert!(about(&[block(), call()]).is_empty());
+}

@@ -29,7 +29,7 @@ const EVERYWHERE: [Stories; 18] = [
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
 const HERE_ONLY: [Stories; 13] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
-    ("for_each_list::", "counters of lists, which Linux 6.1 does not load"),
+    ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("growth::", "millions of addresses, to grow through tables"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),
     (

@@ -67,11 +67,9 @@ pub const fn prefixes(geometry: Geometry) -> u32 {
     stash::WORDS + geometry.words()
 }
 
-/// The words of the labels beside a table of this shape: those of its stash, of its slots, and some that nobody has, which
-/// a verifier who does not know how many lanes there are thinks to be the last ones.
+/// The words of the labels beside a table of this shape: those of its stash, and of its slots.
 pub const fn labels_beside(geometry: Geometry) -> u32 {
-    const NOBODYS: u32 = 32;
-    labels::words_for(stash::LABELS + geometry.slots() as u32 + NOBODYS)
+    labels::words_for(stash::LABELS + geometry.slots() as u32)
 }
 
 /// The words of the labels of IPv4 prefixes, with so many bits of pages.

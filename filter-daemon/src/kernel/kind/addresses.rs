@@ -12,6 +12,7 @@ use filter_common::target::Prefix6;
 
 use super::{Entries, Kind, Live, secret};
 use crate::kernel::broker::request::MapPart;
+use crate::kernel::broker::size;
 use crate::kernel::needs::{self, SixTargets};
 
 /// The table of IPv4 addresses. Bucket and code spell the address, so that it can be made anew out of itself.
@@ -28,12 +29,14 @@ impl Addresses {
     /// What a judge must know of it.
     pub fn settings(&self) -> AddressSettings {
         let lanes = self.geometry.lanes();
+        let (remainder_bits, remainder_mask) = self.scheme().remainders();
         AddressSettings {
             in_use: 1,
-            index_bits: self.geometry.index_bits().into(),
+            remainder_bits: remainder_bits.into(),
+            remainder_mask,
             lane_ones: lanes.ones(),
             lane_highs: lanes.highs(),
-            labels: self.is_labelled.into(),
+            label_words: if self.is_labelled { size::labels_beside(self.geometry).into() } else { 0 },
             lanes: lanes.count().into(),
             last_lane: lanes.last().into(),
             key: self.key,

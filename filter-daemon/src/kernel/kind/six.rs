@@ -12,6 +12,7 @@ use filter_common::target::{Prefix, Prefix6};
 
 use super::{Entries, Kind, Live, secret};
 use crate::kernel::broker::request::MapPart;
+use crate::kernel::broker::size;
 use crate::kernel::needs::{Labels, SixTargets};
 
 /// The table of IPv6 prefixes. A fingerprint does not tell its prefix, so it is made anew out of what is wanted.
@@ -36,7 +37,7 @@ impl SixTable {
             longer: longer.clone().count() as u64,
             buckets: self.geometry.buckets().into(),
             index_bits: self.geometry.index_bits().into(),
-            labels: self.is_labelled.into(),
+            label_words: if self.is_labelled { size::labels_beside(self.geometry).into() } else { 0 },
             key64: self.key64,
             pairs: self.hash.pairs(),
             ..SixSettings::OFF

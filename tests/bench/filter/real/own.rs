@@ -115,9 +115,11 @@ fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
     let scheme = exact::Exact::new(32, key, geometry.index_bits());
     let table = Table::new(scheme, geometry, &words[stash::WORDS as usize..]);
     table.insert_all(addresses.into_iter().map(u64::from), |_| panic!("there is room for all"));
+    let (remainder_bits, remainder_mask) = scheme.remainders();
     let settings = AddressSettings {
         in_use: 1,
-        index_bits: geometry.index_bits().into(),
+        remainder_bits: remainder_bits.into(),
+        remainder_mask,
         lane_ones: geometry.lanes().ones(),
         lane_highs: geometry.lanes().highs(),
         key,

@@ -10,6 +10,7 @@ use pages::page::{Chapter, Page};
 use serde_json::{Value, json};
 
 use crate::code::Code;
+use crate::hits::Hits;
 use crate::peer::Peer;
 use crate::plan::{Amount, Measurement, Pace, Plan, Senders, Spec};
 use crate::real::Outcome;
@@ -27,6 +28,7 @@ pub struct Report<'a> {
     pub code: Vec<Code>,
     pub real: Outcome,
     pub sent: Sent,
+    pub hits: Hits,
 }
 
 impl Report<'_> {
@@ -46,6 +48,7 @@ impl Report<'_> {
             costs::chapter(self, Pace::Overlapping),
             costs::chapter(self, Pace::Alone),
             features::chapter(self),
+            self.hits.chapter(),
             self.sent.chapter(),
             ratios::chapter(self),
             goals::chapter(self),
