@@ -14,7 +14,7 @@ use super::programs::Program;
 use crate::tools::{Place, Tools};
 
 /// In the order in which they must be loaded.
-const MODULES: [&str; 26] = [
+const MODULES: [&str; 21] = [
     "virtio_ring",
     "virtio",
     "virtio_pci_legacy_dev",
@@ -36,11 +36,6 @@ const MODULES: [&str; 26] = [
     "udp_diag",
     "sch_ingress",
     "cls_bpf",
-    "llc",
-    "stp",
-    "garp",
-    "mrp",
-    "8021q",
 ];
 
 /// Tools that stories call, and busybox has not, or not with these flags.
