@@ -3,8 +3,10 @@
 use crate::hash::Address6;
 use crate::labels::Counted;
 use crate::packet::{self, Again6, Frame, Source};
-use crate::reason::{Enforcement, Reason, Verdict};
+use crate::ports::{Port, Wants};
+use crate::reason::{Enforcement, Reason, Told, Verdict};
 use crate::set::{self, Found4, Set};
+use crate::sets::{SLOTS, Slot};
 
 /// Everything a judge looks things up in: a view for each set, and what holds for all of them.
 ///
@@ -18,6 +20,51 @@ pub trait Tables {
 
     /// The sources to allow, whatever blocks them.
     fn allow(&self) -> impl Set;
+
+    /// Why the clause of this slot blocks this IPv4 address on some ports, if it does.
+    #[inline(always)]
+    fn holds4(&self, _slot: Slot, _address: u32) -> Told {
+        Told::UNLISTED
+    }
+
+    /// The same of an IPv6 address.
+    #[inline(always)]
+    fn holds6(&self, _slot: Slot, _address: Address6) -> Told {
+        Told::UNLISTED
+    }
+
+    /// Does the clause of this slot want a packet dropped that is sent to this port?
+    #[inline(always)]
+    fn wants(&self, _slot: Slot, _port: Port) -> Wants {
+        Wants::Pass
+    }
+
+    /// What the clauses make of `frame`, which no list drops on all ports.
+    #[inline(always)]
+    fn judge_by_port(&self, frame: &(impl Frame + ?Sized)) -> Told
+    where
+        Self: Sized,
+    {
+        judge_by_port(frame, self)
+    }
+
+    /// The same of an IPv4 packet from this address.
+    #[inline(always)]
+    fn judge4_by_port(&self, frame: &(impl Frame + ?Sized), address: u32) -> Told
+    where
+        Self: Sized,
+    {
+        judge4_by_port(frame, address, self)
+    }
+
+    /// The same of an IPv6 packet.
+    #[inline(always)]
+    fn judge6_by_port(&self, frame: &(impl Frame + ?Sized), address: Address6) -> Told
+    where
+        Self: Sized,
+    {
+        judge6_by_port(frame, address, self)
+    }
 
     /// May a source be in both? One word tells, so that a hit pays for the other lookup only where there is reason to.
     fn may_overlap(&self) -> bool;
@@ -42,6 +89,14 @@ pub trait Tables {
     #[inline(always)]
     fn count6(&self, _address: Option<Address6>, _found: Reason, _counted: Counted) {}
 
+    /// Counts a packet from an IPv4 source for its list, which a clause holds and drops as it has been told.
+    #[inline(always)]
+    fn count4_by_clause(&self, _address: u32, _found: Told, _counted: Counted) {}
+
+    /// The same of an IPv6 source.
+    #[inline(always)]
+    fn count6_by_clause(&self, _address: Option<Address6>, _found: Told, _counted: Counted) {}
+
     /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
     /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
     #[inline(always)]
@@ -57,13 +112,94 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
         // What a hit needs is read once more, so that a miss need not keep it.
         Source::V6(address) => match set::find6(&tables.block(), address) {
             None => Reason::Unlisted,
-            Some(found) => judge_found6(found, packet::again6(frame), tables),
+            Some(found) => {
+                let count = |address, counted| tables.count6(address, found, counted);
+                judge_found6(found, packet::again6(frame), tables, count)
+            }
         }
         .verdict(),
         source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
             judge_source(source, tables)
         }
     }
+}
+
+/// The same where some sources are blocked on some ports only. Those that are blocked on all are asked for first: who is not
+/// listed pays for both. What holds for whoever is blocked on all ports holds for the others as well.
+#[inline(always)]
+pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
+    let on_all_ports = match packet::source(frame) {
+        Source::V6(address) => set::find6(&tables.block(), address).unwrap_or(Reason::Unlisted),
+        source @ (Source::V4(_) | Source::NotIp | Source::Malformed | Source::TooManyTags) => {
+            judge_source(source, tables).reason()
+        }
+    };
+    let is_unlisted = on_all_ports == Reason::Unlisted;
+    let told = if is_unlisted { tables.judge_by_port(frame) } else { on_all_ports.told() };
+    let found = told.reason();
+    if !matches!(found, Reason::Net64 | Reason::Other6) {
+        return found.verdict();
+    }
+    let count = |address, counted| match told.is_by_clause() {
+        true => tables.count6_by_clause(address, told, counted),
+        false => tables.count6(address, found, counted),
+    };
+    judge_found6(found, packet::again6(frame), tables, count).verdict()
+}
+
+/// What the clauses make of `frame`: it is dropped if any of them that covers its source wants it.
+#[inline(always)]
+pub fn judge_by_port(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Told {
+    match packet::source(frame) {
+        Source::V4(address) => tables.judge4_by_port(frame, address),
+        Source::V6(address) => tables.judge6_by_port(frame, address),
+        Source::NotIp | Source::Malformed | Source::TooManyTags => Told::UNLISTED,
+    }
+}
+
+/// The same of an IPv4 packet.
+#[inline(always)]
+pub fn judge4_by_port(frame: &(impl Frame + ?Sized), address: u32, tables: &impl Tables) -> Told {
+    let told = by_clauses(frame, tables, |slot| tables.holds4(slot, address));
+    if !told.is(Reason::Address4) && !told.is(Reason::Network4) {
+        return told;
+    }
+    if tables.may_overlap() && tables.allows4(address) {
+        return Reason::Allowed.told();
+    }
+    if tables.is_reply() {
+        tables.count4_by_clause(address, told, Counted::Reply);
+        return Reason::Reply.told();
+    }
+    tables.count4_by_clause(address, told, Counted::of_drop(tables.enforcement()));
+    told
+}
+
+/// The same of an IPv6 packet, whether it is allowed or not.
+#[inline(always)]
+pub fn judge6_by_port(frame: &(impl Frame + ?Sized), address: Address6, tables: &impl Tables) -> Told {
+    by_clauses(frame, tables, |slot| tables.holds6(slot, address))
+}
+
+/// By what the first clause that wants `frame` dropped holds its source; if none does, why not.
+#[inline(always)]
+fn by_clauses(frame: &(impl Frame + ?Sized), tables: &impl Tables, holds: impl Fn(Slot) -> Told) -> Told {
+    let (mut told, mut number) = (Told::UNLISTED, 0);
+    while number < SLOTS {
+        let Some(slot) = Slot::of(number) else { break };
+        number += 1;
+        let held = holds(slot);
+        if held.is(Reason::Unlisted) {
+            continue;
+        }
+        match tables.wants(slot, frame.port()) {
+            Wants::Drop => return held.by_clause(slot),
+            Wants::Pass if told.is(Reason::LaterFragment) => {}
+            Wants::Pass => told = Reason::OtherPort.told(),
+            Wants::Fragment => told = Reason::LaterFragment.told(),
+        }
+    }
+    told
 }
 
 /// What becomes of a frame from `source`, whatever else is in it? `filterd test` asks this, so all that follows from the
@@ -82,7 +218,10 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
         Source::V6(source) => match set::find6(&tables.block(), source) {
             None => Reason::Unlisted,
             Some(found) => {
-                judge_found6(found, Some(Again6 { source, is_neighbour_discovery: false }), tables)
+                let again = Again6 { source, is_neighbour_discovery: false };
+                judge_found6(found, Some(again), tables, |address, counted| {
+                    tables.count6(address, found, counted)
+                })
             }
         },
         Source::NotIp => Reason::NotIp,
@@ -106,10 +245,16 @@ fn judge_found4(found: Found4, tables: &impl Tables) -> Reason {
     found.reason()
 }
 
+/// The same for IPv6; `count` counts for a list.
 #[inline(always)]
-fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> Reason {
+fn judge_found6(
+    found: Reason,
+    packet: Option<Again6>,
+    tables: &impl Tables,
+    count: impl Fn(Option<Address6>, Counted),
+) -> Reason {
     let Some(Again6 { source, is_neighbour_discovery }) = packet else {
-        tables.count6(None, found, Counted::of_drop(tables.enforcement()));
+        count(None, Counted::of_drop(tables.enforcement()));
         return found;
     };
     if tables.may_overlap() && tables.allows6(source) {
@@ -117,10 +262,10 @@ fn judge_found6(found: Reason, packet: Option<Again6>, tables: &impl Tables) -> 
     } else if is_neighbour_discovery {
         Reason::Neighbour
     } else if tables.is_reply() {
-        tables.count6(Some(source), found, Counted::Reply);
+        count(Some(source), Counted::Reply);
         Reason::Reply
     } else {
-        tables.count6(Some(source), found, Counted::of_drop(tables.enforcement()));
+        count(Some(source), Counted::of_drop(tables.enforcement()));
         found
     }
 }
@@ -134,7 +279,7 @@ mod tests {
     use core::cell::Cell;
     use std::{vec, vec::Vec};
 
-    /// Two sets, each a value of the same type.
+    /// Some sets, each a value of the same type.
     struct TwoSets {
         settings: [SetSettings; 2],
         networks: [Vec<Cell<u64>>; 2],

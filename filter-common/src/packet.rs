@@ -1,6 +1,7 @@
 //! Who sent this frame? Ethernet, VLAN tags, IPv4 or IPv6, and nothing beyond the source address.
 
 use crate::hash::Address6;
+use crate::ports::{self, Port};
 
 /// The most VLAN tags that are looked behind.
 pub const MOST_TAGS: u32 = 8;
@@ -18,6 +19,8 @@ pub trait Frame {
     fn ipv4(&self, at: usize) -> Option<(u8, u32)>;
     /// The IPv6 header fields that matter, at `at`: the first byte, and source. None unless the whole header is there.
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)>;
+    /// To which port is it sent? Asked of what comes from a listed source only, and so read thoroughly.
+    fn port(&self) -> Port;
     /// The same frame, looked at thoroughly: wherever its bytes lie, and with nothing learnt before that would have to be
     /// remembered. A program whose verifier must keep track of that would be walked through once for every place at
     /// which a header can begin.
@@ -188,6 +191,10 @@ impl<F: Frame + ?Sized> Frame for &F {
         (**self).ipv6(at)
     }
 
+    fn port(&self) -> Port {
+        (**self).port()
+    }
+
     fn thoroughly(&self) -> impl Frame {
         (**self).thoroughly()
     }
@@ -207,6 +214,10 @@ impl Frame for [u8] {
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
         let header: &[u8; 40] = self.get(at..)?.first_chunk()?;
         Some((header[0], u128::from_be_bytes(*header[8..].first_chunk()?).into()))
+    }
+
+    fn port(&self) -> Port {
+        ports::port(&self)
     }
 
     fn thoroughly(&self) -> impl Frame {
@@ -278,6 +289,10 @@ mod tests {
 
         fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
             self.first().ipv6(at)
+        }
+
+        fn port(&self) -> Port {
+            self.whole.port()
         }
 
         fn thoroughly(&self) -> impl Frame {

@@ -1,5 +1,7 @@
 //! What becomes of a packet, and the reasons there can be.
 
+use crate::sets::Slot;
+
 /// What becomes of a packet, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -73,11 +75,64 @@ pub enum Reason {
     Allowed = 9,
     /// Its source is listed, but it is part of a flow that this host began.
     Reply = 10,
+    /// Its source is listed on some ports only, and it is sent to none of them.
+    OtherPort = 11,
+    /// Its source is listed on some ports only, and it is a later fragment, which tells no port.
+    LaterFragment = 12,
+}
+
+/// A reason by its number: what functions of a program that stand alone tell each other, since a verifier would go one way
+/// for each reason there is. Behind the reason, by which clause it came about, if by any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told(pub u32);
+
+/// The bits of the reason.
+const OF_REASON: u32 = 0xFF;
+
+impl Told {
+    /// It is on no list.
+    pub const UNLISTED: Self = Reason::Unlisted.told();
+
+    /// Is it that?
+    #[inline(always)]
+    pub const fn is(self, reason: Reason) -> bool {
+        self.0 & OF_REASON == reason as u32
+    }
+
+    /// The reason.
+    #[inline(always)]
+    pub const fn reason(self) -> Reason {
+        Reason::of(self.0 & OF_REASON)
+    }
+
+    /// The same by the clause of this slot.
+    #[inline(always)]
+    pub const fn by_clause(self, slot: Slot) -> Self {
+        Self(self.0 & OF_REASON | (slot.number() as u32 + 1) << OF_REASON.count_ones())
+    }
+
+    /// Did it come about by a clause?
+    #[inline(always)]
+    pub const fn is_by_clause(self) -> bool {
+        self.0 > OF_REASON
+    }
+
+    /// The number of that clause's slot, if by one.
+    #[inline(always)]
+    pub const fn slot(self) -> u32 {
+        (self.0 >> OF_REASON.count_ones()).wrapping_sub(1)
+    }
 }
 
 impl Reason {
+    /// Its number.
+    #[inline(always)]
+    pub const fn told(self) -> Told {
+        Told(self as u32)
+    }
+
     /// Every reason, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Unlisted,
         Self::NotIp,
         Self::Malformed,
@@ -89,7 +144,29 @@ impl Reason {
         Self::Neighbour,
         Self::Allowed,
         Self::Reply,
+        Self::OtherPort,
+        Self::LaterFragment,
     ];
+
+    /// The one of this number; there is none of any other.
+    #[inline(always)]
+    pub const fn of(number: u32) -> Self {
+        match number {
+            1 => Self::NotIp,
+            2 => Self::Malformed,
+            3 => Self::TooManyTags,
+            4 => Self::Address4,
+            5 => Self::Network4,
+            6 => Self::Net64,
+            7 => Self::Other6,
+            8 => Self::Neighbour,
+            9 => Self::Allowed,
+            10 => Self::Reply,
+            11 => Self::OtherPort,
+            12 => Self::LaterFragment,
+            _ => Self::Unlisted,
+        }
+    }
 
     /// The stable name under which `stats` and its JSON tell it.
     pub const fn name(self) -> &'static str {
@@ -105,6 +182,8 @@ impl Reason {
             Self::Neighbour => "neighbour",
             Self::Allowed => "allowed",
             Self::Reply => "reply",
+            Self::OtherPort => "other_port",
+            Self::LaterFragment => "later_fragment",
         }
     }
 
@@ -126,6 +205,10 @@ impl Reason {
             }
             Self::Allowed => "its source is listed, but allowed",
             Self::Reply => "its source is listed, but this host began what it is part of (`match: new`)",
+            Self::OtherPort => "its source is listed on some ports only, and it is sent to none of them",
+            Self::LaterFragment => {
+                "its source is listed on some ports only, and it is a later fragment, which tells no port"
+            }
         }
     }
 
@@ -138,7 +221,9 @@ impl Reason {
             | Self::Malformed
             | Self::Neighbour
             | Self::Allowed
-            | Self::Reply => Verdict::Pass(self),
+            | Self::Reply
+            | Self::OtherPort
+            | Self::LaterFragment => Verdict::Pass(self),
             Self::TooManyTags | Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => {
                 Verdict::Drop(self)
             }
@@ -260,6 +345,7 @@ mod tests {
     fn every_reason_stands_at_its_own_number() {
         for (index, reason) in Reason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, index, "{}", reason.name());
+            assert_eq!(Reason::of(index as u32), reason);
         }
     }
 }

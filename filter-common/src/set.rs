@@ -17,7 +17,8 @@ use crate::settings::{MOST_LENGTHS, SetSettings};
 use crate::stash::{self, Stash};
 use crate::{Words, networks};
 pub use labelled::{
-    LabelView, SetLabels, Sought6, label, label_of_address4, label_of_network4, label_of_six, label4, label6,
+    LabelView, SetLabels, Sought6, label, label_of_address4, label_of_held4, label_of_network4, label_of_six,
+    label4, label6,
 };
 
 /// How many lengths below 64 the levels may leave to the table: /17 to /63.

@@ -8,6 +8,8 @@ use core::array::from_fn;
 
 use crate::cuckoo::exact;
 use crate::hash;
+use crate::ports::{Clause, MOST_RANGES, Range};
+use crate::sets::{PerSet, SLOTS};
 
 /// The settings of one judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +27,20 @@ pub struct Settings {
     pub lists: u64,
     /// The highest number of a processor in maps with a row for each, one less than a power of two.
     pub last_processor: u64,
-    /// The set of sources to block.
-    pub block: SetSettings,
-    /// The set of sources to allow, asked after a hit in the other.
-    pub allow: SetSettings,
+    /// Each set: of sources to block, of sources to allow, asked after a hit in another, and of sources to block on ports.
+    pub sets: PerSet<SetSettings>,
+    /// The ports of each clause.
+    pub ports: [PortSettings; SLOTS],
+}
+
+/// What a judge must know of a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct PortSettings {
+    /// Are these the ports that are left alone? (0 or 1)
+    pub except: u64,
+    /// The ports, as [`ports::Range`](crate::ports::Range) writes them.
+    pub ranges: [u64; MOST_RANGES],
 }
 
 /// What a judge must know to look sources up in one set.
@@ -124,8 +136,8 @@ impl Settings {
         match_new: 0,
         lists: 0,
         last_processor: 0,
-        block: SetSettings::OFF,
-        allow: SetSettings::OFF,
+        sets: PerSet { block: SetSettings::OFF, allow: SetSettings::OFF, clauses: [SetSettings::OFF; SLOTS] },
+        ports: [PortSettings::OFF; SLOTS],
     };
 
     /// All of it in the order in which it lies in memory.
@@ -133,7 +145,8 @@ impl Settings {
         let mut words = [0; WORDS];
         let Self { enforce, paused_until, overlap, match_new, lists, last_processor, .. } = *self;
         let head = [enforce, paused_until, overlap, match_new, lists, last_processor].into_iter();
-        let mut rest = head.chain(self.block.words()).chain(self.allow.words());
+        let sets = self.sets.iter().flat_map(|(_, set)| set.words());
+        let mut rest = head.chain(sets).chain(self.ports.iter().flat_map(|ports| ports.words()));
         words.fill_with(|| rest.next().expect("every field is told"));
         words
     }
@@ -149,9 +162,27 @@ impl Settings {
             match_new: next(),
             lists: next(),
             last_processor: next(),
-            block: SetSettings::read(&mut next),
-            allow: SetSettings::read(&mut next),
+            sets: PerSet::from_fn(|_| SetSettings::read(&mut next)),
+            ports: from_fn(|_| PortSettings::read(&mut next)),
         }
+    }
+}
+
+impl PortSettings {
+    /// No port at all.
+    pub const OFF: Self = Self { except: 0, ranges: [Range::EMPTY.word(); MOST_RANGES] };
+
+    /// Those of a clause.
+    pub fn new(clause: &Clause) -> Self {
+        Self { except: clause.is_except().into(), ranges: clause.words() }
+    }
+
+    fn read(next: &mut impl FnMut() -> u64) -> Self {
+        Self { except: next(), ranges: from_fn(|_| next()) }
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> {
+        [self.except].into_iter().chain(self.ranges)
     }
 }
 
@@ -293,39 +324,48 @@ mod tests {
         set!(match_new);
         set!(lists);
         set!(last_processor);
-        set!(block.networks4);
-        set!(block.network_pages);
-        set!(block.addresses4.in_use);
-        set!(block.addresses4.index_bits);
-        set!(block.addresses4.lane_ones);
-        set!(block.addresses4.lane_highs);
-        set!(block.addresses4.labels);
-        set!(block.addresses4.lanes);
-        set!(block.addresses4.last_lane);
-        set!(block.six.last_level_word);
-        set!(block.six.has_table);
-        set!(block.six.to_64);
-        set!(block.six.shorter);
-        set!(block.six.longer);
-        set!(block.six.buckets);
-        set!(block.six.index_bits);
-        set!(block.six.labels);
-        set!(block.six.level_pages);
-        settings.block.addresses4.key[2] = number();
-        expected.push((offset_of!(Settings, block.addresses4.key) / 8 + 2, settings.block.addresses4.key[2]));
-        settings.block.six.key64[1] = number();
-        expected.push((offset_of!(Settings, block.six.key64) / 8 + 1, settings.block.six.key64[1]));
-        settings.block.six.pairs[2][3] = number();
-        expected.push((offset_of!(Settings, block.six.pairs) / 8 + 11, settings.block.six.pairs[2][3]));
+        set!(sets.block.networks4);
+        set!(sets.block.network_pages);
+        set!(sets.block.addresses4.in_use);
+        set!(sets.block.addresses4.index_bits);
+        set!(sets.block.addresses4.lane_ones);
+        set!(sets.block.addresses4.lane_highs);
+        set!(sets.block.addresses4.labels);
+        set!(sets.block.addresses4.lanes);
+        set!(sets.block.addresses4.last_lane);
+        set!(sets.block.six.last_level_word);
+        set!(sets.block.six.has_table);
+        set!(sets.block.six.to_64);
+        set!(sets.block.six.shorter);
+        set!(sets.block.six.longer);
+        set!(sets.block.six.buckets);
+        set!(sets.block.six.index_bits);
+        set!(sets.block.six.labels);
+        set!(sets.block.six.level_pages);
+        settings.sets.block.addresses4.key[2] = number();
+        expected.push((
+            offset_of!(Settings, sets.block.addresses4.key) / 8 + 2,
+            settings.sets.block.addresses4.key[2],
+        ));
+        settings.sets.block.six.key64[1] = number();
+        expected.push((offset_of!(Settings, sets.block.six.key64) / 8 + 1, settings.sets.block.six.key64[1]));
+        settings.sets.block.six.pairs[2][3] = number();
+        expected
+            .push((offset_of!(Settings, sets.block.six.pairs) / 8 + 11, settings.sets.block.six.pairs[2][3]));
         let last = LengthSettings { mask_high: number(), mask_low: number(), salts: [number(); 3] };
-        settings.block.six.lengths[63] = last;
-        expected.push((offset_of!(Settings, block.six.lengths) / 8 + 63 * 5, last.mask_high));
-        expected.push((offset_of!(Settings, block.six.lengths) / 8 + 63 * 5 + 1, last.mask_low));
-        expected.push((offset_of!(Settings, allow) / 8 - 1, last.salts[2]));
-        set!(allow.networks4);
-        set!(allow.six.last_level_word);
-        settings.allow.six.lengths[63].salts[2] = number();
-        expected.push((WORDS - 1, settings.allow.six.lengths[63].salts[2]));
+        settings.sets.block.six.lengths[63] = last;
+        expected.push((offset_of!(Settings, sets.block.six.lengths) / 8 + 63 * 5, last.mask_high));
+        expected.push((offset_of!(Settings, sets.block.six.lengths) / 8 + 63 * 5 + 1, last.mask_low));
+        expected.push((offset_of!(Settings, sets.allow) / 8 - 1, last.salts[2]));
+        set!(sets.allow.networks4);
+        set!(sets.allow.six.last_level_word);
+        settings.sets.clauses[SLOTS - 1].six.lengths[63].salts[2] = number();
+        let end = offset_of!(Settings, ports) / 8;
+        expected.push((end - 1, settings.sets.clauses[SLOTS - 1].six.lengths[63].salts[2]));
+        settings.ports[0].except = number();
+        expected.push((end, settings.ports[0].except));
+        settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1] = number();
+        expected.push((WORDS - 1, settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1]));
         let words = settings.as_words();
         assert_eq!(Settings::from_words(&words), settings);
         for (at, word) in expected {

@@ -9,6 +9,7 @@ use aya_ebpf::programs::XdpContext;
 use filter_common::flow::Bytes;
 use filter_common::hash::Address6;
 use filter_common::packet::Frame;
+use filter_common::ports::{self, Port};
 
 const IPV4_HEADER: usize = 20;
 const IPV4_SOURCE: usize = 12;
@@ -24,6 +25,12 @@ impl Context {
     #[inline(always)]
     pub const fn nowhere() -> Self {
         Self(core::ptr::null_mut())
+    }
+
+    /// The same for a function that is called with it.
+    #[inline(always)]
+    pub const fn of(context: *mut xdp_md) -> Self {
+        Self(context)
     }
 
     /// Puts it there.
@@ -53,6 +60,12 @@ impl<'a> InPlace<'a> {
     #[inline(always)]
     pub fn new(ctx: &XdpContext, context: &'a Context) -> Self {
         Self { context, linear: Linear { start: ctx.data(), end: ctx.data_end() } }
+    }
+
+    /// The same once more, for whoever knows the context alone.
+    #[inline(always)]
+    pub fn again(context: &'a Context) -> Self {
+        Self { context, linear: Anywhere { context: context.get() }.in_place() }
     }
 }
 
@@ -112,6 +125,11 @@ impl Frame for InPlace<'_> {
     #[inline(always)]
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
         self.linear.ipv6(at)
+    }
+
+    #[inline(always)]
+    fn port(&self) -> Port {
+        Port::of(filterd_port(self.context.get()))
     }
 
     #[inline(always)]
@@ -178,6 +196,11 @@ impl Frame for Anywhere {
     }
 
     #[inline(always)]
+    fn port(&self) -> Port {
+        Port::of(filterd_port(self.context))
+    }
+
+    #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
         Self { context: self.context }
     }
@@ -189,4 +212,18 @@ impl Bytes for Anywhere {
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
         self.copy(at)
     }
+}
+
+/// To which port a packet is sent. A function of its own: asked of few, and with many ways through.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_port(context: *mut xdp_md) -> u32 {
+    ports::port_behind(&Anywhere { context }, filterd_header(context)).number()
+}
+
+/// Where its IP header lies.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_header(context: *mut xdp_md) -> u32 {
+    ports::header(&Anywhere { context })
 }

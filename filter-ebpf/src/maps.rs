@@ -17,15 +17,19 @@ use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::labels::{self, Counted, Label};
-use filter_common::reason::{self, Enforcement, Reason};
+use filter_common::packet::Frame;
+use filter_common::ports::{Port, Wants};
+use filter_common::reason::{self, Enforcement, Reason, Told};
 use filter_common::set::{self, Found4, Set, SetLabels, Sought6};
+use filter_common::sets::Slot;
 use filter_common::settings::{SetSettings, Settings};
 
+use crate::clauses;
 use crate::flow_map;
 use crate::frame::{Anywhere, Context};
 
 /// The words of a map, as many as there are.
-type Map = [u64; 0];
+pub type Map = [u64; 0];
 
 #[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
 unsafe extern "C" {
@@ -57,7 +61,7 @@ unsafe extern "C" {
 }
 
 #[unsafe(no_mangle)]
-static SETTINGS: Settings = Settings::OFF;
+pub static SETTINGS: Settings = Settings::OFF;
 
 /// All of them, and the settings.
 pub struct Maps<'a> {
@@ -116,51 +120,63 @@ impl Tables for Maps<'_> {
             match address {
                 Some(Address6 { high, low }) => {
                     let is_net64 = (found == Reason::Net64).into();
-                    filterd_count6(high, low, is_net64, counted as u32)
+                    filterd_count6(high, low, is_net64, counted as u32);
                 }
-                None => filterd_count_other(counted as u32),
-            };
+                None => count_other(counted),
+            }
         }
+    }
+
+    #[inline(always)]
+    fn count4_by_clause(&self, address: u32, found: Told, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            clauses::count4(address, found, counted);
+        }
+    }
+
+    #[inline(always)]
+    fn count6_by_clause(&self, address: Option<Address6>, found: Told, counted: Counted) {
+        if read(&SETTINGS.lists) != 0 {
+            match address {
+                Some(address) => clauses::count6(address, found, counted),
+                None => count_other(counted),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn holds4(&self, slot: Slot, address: u32) -> Told {
+        clauses::holds4(slot, address)
+    }
+
+    #[inline(always)]
+    fn holds6(&self, slot: Slot, address: Address6) -> Told {
+        clauses::holds6(slot, address)
+    }
+
+    #[inline(always)]
+    fn wants(&self, slot: Slot, port: Port) -> Wants {
+        clauses::wants(slot, port)
+    }
+
+    #[inline(always)]
+    fn judge_by_port(&self, _: &(impl Frame + ?Sized)) -> Told {
+        clauses::judge_by_port(self.context.get())
+    }
+
+    #[inline(always)]
+    fn judge4_by_port(&self, _: &(impl Frame + ?Sized), address: u32) -> Told {
+        clauses::judge4_by_port(self.context.get(), address)
+    }
+
+    #[inline(always)]
+    fn judge6_by_port(&self, _: &(impl Frame + ?Sized), address: Address6) -> Told {
+        clauses::judge6_by_port(self.context.get(), address)
     }
 
     #[inline(always)]
     fn is_reply(&self) -> bool {
         read(&SETTINGS.match_new) != 0 && filterd_replies(self.context.get()) != 0
-    }
-}
-
-/// The labels of what is blocked.
-struct BlockLabels;
-
-impl SetLabels for BlockLabels {
-    #[inline(always)]
-    fn addresses(&self) -> Option<impl Words> {
-        Window::of(&raw const ADDRESS_LABELS)
-    }
-
-    #[inline(always)]
-    fn networks(&self) -> Option<impl Words> {
-        Window::of(&raw const NETWORK_LABELS)
-    }
-
-    #[inline(always)]
-    fn levels(&self) -> Option<impl Words> {
-        Window::of(&raw const LEVEL_LABELS)
-    }
-
-    #[inline(always)]
-    fn six(&self) -> Option<impl Words> {
-        Window::of(&raw const SIX_LABELS)
-    }
-
-    #[inline(always)]
-    fn of_six(&self, _: &impl Set, sought: Sought6) -> Option<Label> {
-        let label = match sought {
-            Sought6::Net64(shuffled) => filterd_label6(NET64, shuffled, 0),
-            Sought6::Shorter(shuffled) => filterd_label6(SHORTER, shuffled, 0),
-            Sought6::Longer(Fingerprint { number, more }) => filterd_label6(LONGER, number, more),
-        };
-        (label < NO_LABEL).then_some(label as Label)
     }
 }
 
@@ -216,7 +232,7 @@ extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
 #[inline(always)]
 fn blocked() -> SetMaps {
     SetMaps {
-        settings: &SETTINGS.block,
+        settings: &SETTINGS.sets.block,
         addresses: &raw const ADDRESSES,
         networks: &raw const NETWORKS,
         levels: &raw const LEVELS,
@@ -227,7 +243,7 @@ fn blocked() -> SetMaps {
 #[inline(always)]
 fn allowed() -> SetMaps {
     SetMaps {
-        settings: &SETTINGS.allow,
+        settings: &SETTINGS.sets.allow,
         addresses: &raw const ALLOW_ADDRESSES,
         networks: &raw const ALLOW_NETWORKS,
         levels: &raw const ALLOW_LEVELS,
@@ -235,23 +251,35 @@ fn allowed() -> SetMaps {
     }
 }
 
+/// The labels of what is blocked.
+#[inline(always)]
+fn block_labels() -> LabelMaps<impl Fn(u32, u64, u32) -> u32> {
+    LabelMaps {
+        addresses: &raw const ADDRESS_LABELS,
+        networks: &raw const NETWORK_LABELS,
+        levels: &raw const LEVEL_LABELS,
+        six: &raw const SIX_LABELS,
+        of_six: |kind, number, more| filterd_label6(kind, number, more),
+    }
+}
+
 /// Functions of their own, too: whoever is not blocked keeps nothing for the sake of these.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
-    count(set::label_of_address4(&blocked(), &BlockLabels, shuffled), counted)
+    count(set::label_of_address4(&blocked(), &block_labels(), shuffled), counted)
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count_network4(address: u32, counted: u32) -> u32 {
-    count(set::label_of_network4(&blocked(), &BlockLabels, address), counted)
+    count(set::label_of_network4(&blocked(), &block_labels(), address), counted)
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count6(high: u64, low: u64, is_net64: u32, counted: u32) -> u32 {
-    count(set::label6(&blocked(), &BlockLabels, Address6 { high, low }, is_net64 != 0), counted)
+    count(set::label6(&blocked(), &block_labels(), Address6 { high, low }, is_net64 != 0), counted)
 }
 
 /// What [`filterd_label6`] is asked for, and what it answers where that is not there.
@@ -264,12 +292,18 @@ const NO_LABEL: u32 = 256;
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_label6(kind: u32, number: u64, more: u32) -> u32 {
+    label_of_six(&blocked(), &block_labels(), (kind, number, more))
+}
+
+/// The label in `set` of what is asked for by numbers.
+#[inline(always)]
+pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, (kind, number, more): (u32, u64, u32)) -> u32 {
     let sought = match kind {
         NET64 => Sought6::Net64(number),
         SHORTER => Sought6::Shorter(number),
         _ => Sought6::Longer(Fingerprint { number, more }),
     };
-    set::label_of_six(&blocked(), &BlockLabels, sought).map_or(NO_LABEL, u32::from)
+    set::label_of_six(set, labels, sought).map_or(NO_LABEL, u32::from)
 }
 
 #[unsafe(no_mangle)]
@@ -278,9 +312,15 @@ extern "C" fn filterd_count_other(counted: u32) -> u32 {
     count(labels::OTHER, counted)
 }
 
+/// For no list of which anybody knows.
+#[inline(always)]
+fn count_other(counted: Counted) {
+    filterd_count_other(counted as u32);
+}
+
 /// Counts a packet for the list of this label, on this processor.
 #[inline(always)]
-fn count(label: Label, counted: u32) -> u32 {
+pub fn count(label: Label, counted: u32) -> u32 {
     // As in `filterd_replies`.
     if read(&SETTINGS.lists) == 0 {
         return 0;
@@ -299,12 +339,12 @@ fn count(label: Label, counted: u32) -> u32 {
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.
-struct SetMaps {
-    settings: &'static SetSettings,
-    addresses: *const Map,
-    networks: *const Map,
-    levels: *const Map,
-    six: *const Map,
+pub struct SetMaps {
+    pub settings: &'static SetSettings,
+    pub addresses: *const Map,
+    pub networks: *const Map,
+    pub levels: *const Map,
+    pub six: *const Map,
 }
 
 impl Set for SetMaps {
@@ -339,9 +379,50 @@ impl Set for SetMaps {
     }
 }
 
+/// The labels of one set.
+pub struct LabelMaps<A> {
+    pub addresses: *const Map,
+    pub networks: *const Map,
+    pub levels: *const Map,
+    pub six: *const Map,
+    /// The function that is asked for those of IPv6 prefixes in the table.
+    pub of_six: A,
+}
+
+impl<A: Fn(u32, u64, u32) -> u32> SetLabels for LabelMaps<A> {
+    #[inline(always)]
+    fn addresses(&self) -> Option<impl Words> {
+        Window::of(self.addresses)
+    }
+
+    #[inline(always)]
+    fn networks(&self) -> Option<impl Words> {
+        Window::of(self.networks)
+    }
+
+    #[inline(always)]
+    fn levels(&self) -> Option<impl Words> {
+        Window::of(self.levels)
+    }
+
+    #[inline(always)]
+    fn six(&self) -> Option<impl Words> {
+        Window::of(self.six)
+    }
+    #[inline(always)]
+    fn of_six(&self, _: &impl Set, sought: Sought6) -> Option<Label> {
+        let label = match sought {
+            Sought6::Net64(shuffled) => (self.of_six)(NET64, shuffled, 0),
+            Sought6::Shorter(shuffled) => (self.of_six)(SHORTER, shuffled, 0),
+            Sought6::Longer(Fingerprint { number, more }) => (self.of_six)(LONGER, number, more),
+        };
+        (label < NO_LABEL).then_some(label as Label)
+    }
+}
+
 /// A setting. Volatile, because the loader gives it its value after compilation.
 #[inline(always)]
-fn read(setting: &u64) -> u64 {
+pub fn read(setting: &u64) -> u64 {
     let word = &raw const *setting;
     // SAFETY: it was a reference.
     unsafe { word.read_volatile() }

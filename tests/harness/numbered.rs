@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use filter_common::labels::{Counters, Label, OTHER};
 use filter_common::packet::Source;
+use filter_common::ports::Clause;
+use filter_common::sets::{SLOTS, SetName};
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
-use filterd::blocklist::{Effects, SetEffects, Targets};
+use filterd::blocklist::{Effects, Targets};
 use filterd::kernel::{Filter, KernelError, Labels, Needs, SetNeeds, SixTargets, Truth, Wanted};
 
-/// Everything that is blocked, with its label. Nothing is allowed.
+/// Everything that is blocked, on all ports, with its label. Nothing is allowed.
 #[derive(Clone, Debug, Default)]
 pub struct Numbered {
     block: Side,
-    allow: Side,
+    nothing: Side,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -21,18 +23,19 @@ struct Side(BTreeMap<Target, Label>);
 impl Numbered {
     /// Blocks these, or counts those that are blocked already for another list.
     pub fn block(&mut self, filter: &mut Filter, more: &[(Target, Label)]) -> Result<(), KernelError> {
-        let (mut effects, before) = (SetEffects::default(), self.clone());
+        let (mut effects, before) = (Effects::default(), self.clone());
+        let block = &mut effects.sets.block;
         for (target, label) in more {
             match self.block.0.insert(*target, *label) {
-                None => effects.entered.push(*target),
-                Some(was) if was != *label => effects.relabelled.push(*target),
+                None => block.entered.push(*target),
+                Some(was) if was != *label => block.relabelled.push(*target),
                 Some(_) => {}
             }
         }
-        effects.entered.sort();
-        effects.relabelled.sort();
+        block.entered.sort();
+        block.relabelled.sort();
         filter.reserve(&self.needs(), &before)?;
-        filter.apply(&Effects { block: effects, ..Effects::default() }, self)
+        filter.apply(&effects, self)
     }
 
     /// Blocks these no longer.
@@ -84,12 +87,15 @@ impl Numbered {
 }
 
 impl Truth for Numbered {
-    fn block(&self) -> &impl Wanted {
-        &self.block
+    fn of(&self, set: SetName) -> &impl Wanted {
+        match set {
+            SetName::Block => &self.block,
+            SetName::Allow | SetName::Clause(_) => &self.nothing,
+        }
     }
 
-    fn allow(&self) -> &impl Wanted {
-        &self.allow
+    fn clauses(&self) -> &[Option<Clause>; SLOTS] {
+        &[None; SLOTS]
     }
 }
 

@@ -13,9 +13,9 @@ const SECTION: &str = "xdp.frags";
 const FUNCTIONS: &str = ".text";
 pub const OURS: &str = "filterd_";
 
-/// What those of them are called that look up for which list a hit counts. No verdict depends on what they read, so they may
-/// read it again, and in any order.
-const COUNTING: &str = "filterd_count";
+/// What stands in the names of those of them that look up for which list a hit counts. No verdict depends on what they read,
+/// so they may read it again, and in any order.
+const COUNTING: &str = "_count";
 
 const BYTES: usize = 8;
 
@@ -32,25 +32,38 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Those of the program in this object, and then those of each function.
+    /// Those of each program in this object, and then those of each function.
     pub fn all(object: &[u8]) -> Result<Vec<Vec<Self>>> {
         Self::those(object, |_| true)
     }
 
     /// The same without functions on which no verdict depends.
     pub fn judging(object: &[u8]) -> Result<Vec<Vec<Self>>> {
-        Self::those(object, |function| !function.starts_with(COUNTING))
+        Self::those(object, |function| !function.contains(COUNTING))
     }
 
     fn those(object: &[u8], wanted: fn(&str) -> bool) -> Result<Vec<Vec<Self>>> {
         let file = File::parse(object)?;
-        let mut all = vec![Self::of_section(&file, SECTION)?];
-        let functions = functions(&file, wanted)?;
+        let programs = Self::of_section(&file, SECTION)?;
+        let mut all: Vec<_> =
+            functions(&file, SECTION, wanted)?.into_iter().map(|at| programs[at].to_vec()).collect();
+        let functions = functions(&file, FUNCTIONS, wanted)?;
         if !functions.is_empty() {
             let section = Self::of_section(&file, FUNCTIONS)?;
             all.extend(functions.into_iter().map(|at| section[at].to_vec()));
         }
         Ok(all)
+    }
+
+    /// Does it call a function that looks a source up in one of the sets that block on some ports?
+    pub fn asks_a_clause(&self) -> bool {
+        let function = self.symbol.as_ref().and_then(|function| function.strip_prefix("filterd_c"));
+        function.is_some_and(|slot| slot.starts_with(|first: char| first.is_ascii_digit()))
+    }
+
+    /// Does it call a function whose name begins so?
+    pub fn calls(&self, name: &str) -> bool {
+        self.symbol.as_ref().is_some_and(|function| function.starts_with(name))
     }
 
     fn of_section(file: &File<'_>, name: &str) -> Result<Vec<Self>> {
@@ -78,9 +91,9 @@ impl Instruction {
     }
 }
 
-/// Where those of our functions lie in their section that are `wanted`.
-fn functions(file: &File<'_>, wanted: fn(&str) -> bool) -> Result<Vec<Range<usize>>> {
-    let Some(section) = file.section_by_name(FUNCTIONS) else { return Ok(Vec::new()) };
+/// Where those of our functions lie in this section that are `wanted`.
+fn functions(file: &File<'_>, name: &str, wanted: fn(&str) -> bool) -> Result<Vec<Range<usize>>> {
+    let Some(section) = file.section_by_name(name) else { return Ok(Vec::new()) };
     let ours = file.symbols().filter(|symbol| symbol.section_index() == Some(section.index()));
     let range = |symbol: object::Symbol<'_, '_>| {
         let first = symbol.address() as usize / BYTES;

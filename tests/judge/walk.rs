@@ -27,18 +27,22 @@ const MULTIPLIERS: [i64; 3] = [
 
 /// The maps whose words change under running readers, and the bytes of the stash that they begin with. The first ones
 /// have neither homes nor a stash.
-const MAPS: [(&str, i64); 9] = [
+const MAPS: [(&str, i64); 13] = [
     ("NETWORKS", 0),
     ("LEVELS", 0),
     ("ALLOW_NETWORKS", 0),
     ("ALLOW_LEVELS", 0),
+    ("CLAUSE_NETWORKS", 0),
+    ("CLAUSE_LEVELS", 0),
     (OVERLAP, 0),
     ("ADDRESSES", STASH),
     ("SIX", STASH),
     ("ALLOW_ADDRESSES", STASH),
     ("ALLOW_SIX", STASH),
+    ("CLAUSE_ADDRESSES", STASH),
+    ("CLAUSE_SIX", STASH),
 ];
-const WITHOUT_ORDER: usize = 5;
+const WITHOUT_ORDER: usize = 7;
 
 /// The word behind which what allows is looked up.
 const OVERLAP: &str = "OVERLAP";
@@ -100,6 +104,10 @@ pub fn complaints(functions: &[Vec<Instruction>]) -> Vec<String> {
     let mut walk = Walk { complaints: BTreeSet::new(), seen: BTreeSet::new() };
     for function in functions {
         let mut ways = vec![State::at_the_beginning()];
+        // It is called after a miss in what blocks on all ports, and asks the clauses by calls of its own.
+        if function.iter().any(Instruction::asks_a_clause) {
+            ways[0].last[0] = Some(FirstHome);
+        }
         let mut known = HashSet::new();
         while let Some(state) = ways.pop() {
             if known.insert(state.clone()) {
@@ -109,6 +117,14 @@ pub fn complaints(functions: &[Vec<Instruction>]) -> Vec<String> {
     }
     walk.note_absent();
     walk.complaints.into_iter().collect()
+}
+
+/// The maps of all clauses are alike, and so are the functions that look into them.
+fn of_any_clause(symbol: &str) -> String {
+    match symbol.strip_prefix('C').and_then(|rest| rest.split_once('_')) {
+        Some((slot, map)) if slot.parse::<u8>().is_ok() => format!("CLAUSE_{map}"),
+        _ => symbol.to_owned(),
+    }
 }
 
 struct Walk {
@@ -145,6 +161,10 @@ impl Walk {
         let is_ours = instruction.symbol.as_ref().is_some_and(|function| function.starts_with(OURS));
         if instruction.source != 0 && !is_ours {
             self.complain(state, "it calls a function, into which this check does not look");
+        }
+        // It looks a source up in what blocks on some ports.
+        if instruction.asks_a_clause() || instruction.calls("filterd_by_port") {
+            state.last[0] = Some(FirstHome);
         }
         state.registers[0] = Number(ANYTHING_ELSE);
         state.registers[1..=5].fill(Number(NOTHING));
@@ -275,7 +295,10 @@ impl State {
         let number = u64::from(first.immediate as u32) | u64::from(second as u32) << 32;
         let words = |map| Words(Pointer { map, at: number as i64, added: NOTHING, site: self.at, loaded: 0 });
         self.registers[first.target] = match &first.symbol {
-            Some(symbol) => MAPS.iter().position(|(map, _)| map == symbol).map_or(Other, words),
+            Some(symbol) => {
+                let name = of_any_clause(symbol);
+                MAPS.iter().position(|(map, _)| *map == name).map_or(Other, words)
+            }
             None => Constant(number as i64),
         };
         self.at += 1;

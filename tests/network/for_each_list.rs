@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, Net};
+use harness::{ATTACKER, ATTACKER6, Frame, Net};
 use serde_json::Value;
 
 /// Reasons for which a packet is dropped because of its source.
@@ -84,6 +84,65 @@ fn a_shared_entry_counts_for_the_first_list_until_that_lets_go() {
     net.filterd(["flush", "--list", "ssh"]).succeeds();
     the_sum_is_right(&net);
     assert_eq!(lists(&net)["gone"]["dropped"], 1);
+}
+
+/// Sources of every kind, each held by the set of one clause, or of several, in another way.
+#[test]
+fn what_a_list_drops_on_its_ports_is_counted_for_it() {
+    const EVERY_KIND: &str =
+        "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n2001:db8:1:2::/64\n2001:db8:3::/48\n2001:db9::/32\n";
+    let sources = [ATTACKER, "198.18.0.9", ATTACKER6, "2001:db8:1:2::9", "2001:db8:3:4::9", "2001:db9::9"];
+    let to = |port: u16| sources.map(|from| Frame::from(from).transport(6, segment(port)));
+    let mut net = Net::new();
+    for file in ["ssh.txt", "mail.txt", "web.txt"] {
+        net.file(file, EVERY_KIND);
+    }
+    let in_order = |first: &str, second: &str| {
+        format!(
+            "counters: lists\nlists:\n  - {{name: {first}, path: $HOME/{first}.txt, ports: [22]}}\n  \
+             - {{name: {second}, path: $HOME/{second}.txt, ports: [22]}}\n  \
+             - {{name: web, path: $HOME/web.txt, ports: [80]}}"
+        )
+    };
+    net.start(&in_order("ssh", "mail"));
+    let counted = || ["ssh", "mail", "web"].map(|name| hits(&net, name, "dropped"));
+    net.expect_each(to(22)).dropped();
+    net.expect_each(to(80)).dropped();
+    net.expect_each(to(443)).passes();
+    assert_eq!(counted(), [6, 0, 6], "of those that share a clause the first");
+    the_sum_is_right(&net);
+    // The clause of two lists comes to another order by itself.
+    net.configure(&in_order("mail", "ssh"));
+    net.filterd(["reload"]).succeeds();
+    let begun = Instant::now();
+    while counted()[1] == 0 {
+        assert!(begun.elapsed() < SOON, "it is still counted for the list that was first");
+        net.expect_each(to(22)).dropped();
+        thread::sleep(Duration::from_millis(50));
+    }
+    let before = counted();
+    net.expect_each(to(22)).dropped();
+    assert_eq!(counted(), [before[0], before[1] + 6, before[2]]);
+    // Who is blocked on all ports is counted for what blocks him there, and only once.
+    net.filterd(["add", ATTACKER, ATTACKER6, "--list", "live"]).succeeds();
+    net.expect_each(to(22)).dropped();
+    assert_eq!((counted()[1], hits(&net, "live", "dropped")), (before[1] + 10, 2));
+    the_sum_is_right(&net);
+    // Another clause is another list to packets, but its name has what it had.
+    net.configure(&in_order("mail", "ssh").replace("ports: [80]", "except_ports: [22, 443]"));
+    net.filterd(["reload"]).succeeds();
+    net.expect_each(to(81)).dropped();
+    assert_eq!(hits(&net, "web", "dropped"), before[2] + 4);
+    net.filterd(["pause", "5m"]).succeeds();
+    net.expect_each(to(22)).passes();
+    assert_eq!(hits(&net, "mail", "paused"), 4);
+    the_sum_is_right(&net);
+}
+
+/// As much of a header of TCP as tells where it goes.
+fn segment(to: u16) -> Vec<u8> {
+    let ports = [40_000_u16.to_be_bytes(), to.to_be_bytes()].concat();
+    [ports, vec![0; 8], vec![5 << 4, Frame::ACK, 0, 0, 0, 0, 0, 0]].concat()
 }
 
 #[test]

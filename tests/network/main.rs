@@ -42,6 +42,7 @@ mod own_user;
 mod pages;
 mod pause;
 mod places;
+mod ports;
 mod prefixes;
 mod privilege;
 mod reality;

@@ -85,7 +85,7 @@ impl Judges {
         let sides: [(Polarity, Targets); 2] = [blocked, allowed];
         for (polarity, targets) in sides {
             filter
-                .reserve(&needs::at_most(&blocklist, polarity, &targets), &blocklist)
+                .reserve(&needs::at_most(&blocklist, polarity.whole(), &targets), &blocklist)
                 .expect("there is room");
             let change = Change::Want(Want::live(format!("{polarity:?}"), polarity, targets));
             let applied =

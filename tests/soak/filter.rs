@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use filter_common::ports::Clause;
+use filter_common::sets::{SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
 use filterd::kernel::{Filter, Labels, Needs, Occupancy, SetNeeds, SixTargets, Truth, Wanted, grace};
@@ -73,12 +75,12 @@ impl Blocked {
 }
 
 impl Truth for Listed {
-    fn block(&self) -> &impl Wanted {
-        &self.blocked
+    fn of(&self, set: SetName) -> &impl Wanted {
+        if set == SetName::Block { &self.blocked } else { &self.allowed }
     }
 
-    fn allow(&self) -> &impl Wanted {
-        &self.allowed
+    fn clauses(&self) -> &[Option<Clause>; SLOTS] {
+        &[None; SLOTS]
     }
 }
 

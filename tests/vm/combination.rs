@@ -3,6 +3,7 @@
 use std::fmt;
 
 use filter_common::labels::Counters;
+use filter_common::sets::{MOST_CLAUSES, PerSet, SLOTS};
 use filterd::kernel::{Needs, SetNeeds};
 use harness::release;
 
@@ -37,6 +38,8 @@ pub struct Combination {
     /// IPv6 prefixes, if these are more than there are lengths.
     six: u64,
     allow: Allow,
+    /// How many clauses block the same on some ports.
+    pub ports: usize,
 }
 
 /// What of the set to allow is looked up.
@@ -68,9 +71,10 @@ impl Combination {
                     lengths,
                     six: 0,
                     allow,
+                    ports: 0,
                 }));
             }
-            let rest = |allow| Self {
+            let rest = |allow, ports| Self {
                 enforce: true,
                 paused: false,
                 match_new: false,
@@ -81,8 +85,10 @@ impl Combination {
                 lengths,
                 six: 0,
                 allow,
+                ports,
             };
-            all.extend([Allow::Four, Allow::Same].map(rest));
+            all.extend([Allow::Four, Allow::Same].map(|allow| rest(allow, 0)));
+            all.extend([1, MOST_CLAUSES, SLOTS].map(|ports| rest(Allow::Same, ports)));
         }
         all
     }
@@ -100,6 +106,7 @@ impl Combination {
             lengths,
             six: 0,
             allow: if is_on { Allow::Same } else { Allow::Nothing },
+            ports: if is_on && lengths <= USUAL { MOST_CLAUSES } else { 0 },
         };
         let numbers = (0..USUAL).chain((USUAL..=MOST_LENGTHS).step_by(8));
         numbers.flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on))).collect()
@@ -118,11 +125,18 @@ impl Combination {
             lengths,
             six,
             allow: Allow::Nothing,
+            ports: 0,
         };
         SIZES
             .into_iter()
             .flat_map(|six| [65, MOST_LENGTHS].map(|lengths| combination(six, lengths)))
             .collect()
+    }
+
+    /// What the verifier may walk beyond the usual: for each clause whose lists have prefixes of every length there is, as one
+    /// more lookup takes.
+    pub fn more(&self) -> u64 {
+        if self.lengths > USUAL { 62_000 * self.ports as u64 } else { 0 }
     }
 
     /// What asks the tables for it.
@@ -133,7 +147,9 @@ impl Combination {
             Allow::Four => SetNeeds { addresses: 1, networks: true, ..SetNeeds::default() },
             Allow::Same => block.clone(),
         };
-        Needs { block, allow, counters: self.counters }
+        let clause = |number| if number < self.ports { block.clone() } else { SetNeeds::default() };
+        let clauses = std::array::from_fn(clause);
+        Needs { sets: PerSet { block, allow, clauses }, counters: self.counters }
     }
 
     fn block(&self) -> SetNeeds {
@@ -150,8 +166,8 @@ fn lists_if(is_on: bool) -> Counters {
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |is_on| if is_on { "on" } else { "off" };
-        let Self { enforce, paused, match_new, counters, networks, lanes, levels, lengths, six, allow } =
-            self;
+        let Self { enforce, paused, match_new, counters, .. } = self;
+        let Self { networks, lanes, levels, lengths, six, allow, ports, .. } = self;
         let allow = match allow {
             Allow::Nothing => "nothing",
             Allow::Four => "ipv4",
@@ -163,7 +179,7 @@ impl fmt::Display for Combination {
         let (networks, levels) = (on(*networks), on(*levels));
         write!(
             f,
-            "enforce {enforce}{paused}{matches}{counters}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}",
+            "enforce {enforce}{paused}{matches}{counters}, networks {networks}, lanes {}, levels {levels}, lengths {lengths}, six {six}, allow {allow}, {ports} clauses",
             lanes.1
         )
     }

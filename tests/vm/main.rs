@@ -9,7 +9,8 @@ mod loaded;
 use std::time::Instant;
 
 use filter_common::labels::Counters;
-use filterd::blocklist::{Blocklist, Effects, Settings, Timestamp};
+use filter_common::ports::{Clause, Range};
+use filterd::blocklist::{Blocklist, Effects, Origin, Polarity, Settings, Timestamp};
 use filterd::kernel::{Filter, KernelError};
 use filterd::text::Explain;
 use harness::Home;
@@ -76,7 +77,8 @@ fn judged(combination: &Combination) -> Result<u64, String> {
     let Price { root, judge } = price;
     let took = begun.elapsed().as_millis();
     println!("{combination}: {judge} instructions verified (root {root}), {took} ms");
-    let budget = if combination.counters == Counters::Lists { BUDGET_WITH_LISTS } else { BUDGET };
+    let base = if combination.counters == Counters::Lists { BUDGET_WITH_LISTS } else { BUDGET };
+    let budget = base + combination.more();
     if judge > budget {
         return Err(told(format!("{combination}: {judge} instructions are over the budget of {budget}")));
     }
@@ -85,7 +87,7 @@ fn judged(combination: &Combination) -> Result<u64, String> {
 
 fn load(combination: &Combination) -> Result<Price, KernelError> {
     let home = Home::new();
-    let nobody = Blocklist::default();
+    let nobody = with_clauses(combination.ports);
     let mut filter = Filter::open(home.pins())?;
     filter.reserve(&combination.needs(), &nobody)?;
     let settings = Some(Settings {
@@ -96,6 +98,19 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
     });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     Ok(loaded::price())
+}
+
+/// Nobody is listed; so many clauses are there to be used.
+fn with_clauses(count: usize) -> Blocklist {
+    let mut blocklist = Blocklist::default();
+    for port in (1..).take(count) {
+        let range = Range::new(port, port).expect("one port is a range");
+        let clause = Clause::new(port % 2 == 0, [range]).expect("one range is not too many");
+        let name = format!("list{port}");
+        let made = blocklist.lists_mut().make_anyway(&name, Origin::File, Polarity::Block);
+        blocklist.restrict(made.expect("there are few lists"), clause).expect("there is a slot for each");
+    }
+    blocklist
 }
 
 /// The verifier says last what it minds. All it says may be a million lines.

@@ -331,3 +331,21 @@ proptest! {
         prop_assert!((0..=u16::MAX).all(|n| table.contains(prefix(n)) == oracle.contains(&n)));
     }
 }
+
+/// FAULTS K10: the worst progression that was found is refused by one key in a thousand in the smallest table, others by one in
+/// ten thousand and less; and whoever is refused tries another key.
+#[test]
+fn a_progression_that_one_key_refuses_another_takes() {
+    const STRIDE: u32 = 1 << 23;
+    let geometry = Geometry::exact4(8);
+    let takes = |seed| {
+        let words = memory(geometry);
+        let table = Table::new(Exact::new(32, exact::key(key(seed)), 8), geometry, &words[..]);
+        let progression =
+            (0..).map(|number: u32| u64::from(0x0A00_0000_u32.wrapping_add(number.wrapping_mul(STRIDE))));
+        progression.take(geometry.limit() as usize).all(|address| table.insert(address).is_ok())
+    };
+    let refusing: std::vec::Vec<u64> = (0..20_000).filter(|seed| !takes(*seed)).collect();
+    assert!((1..=40).contains(&refusing.len()), "{} of 20,000 keys refuse", refusing.len());
+    assert!(refusing.iter().all(|seed| takes(seed + 1)));
+}

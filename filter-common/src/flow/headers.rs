@@ -206,7 +206,7 @@ fn echo(frame: &impl Bytes, at: usize, kind: u32) -> Option<u16> {
 impl Upper {
     /// The one of this number.
     #[inline(always)]
-    const fn of(number: u32) -> Option<Self> {
+    pub const fn of(number: u32) -> Option<Self> {
         match number {
             1 => Some(Self::Icmp),
             6 => Some(Self::Tcp),

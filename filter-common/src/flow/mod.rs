@@ -4,7 +4,7 @@
 //! uses for what it begins. Everything else that is sent only keeps a flow young that is known. What comes in is part of a flow
 //! if it could be its answer: never a SYN without ACK, never an echo request.
 
-mod headers;
+pub(crate) mod headers;
 
 use crate::hash::Address6;
 pub use headers::{Bytes, Upper as Protocol};

@@ -105,6 +105,15 @@ pub fn label4(set: &impl Set, labels: &impl SetLabels, found: Found4) -> Label {
     }
 }
 
+/// The same where all that is known of the hit is whether a prefix holds it.
+#[inline(always)]
+pub fn label_of_held4(set: &impl Set, labels: &impl SetLabels, address: u32, is_network: bool) -> Label {
+    match is_network {
+        true => label_of_network4(set, labels, address),
+        false => label_of_address4(set, labels, exact4(set).shuffle(u64::from(address))),
+    }
+}
+
 /// The same of one that a prefix up to /24 covers: that of the narrowest of these.
 #[inline(always)]
 pub fn label_of_network4(set: &impl Set, labels: &impl SetLabels, address: u32) -> Label {
@@ -143,6 +152,7 @@ pub fn label_of_address4(set: &impl Set, labels: &impl SetLabels, shuffled: u64)
 /// The label of an IPv6 address that `set` holds: by its /64, or by anything else.
 #[inline(always)]
 pub fn label6(set: &impl Set, labels: &impl SetLabels, address: Address6, is_net64: bool) -> Label {
+    // Some verifiers look at this by itself, whether or not anything leads to it.
     if set.setting(|settings| &settings.six.last_level_word) == 0 {
         return OTHER;
     }

@@ -61,14 +61,14 @@ impl Blocklist {
     pub fn apply(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
         let mut applied = self.apply_to_sides(change, now)?;
         if let Change::LookForOverlap = change {
-            applied.effects.overlaps = Some(self.overlaps());
+            applied.effects.overlaps = self.look_for_overlap();
         } else {
             applied.effects.balance();
             self.note_overlap(&mut applied.effects);
         }
-        for polarity in Polarity::ALL {
-            let side = self.side(polarity);
-            applied.effects.of_mut(polarity).note_relabelled(|target| side.label_of(target));
+        for (name, set) in applied.effects.sets.iter_mut() {
+            let side = self.side(name);
+            set.note_relabelled(|target| side.label_of(target));
         }
         Ok(applied)
     }
@@ -79,7 +79,7 @@ impl Blocklist {
             Change::Want(want) if want.targets.is_empty() => Ok(Applied::default()),
             Change::Want(Want { list, origin, polarity, until, shorten, note, by, targets }) => {
                 let list = self.list_for(list, *origin, *polarity, now)?;
-                let by = by.clone().map(|by| self.side_mut(*polarity).registry.shared(by));
+                let by = by.clone().map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
                 let claim = Claim {
                     list,
                     since: now,
@@ -176,10 +176,10 @@ impl Blocklist {
     fn release(&mut self, targets: &Targets, from: &[ListId]) -> Applied {
         let mut applied = Applied::default();
         // The lists of one call are all on one side.
-        let Some(polarity) = from.first().map(|list| self.lists.get(*list).polarity) else { return applied };
-        self.side(polarity).prefetch(targets);
+        let Some(set) = from.first().map(|list| self.lists.get(*list).set()) else { return applied };
+        self.side(set).prefetch(targets);
         for target in targets.iter() {
-            let holders = self.holders(polarity, target).into_iter();
+            let holders = self.holders(set, target).into_iter();
             let holders: Vec<_> = holders.filter(|list| from.binary_search(list).is_ok()).collect();
             holders.iter().for_each(|list| self.make(target, *list, None, &mut applied));
             applied.changed += u64::from(!holders.is_empty());
@@ -277,7 +277,7 @@ impl Blocklist {
         Ok(())
     }
 
-    fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
+    pub(super) fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
         match from {
             From::List(name) => Ok(vec![self.list_named(name)?]),
             From::EveryLiveList(polarity) => Ok(self.lists.live(*polarity).collect()),

@@ -35,7 +35,7 @@ pub enum Change {
     Settings(Settings),
     /// Packets are only to be counted until then, or no longer. Whatever else a change says of settings leaves this alone.
     Pause(Option<Timestamp>),
-    /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out.
+    /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out, a page of it.
     LookForOverlap,
     /// The next page of targets goes by the order in which the lists stand now.
     Relabel,

@@ -6,6 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use filter_common::sets::SetName;
+
 use super::{ListId, Reach, Timestamp};
 
 /// What one list says of a target.
@@ -66,8 +68,8 @@ impl Claim {
 /// Where a set of claims is kept: on its side, or apart, as those of a list that widens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// On its side, as packets meet it.
-    Side,
+    /// On the side of this set, as packets meet it.
+    Side(SetName),
     /// Apart, as it was given.
     Apart,
 }

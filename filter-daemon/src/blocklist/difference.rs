@@ -1,8 +1,9 @@
 //! What a change would do, before it is made.
 
+use filter_common::sets::SetName;
 use filter_common::target::Target;
 
-use super::{Blocklist, Change, From, ListId, Polarity, Reach, Side, Targets, Want};
+use super::{Blocklist, Change, ListId, Reach, Side, Targets, Want};
 
 /// What a change would mean for the filter, and for how many of its targets it would change anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,8 +22,9 @@ impl Blocklist {
         let mut difference = Difference::default();
         match change {
             Change::Want(Want { list, polarity, targets, .. }) => {
-                let (side, reach) = (self.side(*polarity), self.lists().reach_of(list));
+                let reach = self.lists().reach_of(list);
                 let list = self.lists().find(list);
+                let side = list.map_or(self.side(polarity.whole()), |list| self.side_of(list));
                 side.prefetch(targets);
                 targets
                     .iter()
@@ -32,11 +34,12 @@ impl Blocklist {
                 }
             }
             Change::Release { from, targets } => {
-                for polarity in Polarity::ALL {
-                    let lists = self.lists_on(polarity, from);
+                let lists = self.lists_of(from).unwrap_or_default();
+                // The lists of one call are all on one side.
+                if let Some(set) = lists.first().map(|list| self.lists().get(*list).set()) {
                     targets
                         .iter()
-                        .for_each(|target| self.preview_release(polarity, target, &lists, &mut difference));
+                        .for_each(|target| self.preview_release(set, target, &lists, &mut difference));
                 }
             }
             Change::Expire { .. }
@@ -53,7 +56,7 @@ impl Blocklist {
     /// Those of these that `list` does not want; all of them if there is no such list yet.
     pub fn not_on(&self, list: Option<ListId>, targets: &Targets) -> Targets {
         let Some(list) = list else { return targets.clone() };
-        let side = self.side(self.lists().get(list).polarity);
+        let side = self.side_of(list);
         side.prefetch(targets);
         targets.iter().filter(|target| self.claim_of(*target, list).is_none()).collect()
     }
@@ -74,29 +77,12 @@ impl Blocklist {
     }
 
     /// What is widened leaves with the last that stands behind it: that is seen when it is done.
-    fn preview_release(
-        &self,
-        polarity: Polarity,
-        target: Target,
-        lists: &[ListId],
-        difference: &mut Difference,
-    ) {
-        let (holders, side) = (self.holders(polarity, target), self.side(polarity).holders(target));
+    fn preview_release(&self, set: SetName, target: Target, lists: &[ListId], difference: &mut Difference) {
+        let (holders, side) = (self.holders(set, target), self.side(set).holders(target));
         let released = holders.iter().filter(|list| lists.contains(list)).count();
         difference.changes += u64::from(released > 0);
         if released > 0 && released == holders.len() && holders == side {
             difference.leaves.push(target);
-        }
-    }
-
-    fn lists_on(&self, polarity: Polarity, from: &From) -> Vec<ListId> {
-        match from {
-            From::List(name) => {
-                let found = self.lists().find(name).into_iter();
-                found.filter(|id| self.lists().get(*id).polarity == polarity).collect()
-            }
-            From::EveryLiveList(meant) if *meant == polarity => self.lists().live(polarity).collect(),
-            From::EveryLiveList(_) => Vec::new(),
         }
     }
 }

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 
 use filter_common::labels::Label;
+use filter_common::sets::PerSet;
 use filter_common::target::Target;
 
-use super::{Polarity, Settings, Targets};
+use super::{Settings, Targets};
 
 /// What becomes different for packets: for each set, and in how all of them are judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
-    /// In the set of what is blocked.
-    pub block: SetEffects,
-    /// In the set of what is allowed.
-    pub allow: SetEffects,
+    /// In each set.
+    pub sets: PerSet<SetEffects>,
     /// Does something allowed overlap something blocked from now on? None if it is as it was before.
     pub overlaps: Option<bool>,
     /// The settings from now on, if they change.
@@ -36,46 +35,48 @@ pub struct SetEffects {
 impl Effects {
     /// These are blocked from now on, and none of them is allowed.
     pub fn blocking(entered: Targets) -> Self {
-        Self { block: SetEffects { entered, ..SetEffects::default() }, ..Self::default() }
+        let mut effects = Self::default();
+        effects.sets.block.entered = entered;
+        effects
     }
 
     /// These are blocked no longer.
     pub fn unblocking(left: Targets) -> Self {
-        Self { block: SetEffects { left, ..SetEffects::default() }, ..Self::default() }
+        let mut effects = Self::default();
+        effects.sets.block.left = left;
+        effects
     }
 
-    /// In one of the sets.
-    pub const fn of(&self, polarity: Polarity) -> &SetEffects {
-        match polarity {
-            Polarity::Block => &self.block,
-            Polarity::Allow => &self.allow,
-        }
+    /// Does anything come to be blocked, on whatever ports?
+    pub fn blocks(&self) -> bool {
+        self.sets.blocking().any(|(_, set)| !set.entered.is_empty())
+    }
+
+    /// Is anything blocked no longer, on whatever ports?
+    pub fn unblocks(&self) -> bool {
+        self.sets.blocking().any(|(_, set)| !set.left.is_empty())
+    }
+
+    /// Does anything enter or leave a set, or is counted for another list?
+    pub fn changes_sets(&self) -> bool {
+        self.sets.iter().any(|(_, set)| !set.is_empty())
     }
 
     /// What entered and left again, or the reverse, is as it was.
     pub(super) fn balance(&mut self) {
-        self.block.balance();
-        self.allow.balance();
-    }
-
-    pub(super) const fn of_mut(&mut self, polarity: Polarity) -> &mut SetEffects {
-        match polarity {
-            Polarity::Block => &mut self.block,
-            Polarity::Allow => &mut self.allow,
-        }
+        self.sets.iter_mut().for_each(|(_, set)| set.balance());
     }
 
     /// Those of several changes, none of which takes back what another one does.
     pub fn of_all<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for effects in all {
-            sum.block.extend(&effects.block);
-            sum.allow.extend(&effects.allow);
+            sum.sets.iter_mut().for_each(|(name, set)| set.extend(&effects.sets[name]));
             sum.overlaps = effects.overlaps.or(sum.overlaps);
             sum.settings = effects.settings.or(sum.settings);
         }
         sum.balance();
-        for set in [&mut sum.block, &mut sum.allow] {
+        for (_, set) in sum.sets.iter_mut() {
             set.sort();
             set.drop_relabelled();
         }
@@ -84,7 +85,7 @@ impl Effects {
 
     /// Nothing becomes different.
     pub fn is_empty(&self) -> bool {
-        self.settings.is_none() && self.overlaps.is_none() && self.block.is_empty() && self.allow.is_empty()
+        self.settings.is_none() && self.overlaps.is_none() && !self.changes_sets()
     }
 }
 

@@ -1,5 +1,6 @@
 //! How much of a prefix is dropped: all that is blocked of it, without what is allowed.
 
+use filter_common::sets::SetName;
 use filter_common::target::Target;
 
 use super::{Blocklist, Side};
@@ -44,11 +45,11 @@ impl Extent {
 }
 
 impl Blocklist {
-    /// How much of `target` is dropped; looks at no more than so many entries within it, of which fewer are left then.
-    pub fn extent(&self, target: Target, left: &mut usize) -> Extent {
-        let (blocked, is_complete) = ranges(&self.block, target, left);
+    /// How much of `target` is dropped for what is in this set, on its ports; looks at no more than so many entries within it, of which fewer are left then.
+    pub fn extent(&self, set: SetName, target: Target, left: &mut usize) -> Extent {
+        let (blocked, is_complete) = ranges(self.side(set), target, left);
         let (allowed, is_all) =
-            if blocked.is_empty() { (Vec::new(), true) } else { ranges(&self.allow, target, left) };
+            if blocked.is_empty() { (Vec::new(), true) } else { ranges(self.allow(), target, left) };
         let dropped = without(&blocked, &allowed);
         Extent { dropped, whole: Some(range(target)), is_complete: is_complete && is_all }
     }
@@ -145,7 +146,7 @@ mod tests {
         fn what_is_dropped_of_a_prefix_is_what_is_blocked_of_it_and_not_allowed(
             (blocked, allowed, asked) in (some(), some(), prefix())
         ) {
-            let extent = blocklist(&blocked, &allowed).extent(asked, &mut 10_000);
+            let extent = blocklist(&blocked, &allowed).extent(SetName::Block, asked, &mut 10_000);
             let is_in = |all: &[Target], address: u128| {
                 let is_of_family = |one: &Target| matches!((one, asked), (Target::V4(_), Target::V4(_)) | (Target::V6(_), Target::V6(_)));
                 all.iter().filter(|one| is_of_family(one)).any(|one| addresses(*one).contains(&address))
@@ -170,9 +171,12 @@ mod tests {
         let blocked = ["10.0.0.1", "10.0.0.3", "10.0.0.5"].map(target);
         let blocklist = blocklist(&blocked, &[]);
         let mut left = 3;
-        assert!(blocklist.extent(target("10.0.0.0/24"), &mut left).is_complete);
+        assert!(blocklist.extent(SetName::Block, target("10.0.0.0/24"), &mut left).is_complete);
         assert_eq!(left, 0);
-        assert!(!blocklist.extent(target("10.0.0.0/24"), &mut 2).is_complete);
-        assert!(blocklist.extent(target("10.0.0.1"), &mut 0).is_whole(), "that takes no looking within");
+        assert!(!blocklist.extent(SetName::Block, target("10.0.0.0/24"), &mut 2).is_complete);
+        assert!(
+            blocklist.extent(SetName::Block, target("10.0.0.1"), &mut 0).is_whole(),
+            "that takes no looking within"
+        );
     }
 }

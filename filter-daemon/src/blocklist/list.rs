@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::numbers::Numbers;
@@ -72,6 +73,27 @@ pub enum Polarity {
 impl Polarity {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Block, Self::Allow];
+
+    /// The set of those lists that have no clause.
+    pub const fn whole(self) -> SetName {
+        match self {
+            Self::Block => SetName::Block,
+            Self::Allow => SetName::Allow,
+        }
+    }
+}
+
+impl From<SetName> for Polarity {
+    fn from(set: SetName) -> Self {
+        if set.blocks() { Self::Block } else { Self::Allow }
+    }
+}
+
+impl List {
+    /// The set that its entries are in.
+    pub fn set(&self) -> SetName {
+        self.slot.map_or(self.polarity.whole(), SetName::Clause)
+    }
 }
 
 /// What identifies the contents of a source without reading it; whoever reads sources makes them, and compares them.
@@ -151,6 +173,8 @@ pub struct List {
     pub origin: Origin,
     /// What it means to be on it.
     pub polarity: Polarity,
+    /// The slot of the clause that says on which ports, if it has one.
+    pub slot: Option<Slot>,
     /// Where it stands in the configuration, if that names it.
     pub place: Option<u32>,
     /// How many lists there were before it, ever.
@@ -264,11 +288,27 @@ impl Lists {
         };
         let spent = Spent::default();
         let age = self.made;
-        let row = List { name, origin, polarity, place: None, age, entries: 0, reading: None, spent, reach };
+        let row = List {
+            name,
+            origin,
+            polarity,
+            slot: None,
+            place: None,
+            age,
+            entries: 0,
+            reading: None,
+            spent,
+            reach,
+        };
         self.rows.insert(id, row);
         self.made += 1;
         self.is_order_old = true;
         Ok(id)
+    }
+
+    /// Who is on this list is blocked on the ports of this clause only. Nothing is on it yet.
+    pub(super) fn set_slot(&mut self, id: ListId, slot: Slot) {
+        self.row(id).slot = Some(slot);
     }
 
     /// From now on this list reaches so far.

@@ -7,6 +7,7 @@ mod addresses;
 mod apply;
 mod change;
 mod claims;
+mod clauses;
 mod cover;
 mod deadline;
 mod difference;
@@ -32,11 +33,14 @@ mod timestamp;
 mod undo;
 mod widen;
 
+use filter_common::ports::Clause;
+use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::Target;
 
 pub use apply::{Applied, Refusal};
 pub use change::{Change, From, Want};
 pub use claims::Claim;
+pub use clauses::NoSlot;
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use extent::Extent;
@@ -57,33 +61,41 @@ pub use undo::Undo;
 use widen::Wide;
 
 /// Everything that is wanted blocked and allowed, and how packets are to be judged: what is blocked is dropped, unless it is
-/// allowed. Both sides are kept whole, whatever the other one says.
+/// allowed. Every side is kept whole, whatever the others say: of what is blocked, of what is allowed, and of what is blocked
+/// on the ports of a clause.
 #[derive(Debug, Default)]
 pub struct Blocklist {
-    block: Side,
-    allow: Side,
+    sides: PerSet<Side>,
+    /// On which ports is what stands on the side of this slot blocked?
+    clauses: [Option<Clause>; SLOTS],
     wide: Wide,
     lists: Lists,
     settings: Settings,
+    /// Does anything allowed overlap anything blocked? Looked for page by page.
+    look: Option<overlap::Look>,
 }
 
 impl Blocklist {
-    /// What is blocked, whatever is allowed.
+    /// What is blocked on all ports, whatever is allowed.
     pub const fn block(&self) -> &Side {
-        &self.block
+        &self.sides.block
     }
 
     /// What is allowed, whatever is blocked.
     pub const fn allow(&self) -> &Side {
-        &self.allow
+        &self.sides.allow
     }
 
-    /// One of the two.
-    pub const fn side(&self, polarity: Polarity) -> &Side {
-        match polarity {
-            Polarity::Block => &self.block,
-            Polarity::Allow => &self.allow,
-        }
+    /// One of them.
+    pub fn side(&self, set: SetName) -> &Side {
+        &self.sides[set]
+    }
+
+    /// All that block, or the one that allows. A clause of which nothing is on the list is none of them.
+    pub fn sides(&self, polarity: Polarity) -> impl Iterator<Item = (SetName, &Side)> {
+        self.sides.iter().filter(move |(set, side)| {
+            Polarity::from(*set) == polarity && (!side.is_empty() || *set == polarity.whole())
+        })
     }
 
     /// The lists there are.
@@ -103,9 +115,9 @@ impl Blocklist {
 
     /// Everything that is wanted, as if it entered now.
     pub fn everything(&self) -> Effects {
-        let entered = |side: &Side| SetEffects { entered: side.targets(), ..SetEffects::default() };
-        let (block, allow) = (entered(&self.block), entered(&self.allow));
-        Effects { block, allow, overlaps: Some(self.overlaps()), settings: Some(self.settings) }
+        let sets =
+            PerSet::from_fn(|set| SetEffects { entered: self.sides[set].targets(), ..SetEffects::default() });
+        Effects { sets, overlaps: Some(self.overlaps()), settings: Some(self.settings) }
     }
 
     /// When the next deadline is.
@@ -113,16 +125,14 @@ impl Blocklist {
         Polarity::ALL.into_iter().filter_map(|polarity| self.next_deadline_of(polarity)).min()
     }
 
-    /// On which side the entries of `list` stand.
-    fn side_of(&self, list: ListId) -> &Side {
-        self.side(self.lists.get(list).polarity)
+    /// The set for what is on the list of this name, or would be.
+    pub fn set_of(&self, name: &str, polarity: Polarity) -> SetName {
+        self.lists.find(name).map_or(polarity.whole(), |id| self.lists.get(id).set())
     }
 
-    fn side_mut(&mut self, polarity: Polarity) -> &mut Side {
-        match polarity {
-            Polarity::Block => &mut self.block,
-            Polarity::Allow => &mut self.allow,
-        }
+    /// On which side the entries of `list` stand.
+    fn side_of(&self, list: ListId) -> &Side {
+        self.side(self.lists.get(list).set())
     }
 
     /// What `list` says of `target` becomes this. Tells what it said before.
@@ -149,8 +159,8 @@ impl Blocklist {
         claim: Option<Claim>,
         effects: &mut Effects,
     ) -> Option<Claim> {
-        let polarity = self.lists.get(list).polarity;
-        self.side_mut(polarity).exchange(target, list, claim, effects.of_mut(polarity))
+        let set = self.lists.get(list).set();
+        self.sides[set].exchange(target, list, claim, &mut effects.sets[set])
     }
 
     /// The list of `claim` wants `target`, whatever is known of that. Tells what it says from now on and said before, if that
@@ -167,8 +177,8 @@ impl Blocklist {
             let known = self.exchange(target, claim.list, Some(after.clone()), effects);
             return Some((after, known));
         }
-        let polarity = self.lists.get(claim.list).polarity;
-        let (after, known) = self.side_mut(polarity).extend(target, claim, effects.of_mut(polarity))?;
+        let set = self.lists.get(claim.list).set();
+        let (after, known) = self.sides[set].extend(target, claim, &mut effects.sets[set])?;
         self.lists.count(claim.list, i64::from(known.is_none()));
         Some((after, known))
     }

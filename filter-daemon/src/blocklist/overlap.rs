@@ -3,26 +3,105 @@
 
 use filter_common::target::{Prefix, Target};
 
+use super::page::merged;
 use super::{Blocklist, Effects, Side, Targets};
 
-/// So many targets are looked at, some milliseconds' worth; where there are more on both sides, the answer is yes.
+/// So many targets of a change, or of the smaller side, are looked up on the other one: some milliseconds' worth. Of a change
+/// of more, which is no page, the answer is yes.
 const MOST_SEEN: usize = 1 << 12;
 
+/// So many targets of both sides are walked past in one page of a look, about a millisecond's worth.
+const PAGE: usize = 1 << 13;
+
+/// A look under way: all targets of both sides in order, and how far those already seen reach. Behind it nothing overlaps;
+/// whatever enters meanwhile and overlaps anything ends it.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    after: Option<Target>,
+    /// The last address of what is allowed, and of what is blocked, by its family.
+    reached: [Option<(u8, u128)>; 2],
+}
+
 impl Blocklist {
-    /// Does anything that is allowed overlap anything that is blocked? Looked for from the smaller side.
+    /// Does anything that is allowed overlap anything that is blocked?
     pub fn overlaps(&self) -> bool {
-        let [smaller, larger] = match self.allow.len() <= self.block.len() {
-            true => [&self.allow, &self.block],
-            false => [&self.block, &self.allow],
+        let mut look = Look::default();
+        loop {
+            if let Some(overlaps) = self.look_on(&mut look) {
+                return overlaps;
+            }
+        }
+    }
+
+    /// The same page by page, each asked for by a change of its own. Nothing if there are more.
+    pub(super) fn look_for_overlap(&mut self) -> Option<bool> {
+        let mut look = self.look.take().unwrap_or_default();
+        let overlaps = self.look_on(&mut look);
+        self.look = overlaps.is_none().then_some(look);
+        overlaps
+    }
+
+    /// Are there more pages?
+    pub fn is_looking_for_overlap(&self) -> bool {
+        self.look.is_some()
+    }
+
+    /// Where little is allowed, or little is blocked, it is looked up on the other side, else all are walked side by side.
+    fn look_on(&self, look: &mut Look) -> Option<bool> {
+        let allow = self.allow();
+        let blocked: usize = self.sides.blocking().map(|(_, block)| block.len()).sum();
+        if allow.len().min(blocked) > MOST_SEEN {
+            return self.walk_all(look, PAGE);
+        }
+        let touches = |block: &Side| {
+            if allow.len() <= blocked { allow.any_touches(block) } else { block.any_touches(allow) }
         };
-        smaller.any_touches(larger)
+        Some(self.sides.blocking().any(|(_, block)| touches(block)))
+    }
+
+    /// A page of so many: nothing that is seen may lie within what was seen of the other polarity.
+    pub(super) fn walk_all(&self, look: &mut Look, most: usize) -> Option<bool> {
+        let after = look.after;
+        let sides = self.sides.iter().map(|(set, side)| {
+            let polarity = usize::from(set.blocks());
+            side.all_after(after).map(move |(target, _)| (target, polarity))
+        });
+        let mut all = merged(sides).peekable();
+        for seen in 1.. {
+            let Some((target, own)) = all.next() else { return Some(false) };
+            let (first, last) = ends(target);
+            if look.reached[1 - own] >= Some(first) {
+                return Some(true);
+            }
+            look.reached[own] = look.reached[own].max(Some(last));
+            // What several sides have is not parted.
+            if seen >= most && all.peek().is_none_or(|(next, _)| *next != target) {
+                look.after = Some(target);
+                return None;
+            }
+        }
+        None
     }
 
     /// The same after a change, as far as what entered with it can have made a difference.
-    pub(super) fn note_overlap(&self, effects: &mut Effects) {
-        let overlaps = meets(&effects.block.entered, &self.allow, &self.block)
-            || meets(&effects.allow.entered, &self.block, &self.allow);
+    pub(super) fn note_overlap(&mut self, effects: &mut Effects) {
+        let allow = self.allow();
+        let overlaps = self.sides.blocking().any(|(set, block)| {
+            meets(&effects.sets[set].entered, allow, block)
+                || meets(&effects.sets.allow.entered, block, allow)
+        });
         effects.overlaps = overlaps.then_some(true);
+        if overlaps {
+            self.look = None;
+        }
+    }
+}
+
+/// The first and the last address, each behind its family.
+fn ends(target: Target) -> ((u8, u128), (u8, u128)) {
+    match target {
+        Target::V4(prefix) => ((4, prefix.first().into()), (4, prefix.last().into())),
+        Target::V6(prefix) => ((6, prefix.first()), (6, prefix.last())),
     }
 }
 
@@ -40,7 +119,7 @@ fn meets(entered: &Targets, other: &Side, own: &Side) -> bool {
 impl Side {
     /// Does any target of this side overlap one of the other?
     fn any_touches(&self, other: &Self) -> bool {
-        self.len() > MOST_SEEN || self.all_after(None).any(|(target, _)| other.touches(target))
+        self.all_after(None).any(|(target, _)| other.touches(target))
     }
 
     /// Is there a target that covers this one, or lies within it?

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::iter;
 use std::ops::Bound;
 
+use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
 
 use super::claims::{ClaimsId, Place};
@@ -20,7 +21,7 @@ const MOST_SEEN: usize = 1 << 16;
 /// Where a set of claims is kept, and of which target alone if not all of it is told.
 type Set = (Place, ClaimsId, Option<Target>);
 
-/// How far one has come through both sides: in which, and behind which target there; from the beginning if none.
+/// How far one has come through what blocks and what allows: in which, and behind which target there; from the beginning if none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bookmark {
     polarity: Polarity,
@@ -28,7 +29,7 @@ pub struct Bookmark {
 }
 
 impl Blocklist {
-    /// What `keep` lets by of one side's claims behind `after`, in the order of targets, until there are claims of `most`
+    /// What `keep` lets by of the claims that block, or of those that allow, behind `after`, in the order of targets, until there are claims of `most`
     /// targets; no target is cut in two by the end of a page. Tells where the next page begins.
     pub fn page(
         &self,
@@ -37,18 +38,22 @@ impl Blocklist {
         most: usize,
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<Target>) {
-        let (mut page, mut targets) = (Vec::new(), 0);
-        let next = self.walk(polarity, after, |target, kept| {
+        let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
+        let sets = self.sides(polarity).map(|(set, _)| set);
+        let next = self.walk(sets, after, |target, kept| {
             let before = page.len();
-            let kept = self.claims_in(polarity, target, kept).filter(|claim| keep(target, claim.list));
+            let kept = self.claims_in(target, kept).filter(|claim| keep(target, claim.list));
             page.extend(kept.map(|claim| self.named(target, claim)));
-            targets += usize::from(page.len() > before);
+            // Several sides may have it.
+            if page.len() > before && last.replace(target) != Some(target) {
+                targets += 1;
+            }
             targets < most
         });
         (page, next)
     }
 
-    /// What `keep` lets by of the claims of one side that end up to `by`, in the order of their ends and then of targets, from behind the
+    /// What `keep` lets by of the same claims as far as they end up to `by`, in the order of their ends and then of targets, from behind the
     /// last one of a page before, until there are claims of `most` targets. Nothing that ends later, or never, is looked at.
     pub fn expiring(
         &self,
@@ -59,9 +64,8 @@ impl Blocklist {
         keep: impl Fn(Target, ListId) -> bool,
     ) -> (Vec<NamedClaim>, Option<(Timestamp, Target)>) {
         let (mut page, mut targets, mut last) = (Vec::new(), 0, None);
-        let ends = self.side(polarity).deadlines.behind(after, by).map(|end| (end, ()));
-        let apart = self.apart(polarity).into_iter().flat_map(|apart| apart.deadlines.behind(after, by));
-        let ends = in_order(ends, apart.map(|end| (end, ())));
+        let sides = self.sides(polarity).map(|(_, side)| side).chain(self.apart(polarity));
+        let ends = merged(sides.map(|side| side.deadlines.behind(after, by).map(|end| (end, ()))));
         for (seen, ((end, target, list), ())) in (0..).zip(ends) {
             if last != Some((end, target)) {
                 if targets >= most || seen >= MOST_SEEN {
@@ -85,11 +89,12 @@ impl Blocklist {
         keep: impl Fn(ListId) -> bool,
     ) -> (Vec<Record>, Option<Bookmark>) {
         let Bookmark { polarity, after } = from;
-        let of_set = |target, set| self.claims_in(polarity, target, set).filter(|claim| keep(claim.list));
+        // Live lists have no clause.
+        let meant = iter::once(polarity.whole());
+        let of_set = |target, set| self.claims_in(target, set).filter(|claim| keep(claim.list));
         let (mut sets, mut targets) = (BTreeMap::<Set, Targets>::new(), 0);
-        let after = self.walk(polarity, after, |target, (place, id)| {
-            let hidden =
-                of_set(target, (place, id)).count() < self.side_at(polarity, place).registry.claims(id).len();
+        let after = self.walk(meant, after, |target, (place, id)| {
+            let hidden = of_set(target, (place, id)).count() < self.side_at(place).registry.claims(id).len();
             if of_set(target, (place, id)).next().is_some() {
                 // Where a claim of it stands for others, it is no set that many share.
                 let alone = hidden.then_some(target);
@@ -112,7 +117,7 @@ impl Blocklist {
         });
         let next = match (after, polarity) {
             (Some(_), _) => Some(Bookmark { polarity, after }),
-            (None, Polarity::Block) if !self.allow.is_empty() => {
+            (None, Polarity::Block) if !self.allow().is_empty() => {
                 Some(Bookmark { polarity: Polarity::Allow, after: None })
             }
             (None, _) => None,
@@ -129,9 +134,9 @@ impl Blocklist {
         is_over: impl Fn(Target) -> bool,
     ) -> (Targets, Option<Target>) {
         let (mut targets, mut weight) = (Targets::default(), 0);
-        let polarity = self.lists.get(list).polarity;
-        let next = self.walk(polarity, after, |target, kept| {
-            let mut claims = self.claims_in(polarity, target, kept);
+        let set = iter::once(self.lists.get(list).set());
+        let next = self.walk(set, after, |target, kept| {
+            let mut claims = self.claims_in(target, kept);
             if claims.any(|claim| claim.list == list) && is_over(target) {
                 targets.push(target);
                 weight += targets::weight(target);
@@ -143,20 +148,20 @@ impl Blocklist {
 
     /// Everything that `list` wants.
     pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
-        let polarity = self.lists.get(list).polarity;
+        let set = iter::once(self.lists.get(list).set());
         let wants = move |(target, kept): &(Target, (Place, ClaimsId))| {
-            self.claims_in(polarity, *target, *kept).any(|claim| claim.list == list)
+            self.claims_in(*target, *kept).any(|claim| claim.list == list)
         };
-        self.all_after(polarity, None).filter(wants).map(|(target, _)| target)
+        self.all_after(set, None).filter(wants).map(|(target, _)| target)
     }
 
     /// The next targets of `list` behind `after` that do not reach as far as the list does by now, as many as one page
     /// changes. Tells where the next page begins.
     pub fn to_reach_anew(&self, list: ListId, after: Option<Target>) -> (Targets, Option<Target>) {
-        let (mut targets, polarity) = (Targets::default(), self.lists.get(list).polarity);
+        let (mut targets, set) = (Targets::default(), iter::once(self.lists.get(list).set()));
         // All of IPv4 sorts before it.
         let after = after.or(Some(Target::V4(Prefix::host(u32::MAX))));
-        let next = self.walk(polarity, after, |target, _| {
+        let next = self.walk(set, after, |target, _| {
             if self.reaching_anew(target, list).is_some() {
                 targets.push(target);
             }
@@ -166,26 +171,32 @@ impl Blocklist {
         (targets, next)
     }
 
-    /// What one side has behind `after`, in order, whether on the side or apart.
+    /// What is kept of these sets behind `after`, in order, whether on their sides or apart. What is apart may be of another
+    /// set.
     fn all_after(
         &self,
-        polarity: Polarity,
+        sets: impl Iterator<Item = SetName>,
         after: Option<Target>,
     ) -> impl Iterator<Item = (Target, (Place, ClaimsId))> + '_ {
-        let on_side = self.side(polarity).all_after(after).map(|(target, id)| (target, (Place::Side, id)));
-        let apart = self.apart(polarity).into_iter().flat_map(move |apart| apart.all_after(after));
-        in_order(on_side, apart.map(|(target, id)| (target, (Place::Apart, id))))
+        let mut places: Vec<_> = sets.map(Place::Side).collect();
+        let blocks = |place: &Place| matches!(place, Place::Side(set) if set.blocks());
+        if places.iter().any(blocks) {
+            places.push(Place::Apart);
+        }
+        merged(places.into_iter().map(move |place| {
+            self.side_at(place).all_after(after).map(move |(target, id)| (target, (place, id)))
+        }))
     }
 
     /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
-    /// target to go on; nothing if that was the last. One that is kept in both places is shown twice, in the same page.
+    /// target to go on; nothing if that was the last. One that is kept in several places is shown for each, in the same page.
     fn walk(
         &self,
-        polarity: Polarity,
+        sets: impl Iterator<Item = SetName>,
         after: Option<Target>,
         mut take: impl FnMut(Target, (Place, ClaimsId)) -> bool,
     ) -> Option<Target> {
-        let mut all = self.all_after(polarity, after).peekable();
+        let mut all = self.all_after(sets, after).peekable();
         for seen in 1.. {
             let (target, kept) = all.next()?;
             let goes_on = take(target, kept) && seen < MOST_SEEN;
@@ -230,6 +241,14 @@ impl Side {
 /// From `key` on where its target sorts behind `after`, else from the next one on.
 fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) -> Bound<K> {
     if Some(target_of(key)) > after { Bound::Included(key) } else { Bound::Excluded(key) }
+}
+
+/// Several, each of which is in order, as one that is.
+pub(super) fn merged<'a, K: Ord + 'a, T: 'a>(
+    all: impl Iterator<Item = impl Iterator<Item = (K, T)> + 'a>,
+) -> Box<dyn Iterator<Item = (K, T)> + 'a> {
+    let boxed = all.map(|one| Box::new(one) as Box<dyn Iterator<Item = (K, T)> + 'a>);
+    boxed.reduce(|one, other| Box::new(in_order(one, other))).unwrap_or_else(|| Box::new(iter::empty()))
 }
 
 /// Both, each of which is in order, as one that is.

@@ -1,5 +1,6 @@
 //! Questions to the blocklist and to its sides: who wants what, and what covers an address or a prefix.
 
+use std::cmp::Reverse;
 use std::iter;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::{ClaimsId, Place};
 use super::targets::{of_address, of_net64};
-use super::{Blocklist, Claim, List, ListId, Polarity, Side, Targets, Timestamp};
+use super::{Blocklist, Claim, ListId, Polarity, Side, Targets, Timestamp};
 
 /// What one list says of one target, with the list's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,20 +33,28 @@ pub struct NamedClaim {
 }
 
 impl Blocklist {
-    /// Every claim of one side that covers `target`, the longest prefix first.
+    /// Every claim that blocks (or allows) `target` as a whole, on whatever ports, the longest prefix first.
     pub fn covering(&self, polarity: Polarity, target: Target) -> Vec<NamedClaim> {
-        let side = self.side(polarity);
-        let covers = side.may_cover(target).into_iter();
-        covers.flat_map(|cover| self.named_claims(polarity, cover, target)).collect()
+        let sides = self.sides(polarity);
+        let mut all: Vec<_> = sides.flat_map(|(_, side)| self.covering_in(side, target)).collect();
+        all.sort_by_key(|claim| Reverse(length(claim.blocks)));
+        all
     }
 
-    /// Every claim of what lies within `target`, but not of itself, kind after kind.
+    fn covering_in(&self, side: &Side, target: Target) -> Vec<NamedClaim> {
+        let covers = side.may_cover(target).into_iter();
+        covers.flat_map(|cover| self.named_claims(side, cover, target)).collect()
+    }
+
+    /// Every claim of what lies within `target`, but not of itself, side after side and kind after kind.
     pub fn within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
-        let of_side = self.side(polarity).all_within(target).map(|(other, id)| (other, (Place::Side, id)));
+        let on_sides = self.sides(polarity).flat_map(move |(set, side)| {
+            side.all_within(target).map(move |(other, id)| (other, (Place::Side(set), id)))
+        });
         let apart = self.apart(polarity).into_iter().flat_map(move |apart| apart.all_within(target));
-        let all = of_side.chain(apart.map(|(other, id)| (other, (Place::Apart, id))));
+        let all = on_sides.chain(apart.map(|(other, id)| (other, (Place::Apart, id))));
         all.filter(move |(other, _)| *other != target).flat_map(move |(other, kept)| {
-            self.claims_in(polarity, other, kept).map(move |claim| self.named(other, claim))
+            self.claims_in(other, kept).map(move |claim| self.named(other, claim))
         })
     }
 
@@ -57,7 +66,7 @@ impl Blocklist {
     /// Those of `targets` that would be new on this list: neither there now, nor named by its source since before their time
     /// was over.
     pub fn new_on(&self, list: ListId, targets: &Targets) -> Targets {
-        let List { spent, .. } = self.lists.get(list);
+        let spent = &self.lists.get(list).spent;
         let is_new = |target: &Target| self.claim_of(*target, list).is_none() && !spent.contains(*target);
         targets.iter().filter(is_new).collect()
     }
@@ -211,5 +220,12 @@ impl Side {
             Target::V6(prefix) => Some(prefix),
             Target::V4(_) => None,
         })
+    }
+}
+
+fn length(target: Target) -> u8 {
+    match target {
+        Target::V4(prefix) => prefix.length(),
+        Target::V6(prefix) => prefix.length(),
     }
 }

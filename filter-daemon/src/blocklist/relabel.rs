@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use filter_common::labels::{LAST, Label, OTHER};
+use filter_common::sets::SetName;
 
 use super::numbers::Number;
 use super::order::Order;
@@ -25,7 +26,8 @@ impl Blocklist {
             let is_among_first = self.blocking().len() <= usize::from(LAST);
             let name = self.lists.get(id).name.clone();
             let label = is_among_first.then(|| self.lists.numbers.take(&name, now)).flatten();
-            self.block.labels.append(id, label.unwrap_or_default());
+            let label = label.unwrap_or_default();
+            self.blocking_sides_mut().for_each(|(_, side)| side.labels.append(id, label));
         }
         Ok(id)
     }
@@ -40,10 +42,13 @@ impl Blocklist {
         let order = Arc::new(self.wanted_order(now));
         let lists: Vec<_> =
             self.blocking().into_iter().filter(|id| self.lists.get(*id).entries > 0).collect();
-        if order.is_same_for(self.block.labels.latest(), &lists) {
-            self.block.labels.set(order);
-        } else {
-            self.block.labels.begin(order);
+        for (set, side) in self.sides.iter_mut().filter(|(set, _)| set.blocks()) {
+            let on_it = lists.iter().copied().filter(|id| self.lists.get(*id).set() == set);
+            let is_same = order.is_same_for(side.labels.latest(), &on_it.collect::<Vec<_>>());
+            match is_same {
+                true => side.labels.set(order.clone()),
+                false => side.labels.begin(order.clone()),
+            }
         }
         self.is_relabelling()
     }
@@ -51,7 +56,7 @@ impl Blocklist {
     /// From now on it is judged by: its lists have the order in which they stand.
     pub fn begin(&mut self, now: Timestamp) {
         let order = Arc::new(self.wanted_order(now));
-        self.block.labels.set(order);
+        self.blocking_sides_mut().for_each(|(_, side)| side.labels.set(order.clone()));
         self.lists.is_order_old = false;
     }
 
@@ -62,7 +67,7 @@ impl Blocklist {
 
     /// Is another order coming?
     pub fn is_relabelling(&self) -> bool {
-        self.block.labels.coming().is_some()
+        self.sides.blocking().any(|(_, side)| side.labels.coming().is_some())
     }
 
     /// The number that this name has.
@@ -96,6 +101,11 @@ impl Blocklist {
         self.lists.in_order().into_iter().filter(blocks).collect()
     }
 
+    /// Their sides: each has the same order of all of them, and comes to another one by itself.
+    fn blocking_sides_mut(&mut self) -> impl Iterator<Item = (SetName, &mut Side)> {
+        self.sides.iter_mut().filter(|(set, _)| set.blocks())
+    }
+
     fn wanted_order(&mut self, now: Timestamp) -> Order {
         let blocking = self.blocking();
         let lists = &mut self.lists;
@@ -111,8 +121,12 @@ impl Blocklist {
 
     pub(super) fn relabel_page(&mut self) -> Applied {
         let mut applied = Applied::default();
-        self.block.relabel_page(&mut applied.effects.block);
-        applied.changed = applied.effects.block.relabelled.len() as u64;
+        let mut relabelling = self.blocking_sides_mut().filter(|(_, side)| side.labels.coming().is_some());
+        if let Some((set, side)) = relabelling.next() {
+            let effects = &mut applied.effects.sets[set];
+            side.relabel_page(effects);
+            applied.changed = effects.relabelled.len() as u64;
+        }
         applied
     }
 }

@@ -11,11 +11,13 @@ impl Blocklist {
     /// Makes a change that was made before, at its time. What was over by then is not extended; but a time that `now` says
     /// is still to come was told by a clock that ran ahead, and ends nothing.
     pub fn replay(&mut self, record: Record, now: Timestamp) -> Result<(), TooManyLists> {
+        // Nobody notes what overlaps here.
+        self.look = None;
         match record {
             Record::Want { list, polarity, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));
                 let list = self.live_list(&list, polarity, now)?;
-                let by = by.map(|by| self.side_mut(polarity).registry.shared(by));
+                let by = by.map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
                 // What commands added has its time from the journal; nobody wrote down when anything else began.
                 let or_before = !self.lists.get(list).origin.is_live();
                 let claim = Claim { list, since, or_before, until, note, by, reach: Reach::AS_GIVEN };

@@ -57,20 +57,24 @@ impl Story {
     }
 
     fn expire(&mut self, now: u32) -> Targets {
-        self.apply(&Change::Expire { polarity: Polarity::Block, most: usize::MAX }, now).effects.block.left
+        self.apply(&Change::Expire { polarity: Polarity::Block, most: usize::MAX }, now)
+            .effects
+            .sets
+            .block
+            .left
     }
 }
 
 #[test]
 fn a_target_leaves_when_the_last_list_releases_it() {
     let mut story = Story::new();
-    assert_eq!(story.add(0, "10.0.0.0/8", None).block.entered, targets(&["10.0.0.0/8"]));
+    assert_eq!(story.add(0, "10.0.0.0/8", None).sets.block.entered, targets(&["10.0.0.0/8"]));
     assert!(story.add(1, "10.0.0.0/8", None).is_empty());
-    let Effects { block, .. } = story.remove(0, "10.0.0.0/8");
+    let block = story.remove(0, "10.0.0.0/8").sets.block;
     assert!(block.entered.is_empty() && block.left.is_empty());
     assert_eq!(block.relabelled, targets(&["10.0.0.0/8"]), "it is counted for the other list now");
     assert!(story.remove(0, "10.0.0.0/8").is_empty(), "it has released it already");
-    assert_eq!(story.remove(1, "10.0.0.0/8").block.left, targets(&["10.0.0.0/8"]));
+    assert_eq!(story.remove(1, "10.0.0.0/8").sets.block.left, targets(&["10.0.0.0/8"]));
     assert!(!story.blocklist.block().contains(target("10.0.0.0/8")));
 }
 
@@ -108,13 +112,13 @@ fn a_deadline_ends_the_claim_of_its_own_list_only() {
 fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
     let mut story = Story::new();
     let entered = story.want(0, &["192.0.2.1", "192.0.2.2"], None).effects;
-    assert_eq!(entered.block.entered.len(), 2);
+    assert_eq!(entered.sets.block.entered.len(), 2);
     let entered = story.want(1, &["192.0.2.2", "192.0.2.3"], None).effects;
     assert_eq!(entered, Effects::blocking(targets(&["192.0.2.3"])));
     let one = story.blocklist.lists().find("one").unwrap();
     let (over, _) = story.blocklist.to_release(one, None, |word| word != target("192.0.2.1"));
     assert_eq!(over, targets(&["192.0.2.2"]));
-    let Effects { block, .. } = story.release(0, &["192.0.2.2"]).effects;
+    let block = story.release(0, &["192.0.2.2"]).effects.sets.block;
     assert!(block.entered.is_empty() && block.left.is_empty());
     assert_eq!(block.relabelled, targets(&["192.0.2.2"]));
 }
@@ -130,7 +134,7 @@ fn what_is_undone_is_as_if_it_had_never_been() {
         story.blocklist.forget_empty_lists(applied);
     }
     let released = story.release(0, &["192.0.2.1", "10.0.0.0/8"]);
-    assert_eq!(released.effects.block.left.len(), 2);
+    assert_eq!(released.effects.sets.block.left.len(), 2);
     story.blocklist.take_back(&released, settings);
     assert_eq!(story.blocklist.as_records(Bookmark::default(), usize::MAX, |_| true), before);
     assert_eq!(story.blocklist.next_deadline(), Some(at(100)));
@@ -182,8 +186,8 @@ fn a_preview_says_what_a_change_then_does() {
     for change in [want, release] {
         let difference = story.blocklist.preview(&change);
         let applied = story.apply(&change, 1);
-        assert_eq!(difference.enters, applied.effects.block.entered);
-        assert_eq!(difference.leaves, applied.effects.block.left);
+        assert_eq!(difference.enters, applied.effects.sets.block.entered);
+        assert_eq!(difference.leaves, applied.effects.sets.block.left);
         assert_eq!(difference.changes, applied.changed);
     }
 }
@@ -317,7 +321,7 @@ fn a_list_is_released_in_pages_that_miss_nothing() {
         let (page, next) = story.blocklist.to_release(list, after, |_| true);
         assert!(page.weight() <= PAGE);
         let change = Change::Release { from: From::List("one".into()), targets: page };
-        left += story.apply(&change, 1).effects.block.left.len();
+        left += story.apply(&change, 1).effects.sets.block.left.len();
         after = next;
         if next.is_none() {
             break;
@@ -373,10 +377,10 @@ proptest! {
                     Effects::unblocking(story.expire(now))
                 }
             };
-            for target in effects.block.left.iter() {
+            for target in effects.sets.block.left.iter() {
                 prop_assert!(filter.remove(&target), "{target} left without having been there");
             }
-            for target in effects.block.entered.iter() {
+            for target in effects.sets.block.entered.iter() {
                 prop_assert!(filter.insert(target), "{target} entered twice");
             }
             let wanted: BTreeSet<_> = oracle.keys().map(|(number, _)| target(&word(*number))).collect();
@@ -385,6 +389,7 @@ proptest! {
     }
 }
 
+mod clauses;
 mod sides;
 mod widen;
 
@@ -416,7 +421,7 @@ fn what_expired_of_a_live_list_may_be_added_again() {
     story.add(0, "192.0.2.1", Some(10));
     story.apply(&Change::Expire { polarity: Polarity::Block, most: 9 }, 10);
     assert!(story.blocklist.lists().iter().all(|(_, list)| list.spent.is_empty()));
-    assert_eq!(story.add(0, "192.0.2.1", Some(20)).block.entered.len(), 1);
+    assert_eq!(story.add(0, "192.0.2.1", Some(20)).sets.block.entered.len(), 1);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use filter_common::sets::SetName;
 use filter_common::target::Target;
 
 use super::claims::{ClaimsId, Place};
@@ -127,9 +128,9 @@ impl Blocklist {
         self.lists.reach_of(list).all_of(targets)
     }
 
-    /// What is blocked, or allowed, if these `live` lists are joined, which widen nothing yet.
-    pub fn in_effect_of(&self, live: &Self, polarity: Polarity) -> Targets {
-        let wanted = live.side(polarity);
+    /// What is in this set if these `live` lists are joined, which widen nothing yet.
+    pub fn in_effect_of(&self, live: &Self, set: SetName) -> Targets {
+        let wanted = live.side(set);
         if !self.lists.any_live_reach() {
             return wanted.targets();
         }
@@ -166,37 +167,37 @@ impl Blocklist {
         self.wide.given.claim_of(target, list).or_else(own)
     }
 
-    /// The lists on one side that want exactly this target, in the order of their numbers.
-    pub(super) fn holders(&self, polarity: Polarity, target: Target) -> Vec<ListId> {
-        let own = self.side(polarity).holders(target).into_iter();
+    /// The lists of one set that want exactly this target, in the order of their numbers.
+    pub(super) fn holders(&self, set: SetName, target: Target) -> Vec<ListId> {
+        let own = self.side(set).holders(target).into_iter();
         let mut holders: Vec<_> = own.filter(|list| !self.wide.stands_for(target, *list)).collect();
         let apart = self.wide.given.holders(target).into_iter();
-        holders.extend(apart.filter(|list| self.lists.get(*list).polarity == polarity));
+        holders.extend(apart.filter(|list| self.lists.get(*list).set() == set));
         holders.sort_unstable();
         holders
     }
 
-    /// The first claim of one side that is over at `now`.
+    /// Something of what blocks, or of what allows, that is over at `now`.
     pub(super) fn first_over(&self, polarity: Polarity, now: Timestamp) -> Option<(Target, ListId)> {
-        let own = self.side(polarity).deadlines.first_over(now);
+        let own = self.sides(polarity).find_map(|(_, side)| side.deadlines.first_over(now));
         own.or_else(|| self.apart(polarity)?.deadlines.first_over(now))
     }
 
-    /// When the next deadline of one side is.
+    /// When the next deadline is of what blocks, or of what allows.
     pub fn next_deadline_of(&self, polarity: Polarity) -> Option<Timestamp> {
         let apart = self.apart(polarity).and_then(Side::next_deadline);
-        self.side(polarity).next_deadline().into_iter().chain(apart).min()
+        self.sides(polarity).filter_map(|(_, side)| side.next_deadline()).chain(apart).min()
     }
 
-    /// What is kept apart of one side: what is allowed is never widened.
+    /// What is kept apart of all that blocks, on whatever ports: what is allowed is never widened.
     pub(super) fn apart(&self, polarity: Polarity) -> Option<&Side> {
         (polarity == Polarity::Block).then_some(&self.wide.given)
     }
 
     /// Where that is kept.
-    pub(super) fn side_at(&self, polarity: Polarity, place: Place) -> &Side {
+    pub(super) fn side_at(&self, place: Place) -> &Side {
         match place {
-            Place::Side => self.side(polarity),
+            Place::Side(set) => self.side(set),
             Place::Apart => &self.wide.given,
         }
     }
@@ -204,19 +205,18 @@ impl Blocklist {
     /// The claims of a set, without those that stand for others.
     pub(super) fn claims_in(
         &self,
-        polarity: Polarity,
         target: Target,
         (place, id): (Place, ClaimsId),
     ) -> impl Iterator<Item = &Claim> {
-        let side = self.side_at(polarity, place);
+        let side = self.side_at(place);
         let is_own = move |claim: &&Claim| place == Place::Apart || !self.wide.stands_for(target, claim.list);
         side.registry.claims(id).iter().filter(is_own)
     }
 
     /// The claims by which `target` itself, which one side has, covers what is `asked` for; in place of one that stands
     /// for others those behind it.
-    pub(super) fn named_claims(&self, polarity: Polarity, target: Target, asked: Target) -> Vec<NamedClaim> {
-        let claims = self.side(polarity).claims(target).iter();
+    pub(super) fn named_claims(&self, side: &Side, target: Target, asked: Target) -> Vec<NamedClaim> {
+        let claims = side.claims(target).iter();
         let named = claims.flat_map(|claim| {
             if !self.wide.stands_for(target, claim.list) {
                 return vec![self.named(target, claim)];

@@ -81,7 +81,7 @@ fn interfaces(verb: &str, names: &[String]) -> Option<String> {
 }
 
 fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
-    let ListDifference { name, was, allows, new, gone, come, go } = list;
+    let ListDifference { name, was, ports, allows, new, gone, come, go } = list;
     let kind = if *allows { "allow list" } else { "list" };
     let is_turned = found.lists.iter().any(|other| other.name == *name && other.allows != *allows);
     let about = match (was, new, gone) {
@@ -115,7 +115,8 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
         }
         told
     };
-    let mut lines = vec![format!("{kind} `{name}`{about}: {moves}")];
+    let ports = ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
+    let mut lines = vec![format!("{kind} `{name}`{ports}{about}: {moves}")];
     lines.extend(of(true, *come, '+'));
     lines.extend(of(false, *go, '-'));
     lines

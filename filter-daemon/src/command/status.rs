@@ -131,7 +131,7 @@ fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
             None => remark::of(list.rejected, list.special, list.expired),
         };
         let guarded = (list.guarded > 0).then(|| format!("{} guarded, which pass", count(list.guarded)));
-        let told: Vec<_> = told.into_iter().chain(guarded).collect();
+        let told: Vec<_> = list.ports.clone().into_iter().chain(told).chain(guarded).collect();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -160,6 +160,7 @@ mod tests {
             name: name.into(),
             kind: kind.into(),
             allows: false,
+            ports: None,
             targets,
             rejected,
             special: 0,

@@ -9,6 +9,7 @@ use filter_common::target::{Span, Target};
 
 use super::limits::{entries, ipv6_prefix, share, ttl};
 use super::nearest::nearest;
+use super::ports;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
 use super::{AS_GIVEN, Config, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
@@ -28,7 +29,7 @@ const KEYS: [Key<Config>; 10] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 10] = [
+const LIST_KEYS: [Key<Draft>; 12] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
     Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
@@ -50,6 +51,8 @@ const LIST_KEYS: [Key<Draft>; 10] = [
         take: |faults, node, draft| entries(faults, node, &mut draft.limits.max_entries),
     },
     Key { name: "include_special", take: include_special },
+    Key { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
+    Key { name: "except_ports", take: |faults, node, draft| ports::except(faults, node, &mut draft.ports) },
     Key { name: "include_wide", take: include_wide },
 ];
 
@@ -221,6 +224,7 @@ struct Draft {
     limits: Limits,
     special: Special,
     ttl: Option<Duration>,
+    ports: ports::Said,
     ipv6_prefix: Option<u8>,
 }
 
@@ -252,6 +256,11 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         for name in NEEDED.iter().filter(is_needed).filter(|name| !said.contains_key(**name)) {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
         }
+        let ports = draft.ports.check(draft.allows, faults);
+        if let Some((clause, node)) = ports {
+            ports::must_be_few(faults, &config.lists, clause, node);
+        }
+        let ports = ports.map(|(clause, _)| clause);
         let Some((name, node)) = draft.name else { continue };
         if name.as_str() == DEFAULT_LIVE && !is_live {
             faults.tell(node, format!("the name `{name}` is reserved"), "choose another name");
@@ -272,7 +281,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             // What must pass may well be private.
             let special = if draft.allows { Special::INCLUDED } else { draft.special };
             let Draft { allows, limits, ttl, .. } = draft;
-            config.lists.push(List { name, path, allows, limits, special, ttl, ipv6_prefix });
+            config.lists.push(List { name, path, allows, limits, special, ttl, ports, ipv6_prefix });
         }
     }
 }

@@ -9,6 +9,7 @@ mod nearest;
 mod nesting;
 pub mod pin;
 mod place;
+mod ports;
 mod raw;
 mod shape;
 mod syntax;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use filter_common::labels::Counters;
+use filter_common::ports::Clause;
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +126,8 @@ pub struct List {
     pub special: Special,
     /// How long what it names stays on the list; for good if none.
     pub ttl: Option<Duration>,
+    /// On which ports what it names is blocked; on all if none.
+    pub ports: Option<Clause>,
     /// What is longer is blocked as an IPv6 prefix of this length.
     pub ipv6_prefix: u8,
 }

@@ -55,6 +55,7 @@ mod tests {
             note: Some("\"".repeat(256)),
             by: Some("\"".repeat(128)),
             origin: Some("config".into()),
+            ports: Some("x".repeat(300)),
             blocks: None,
         }
     }

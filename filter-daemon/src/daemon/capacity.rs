@@ -4,12 +4,13 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use filter_common::sets::SetName;
 use tokio::task::JoinHandle;
 use tracing::{error, warn};
 
 use super::commit::Protection;
 use super::needs;
-use crate::blocklist::{Change, Polarity, Targets};
+use crate::blocklist::{Change, Targets};
 use crate::clock;
 use crate::kernel::grace;
 use crate::text::Explain;
@@ -20,7 +21,7 @@ const GROWTH_POLL: Duration = Duration::from_millis(2);
 /// A wave of attackers may come back within this time, and a table that was made for them is better kept.
 const LONG: Duration = Duration::from_secs(10 * 60);
 
-/// A look takes some milliseconds where there is much of both.
+/// A look takes a while where there is much of both, in pages of a millisecond.
 const LOOKS_APART: Duration = Duration::from_secs(10);
 
 /// So few targets never wait: their additions go into the margin above the limit, and into the stash.
@@ -51,14 +52,14 @@ impl Capacity {
     }
 
     /// May these enter now? Not while many entries are on the move, or until a larger table is made. Few always may.
-    pub fn has_room(&self, protection: &mut Protection, polarity: Polarity, targets: &Targets) -> bool {
+    pub fn has_room(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
         if targets.len() <= SMALL {
             return true;
         }
         if self.grace.is_some() && protection.filter().is_crowded() {
             return false;
         }
-        let needs = protection.needs_with(polarity, targets);
+        let needs = protection.needs_with(set, targets);
         let (filter, blocklist) = protection.parts();
         // Where there is no memory for it, the addition itself will be told so.
         filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any())
@@ -138,12 +139,17 @@ impl Capacity {
     pub fn look_for_overlap(&mut self, protection: &mut Protection) {
         let latest = protection.latest();
         let last_left = latest.left.max(latest.disallowed);
+        let is_under_way = protection.blocklist().is_looking_for_overlap();
         let is_due = self.looked_at.is_none_or(|at| clock::instant().duration_since(at) >= LOOKS_APART);
         let is_new = self.looked < last_left && protection.filter().asks_allow();
-        if self.graceless || !is_due || !is_new || !self.has_been_seen(latest.left) {
+        let is_wanted = is_under_way || is_due && is_new;
+        // What left since a look began has been seen by all by its end, too.
+        if self.graceless || !is_wanted || !self.has_been_seen(latest.left) {
             return;
         }
-        (self.looked, self.looked_at) = (last_left, Some(clock::instant()));
+        if !is_under_way {
+            (self.looked, self.looked_at) = (last_left, Some(clock::instant()));
+        }
         if let Err(error) = protection.commit(&Change::LookForOverlap, clock::now()) {
             error!("{}", error.explain());
         }
@@ -151,7 +157,8 @@ impl Capacity {
 
     /// How often something is to be looked after, if anything is.
     pub fn poll(protection: &Protection) -> Option<Duration> {
-        protection.filter().is_growing().then_some(GROWTH_POLL)
+        let is_looking = protection.blocklist().is_looking_for_overlap();
+        (protection.filter().is_growing() || is_looking).then_some(GROWTH_POLL)
     }
 
     /// Builds tables anew that have long been much too large.

@@ -45,10 +45,12 @@ impl Done {
     /// One page more.
     pub fn add(&mut self, applied: &Applied) {
         self.changed += applied.changed;
-        self.entered += applied.effects.block.entered.len() as u64;
-        self.left += applied.effects.block.left.len() as u64;
-        self.allowed += applied.effects.allow.entered.len() as u64;
-        self.disallowed += applied.effects.allow.left.len() as u64;
+        for (_, set) in applied.effects.sets.blocking() {
+            self.entered += set.entered.len() as u64;
+            self.left += set.left.len() as u64;
+        }
+        self.allowed += applied.effects.sets.allow.entered.len() as u64;
+        self.disallowed += applied.effects.sets.allow.left.len() as u64;
     }
 }
 
@@ -77,9 +79,9 @@ impl Request {
 
     fn has_room(&mut self, page: &Change, parts: &mut Parts<'_>) -> bool {
         let Change::Want(Want { list, polarity, targets, .. }) = page else { return true };
-        let all = self.entering.as_ref().unwrap_or(targets);
-        let all = parts.protection.blocklist().in_effect(list, all);
-        let has_room = parts.capacity.has_room(parts.protection, *polarity, &all);
+        let (blocklist, all) = (parts.protection.blocklist(), self.entering.as_ref().unwrap_or(targets));
+        let (set, all) = (blocklist.set_of(list, *polarity), blocklist.in_effect(list, all));
+        let has_room = parts.capacity.has_room(parts.protection, set, &all);
         if has_room {
             self.entering = None;
         }

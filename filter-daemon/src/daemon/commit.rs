@@ -2,6 +2,7 @@
 //!
 //! A commit happens or it does not: what the kernel refuses leaves truth, kernel, settings and journal as they were.
 
+use filter_common::sets::SetName;
 use thiserror::Error;
 
 use super::needs;
@@ -55,10 +56,10 @@ impl Latest {
         let before = before.unpaused().strictness();
         let loosens = effects.settings.is_some_and(|after| after.strictness() < before);
         let kinds = [
-            (!effects.block.entered.is_empty(), &mut self.entered),
-            (!effects.block.left.is_empty(), &mut self.left),
-            (!effects.allow.left.is_empty(), &mut self.disallowed),
-            (loosens || !effects.allow.entered.is_empty(), &mut self.loosened),
+            (effects.blocks(), &mut self.entered),
+            (effects.unblocks(), &mut self.left),
+            (!effects.sets.allow.left.is_empty(), &mut self.disallowed),
+            (loosens || !effects.sets.allow.entered.is_empty(), &mut self.loosened),
         ];
         kinds.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, latest)| *latest = self.commit);
     }
@@ -85,12 +86,11 @@ impl Protection {
     /// Blocks what `live` lists want, too, before anybody asks for anything: as if it had been so before.
     pub fn join(&mut self, live: &Blocklist, now: Timestamp) -> Result<(), NotDone> {
         let (mut effects, mut needs) = (Effects::default(), needs::of(&self.blocklist));
-        for (polarity, set) in [(Polarity::Block, &mut effects.block), (Polarity::Allow, &mut effects.allow)]
-        {
-            let side = self.blocklist.side(polarity);
-            let wanted = self.blocklist.in_effect_of(live, polarity);
+        for (name, set) in effects.sets.iter_mut() {
+            let side = self.blocklist.side(name);
+            let wanted = self.blocklist.in_effect_of(live, name);
             set.entered = wanted.iter().filter(|target| !side.contains(*target)).collect();
-            needs::add(&mut needs, polarity, &set.entered);
+            needs::add(&mut needs, name, &set.entered);
         }
         self.filter.reserve(&needs, &self.blocklist)?;
         let mut from = Some(Bookmark::default());
@@ -188,22 +188,18 @@ impl Protection {
     }
 
     /// What there must be room for once these have entered: counted exactly only where that matters.
-    pub fn needs_with(&self, polarity: Polarity, targets: &Targets) -> Needs {
-        let most = needs::at_most(&self.blocklist, polarity, targets);
-        if self.filter.has_room(&most) {
-            most
-        } else {
-            needs::with(&self.blocklist, polarity, targets.iter())
-        }
+    pub fn needs_with(&self, set: SetName, targets: &Targets) -> Needs {
+        let most = needs::at_most(&self.blocklist, set, targets);
+        if self.filter.has_room(&most) { most } else { needs::with(&self.blocklist, set, targets.iter()) }
     }
 
     fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
         let needs = match change {
-            Change::Want(Want { list, polarity, targets, .. }) => {
-                self.needs_with(*polarity, &self.blocklist.in_effect(list, targets))
-            }
+            Change::Want(Want { list, polarity, targets, .. }) => self
+                .needs_with(self.blocklist.set_of(list, *polarity), &self.blocklist.in_effect(list, targets)),
             Change::Reach { list, targets } => {
-                self.needs_with(Polarity::Block, &self.blocklist.in_effect(list, targets))
+                let set = self.blocklist.set_of(list, Polarity::Block);
+                self.needs_with(set, &self.blocklist.in_effect(list, targets))
             }
             Change::Undo(undo) => {
                 let mut needs = needs::of(&self.blocklist);
@@ -213,8 +209,8 @@ impl Protection {
                     return Ok(());
                 }
                 for (list, targets) in entering {
-                    let polarity = lists.get(list).polarity;
-                    needs::add_exactly(&mut needs, &self.blocklist, polarity, targets.into_iter());
+                    let set = lists.get(list).set();
+                    needs::add_exactly(&mut needs, &self.blocklist, set, targets.into_iter());
                 }
                 needs
             }

@@ -91,6 +91,7 @@ impl Configuration {
     ) -> Result<Option<Loaded>, DaemonError> {
         // Where there is no configuration, there is nothing to be rolled back.
         if let ConfigFile::None = self.file {
+            self.trial.is_decided();
             return Ok(None);
         }
         let names = known.iter().map(|known| known.name.clone());

@@ -8,7 +8,7 @@ use super::commit::NotDone;
 use super::not_succeeded::SuccessionError;
 use super::state_directory::StateError;
 use crate::accounts;
-use crate::blocklist::{Refusal, TooManyLists};
+use crate::blocklist::{NoSlot, Refusal, TooManyLists};
 use crate::command::render::figure::counted_as;
 use crate::config::ConfigError;
 use crate::control::SocketError;
@@ -102,6 +102,9 @@ pub enum DaemonError {
     /// More lists than there are numbers for.
     #[error("more than 65,535 lists")]
     TooManyLists,
+    /// More clauses are in force than there is room for.
+    #[error("no room for one more of `ports` and `except_ports` while lists have those of before")]
+    TooManyClauses,
     /// A change was not made.
     #[error(transparent)]
     NotDone(#[from] NotDone),
@@ -147,8 +150,14 @@ impl Explain for DaemonError {
                 Some(format!("say `--accept list:{name}` or `--accept interface:{name}`"))
             }
             Self::NothingToTry => Some("start filterd with one: `--config FILE`".to_owned()),
-            Self::User { .. } | Self::TooManyLists | Self::System(_) => None,
+            Self::User { .. } | Self::TooManyLists | Self::TooManyClauses | Self::System(_) => None,
         }
+    }
+}
+
+impl From<NoSlot> for DaemonError {
+    fn from(NoSlot: NoSlot) -> Self {
+        Self::TooManyClauses
     }
 }
 
@@ -181,7 +190,8 @@ impl From<&DaemonError> for Exit {
             | DaemonError::NoInterface
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
-            | DaemonError::TooManyLists => Self::Config,
+            | DaemonError::TooManyLists
+            | DaemonError::TooManyClauses => Self::Config,
             DaemonError::NothingToAccept { .. }
             | DaemonError::AcceptsEither { .. }
             | DaemonError::User { .. } => Self::Usage,

@@ -4,7 +4,7 @@ use tracing::info;
 
 use super::interfaces::Watched;
 use super::owner::Owner;
-use crate::blocklist::{List, Polarity};
+use crate::blocklist::{Blocklist, List, Polarity};
 use crate::clock;
 use crate::control::wire::{self, Fault, lists, reload, stats, status};
 use crate::kernel::{KernelError, Occupancy};
@@ -34,7 +34,10 @@ impl Owner {
                 .blocklist()
                 .lists()
                 .iter()
-                .map(|(_, list)| Self::list_status(list, guarded.get(&list.name).copied().unwrap_or(0)))
+                .map(|(_, list)| {
+                    let guarded = guarded.get(&list.name).copied().unwrap_or(0);
+                    Self::list_status(self.protection.blocklist(), list, guarded)
+                })
                 .collect(),
         }
     }
@@ -136,12 +139,13 @@ impl Owner {
         tables
     }
 
-    fn list_status(list: &List, guarded: u64) -> status::ListStatus {
+    fn list_status(blocklist: &Blocklist, list: &List, guarded: u64) -> status::ListStatus {
         let reading = list.reading.as_ref();
         status::ListStatus {
             name: list.name.to_string(),
             kind: list.origin.name().to_owned(),
             allows: list.polarity == Polarity::Allow,
+            ports: blocklist.clause(list).map(|clause| clause.to_string()),
             targets: list.entries,
             rejected: reading.map_or(0, |reading| reading.rejected),
             special: reading.map_or(0, |reading| reading.special),

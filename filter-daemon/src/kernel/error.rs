@@ -282,7 +282,7 @@ impl KernelError {
 }
 
 /// May this thread load programs whose offsets vary?
-fn may_please_the_verifier() -> bool {
+pub(super) fn may_please_the_verifier() -> bool {
     let either = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
     capabilities(None).is_ok_and(|sets| sets.effective.intersects(either))
 }

@@ -13,10 +13,12 @@ mod upkeep;
 use std::path::Path;
 
 use filter_common::labels::Counters;
+use filter_common::ports::Clause;
+use filter_common::sets::{PerSet, SLOTS, SetName};
 
 use super::KernelError;
 use super::broker::Broker;
-use super::broker::request::{Request, SetName};
+use super::broker::request::Request;
 use super::lists::ListCounters;
 use super::maps::Maps;
 use super::needs::{Needs, Truth};
@@ -28,8 +30,9 @@ use crate::blocklist::{Effects, Settings};
 /// The tables of one daemon, and everything of the kernel's that belongs to them.
 pub struct Filter {
     maps: Maps,
-    block: Set,
-    allow: Set,
+    sets: PerSet<Set>,
+    /// What the truth last said of clauses.
+    clauses: [Option<Clause>; SLOTS],
     overlap: Overlap,
     lists: ListCounters,
     /// How packets are to be judged from the next publication on.
@@ -52,8 +55,8 @@ impl Filter {
     pub fn through(broker: Broker) -> Self {
         Self {
             maps: Maps::new(broker),
-            block: Set::new(SetName::Block),
-            allow: Set::new(SetName::Allow),
+            sets: PerSet::from_fn(Set::new),
+            clauses: [None; SLOTS],
             overlap: Overlap::new(),
             lists: ListCounters::new(),
             settings: Settings::default(),
@@ -81,24 +84,22 @@ impl Filter {
     ///
     /// If it fails, nobody has left, and [`withdraw`](Self::withdraw) undoes the rest. Leaving alone never fails.
     pub fn apply(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
-        let (block, allow) = (&effects.block, &effects.allow);
         let switches = self.published.is_some() && effects.settings.is_some_and(|new| new != self.settings);
-        if switches && !(block.is_empty() && allow.is_empty()) {
+        if switches && effects.changes_sets() {
             return self.replace_all(effects, truth);
         }
         self.settings = effects.settings.unwrap_or(self.settings);
         let entered = self.enter(effects, truth).and_then(|()| self.publish());
         if let Err(error) = self.or_discard(entered) {
-            let enters =
-                !block.entered.is_empty() || !allow.entered.is_empty() || effects.overlaps == Some(true);
-            let leaves = !block.left.is_empty() || !allow.left.is_empty();
+            let changes = || effects.sets.iter().map(|(_, set)| set);
+            let enters = changes().any(|set| !set.entered.is_empty()) || effects.overlaps == Some(true);
+            let leaves = changes().any(|set| !set.left.is_empty());
             if switches || enters || !leaves || self.published.is_none() {
                 return Err(error);
             }
             tracing::warn!("what was planned beside is put off: {error}");
         }
-        self.block.leave(block, truth.block());
-        self.allow.leave(allow, truth.allow());
+        self.sets.iter_mut().for_each(|(name, set)| set.leave(&effects.sets[name], truth.of(name)));
         if effects.overlaps == Some(false) {
             self.overlap.switch(false);
         }
@@ -117,9 +118,11 @@ impl Filter {
     /// wanted before and is again. Needs nothing of anybody, and cannot fail.
     pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
-        self.block.withdraw(&effects.block, truth.block());
-        self.block.relabel_in_place(&effects.block, truth.block());
-        self.allow.withdraw(&effects.allow, truth.allow());
+        self.clauses = *truth.clauses();
+        for (name, set) in self.sets.iter_mut() {
+            set.withdraw(&effects.sets[name], truth.of(name));
+            set.relabel_in_place(&effects.sets[name], truth.of(name));
+        }
     }
 
     /// How packets are judged right now, whatever is listed.
@@ -128,14 +131,26 @@ impl Filter {
     }
 
     fn make_room(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
+        self.clauses = *truth.clauses();
         self.make_labels(needs.counters, truth)?;
-        self.block.make_room(&needs.block, &mut self.maps, truth.block())?;
+        self.make_room_in(needs, truth, SetName::blocks)?;
         // What was begun before labels were wanted has none.
         self.make_labels(needs.counters, truth)?;
-        if !needs.allow.is_empty() {
+        if !needs.sets.allow.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
         }
-        self.allow.make_room(&needs.allow, &mut self.maps, truth.allow())
+        self.make_room_in(needs, truth, |name| !name.blocks())
+    }
+
+    fn make_room_in(
+        &mut self,
+        needs: &Needs,
+        truth: &impl Truth,
+        is_meant: impl Fn(SetName) -> bool,
+    ) -> Result<(), KernelError> {
+        let Self { sets, maps, .. } = self;
+        let mut meant = sets.iter_mut().filter(|(name, _)| is_meant(*name));
+        meant.try_for_each(|(name, set)| set.make_room(&needs[name], maps, truth.of(name)))
     }
 
     /// Plans counters for lists and labels for what is blocked, if they are wanted and not there.
@@ -145,7 +160,9 @@ impl Filter {
         }
         self.maps.count(Counters::Lists);
         self.lists.make_any(&mut self.maps)?;
-        self.block.label_all(&mut self.maps, truth.block())
+        let Self { sets, maps, .. } = self;
+        let mut blocking = sets.iter_mut().filter(|(name, _)| name.blocks());
+        blocking.try_for_each(|(name, set)| set.label_all(maps, truth.of(name)))
     }
 
     /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him.
@@ -153,23 +170,34 @@ impl Filter {
         self.make_labels(self.settings.counters, truth)?;
         self.enter_allowed(effects, truth)?;
         // What is fresh must be seen before what enters the tables that packets read; the first judge shows all at once.
+        self.clauses = *truth.clauses();
         let is_seen = |published: &JudgeSpec| {
-            published.allow == self.allow.spec() && published.overlap == self.overlap.generation()
+            published.sets.allow == self.sets.allow.spec()
+                && published.overlap == self.overlap.generation()
+                && published.clauses == self.clauses_in_use()
         };
-        if !effects.block.entered.is_empty() && !self.published.as_ref().is_none_or(is_seen) {
+        if effects.blocks() && !self.published.as_ref().is_none_or(is_seen) {
             self.publish()?;
         }
-        self.block.enter(&effects.block, &mut self.maps, truth.block())?;
-        self.block.relabel(&effects.block, &mut self.maps, truth.block());
+        self.enter_blocked(effects, truth)
+    }
+
+    fn enter_blocked(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+        let Self { sets, maps, .. } = self;
+        for (name, set) in sets.iter_mut().filter(|(name, _)| name.blocks()) {
+            set.enter(&effects.sets[name], maps, truth.of(name))?;
+            set.relabel(&effects.sets[name], maps, truth.of(name));
+        }
         Ok(())
     }
 
     fn enter_allowed(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         let overlaps = effects.overlaps == Some(true);
-        if overlaps || !effects.allow.entered.is_empty() {
+        if overlaps || !effects.sets.allow.entered.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
         }
-        self.allow.enter(&effects.allow, &mut self.maps, truth.allow())?;
+        let (allow, wanted) = (&mut self.sets.allow, truth.of(SetName::Allow));
+        allow.enter(&effects.sets.allow, &mut self.maps, wanted)?;
         if overlaps {
             self.overlap.switch(true);
         }
@@ -178,13 +206,14 @@ impl Filter {
 
     fn replace_tables(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         self.make_labels(self.settings.counters, truth)?;
-        self.block.refresh(&effects.block, &mut self.maps, truth.block())?;
-        self.allow.refresh(&effects.allow, &mut self.maps, truth.allow())?;
+        self.clauses = *truth.clauses();
+        let Self { sets, maps, .. } = self;
+        for (name, set) in sets.iter_mut() {
+            set.refresh(&effects.sets[name], maps, truth.of(name))?;
+        }
         self.enter_allowed(effects, truth)?;
-        self.block.enter(&effects.block, &mut self.maps, truth.block())?;
-        self.block.relabel(&effects.block, &mut self.maps, truth.block());
-        self.block.leave_fresh(&effects.block, truth.block());
-        self.allow.leave_fresh(&effects.allow, truth.allow());
+        self.enter_blocked(effects, truth)?;
+        self.sets.iter_mut().for_each(|(name, set)| set.leave_fresh(&effects.sets[name], truth.of(name)));
         self.publish()
     }
 
@@ -205,8 +234,7 @@ impl Filter {
             return Ok(());
         };
         self.maps.broker().order(Request::Publish)?;
-        self.block.publish();
-        self.allow.publish();
+        self.sets.iter_mut().for_each(|(_, set)| set.publish());
         self.overlap.publish();
         self.lists.publish();
         self.published = Some(spec);
@@ -223,11 +251,10 @@ impl Filter {
     /// Forgets every plan: what packets see is all there is.
     fn discard(&mut self) {
         self.settings = self.settings();
-        let published = self.published.as_ref();
-        let block = published.map(|spec| spec.block.clone()).unwrap_or_default();
-        let allow = published.map(|spec| spec.allow.clone()).unwrap_or_default();
-        self.block.discard(block, &mut self.maps);
-        self.allow.discard(allow, &mut self.maps);
+        let Self { sets, maps, published, .. } = self;
+        for (name, set) in sets.iter_mut() {
+            set.discard(published.as_ref().map(|spec| spec.sets[name].clone()).unwrap_or_default(), maps);
+        }
         self.overlap.discard(&mut self.maps);
         self.lists.discard(&mut self.maps);
         self.ready = None;
@@ -236,10 +263,19 @@ impl Filter {
     fn spec(&self) -> JudgeSpec {
         JudgeSpec {
             settings: self.settings,
-            block: self.block.spec(),
-            allow: self.allow.spec(),
+            sets: PerSet::from_fn(|name| self.sets[name].spec()),
+            clauses: self.clauses_in_use(),
             overlap: self.overlap.generation(),
             lists: self.lists.spec(),
         }
+    }
+
+    /// Of sets in which nothing is looked up nobody asks on which ports.
+    fn clauses_in_use(&self) -> [Option<Clause>; SLOTS] {
+        let mut clauses = self.clauses;
+        for (clause, set) in clauses.iter_mut().zip(&self.sets.clauses) {
+            *clause = clause.filter(|_| !set.spec().is_off());
+        }
+        clauses
     }
 }

@@ -7,10 +7,11 @@ use filter_common::labels::Label;
 use filter_common::labels::pages::{self, SIZES as PAGE_SIZES};
 use filter_common::levels::labels::{all, directory, is_told, node_of, places};
 use filter_common::levels::{Levels, Others, SIZES};
+use filter_common::sets::SetName;
 use filter_common::target::Prefix6;
 
 use super::KernelError;
-use super::broker::request::{MapName, MapPart, SetName};
+use super::broker::request::{MapName, MapPart};
 use super::maps::{Maps, Ordered};
 use super::needs::{Labels, SixTargets, Wanted};
 use super::pages::LabelPages;

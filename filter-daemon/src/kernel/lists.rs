@@ -2,11 +2,12 @@
 //! anew with each daemon.
 
 use filter_common::labels::{COUNTERS, Counted, KINDS, Label};
+use filter_common::sets::SetName;
 use filter_common::{Words, WordsMut};
 
 use super::KernelError;
 use super::broker::processors;
-use super::broker::request::{MapName, MapPart, SetName};
+use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
 use super::staged::{InMap, Staged};
 use super::window::Window;

@@ -1,10 +1,11 @@
 //! Having maps made, and letting go of those that never came into use.
 
 use filter_common::labels::Counters;
+use filter_common::sets::SetName;
 
 use super::KernelError;
 use super::broker::Broker;
-use super::broker::request::{MapName, MapUse, Request, SetName};
+use super::broker::request::{MapName, MapUse, Request};
 use super::window::Window;
 
 /// A map that has been asked for, and may still be in the making.

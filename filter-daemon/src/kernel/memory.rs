@@ -14,13 +14,14 @@ use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::set::LabelView;
+use filter_common::sets::{PerSet, SetName};
 use filter_common::settings::{self, Settings};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
 use super::broker::client::{Answered, Place, QUICK};
 use super::broker::kept::Kept;
-use super::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request, SetName};
+use super::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request};
 use super::broker::size;
 use super::seen::{Seen, SetWindows};
 use super::window::Window;
@@ -163,17 +164,17 @@ impl State {
             levels: words(set, MapPart::Levels),
             six: words(set, MapPart::Six),
         };
+        let labels = |set| LabelView {
+            addresses: words(set, MapPart::AddressLabels),
+            networks: words(set, MapPart::NetworkLabels),
+            levels: words(set, MapPart::LevelLabels),
+            six: words(set, MapPart::SixLabels),
+        };
         Some(Seen {
             settings: *published.settings,
-            block: windows(SetName::Block),
-            allow: windows(SetName::Allow),
+            sets: PerSet::from_fn(windows),
             overlap: words(SetName::Allow, MapPart::Overlap),
-            labels: LabelView {
-                addresses: words(SetName::Block, MapPart::AddressLabels),
-                networks: words(SetName::Block, MapPart::NetworkLabels),
-                levels: words(SetName::Block, MapPart::LevelLabels),
-                six: words(SetName::Block, MapPart::SixLabels),
-            },
+            labels: PerSet::from_fn(labels),
         })
     }
 
@@ -294,10 +295,7 @@ impl State {
 
 fn words_of(map: MapName, words: &[u64]) -> u32 {
     let settings = settings_of(words);
-    let set = match map.set {
-        SetName::Block => settings.block,
-        SetName::Allow => settings.allow,
-    };
+    let set = settings.sets[map.set];
     match map.part {
         MapPart::Addresses => size::addresses(set.addresses4.index_bits as u32),
         MapPart::Networks => networks::WORDS,

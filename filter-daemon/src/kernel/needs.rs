@@ -1,17 +1,18 @@
 //! What the tables ask of whoever knows all targets.
 
 use std::collections::BTreeSet;
+use std::ops::{Index, IndexMut};
 
 use filter_common::labels::{Counters, Label, OTHER};
+use filter_common::ports::Clause;
+use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6};
 
 /// What there must be room for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// In the set of what is blocked.
-    pub block: SetNeeds,
-    /// In the set of what is allowed.
-    pub allow: SetNeeds,
+    /// In each set.
+    pub sets: PerSet<SetNeeds>,
     /// Is there to be a label for each list beside what is blocked?
     pub counters: Counters,
 }
@@ -33,7 +34,23 @@ pub struct SetNeeds {
 
 impl From<SetNeeds> for Needs {
     fn from(block: SetNeeds) -> Self {
-        Self { block, ..Self::default() }
+        let mut needs = Self::default();
+        needs.sets.block = block;
+        needs
+    }
+}
+
+impl Index<SetName> for Needs {
+    type Output = SetNeeds;
+
+    fn index(&self, name: SetName) -> &SetNeeds {
+        &self.sets[name]
+    }
+}
+
+impl IndexMut<SetName> for Needs {
+    fn index_mut(&mut self, name: SetName) -> &mut SetNeeds {
+        &mut self.sets[name]
     }
 }
 
@@ -46,11 +63,11 @@ impl SetNeeds {
 
 /// Everything that is wanted: what is dropped is blocked, and not allowed.
 pub trait Truth {
-    /// What is blocked, whatever is allowed.
-    fn block(&self) -> &impl Wanted;
+    /// What is wanted in this set, whatever is in the others.
+    fn of(&self, set: SetName) -> &impl Wanted;
 
-    /// What is allowed, whatever is blocked.
-    fn allow(&self) -> &impl Wanted;
+    /// On which ports is blocked what is in the set of each slot? Of one that is empty it does not matter.
+    fn clauses(&self) -> &[Option<Clause>; SLOTS];
 }
 
 /// For which list packets are counted: the first, in the configuration's order (then live lists by age), of those that have

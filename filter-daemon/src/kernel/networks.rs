@@ -3,11 +3,12 @@
 mod labels;
 
 use filter_common::labels::pages::{self, DIRECTORY4, SIZES};
+use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Prefix4};
 use filter_common::{Words, WordsMut, networks};
 
 use super::KernelError;
-use super::broker::request::{MapName, MapPart, SetName};
+use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
 use super::needs::Wanted;
 use super::pages::LabelPages;

@@ -4,10 +4,11 @@
 //! packets one load where nothing overlaps. On is always right; off is right only while nothing overlaps, and nothing did
 //! for any packet in flight.
 
+use filter_common::sets::SetName;
 use filter_common::{Words, WordsMut};
 
 use super::KernelError;
-use super::broker::request::{MapName, MapPart, SetName};
+use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
 use super::staged::{InMap, Staged};
 use super::window::Window;

@@ -1,12 +1,15 @@
 //! The tables as the judge sees them, for asking its own question in the daemon.
 
 use filter_common::Words;
+use filter_common::hash::Address6;
 use filter_common::judge::Tables;
 use filter_common::labels::Label;
 use filter_common::packet::Source;
-use filter_common::reason::Enforcement;
+use filter_common::ports::{self, Port, Wants};
+use filter_common::reason::{Enforcement, Reason, Told};
 use filter_common::set::{self, LabelView, Set, View};
-use filter_common::settings::{SetSettings, Settings};
+use filter_common::sets::{PerSet, SetName, Slot};
+use filter_common::settings::{PortSettings, SetSettings, Settings};
 
 use super::window::Window;
 use crate::clock;
@@ -15,20 +18,18 @@ use crate::clock;
 pub struct Seen<'a> {
     /// The settings.
     pub settings: Settings,
-    /// The maps of what is blocked.
-    pub block: SetWindows<'a>,
-    /// The maps of what is allowed.
-    pub allow: SetWindows<'a>,
+    /// The maps of each set.
+    pub sets: PerSet<SetWindows<'a>>,
     /// The word that tells whether they may overlap.
     pub overlap: Option<&'a Window>,
-    /// The labels of what is blocked.
-    pub labels: LabelView<&'a Window>,
+    /// The labels of each.
+    pub labels: PerSet<LabelView<&'a Window>>,
 }
 
 impl Seen<'_> {
-    /// For which list a packet from `source` counts, if it is blocked.
+    /// For which list a packet from `source` counts, if it is blocked: by the first set that holds it.
     pub fn label(&self, source: Source) -> Option<Label> {
-        set::label(&self.block(), &self.labels, source)
+        SetName::blocking().find_map(|name| set::label(&self.set(name), &self.labels[name], source))
     }
 }
 
@@ -46,9 +47,15 @@ pub struct SetWindows<'a> {
 }
 
 impl<'a> SetWindows<'a> {
-    const fn under(self, settings: &'a SetSettings) -> View<'a, &'a Window> {
+    const fn under(self, settings: &SetSettings) -> View<'_, &'a Window> {
         let Self { addresses, networks, levels, six } = self;
         View { settings, addresses, networks, levels, six }
+    }
+}
+
+impl<'a> Seen<'a> {
+    fn set(&self, name: SetName) -> View<'_, &'a Window> {
+        self.sets[name].under(&self.settings.sets[name])
     }
 }
 
@@ -58,11 +65,25 @@ impl Tables for Seen<'_> {
     }
 
     fn block(&self) -> impl Set {
-        self.block.under(&self.settings.block)
+        self.set(SetName::Block)
     }
 
     fn allow(&self) -> impl Set {
-        self.allow.under(&self.settings.allow)
+        self.set(SetName::Allow)
+    }
+
+    fn holds4(&self, slot: Slot, address: u32) -> Told {
+        let found = set::find4(&self.set(SetName::Clause(slot)), address);
+        found.map_or(Told::UNLISTED, |found| found.reason().told())
+    }
+
+    fn holds6(&self, slot: Slot, address: Address6) -> Told {
+        set::find6(&self.set(SetName::Clause(slot)), address).map_or(Told::UNLISTED, Reason::told)
+    }
+
+    fn wants(&self, slot: Slot, port: Port) -> Wants {
+        let PortSettings { except, ranges } = &self.settings.ports[slot.number()];
+        ports::wants(*except != 0, |number| ranges[number], port)
     }
 
     fn may_overlap(&self) -> bool {

@@ -1,5 +1,5 @@
-//! One set of sources in the kernel: IPv4 addresses, IPv4 prefixes, IPv6 prefixes. What blocks and what allows are two of
-//! the same.
+//! One set of sources in the kernel: IPv4 addresses, IPv4 prefixes, IPv6 prefixes. What blocks, what allows, and what
+//! blocks on some ports only are some of the same.
 
 mod enter;
 mod leave;
@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 use filter_common::levels::LONGEST_TOLD;
 use filter_common::set::LabelView;
+use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Prefix6};
 
 use super::KernelError;
-use super::broker::request::SetName;
 use super::family::Family;
 use super::growth::Growing;
 use super::kind::{Addresses, Kind, SixTable};

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use filter_common::labels::Counters;
-use filter_common::settings::{self as words, AddressSettings, SetSettings, SixSettings};
+use filter_common::ports::Clause;
+use filter_common::sets::{PerSet, SLOTS, SetName};
+use filter_common::settings::{self as words, AddressSettings, PortSettings, SetSettings, SixSettings};
 
-use super::broker::request::{Blueprint, MapName, MapPart, MapUse, SetName};
+use super::broker::request::{Blueprint, MapName, MapPart, MapUse};
 use super::kind::{Addresses, Kind as _, SixTable};
 use super::levels::LevelsMap;
 use super::lists::ListsMap;
@@ -13,15 +15,21 @@ use super::networks::NetworksMap;
 use crate::blocklist::Settings;
 use crate::clock;
 
+/// The most maps that a kernel lets one program reach (`MAX_USED_MAPS`).
+const MOST_MAPS: usize = 64;
+
+/// Those of them that belong to no set: settings, counters, those of lists, own flows, and the word of what overlaps.
+const OTHER_MAPS: usize = 5;
+
 /// Everything that the words of a judge's settings say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeSpec {
     /// How packets are judged, whatever is listed.
     pub settings: Settings,
-    /// What is blocked.
-    pub block: SetSpec,
-    /// What is allowed.
-    pub allow: SetSpec,
+    /// Each set.
+    pub sets: PerSet<SetSpec>,
+    /// The clause of each that has one.
+    pub clauses: [Option<Clause>; SLOTS],
     /// The generation of the word that tells whether they may overlap, if anything is allowed.
     pub overlap: Option<u64>,
     /// The counters of lists, if there are any: the settings say whether packets are counted for them.
@@ -47,15 +55,25 @@ impl JudgeSpec {
     /// What the judge is built from.
     pub fn blueprint(&self) -> Blueprint {
         let overlap = MapName { set: SetName::Allow, part: MapPart::Overlap };
-        let mut maps = self.block.maps(SetName::Block);
+        let mut maps: Vec<_> = self.sets.iter().flat_map(|(name, set)| set.maps(name)).collect();
         if let Some(lists) = self.lists {
             let map = MapName { set: SetName::Block, part: MapPart::Lists };
             maps.push(MapUse { map, generation: lists.generation });
         }
-        maps.extend(self.block.label_maps(SetName::Block));
-        maps.extend(self.allow.maps(SetName::Allow));
+        let counted = self.sets.iter().filter(|(name, _)| self.counts_by_list(*name));
+        maps.extend(counted.flat_map(|(name, set)| set.label_maps(name)));
         maps.extend(self.overlap.map(|generation| MapUse { map: overlap, generation }));
-        Blueprint { settings: self.words().as_words().to_vec(), maps }
+        let has_ports = self.clauses.iter().any(Option::is_some);
+        Blueprint { has_ports, settings: self.words().as_words().to_vec(), maps }
+    }
+
+    /// Are packets that meet this set counted for lists? Where the kernel takes no more maps, those of the last clauses count
+    /// for all lists without a number: that can be while one configuration takes the other's place.
+    fn counts_by_list(&self, name: SetName) -> bool {
+        let tables: usize = self.sets.iter().map(|(name, set)| set.maps(name).len()).sum();
+        let up_to_it = self.sets.iter().filter(|(other, _)| other.number() <= name.number());
+        let labels: usize = up_to_it.map(|(other, set)| set.label_maps(other).len()).sum();
+        tables + labels + OTHER_MAPS <= MOST_MAPS
     }
 
     /// The words that go into the program.
@@ -68,13 +86,18 @@ impl JudgeSpec {
             lists: (self.lists.is_some() && self.settings.counters == Counters::Lists).into(),
             // Whoever holds the counters of all packets knows it anyway.
             last_processor: self.lists.map_or(0, |lists| lists.processors - 1).into(),
-            block: self.block.words(),
-            allow: self.allow.words(),
+            sets: PerSet::from_fn(|name| self.sets[name].words(self.counts_by_list(name))),
+            ports: self.clauses.map(|clause| clause.map_or(PortSettings::OFF, |it| PortSettings::new(&it))),
         }
     }
 }
 
 impl SetSpec {
+    /// Is nothing looked up in it?
+    pub fn is_off(&self) -> bool {
+        *self == Self::default()
+    }
+
     fn maps(&self, set: SetName) -> Vec<MapUse> {
         let addresses = self.addresses.as_ref().map(|table| (MapPart::Addresses, table.generation));
         let networks = self.networks.map(|map| (MapPart::Networks, map.generation));
@@ -97,7 +120,17 @@ impl SetSpec {
         in_use.map(|(part, generation)| MapUse { map: MapName { set, part }, generation }).collect()
     }
 
-    fn words(&self) -> SetSettings {
+    /// With its labels, or as if it had none.
+    fn words(&self, has_labels: bool) -> SetSettings {
+        let mut words = self.labelled_words();
+        if !has_labels {
+            (words.network_pages, words.addresses4.labels) = (0, 0);
+            (words.six.level_pages, words.six.labels) = (0, 0);
+        }
+        words
+    }
+
+    fn labelled_words(&self) -> SetSettings {
         SetSettings {
             networks4: self.networks.is_some().into(),
             network_pages: self.networks.and_then(|map| map.label_bits).map_or(0, |bits| 1 << bits),

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use filter_common::cuckoo::Full;
 use filter_common::cuckoo::geometry::Geometry;
+use filter_common::sets::SetName;
 
-use super::broker::request::{MapName, SetName};
+use super::broker::request::MapName;
 use super::kind::{Entry, Key, Kind, Live, TableLabels};
 use super::maps::Maps;
 use super::moving::{Moving, Readers};

@@ -114,8 +114,8 @@ fn told_to_listen_at(pid: u32) -> Option<PathBuf> {
 /// The path behind the last `--socket` of a command line, if that says it from the root on.
 fn said_socket(words: &[u8]) -> Option<PathBuf> {
     let words: Vec<_> = words.split(|byte| *byte == 0).map(OsStr::from_bytes).map(Path::new).collect();
-    let behind = words.windows(2).filter(|pair| pair[0] == Path::new("--socket")).map(|pair| pair[1]);
-    behind.last().filter(|path| path.is_absolute()).map(Path::to_owned)
+    let mut said = words.windows(2).filter(|pair| pair[0] == Path::new("--socket")).map(|pair| pair[1]);
+    said.next_back().filter(|path| path.is_absolute()).map(Path::to_owned)
 }
 
 /// A line of that table, if somebody listens there: its number and path. The flag is `__SO_ACCEPTCON`.

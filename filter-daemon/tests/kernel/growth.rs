@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
+use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
-use filterd::blocklist::{Blocklist, Polarity, Targets};
+use filterd::blocklist::{Blocklist, Targets};
 use filterd::daemon::commit::{NotDone, Protection};
 use filterd::kernel::memory::Memory;
 use filterd::kernel::{Filter, Growing, KernelError};
@@ -41,7 +42,7 @@ impl Owner {
     /// Begins to grow until there is room for these, too. Does not wait.
     fn grow_for(&mut self, more: impl Iterator<Item = Target>) -> Result<Growing, KernelError> {
         let more: Targets = more.collect();
-        let needs = self.protection.needs_with(Polarity::Block, &more);
+        let needs = self.protection.needs_with(SetName::Block, &more);
         let (filter, blocklist) = self.protection.parts();
         filter.grow_aside(&needs, blocklist)
     }

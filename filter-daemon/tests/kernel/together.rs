@@ -57,7 +57,7 @@ fn what_nothing_is_listed_with_any_more_is_looked_up_no_more() {
     let mut protection =
         Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).expect("it is well");
     let looked_up = || {
-        let set = kernel.settings().expect("a judge is published").block;
+        let set = kernel.settings().expect("a judge is published").sets.block;
         let SixSettings { to_64, longer, has_table, last_level_word, .. } = set.six;
         [set.networks4, to_64, longer, has_table, last_level_word.min(1)]
     };

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use filter_common::reason::Verdict;
+use filter_common::sets::SetName;
 use filter_common::target::Target;
 use filterd::blocklist::{Applied, Blocklist, Change, From, Polarity, Settings, Targets, Timestamp, Want};
 use filterd::daemon::commit::{NotDone, Protection};
@@ -96,7 +97,8 @@ impl World {
                 Ok(())
             }
             Step::Inflate => {
-                let needs = Needs::from(SetNeeds { addresses: 20_000, six: 20_000, ..self.needs().block });
+                let needs =
+                    Needs::from(SetNeeds { addresses: 20_000, six: 20_000, ..self.needs().sets.block });
                 let (filter, blocklist) = self.protection.parts();
                 filter.reserve(&needs, blocklist).map_err(NotDone::from)
             }
@@ -176,7 +178,7 @@ impl World {
 
     fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), NotDone> {
         let targets: Targets = targets.iter().copied().collect();
-        let needs = self.protection.needs_with(Polarity::Block, &targets);
+        let needs = self.protection.needs_with(SetName::Block, &targets);
         let is_small = targets.len() < 4;
         if waits && !is_small && !self.filter().has_room(&needs) {
             // As somebody who waits for his turn; where nothing can be made aside, the addition itself is told.
@@ -249,8 +251,10 @@ impl World {
     }
 
     fn note(&mut self, applied: &Applied) {
-        let sides =
-            [(&applied.effects.block, &mut self.blocked), (&applied.effects.allow, &mut self.allowed)];
+        let sides = [
+            (&applied.effects.sets.block, &mut self.blocked),
+            (&applied.effects.sets.allow, &mut self.allowed),
+        ];
         for (effects, reference) in sides {
             effects.entered.iter().for_each(|target| reference.enter(target));
             effects.left.iter().for_each(|target| reference.leave(target));

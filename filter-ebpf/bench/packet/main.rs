@@ -8,6 +8,8 @@
 #![no_main]
 #![deny(unsafe_code)]
 
+#[path = "../../src/clauses.rs"]
+mod clauses;
 mod crowd;
 #[path = "../../src/flow_map.rs"]
 mod flow_map;

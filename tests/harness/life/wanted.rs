@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn a_list_that_reaches_farther_blocks_what_is_around_its_addresses() {
-        let address = |low| Prefix::host(true, 0x2001_0db8 << 96 | low);
-        let ip = |low| super::super::prefix::ip(true, 0x2001_0db8 << 96 | low);
+        let address = |low: u128| Prefix::host(true, 0x2001_0db8 << 96 | low);
+        let ip = |low: u128| super::super::prefix::ip(true, 0x2001_0db8 << 96 | low);
         let mut wanted = Wanted::all(&[address(1), address(2), SOURCE]).reaching(64);
         let blocks = |wanted: &Wanted, low| wanted.covering(ip(low)).count();
         assert_eq!((blocks(&wanted, 7), blocks(&wanted, 1 << 64)), (2, 0));

@@ -2,10 +2,12 @@
 
 mod circles;
 mod dependencies;
+mod faults;
 mod house;
 mod imports;
 mod rooms;
 mod source;
+mod supply;
 
 use std::fs;
 
@@ -24,7 +26,8 @@ pub fn all() -> Result<()> {
     Ok(())
 }
 
-/// Who imports whom, and where unsafe code lies: all complaints at once.
+/// Who imports whom, where unsafe code lies, what comes from elsewhere, and what holds faults: all complaints
+/// at once.
 fn houses_rules() -> Result<()> {
     let (files, document) = (source::files(&workspace::root())?, architecture()?);
     let house = House::read(&document);
@@ -32,6 +35,8 @@ fn houses_rules() -> Result<()> {
         imports::complaints(&files, &house)?,
         circles::complaints(&files, &house),
         rooms::complaints(&files, &document),
+        supply::complaints()?,
+        faults::complaints()?,
     ];
     let complaints = complaints.concat();
     if complaints.is_empty() {

@@ -46,6 +46,10 @@ const HERE_ONLY: [Stories; 13] = [
     ("words::", "dozens of commands, for what they say"),
 ];
 
+/// What the verifier ring tells again under lockdown. That forbids helpers, not instructions: judges with nothing on and with
+/// everything on call all that there are.
+pub const UNDER_LOCKDOWN: &str = "any_number_of_ipv6_lengths";
+
 /// The words for the test program: the whole ring, or only what is told everywhere.
 pub fn words(is_whole: bool) -> impl Iterator<Item = String> {
     let chosen = EVERYWHERE.iter().filter(move |_| !is_whole).map(|(stories, _)| (*stories).to_owned());
@@ -71,6 +75,12 @@ mod tests {
             assert!(text.contains(&format!("#[test]\nfn {begin}")), "no story begins with {stories}");
             assert!(!why.is_empty());
         }
+    }
+
+    #[test]
+    fn what_is_told_under_lockdown_is_there() {
+        let text = fs::read_to_string(workspace::root().join("tests/vm/main.rs")).unwrap();
+        assert!(text.contains(&format!("#[test]\nfn {UNDER_LOCKDOWN}")));
     }
 
     #[test]

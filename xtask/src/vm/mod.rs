@@ -181,7 +181,11 @@ impl Vm {
 
     /// What the guest reads and does, a line a stage.
     fn plan(&self, series: &str) -> String {
-        let words = |stage| if stage == Stage::Network { self.network(series) } else { self.words() };
+        let words = |stage| match stage {
+            Stage::Network => self.network(series),
+            Stage::VerifierUnderLockdown if self.filter.is_empty() => vec![choice::UNDER_LOCKDOWN.to_owned()],
+            Stage::Program | Stage::Verifier | Stage::VerifierUnderLockdown => self.words(),
+        };
         let stages = self.rings().into_iter().flat_map(Stage::of);
         stages.map(|stage| format!("{stage} {}\n", words(stage).join(" "))).collect()
     }

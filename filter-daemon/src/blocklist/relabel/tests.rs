@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use filter_common::labels::{Label, OTHER};
+use filter_common::ports::{Clause, Range};
+use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
 use proptest::prelude::*;
 
 use crate::blocklist::{
-    Applied, Blocklist, Change, From, ListId, Origin, Polarity, Targets, Timestamp, Undo, Want,
+    Applied, Blocklist, Change, From, ListId, Origin, Polarity, Side, Targets, Timestamp, Undo, Want,
 };
 
 /// Few enough that they meet again, wide enough that a new order takes several pages.
@@ -68,7 +70,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// The blocklist, what a kernel would have that carries out its effects, and plain rules to compare with.
 struct Story {
     blocklist: Blocklist,
-    kernel: BTreeMap<Target, Label>,
+    kernel: BTreeMap<(SetName, Target), Label>,
     configured: Vec<ListId>,
     /// Who comes first by the order in force, and by the one that is coming: known by their places and ages.
     orders: [Vec<ListId>; 2],
@@ -76,12 +78,17 @@ struct Story {
 }
 
 impl Story {
-    fn new() -> Self {
+    /// Of the configuration's lists those behind this one block on a port only.
+    fn new(on_all_ports: usize) -> Self {
         let mut blocklist = Blocklist::default();
         let configured: Vec<_> = LISTS[..CONFIGURED]
             .iter()
             .map(|name| blocklist.make_list(name, Origin::File, Polarity::Block, at(0)).unwrap())
             .collect();
+        for list in &configured[on_all_ports..] {
+            let clause = Clause::new(false, Range::new(22, 22)).unwrap();
+            blocklist.restrict(*list, clause).unwrap();
+        }
         blocklist.lists_mut().set_places(configured.clone());
         blocklist.begin(at(0));
         Self { blocklist, kernel: BTreeMap::new(), configured, orders: Default::default(), last: None }
@@ -95,25 +102,26 @@ impl Story {
 
     /// A kernel asks the truth for each target that it is told of, and for no other.
     fn carry_out(&mut self, applied: &Applied) {
-        let (block, effects) = (self.blocklist.block(), &applied.effects.block);
-        let now = |target| block.label_of(target);
-        for target in effects.left.iter() {
-            assert!(self.kernel.remove(&target).is_some(), "{target} left without having been there");
-        }
-        for target in effects.relabelled.iter() {
-            let before = self.kernel.insert(target, now(target));
-            assert!(
-                before.is_some_and(|before| before != now(target)),
-                "{target} was {before:?} and still is"
-            );
-        }
-        for target in effects.entered.iter() {
-            assert!(self.kernel.insert(target, now(target)).is_none(), "{target} entered twice");
+        for (set, effects) in applied.effects.sets.blocking() {
+            let now = |target| self.blocklist.side(set).label_of(target);
+            for target in effects.left.iter() {
+                let left = self.kernel.remove(&(set, target));
+                assert!(left.is_some(), "{target} left without having been there");
+            }
+            for target in effects.relabelled.iter() {
+                let before = self.kernel.insert((set, target), now(target));
+                let is_another = before.is_some_and(|before| before != now(target));
+                assert!(is_another, "{target} was {before:?} and still is");
+            }
+            for target in effects.entered.iter() {
+                let before = self.kernel.insert((set, target), now(target));
+                assert!(before.is_none(), "{target} entered twice");
+            }
         }
     }
 
-    fn label_by(&self, order: &[ListId], target: Target) -> Label {
-        let holders = self.blocklist.block().holders(target);
+    fn label_by(&self, order: &[ListId], set: SetName, target: Target) -> Label {
+        let holders = self.blocklist.side(set).holders(target);
         let place = |list: &ListId| order.iter().position(|other| other == list);
         // Who is on no order yet has come last, and in turn.
         let age = |list: &ListId| self.blocklist.lists().get(*list).age;
@@ -124,7 +132,10 @@ impl Story {
 
     /// What the kernel asks, by plain rules: of those around it that are looked up in the same way, the narrowest.
     fn check_questions(&self) {
-        let block = self.blocklist.block();
+        self.blocklist.sides(Polarity::Block).for_each(|(_, side)| Self::check_questions_to(side));
+    }
+
+    fn check_questions_to(block: &Side) {
         let narrowest = |meant: &dyn Fn(&Target) -> bool| {
             let around =
                 block.targets().iter().filter(|target| meant(target)).max_by_key(|target| length(*target));
@@ -152,12 +163,15 @@ impl Story {
     }
 
     fn check(&self) {
-        let block = self.blocklist.block();
         let told: BTreeSet<_> = self.kernel.keys().copied().collect();
-        assert_eq!(told, block.targets().iter().collect());
-        for (target, label) in &self.kernel {
-            assert_eq!(*label, block.label_of(*target), "{target}: told of every change");
-            let [before, after] = self.orders.each_ref().map(|order| self.label_by(order, *target));
+        let sides = self.blocklist.sides(Polarity::Block);
+        let wanted = sides
+            .flat_map(|(set, side)| side.targets().iter().map(|target| (set, target)).collect::<Vec<_>>());
+        assert_eq!(told, wanted.collect());
+        for ((set, target), label) in &self.kernel {
+            let now = self.blocklist.side(*set).label_of(*target);
+            assert_eq!(*label, now, "{target}: told of every change");
+            let [before, after] = self.orders.each_ref().map(|order| self.label_by(order, *set, *target));
             if self.blocklist.is_relabelling() {
                 assert!([before, after].contains(label), "{target}: {label:?}, not {before:?} or {after:?}");
             } else {
@@ -167,8 +181,12 @@ impl Story {
     }
 
     fn check_shared(&self) {
-        let block = self.blocklist.block();
-        let holders: Vec<_> = block.targets().iter().map(|target| block.holders(target)).collect();
+        let sides = self.blocklist.sides(Polarity::Block);
+        let holders: Vec<_> = sides
+            .flat_map(|(_, side)| {
+                side.targets().iter().map(|target| side.holders(target)).collect::<Vec<_>>()
+            })
+            .collect();
         for (id, list) in self.blocklist.lists().iter() {
             let shared = holders.iter().filter(|holders| holders.len() > 1 && holders.contains(&id));
             assert_eq!(self.blocklist.shared_by(id), shared.count() as u64, "{}", list.name);
@@ -188,8 +206,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn each_target_is_counted_for_its_first_holder_and_the_kernel_is_told_of_just_what_changes(steps in steps()) {
-        let mut story = Story::new();
+    fn each_target_is_counted_for_its_first_holder_and_the_kernel_is_told_of_just_what_changes(
+        steps in steps(), on_all_ports in 0..=CONFIGURED
+    ) {
+        let mut story = Story::new(on_all_ports);
         story.orders = [story.configured.clone(), story.configured.clone()];
         for step in steps {
             match step {
@@ -257,7 +277,7 @@ fn many(count: u32) -> (Blocklist, Vec<ListId>) {
 fn relabel_all(blocklist: &mut Blocklist) -> Targets {
     let mut relabelled = Targets::default();
     while blocklist.reorder(at(2)) {
-        relabelled.extend(&blocklist.apply(&Change::Relabel, at(2)).unwrap().effects.block.relabelled);
+        relabelled.extend(&blocklist.apply(&Change::Relabel, at(2)).unwrap().effects.sets.block.relabelled);
     }
     relabelled.sort();
     relabelled

@@ -28,13 +28,13 @@ fn what_is_blocked_stays_so_whatever_is_allowed() {
     let applied = apply(&mut blocklist, &change(0, &["10.0.0.0/8"], None), 1);
     assert_eq!(applied.effects, Effects::blocking(targets(&["10.0.0.0/8"])));
     let applied = apply(&mut blocklist, &change(2, &["10.1.0.0/16"], Some(100)), 1);
-    assert_eq!(applied.effects.allow.entered, targets(&["10.1.0.0/16"]));
+    assert_eq!(applied.effects.sets.allow.entered, targets(&["10.1.0.0/16"]));
     assert_eq!(applied.effects.overlaps, Some(true));
-    assert!(applied.effects.block.is_empty());
+    assert!(applied.effects.sets.block.is_empty());
     let expire = |polarity| Change::Expire { polarity, most: usize::MAX };
     assert_eq!(apply(&mut blocklist, &expire(Polarity::Block), 100).changed, 0);
     let applied = apply(&mut blocklist, &expire(Polarity::Allow), 100);
-    assert_eq!(applied.effects.allow.left, targets(&["10.1.0.0/16"]));
+    assert_eq!(applied.effects.sets.allow.left, targets(&["10.1.0.0/16"]));
     assert!(blocklist.block().contains(target("10.0.0.0/8")));
     assert_eq!(apply(&mut blocklist, &Change::LookForOverlap, 100).effects.overlaps, Some(false));
 }
@@ -63,9 +63,9 @@ fn every_live_list_is_one_that_blocks_unless_allow_is_said() {
     let difference = blocklist.preview(&every(Polarity::Block));
     assert_eq!((difference.changes, difference.leaves), (1, targets(&["192.0.2.1"])));
     let applied = apply(&mut blocklist, &every(Polarity::Block), 2);
-    assert!(applied.effects.allow.is_empty() && !applied.effects.block.is_empty());
+    assert!(applied.effects.sets.allow.is_empty() && !applied.effects.sets.block.is_empty());
     let applied = apply(&mut blocklist, &every(Polarity::Allow), 2);
-    assert!(!applied.effects.allow.is_empty() && applied.effects.block.is_empty());
+    assert!(!applied.effects.sets.allow.is_empty() && applied.effects.sets.block.is_empty());
 }
 
 #[test]
@@ -139,14 +139,63 @@ fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
 }
 
 #[test]
-fn of_what_is_large_on_both_sides_the_answer_is_yes() {
+fn a_look_at_much_of_both_is_exact_and_takes_pages_until_something_that_overlaps_enters() {
     let mut blocklist = Blocklist::default();
     let many = |first: u32| Targets { addresses: (first..first + 70_000).collect(), ..Targets::default() };
     for (list, first) in [(0, 0), (2, 1 << 20)] {
         let (name, polarity) = LISTS[list];
-        apply(&mut blocklist, &Change::Want(Want::live(name, polarity, many(first))), 1);
+        let applied = apply(&mut blocklist, &Change::Want(Want::live(name, polarity, many(first))), 1);
+        assert_eq!(
+            applied.effects.overlaps,
+            (list == 2).then_some(true),
+            "of so large a change nobody knows"
+        );
     }
-    assert!(blocklist.overlaps());
+    assert!(!blocklist.overlaps());
+    let page = |blocklist: &mut Blocklist| apply(blocklist, &Change::LookForOverlap, 1).effects.overlaps;
+    assert_eq!([page(&mut blocklist), page(&mut blocklist)], [None, None]);
+    // What enters behind the page and overlaps nothing is no matter.
+    apply(&mut blocklist, &change(2, &["255.0.0.1"], None), 1);
+    assert!(blocklist.is_looking_for_overlap());
+    let pages = (0..).find_map(|pages| Some((pages, page(&mut blocklist)?))).unwrap();
+    assert!(pages.0 > 3 && !pages.1, "{pages:?}");
+    page(&mut blocklist);
+    let applied = apply(&mut blocklist, &change(2, &["0.0.0.0/24"], None), 1);
+    assert_eq!((applied.effects.overlaps, blocklist.is_looking_for_overlap()), (Some(true), false));
+    assert_eq!(page(&mut blocklist), Some(true));
+}
+
+/// `cargo test -p filter-daemon --lib --release -- --ignored --nocapture how_long_a_look` tells.
+#[test]
+#[ignore = "a measurement"]
+fn how_long_a_look_at_100_000_of_both_takes() {
+    let mut blocklist = Blocklist::default();
+    // As lists are: one in ten is a prefix, of any length from /12 on.
+    let targets = |odd: u32| -> Targets {
+        let all = (0..100_000_u32).map(|number| {
+            let place = (number * 2 + odd) << 14;
+            let length = if number % 10 == 0 { 18 + (number / 10 % 15) as u8 } else { 32 };
+            Target::V4(Prefix::covering(place, length))
+        });
+        all.collect()
+    };
+    for (list, odd) in [(0, 0), (2, 1)] {
+        let (name, polarity) = LISTS[list];
+        apply(&mut blocklist, &Change::Want(Want::live(name, polarity, targets(odd))), 1);
+    }
+    let begun = std::time::Instant::now();
+    assert!(!blocklist.overlaps());
+    let whole = begun.elapsed();
+    let (mut longest, mut pages) = (std::time::Duration::ZERO, 0);
+    loop {
+        let begun = std::time::Instant::now();
+        let overlaps = apply(&mut blocklist, &Change::LookForOverlap, 1).effects.overlaps;
+        (longest, pages) = (longest.max(begun.elapsed()), pages + 1);
+        if overlaps.is_some() {
+            break;
+        }
+    }
+    println!("all at once {whole:?}; {pages} pages, the longest {longest:?}");
 }
 
 #[derive(Clone, Debug)]
@@ -244,7 +293,7 @@ proptest! {
             let Ok(applied) = blocklist.apply(&change, at(now)) else { continue };
             last = (!matches!(change, Change::Undo(_))).then(|| (applied.undo.clone(), before));
             for (polarity, set) in Polarity::ALL.into_iter().zip(&mut sets) {
-                let effects = applied.effects.of(polarity);
+                let effects = &applied.effects.sets[polarity.whole()];
                 for target in effects.left.iter() {
                     prop_assert!(set.remove(&target), "{} left without having been there", target);
                 }
@@ -257,9 +306,14 @@ proptest! {
             if matches!(change, Change::Expire { .. }) {
                 let looked = blocklist.apply(&Change::LookForOverlap, at(0)).unwrap();
                 asks = looked.effects.overlaps.unwrap_or(asks);
-                let [block, allow] = &sets;
-                let overlaps = block.iter().any(|one| allow.iter().any(|other| one.covers(other) || other.covers(one)));
-                prop_assert_eq!(asks, overlaps, "a look is exact where there are few");
+                prop_assert_eq!(asks, blocklist.overlaps(), "a look is exact where there are few");
+            }
+            let [block, allow] = &sets;
+            let overlaps = block.iter().any(|one| allow.iter().any(|other| one.covers(other) || other.covers(one)));
+            for most in [1, 2, usize::MAX] {
+                let mut look = overlap::Look::default();
+                let walked = std::iter::repeat_with(|| blocklist.walk_all(&mut look, most)).find_map(|page| page);
+                prop_assert_eq!(walked, Some(overlaps), "side by side, {} a page", most);
             }
             for word in WORDS {
                 let address = match target(word) {

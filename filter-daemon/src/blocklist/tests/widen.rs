@@ -174,8 +174,8 @@ proptest! {
             let side = story.blocklist.block();
             let set = |targets: &Targets| targets.iter().collect::<BTreeSet<_>>();
             prop_assert_eq!(&set(&side.targets()), &after, "{:?}", step);
-            prop_assert_eq!(&set(&effects.block.entered), &(&after - &blocked), "{:?} entered", step);
-            prop_assert_eq!(&set(&effects.block.left), &(&blocked - &after), "{:?} left", step);
+            prop_assert_eq!(&set(&effects.sets.block.entered), &(&after - &blocked), "{:?} entered", step);
+            prop_assert_eq!(&set(&effects.sets.block.left), &(&blocked - &after), "{:?} left", step);
             is_told_as_given(&story, &reference)?;
         }
         outlives_the_journal(&story, &reference)?;
@@ -252,7 +252,7 @@ fn a_ban_of_one_address_blocks_its_64_which_leaves_with_the_last_of_them() {
     let mut story = Story::new();
     story.blocklist.lists.set_live_reaches([("one".into(), Reach::to(64))].into());
     let net = targets(&["2001:db8::/64"]);
-    assert_eq!(story.add(0, "2001:db8::1", Some(10)).block.entered, net);
+    assert_eq!(story.add(0, "2001:db8::1", Some(10)).sets.block.entered, net);
     assert!(story.add(0, "2001:db8::2", None).is_empty());
     assert!(story.expire(10).is_empty());
     let covering = story.blocklist.covering(Polarity::Block, target("2001:db8::7"));
@@ -260,7 +260,7 @@ fn a_ban_of_one_address_blocks_its_64_which_leaves_with_the_last_of_them() {
         (covering.len(), covering[0].target, covering[0].blocks),
         (1, target("2001:db8::2"), target("2001:db8::/64"))
     );
-    assert_eq!(story.remove(0, "2001:db8::2").block.left, net);
+    assert_eq!(story.remove(0, "2001:db8::2").sets.block.left, net);
     assert!(story.blocklist.block().is_empty());
 }
 
@@ -269,7 +269,7 @@ fn what_one_list_widens_another_one_may_want_as_it_is() {
     let mut story = Story::new();
     story.blocklist.lists.set_live_reaches([("one".into(), Reach::to(64))].into());
     story.add(1, "2001:db8::1", None);
-    assert_eq!(story.add(0, "2001:db8::1", None).block.entered, targets(&["2001:db8::/64"]));
-    assert_eq!(story.remove(0, "2001:db8::1").block.left, targets(&["2001:db8::/64"]));
-    assert_eq!(story.remove(1, "2001:db8::1").block.left, targets(&["2001:db8::1"]));
+    assert_eq!(story.add(0, "2001:db8::1", None).sets.block.entered, targets(&["2001:db8::/64"]));
+    assert_eq!(story.remove(0, "2001:db8::1").sets.block.left, targets(&["2001:db8::/64"]));
+    assert_eq!(story.remove(1, "2001:db8::1").sets.block.left, targets(&["2001:db8::1"]));
 }

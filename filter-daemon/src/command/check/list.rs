@@ -23,6 +23,9 @@ pub struct CheckedList {
     pub path: PathBuf,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// On which ports it blocks, if not on all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
     pub targets: usize,
     pub rejected: u64,
     pub special: u64,
@@ -72,6 +75,7 @@ impl CheckedList {
             name: list.name.to_string(),
             path: list.path.clone(),
             allows: list.allows,
+            ports: list.ports.map(|clause| clause.to_string()),
             targets: file.map_or(0, |file| file.targets.len()),
             rejected: file.map_or(0, |file| file.rejected_count),
             special: file.map_or(0, |file| file.special),

@@ -26,7 +26,8 @@ pub fn render(checked: &Checked) -> String {
     for list in &checked.lists {
         let allowed = if list.allows { " allowed" } else { "" };
         let (found, path) = (found(list), printable::path(&list.path));
-        text.push_str(&format!("  {}: {found}{allowed} ({path})\n", list.name));
+        let ports = list.ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
+        text.push_str(&format!("  {}: {found}{allowed}{ports} ({path})\n", list.name));
     }
     text
 }

@@ -9,10 +9,11 @@ pub const ALL_LISTS: &str = "`filterd status` names all lists";
 
 /// The target, and as a comment what is known of it.
 pub fn line(entry: &Entry, clock: &Clock) -> String {
-    let Entry { target, list, until, note, .. } = entry;
+    let Entry { target, list, until, note, ports, .. } = entry;
     let (since, until) = (clock.of(entry), clock.until(*until));
     let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    format!("{target:<20} # {list}, {since}, {until}{note}")
+    let ports = ports.as_ref().map(|ports| format!(", {ports}")).unwrap_or_default();
+    format!("{target:<20} # {list}, {since}, {until}{ports}{note}")
 }
 
 /// Is this line of a file one that `filterd list` wrote?

@@ -16,7 +16,9 @@ fn one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> Strin
     let mut because = one.because.iter().map(|by| entry(by, clock));
     let first = match because.len() {
         _ if !one.dropped => String::new(),
-        0 if !one.within.is_empty() => "by what blocks its parts".to_owned(),
+        0 if !one.within.is_empty() && one.ports.is_empty() => "by what blocks its parts".to_owned(),
+        // Each entry says on which.
+        _ if !one.ports.is_empty() => one.ports.join(", and "),
         _ => because.next().unwrap_or_default(),
     };
     let verdict = verdict(one, paused);
@@ -89,7 +91,8 @@ fn entry(entry: &Entry, clock: &Clock) -> String {
         Some(wider) => format!("{} (blocks {wider})", entry.target),
         None => entry.target.clone(),
     };
-    format!("by {target} of list `{}`, {since}, {until}{by}{note}", entry.list)
+    let ports = entry.ports.as_ref().map(|ports| format!(" ({ports})")).unwrap_or_default();
+    format!("by {target} of list `{}`{ports}, {since}, {until}{by}{note}", entry.list)
 }
 
 #[cfg(test)]
@@ -125,6 +128,34 @@ mod tests {
 192.0.2.1    passes   no list names it
 ";
         assert_eq!(all(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn what_is_dropped_on_some_ports_says_on_which() {
+        let entry = Entry {
+            target: "203.0.113.0/24".into(),
+            list: "ssh".into(),
+            since: NOW - 7200,
+            or_before: false,
+            until: None,
+            note: None,
+            by: None,
+            origin: None,
+            ports: Some("on port 22 only".into()),
+            blocks: None,
+        };
+        let tested = Tested {
+            address: "203.0.113.7".into(),
+            dropped: true,
+            ports: vec!["on port 22 only".into()],
+            because: vec![entry],
+            ..Tested::default()
+        };
+        let expected = "\
+203.0.113.7  DROPPED  on port 22 only
+                      by 203.0.113.0/24 of list `ssh` (on port 22 only), since 2 h ago, permanent
+";
+        assert_eq!(all(&Reply { tested: vec![tested], ..Reply::default() }, &Clock::standing(NOW)), expected);
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub struct ListDifference {
     /// What it is called now, if that is another name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
+    /// On which ports it would block, if not on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
     /// It allows what it names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,

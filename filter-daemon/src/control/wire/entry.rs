@@ -32,6 +32,9 @@ pub struct Entry {
     /// Where the list comes from: `config`, `file`, `live` or `host`. Older daemons do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// On which ports the list blocks, if not on all: `on port 22 only`, `on all but port 443`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
     /// The wider prefix that is blocked for its sake, where its list widens it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<String>,

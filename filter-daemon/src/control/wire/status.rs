@@ -143,6 +143,9 @@ pub struct ListStatus {
     /// Does it allow, rather than block?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// On which ports it blocks, if not on all: `on port 22 only`, `on all but port 443`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
     /// How many targets it has.
     pub targets: u64,
     /// Lines that were not understood when it was last read.

@@ -278,6 +278,7 @@ fn replies_are_those_of_the_version_that_landed() {
             name: "drop".into(),
             kind: "file".into(),
             allows: false,
+            ports: None,
             targets: 8,
             rejected: 9,
             special: 0,

@@ -126,6 +126,9 @@ impl Diff {
             match targets {
                 Some(targets) => {
                     self.compare(list.before, &list.name, list.polarity, targets, blocklist);
+                    if let Some(compared) = self.lists.last_mut() {
+                        compared.told.ports = list.ports.map(|clause| clause.to_string());
+                    }
                 }
                 None if was.as_deref() == Some(&*list.name) => self.reply.unchanged += 1,
                 None => {

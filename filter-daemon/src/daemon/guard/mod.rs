@@ -216,11 +216,16 @@ impl Guard {
         }
     }
 
+    /// All there are. Whatever else this host comes to need (the hosts that feeds come from, say) is one more source here.
+    fn facts(&self) -> impl Iterator<Item = Fact> + '_ {
+        self.links.iter().chain(&self.files).cloned().chain(self.askers.facts())
+    }
+
     /// What is to be allowed, and why.
     fn wanted(&self) -> BTreeMap<IpAddr, Arc<str>> {
         let mut reasons: BTreeMap<IpAddr, BTreeSet<&host::What>> = BTreeMap::new();
-        let askers: Vec<_> = self.askers.facts().collect();
-        for Fact { address, what } in self.links.iter().chain(&self.files).chain(&askers) {
+        let all: Vec<_> = self.facts().collect();
+        for Fact { address, what } in &all {
             if reasons.len() < MOST || reasons.contains_key(address) {
                 reasons.entry(*address).or_default().insert(what);
             }

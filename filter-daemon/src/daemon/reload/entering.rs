@@ -23,13 +23,13 @@ impl Reload {
             };
             return (next, Turn::More);
         };
-        let is_meant = parts.protection.blocklist().lists().get(*id).polarity == polarity;
+        let row = parts.protection.blocklist().lists().get(*id);
+        let (is_meant, set, reach) = (row.polarity == polarity, row.set(), row.reach);
         let page = if is_meant { targets.page(from, PAGE) } else { Targets::default() };
         if page.is_empty() {
             return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
         }
-        let reach = parts.protection.blocklist().lists().get(*id).reach;
-        if !parts.capacity.has_room(parts.protection, polarity, &reach.all_of(&page)) {
+        if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
             return (Stage::Enter { polarity, list, from }, Turn::Wait);
         }
         let next = Stage::Enter { polarity, list, from: from + page.len() };
@@ -52,9 +52,9 @@ impl Reload {
         };
         let after = after.filter(|_| at == list);
         let row = lists.get(id);
-        let (name, reach) = (row.name.clone(), row.reach);
+        let (name, set, reach) = (row.name.clone(), row.set(), row.reach);
         let (page, next) = parts.protection.blocklist().to_reach_anew(id, after);
-        if !parts.capacity.has_room(parts.protection, Polarity::Block, &reach.all_of(&page)) {
+        if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
             return (again(at, after), Turn::Wait);
         }
         let next = if next.is_some() { again(at, next) } else { again(at + 1, None) };

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use filter_common::ports::Clause;
+
 use super::find::{self, Found, find};
-use super::matching::{self, Known};
+use super::matching::{self, Known, polarity_of};
 use super::sources::Sources;
 use super::way_back::WayBack;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Reach, Targets};
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
@@ -43,6 +45,8 @@ pub struct LoadedList {
     pub ttl: Option<Duration>,
     /// Does it block, or allow?
     pub polarity: Polarity,
+    /// On which ports, if not on all?
+    pub ports: Option<Clause>,
     /// How far what it names reaches.
     pub reach: Reach,
     /// The list it was before, perhaps under another name or with another file.
@@ -60,6 +64,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
         id: Some(id),
         name: list.name.clone(),
         polarity: Some(list.polarity),
+        ports: blocklist.clause(list),
         // What its file named, whatever has expired of it.
         entries: list.entries + list.spent.len() as u64,
         reading: list.reading.clone().unwrap_or_default(),
@@ -79,15 +84,14 @@ impl Loaded {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
-            let polarity = polarity_of(list);
-            let is_turned = before.is_some_and(|before| before.polarity.is_some_and(|was| was != polarity));
-            let turned = before.filter(|_| is_turned).map(Known::turned);
+            let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
             let before = turned.as_ref().or(before);
             LoadedList {
                 name: list.name.as_str().into(),
                 path: list.path.clone(),
                 ttl: list.ttl,
-                polarity,
+                polarity: polarity_of(list),
+                ports: list.ports,
                 reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.and_then(|known| known.id),
@@ -113,13 +117,13 @@ impl Loaded {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
-            let polarity = polarity_of(list);
-            let is_same = |known: &&Known| known.polarity.is_none_or(|was| was == polarity);
+            let is_same = |known: &&Known| !known.is_turned_by(list);
             LoadedList {
                 name: list.name.as_str().into(),
                 path: list.path.clone(),
                 ttl: list.ttl,
-                polarity,
+                polarity: polarity_of(list),
+                ports: list.ports,
                 reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.filter(is_same).and_then(|known| known.id),
@@ -133,8 +137,4 @@ impl Loaded {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
     }
-}
-
-const fn polarity_of(list: &config::List) -> Polarity {
-    if list.allows { Polarity::Allow } else { Polarity::Block }
 }

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use filter_common::ports::Clause;
+
 use crate::blocklist::{ListId, Polarity, Reading};
 use crate::config::List;
 
@@ -15,6 +17,8 @@ pub struct Known {
     pub name: Arc<str>,
     /// Does it block, or allow? A copy says neither.
     pub polarity: Option<Polarity>,
+    /// On which ports, if not on all? A copy does not say.
+    pub ports: Option<Clause>,
     /// How many targets of it are in force.
     pub entries: u64,
     /// How its file was found.
@@ -40,12 +44,23 @@ pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>
 }
 
 impl Known {
-    /// The same for one that allows from now on what it blocked, or the reverse: a new list, of which there may be a copy.
+    /// Does `list` mean something else for those on it than this one did? What a copy does not say is no other thing.
+    pub fn is_turned_by(&self, list: &List) -> bool {
+        self.polarity.is_some_and(|was| (was, self.ports) != (polarity_of(list), list.ports))
+    }
+
+    /// The same for one that allows from now on what it blocked, or the reverse, or blocks it on other ports: a new list, of
+    /// which there may be a copy.
     pub fn turned(&self) -> Self {
         let reading = Reading { stamp: None, ..self.reading.clone() };
         let entries = reading.accepted.as_ref().map_or(0, |accepted| accepted.entries);
         Self { id: None, entries, reading, ..self.clone() }
     }
+}
+
+/// Does it block, or allow?
+pub const fn polarity_of(list: &List) -> Polarity {
+    if list.allows { Polarity::Allow } else { Polarity::Block }
 }
 
 #[cfg(test)]
@@ -60,6 +75,7 @@ mod tests {
             id: rows.make_anyway(name, Origin::File, Polarity::Block).ok(),
             name: (*name).into(),
             polarity: Some(Polarity::Block),
+            ports: None,
             entries: 0,
             reading: Reading { path: path.into(), ..Reading::default() },
         });
@@ -75,6 +91,7 @@ mod tests {
             special: Special::default(),
             ttl: None,
             ipv6_prefix: 128,
+            ports: None,
         };
         let lists: Vec<List> = now.iter().map(list).collect();
         let known = known(before);

@@ -146,9 +146,9 @@ impl Reload {
         match protection.commit(&change, clock::now()) {
             Ok(applied) => {
                 self.done.add(&applied);
-                let Effects { block, allow, .. } = &applied.effects;
-                let polarity = if allow.is_empty() { Polarity::Block } else { Polarity::Allow };
-                let entered = !block.entered.is_empty() || !allow.entered.is_empty();
+                let Effects { sets, .. } = &applied.effects;
+                let polarity = if sets.allow.is_empty() { Polarity::Block } else { Polarity::Allow };
+                let entered = sets.iter().any(|(_, set)| !set.entered.is_empty());
                 self.applied.push(Step::Page { undo: applied.undo, polarity, entered });
                 next
             }

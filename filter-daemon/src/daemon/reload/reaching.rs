@@ -55,9 +55,10 @@ impl Reaching {
     pub fn add_needs(&self, needs: &mut Needs, lists: &Lists) {
         for (id, _) in self.lists.iter().filter(|(id, _)| lists.has(*id)) {
             let list = lists.get(*id);
-            needs.block.levels = true;
-            needs.block.six += list.entries;
-            needs.block.lengths.insert(list.reach.length());
+            let needs = &mut needs[list.set()];
+            needs.levels = true;
+            needs.six += list.entries;
+            needs.lengths.insert(list.reach.length());
         }
     }
 

@@ -23,7 +23,7 @@ impl Reload {
             let lists = protection.blocklist().lists();
             let contents = self.rows.contents.iter();
             contents.for_each(|(id, targets)| {
-                needs::add(&mut most, lists.get(*id).polarity, &lists.get(*id).reach.all_of(targets));
+                needs::add(&mut most, lists.get(*id).set(), &lists.get(*id).reach.all_of(targets));
             });
             self.rows.reaching.add_needs(&mut most, lists);
             if protection.filter().has_room(&most) {
@@ -40,7 +40,7 @@ impl Reload {
         }
         let from = from + page.len();
         let difference = protection.blocklist().preview(&self.want(*id, page, protection.blocklist()));
-        needs::add(&mut needs, protection.blocklist().lists().get(*id).polarity, &difference.enters);
+        needs::add(&mut needs, protection.blocklist().lists().get(*id).set(), &difference.enters);
         Stage::Measure { list, from, needs }
     }
 

@@ -100,7 +100,7 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, ttl, polarity, reach, special, before, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, ports, reach, special, before, mut found } = list;
         let id = match before {
             Some(id) => {
                 self.reaching.begin(id, reach, blocklist.lists_mut());
@@ -110,6 +110,9 @@ impl Rows {
                 let id = blocklist.make_list(&name, Origin::File, polarity, clock::now())?;
                 blocklist.lists_mut().set_reach(id, reach);
                 self.made.push(id);
+                if let Some(clause) = ports {
+                    blocklist.restrict(id, clause)?;
+                }
                 id
             }
         };

@@ -58,6 +58,7 @@ impl Sources {
         }
         let known = copies.into_iter().map(|accepted| Known {
             polarity: None,
+            ports: None,
             id: None,
             name: accepted.name.clone(),
             entries: accepted.entries,

@@ -74,13 +74,13 @@ impl Undoing {
                 self.steps.pop();
                 self.retry = None;
                 let latest = parts.protection.latest();
-                if !applied.effects.allow.entered.is_empty() {
+                if !applied.effects.sets.allow.entered.is_empty() {
                     self.loosened = latest.commit;
                 }
-                if !applied.effects.block.entered.is_empty() {
+                if applied.effects.blocks() {
                     self.entered = latest.commit;
                 }
-                if !applied.effects.block.left.is_empty() {
+                if applied.effects.unblocks() {
                     self.left = latest.commit;
                 }
                 Turn::More

@@ -38,6 +38,7 @@ impl WayBack {
     pub fn known(&self, sources: &mut Sources) -> Vec<Known> {
         let held = self.held.iter().map(|held| Known {
             polarity: None,
+            ports: None,
             id: None,
             name: held.accepted().name.clone(),
             entries: held.accepted().entries,

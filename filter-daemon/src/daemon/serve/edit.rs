@@ -122,7 +122,8 @@ impl Owner {
             move |flushed: Flushed, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
                 let answered = match failed {
                     None => {
-                        let may_be_covered = parts.protection.blocklist().side(polarity).has_prefixes();
+                        let mut sides = parts.protection.blocklist().sides(polarity);
+                        let may_be_covered = sides.any(|(_, side)| side.has_prefixes());
                         Ok(Changed { idle, may_be_covered, ..emptied(polarity, flushed) })
                     }
                     Some(error) => Err(partly_flushed(flushed.done, error)),

@@ -75,7 +75,9 @@ impl Owner {
 /// Which of these are still blocked, or allowed, and by what: by their own entries on other lists, by wider ones, or in part by
 /// narrower ones.
 pub(super) fn held(blocklist: &Blocklist, polarity: Polarity, targets: &Targets, left: u64) -> Vec<Held> {
-    let may_be_held = left < targets.len() as u64 || blocklist.side(polarity).has_prefixes();
+    let is_on_one_side = blocklist.sides(polarity).count() == 1;
+    let has_prefixes = blocklist.sides(polarity).any(|(_, side)| side.has_prefixes());
+    let may_be_held = left < targets.len() as u64 || !is_on_one_side || has_prefixes;
     let may_be_held = |target: &Target| may_be_held || !target.is_host();
     let held = targets.iter().filter(may_be_held).filter_map(|target| held_by(blocklist, polarity, target));
     held.take(MOST_HELD).collect()
@@ -160,6 +162,7 @@ pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         or_before: claim.or_before,
         origin: origin.map(str::to_owned),
         blocks: widened_to(&claim),
+        ports: ports(blocklist, &claim.list),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         since: clock::on_the_wall(claim.since),
@@ -167,6 +170,12 @@ pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         note: claim.note.map(|note| note.to_string()),
         by: claim.by.map(|by| by.to_string()),
     }
+}
+
+/// On which ports a list blocks, if not on all.
+fn ports(blocklist: &Blocklist, list: &str) -> Option<String> {
+    let list = blocklist.lists().find(list).map(|id| blocklist.lists().get(id))?;
+    blocklist.clause(list).map(|clause| clause.to_string())
 }
 
 fn is_of(target: Target, family: Option<Family>) -> bool {

@@ -4,10 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
+use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::question::entry;
-use crate::blocklist::{Blocklist, NamedClaim, Polarity};
+use crate::blocklist::{Blocklist, Extent, NamedClaim, Polarity};
 use crate::clock;
 use crate::control::wire::test::{Expired, File, Reply, Request, Tested};
 use crate::daemon::owner::Owner;
@@ -27,6 +28,8 @@ struct Met {
     whole: bool,
     partly: bool,
     is_complete: bool,
+    /// Of what is dropped on some ports only: on which.
+    ports: Vec<String>,
     /// Of which the blocklist says the opposite.
     disagrees: Option<IpAddr>,
 }
@@ -41,6 +44,7 @@ impl Owner {
     fn test_one(&self, target: Target, left: &mut usize) -> Tested {
         let blocklist = self.protection.blocklist();
         let met = if target.is_host() { self.meets(target) } else { self.meet_parts(target, left) };
+        let met = if met.whole { met } else { self.meet_ports(target, left, met) };
         if let Some(address) = met.disagrees {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
@@ -66,6 +70,7 @@ impl Owner {
             dropped: met.whole && idle.is_none(),
             partly: met.partly && idle.is_none(),
             idle: idle.filter(|_| is_dropped),
+            ports: met.ports,
             except: if is_dropped { self.except() } else { Vec::new() },
             files: files(blocklist, because.iter().chain(&within)),
             because: entries(because),
@@ -89,26 +94,48 @@ impl Owner {
         let (block, allow) = (self.protection.blocklist().block(), self.protection.blocklist().allow());
         let is_listed = block.covers(target) && !allow.covers(target);
         let disagrees = (is_dropped != is_listed).then_some(address);
-        Met { whole: is_dropped, partly: false, is_complete: true, disagrees }
+        Met { whole: is_dropped, partly: false, is_complete: true, ports: Vec::new(), disagrees }
     }
 
     /// Nobody can ask for each address of a prefix: the blocklist says where the answer changes, and the tables are asked
     /// there.
     fn meet_parts(&self, target: Target, left: &mut usize) -> Met {
-        let extent = self.protection.blocklist().extent(target, left);
+        let extent = self.protection.blocklist().extent(SetName::Block, target, left);
         let filter = self.protection.filter();
-        let of = |address: u128| match target {
-            Target::V4(_) => of4(address as u32),
-            Target::V6(_) => of6(address),
-        };
-        let edges = extent.edges(MOST_ASKED).into_iter().map(|(address, is_listed)| (of(address), is_listed));
-        let disagrees = edges.filter(|_| extent.is_complete).find_map(|((address, source), is_listed)| {
-            let is_dropped = matches!(filter.judge(source), Verdict::Drop(_));
-            (is_dropped != is_listed).then_some(address)
-        });
+        let is_dropped = |source| matches!(filter.judge(source), Verdict::Drop(_));
+        let disagrees = disagrees(&extent, target, is_dropped);
         let (whole, is_complete) = (extent.is_whole(), extent.is_complete);
-        Met { whole, partly: !whole && !extent.is_nothing(), is_complete, disagrees }
+        Met { whole, partly: !whole && !extent.is_nothing(), is_complete, ports: Vec::new(), disagrees }
     }
+
+    /// And what is dropped of it on some ports only: by each clause, as far as any goes.
+    fn meet_ports(&self, target: Target, left: &mut usize, mut met: Met) -> Met {
+        let (blocklist, filter) = (self.protection.blocklist(), self.protection.filter());
+        for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
+            let set = SetName::Clause(slot);
+            let Some(clause) = clause.filter(|_| !blocklist.side(set).is_empty()) else { continue };
+            let extent = blocklist.extent(set, target, left);
+            let is_dropped = |source| filter.clauses_of(source).contains(&clause);
+            met.disagrees = met.disagrees.or_else(|| disagrees(&extent, target, is_dropped));
+            met.is_complete &= extent.is_complete;
+            met.whole |= extent.is_whole();
+            met.partly |= !extent.is_nothing();
+            met.ports.extend((!extent.is_nothing()).then(|| clause.to_string()));
+        }
+        met.partly &= !met.whole;
+        met
+    }
+}
+
+/// An address at an edge of `extent` of which the tables say the opposite.
+fn disagrees(extent: &Extent, target: Target, is_dropped: impl Fn(Source) -> bool) -> Option<IpAddr> {
+    let of = |address: u128| match target {
+        Target::V4(_) => of4(address as u32),
+        Target::V6(_) => of6(address),
+    };
+    let edges = extent.edges(MOST_ASKED).into_iter().map(|(address, is_listed)| (of(address), is_listed));
+    let mut edges = edges.filter(|_| extent.is_complete);
+    edges.find_map(|((address, source), is_listed)| (is_dropped(source) != is_listed).then_some(address))
 }
 
 fn of4(address: u32) -> (IpAddr, Source) {

@@ -188,7 +188,7 @@ fn take(mut piece: &[u8], found: &mut Vec<Told>) -> io::Result<bool> {
             NetlinkPayload::Done(_) => return Ok(true),
             NetlinkPayload::Error(error) => return Err(error.to_io()),
             NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(told)) => found.push(Told::of(&told)),
-            _ => {}
+            NetlinkPayload::Noop | NetlinkPayload::Overrun(_) | NetlinkPayload::InnerMessage(_) | _ => {}
         }
         piece = piece.get(length..).unwrap_or_default();
     }

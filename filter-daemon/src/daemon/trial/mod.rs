@@ -4,13 +4,14 @@
 
 mod beside;
 mod note;
+mod start;
 mod told;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::lists::ToKeep;
 use crate::blocklist::Timestamp;
@@ -18,6 +19,7 @@ use crate::clock;
 use crate::control::Handle;
 use crate::text::Explanation;
 use note::{Note, Place};
+pub use start::AtStart;
 
 /// How long until what could not be put back is tried again.
 const RETRY: Duration = Duration::from_secs(5);
@@ -68,22 +70,6 @@ enum Anew {
     ListsOnly,
 }
 
-/// What a start is to do about the trial of the filterd before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtStart {
-    /// Nothing.
-    Nothing,
-    /// It goes on.
-    GoesOn,
-    /// What was before is put back before anything is published.
-    RollBack,
-    /// The same, unless the file has changed since.
-    StayRolledBack {
-        /// The checksum of the text that was not confirmed.
-        checksum: u32,
-    },
-}
-
 impl Trial {
     /// None, for a filterd with this state directory.
     pub fn none(state: &Path) -> Self {
@@ -95,29 +81,6 @@ impl Trial {
             is_known: false,
             beside: None,
         }
-    }
-
-    /// The one that the filterd before has left. `names` are those of the lists of before.
-    pub fn at_start(state: &Path, names: impl Iterator<Item = Arc<str>>) -> (Self, AtStart) {
-        let mut this = Self::none(state);
-        let Some(note) = this.place.read() else { return (this, AtStart::Nothing) };
-        this.is_known = true;
-        if note.is_rolled_back {
-            let Note { checksum, by, .. } = note;
-            this.state = State::RolledBack { since: clock::now(), by, unnoted: None };
-            return (this, AtStart::StayRolledBack { checksum });
-        }
-        let Some(left) = note.left() else {
-            warn!("the configuration of {} was not confirmed in time: what was before is in force", note.by);
-            this.is_rolled_back(&note);
-            return (this, AtStart::RollBack);
-        };
-        info!("the configuration of {} is on trial for another {} s", note.by, left.as_secs());
-        let (since, until) = (clock::now(), clock::after(left));
-        this.names = names.collect();
-        let anew = Some(Anew::AsRead);
-        this.state = State::On { note, since, until, is_in_force: true, was_rolled_back: false, anew };
-        (this, AtStart::GoesOn)
     }
 
     /// Begins one: on disk when this returns. `names` are those of the lists in force.
@@ -172,13 +135,6 @@ impl Trial {
     /// Is the configuration in force, or coming into force, one on trial, or being taken back?
     pub fn is_on(&self) -> bool {
         matches!(self.state, State::On { .. } | State::Over { .. })
-    }
-
-    /// The start that goes on with it has found a configuration that is not valid: that of before is in force.
-    pub fn has_an_invalid_file(&mut self) {
-        if let State::On { anew, .. } = &mut self.state {
-            *anew = Some(Anew::ListsOnly);
-        }
     }
 
     /// Does this name belong to a list of before?
@@ -237,24 +193,6 @@ impl Trial {
         }
         self.state = State::RolledBack { since: clock::now(), by: note.by.clone(), unnoted };
         self.note_beside();
-    }
-
-    /// What was before should have been in force again from this start on, and cannot be.
-    pub fn cannot_be_put_back(&mut self, why: &Explanation) {
-        let told = told::cannot_be_put_back(self.by(), why);
-        self.state = State::Lost { since: clock::now(), told };
-    }
-
-    /// Somebody has changed the configuration's file since it was rolled back: this start takes that, once it has its place.
-    pub fn is_decided(&mut self) {
-        self.state = State::None;
-    }
-
-    /// The filterd with this start's configuration is at work.
-    pub fn has_begun(&mut self) {
-        if let State::None = self.state {
-            self.forget();
-        }
     }
 
     /// It is not on trial any more: the copies that there should be of it.

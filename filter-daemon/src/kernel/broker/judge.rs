@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
 use aya::programs::{ProgramFd, Xdp};
-use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Ebpf, EbpfLoader, VerifierLogLevel, include_bytes_aligned};
 use filter_common::reason::Enforcement;
 use filter_common::settings::{self, Settings};
 
 use super::super::KernelError;
+use super::super::error::may_please_the_verifier;
 use super::counters;
 use super::debug::Lines;
 use super::pins::Pins;
@@ -60,6 +61,10 @@ impl Judge {
         let settings = counters::known_to(&blueprint.settings);
         let mut loader: EbpfLoader<'_> = loader;
         loader.override_global("SETTINGS", &settings[..], true);
+        if !may_please_the_verifier() {
+            // It refuses, and why is known: what it says of a judge takes it longer to write than to find.
+            loader.verifier_log_level(VerifierLogLevel::DISABLE);
+        }
         let mut tables = Tables::open(&blueprint.maps, pins)?;
         if matches_new(&blueprint) {
             tables.open_flows(pins)?;
@@ -67,9 +72,9 @@ impl Judge {
         let object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
         let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object
-            .program_mut("filterd_judge")
+            .program_mut(if blueprint.has_ports { "filterd_ports" } else { "filterd_judge" })
             .and_then(|program| program.try_into().ok())
-            .expect("the embedded object has this XDP program");
+            .expect("the embedded object has these XDP programs");
         program.load().map_err(|error| failed(&error))?;
         let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(|error| failed(&error))?;
         let lines = Lines::follow(&mut object);
@@ -97,8 +102,7 @@ impl Judge {
         let settings = Settings::from_words(words);
         let is_paused = Enforcement::of(settings.enforce) == Enforcement::Pause;
         let resumed = Settings { enforce: Enforcement::Drop as u64, paused_until: 0, ..settings };
-        let maps = self.blueprint.maps.clone();
-        is_paused.then(|| Blueprint { settings: resumed.as_words().to_vec(), maps })
+        is_paused.then(|| Blueprint { settings: resumed.as_words().to_vec(), ..self.blueprint.clone() })
     }
 }
 

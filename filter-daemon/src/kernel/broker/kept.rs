@@ -104,10 +104,11 @@ impl Kept {
 mod tests {
     use filter_common::cuckoo::geometry::Geometry;
     use filter_common::labels::pages;
+    use filter_common::sets::SetName;
     use filter_common::{labels, levels, networks};
 
     use super::super::processors;
-    use super::super::request::{MapName, MapPart, SetName};
+    use super::super::request::{MapName, MapPart};
     use super::super::size::{addresses, labels_beside, level_labels, network_labels, prefixes};
     use super::*;
 

@@ -15,8 +15,9 @@ use serde::de::DeserializeOwned;
 use super::super::KernelError;
 use super::request::Answer;
 
-/// A verifier's log is cut to less than this; everything else is much shorter.
-const LONGEST: usize = 64 * 1024;
+/// A verifier's log is cut to less than this, and the settings of a judge that asks for eight clauses in tables of every
+/// length take less; everything else is much shorter.
+const LONGEST: usize = 128 * 1024;
 
 /// One end.
 pub struct Line(OwnedFd);

@@ -13,13 +13,14 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use filter_common::sets::SetName;
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::unistd::geteuid;
 
 use super::super::KernelError;
-use super::request::{MapName, MapPart, MapUse, SetName};
+use super::request::{MapName, MapPart, MapUse};
 use crate::config::pin;
 use crate::lock::{Lock, NotLocked, Place};
 
@@ -203,10 +204,11 @@ impl Pins {
         entries(&self.directory.join(self.tables)).into_iter().filter_map(generation).max().unwrap_or(0)
     }
 
-    /// Is a table of what is blocked pinned?
+    /// Is a table of what is blocked pinned, on whatever ports?
     pub fn has_blocked(&self) -> bool {
         let parts = [MapPart::Addresses, MapPart::Networks, MapPart::Levels, MapPart::Six];
-        let names = parts.map(|part| MapName { set: SetName::Block, part }.name());
+        let names = |set| parts.map(|part| MapName { set, part }.name());
+        let names: Vec<_> = SetName::blocking().flat_map(names).collect();
         let is_one = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()?.rsplit_once('-'));
             name.is_some_and(|(name, _)| names.contains(&name))

@@ -6,15 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Attached, KernelError, Link};
 use crate::config::Mode;
-
-/// Which set a map belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum SetName {
-    /// What is blocked.
-    Block,
-    /// What is allowed, whatever blocks it.
-    Allow,
-}
+use filter_common::sets::SetName;
 
 /// What of its set lives in a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -45,30 +37,34 @@ pub enum MapPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MapName {
     /// Whose.
+    #[serde(with = "by_number")]
     pub set: SetName,
     /// What of it.
     pub part: MapPart,
 }
 
+/// What the maps of one set are called in the kernel and in the names of their pins, or in the judge: in the order of the
+/// parts, and no two alike. The kernel keeps fifteen letters.
+macro_rules! names {
+    ($($before:literal)*, $($part:literal)*) => { names!(@ [$($before)*] [$($part)*]) };
+    (@ [$($before:literal)*] $parts:tt) => { [$(names!(@@ $before $parts)),*] };
+    (@@ $before:literal [$($part:literal)*]) => { [$(concat!($before, $part)),*] };
+}
+
+const NAMES: [[&str; 8]; SetName::COUNT] = names!(
+    "" "allow_" "c0_" "c1_" "c2_" "c3_" "c4_" "c5_" "c6_" "c7_",
+    "addresses" "networks" "levels" "six" "addr_labels" "net_labels" "level_labels" "six_labels"
+);
+
+const SYMBOLS: [[&str; 8]; SetName::COUNT] = names!(
+    "" "ALLOW_" "C0_" "C1_" "C2_" "C3_" "C4_" "C5_" "C6_" "C7_",
+    "ADDRESSES" "NETWORKS" "LEVELS" "SIX" "ADDRESS_LABELS" "NETWORK_LABELS" "LEVEL_LABELS" "SIX_LABELS"
+);
+
 impl MapName {
     /// What its maps are called in the kernel, and in the names of their pins: no two alike.
     pub const fn name(self) -> &'static str {
-        match (self.set, self.part) {
-            (SetName::Block, MapPart::Addresses) => "addresses",
-            (SetName::Block, MapPart::Networks) => "networks",
-            (SetName::Block, MapPart::Levels) => "levels",
-            (SetName::Block, MapPart::Six) => "six",
-            (SetName::Allow, MapPart::Addresses) => "allow_addresses",
-            (SetName::Allow, MapPart::Networks) => "allow_networks",
-            (SetName::Allow, MapPart::Levels) => "allow_levels",
-            (SetName::Allow, MapPart::Six) => "allow_six",
-            (_, MapPart::Overlap) => "overlap",
-            (_, MapPart::Lists) => "lists",
-            (_, MapPart::AddressLabels) => "address_labels",
-            (_, MapPart::NetworkLabels) => "network_labels",
-            (_, MapPart::LevelLabels) => "level_labels",
-            (_, MapPart::SixLabels) => "six_labels",
-        }
+        self.among(&NAMES, "overlap", "lists")
     }
 
     /// Where the labels are of what is in such a map, if any are kept.
@@ -90,22 +86,44 @@ impl MapName {
 
     /// What it is called in the judge.
     pub const fn symbol(self) -> &'static str {
-        match (self.set, self.part) {
-            (SetName::Block, MapPart::Addresses) => "ADDRESSES",
-            (SetName::Block, MapPart::Networks) => "NETWORKS",
-            (SetName::Block, MapPart::Levels) => "LEVELS",
-            (SetName::Block, MapPart::Six) => "SIX",
-            (SetName::Allow, MapPart::Addresses) => "ALLOW_ADDRESSES",
-            (SetName::Allow, MapPart::Networks) => "ALLOW_NETWORKS",
-            (SetName::Allow, MapPart::Levels) => "ALLOW_LEVELS",
-            (SetName::Allow, MapPart::Six) => "ALLOW_SIX",
-            (_, MapPart::Overlap) => "OVERLAP",
-            (_, MapPart::Lists) => "LISTS",
-            (_, MapPart::AddressLabels) => "ADDRESS_LABELS",
-            (_, MapPart::NetworkLabels) => "NETWORK_LABELS",
-            (_, MapPart::LevelLabels) => "LEVEL_LABELS",
-            (_, MapPart::SixLabels) => "SIX_LABELS",
+        self.among(&SYMBOLS, "OVERLAP", "LISTS")
+    }
+
+    const fn among(
+        self,
+        names: &[[&'static str; 8]; SetName::COUNT],
+        overlap: &'static str,
+        lists: &'static str,
+    ) -> &'static str {
+        let of_set = &names[self.set.number()];
+        match self.part {
+            MapPart::Addresses => of_set[0],
+            MapPart::Networks => of_set[1],
+            MapPart::Levels => of_set[2],
+            MapPart::Six => of_set[3],
+            MapPart::AddressLabels => of_set[4],
+            MapPart::NetworkLabels => of_set[5],
+            MapPart::LevelLabels => of_set[6],
+            MapPart::SixLabels => of_set[7],
+            MapPart::Overlap => overlap,
+            MapPart::Lists => lists,
         }
+    }
+}
+
+/// How a set travels.
+mod by_number {
+    use filter_common::sets::SetName;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(set: &SetName, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(set.number() as u64)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SetName, D::Error> {
+        let number = usize::deserialize(deserializer)?;
+        SetName::of(number).ok_or_else(|| D::Error::custom("there is no such set"))
     }
 }
 
@@ -121,6 +139,8 @@ pub struct MapUse {
 /// All that a judge is built from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blueprint {
+    /// Does it ask for ports?
+    pub has_ports: bool,
     /// The words of its settings.
     pub settings: Vec<u64>,
     /// The maps that it looks into.

@@ -2,6 +2,8 @@
 //! nothing in it reads what comes from the world, or believes who asks.
 
 mod mend;
+mod succession;
+mod tables;
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -21,10 +23,8 @@ use super::request::{Answer, Blueprint, Earlier, MapUse, Request};
 use super::root::Root;
 use super::storage;
 use super::surroundings::{self, Neighbours};
-use crate::clock;
-use crate::config::{check_interface_name, pin};
+use crate::config::check_interface_name;
 use crate::lock::Lock;
-use crate::text::Explain;
 
 /// Everything of one daemon's that is in the kernel.
 pub struct Server {
@@ -216,73 +216,6 @@ impl Server {
         Ok((answer, None))
     }
 
-    /// Leaves everything as it is; nothing, where nothing is attached. Only a pause ends: nobody is left who could end it.
-    pub fn leave(&mut self) {
-        if self.is_gone {
-            return;
-        }
-        if let Err(error) = self.resume() {
-            tracing::error!("protection is left paused: {}", error.explain());
-        }
-        if self.is_apart {
-            _ = self.pins.forget_successor();
-        } else if !self.found_at_work && self.links.is_empty() {
-            _ = self.pins.remove();
-        }
-    }
-
-    fn resume(&mut self) -> Result<(), KernelError> {
-        let resumed = self.published.as_ref().filter(|_| !self.is_apart).and_then(Judge::resumed);
-        let Some(blueprint) = resumed else { return Ok(()) };
-        let judge = self.loader.load(blueprint, &self.pins)?;
-        self.root.publish(&judge, &self.pins)
-    }
-
-    /// As long as another filterd may go on, what is its own is touched only while that waits for us.
-    fn must_be_in_time(&self) -> Result<(), KernelError> {
-        if self.is_apart && clock::uptime().as_millis() >= u128::from(self.too_late) {
-            return Err(KernelError::refused(
-                "touch the filter of another filterd",
-                "it has not made way, or goes on again",
-            ));
-        }
-        Ok(())
-    }
-
-    /// The other filterd has gone, and with it its lock.
-    fn settle(&mut self) -> Result<(), KernelError> {
-        if !self.is_apart {
-            return Ok(());
-        }
-        self.lock = self.pins.settle()?;
-        self.is_apart = false;
-        self.root.settle(&self.pins)?;
-        match self.published.take() {
-            Some(judge) => {
-                self.end_unwanted_egress(&judge)?;
-                self.published = Some(judge);
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Whoever had begun to take our place is gone, and so is what it attached to.
-    fn come_back(&mut self) -> Result<(), KernelError> {
-        if let Some(judge) = &self.published {
-            self.root.come_back(judge, &self.pins)?;
-        }
-        self.links.restore_names(&self.pins)?;
-        for path in self.pins.links() {
-            let Some(name) = pin::interface(&path) else { continue };
-            if !self.links.has(&name) {
-                self.links.detach(&name, &self.pins)?;
-                self.egress.detach(&name, &self.pins)?;
-            }
-        }
-        Ok(())
-    }
-
     fn remove(&mut self) -> Result<(), KernelError> {
         self.egress.end(&self.pins)?;
         let removed = self.pins.remove();
@@ -308,65 +241,6 @@ impl Server {
         links.iter_mut().for_each(|link| link.egress = self.egress.why_not(&link.name));
         links
     }
-
-    fn collect(&mut self, map: MapUse, waits: bool) -> Result<(Answer, Option<OwnedFd>), KernelError> {
-        let Some(made) = self.making.collect(map, waits) else {
-            return if self.making.has(map) {
-                Ok((Answer::NotYet, None))
-            } else {
-                Err(KernelError::refused("hand a table over", "nobody has begun it"))
-            };
-        };
-        let shared = made.and_then(|made| self.hand_over(map, made));
-        if shared.is_err() {
-            self.kept.discarded(map);
-        }
-        Ok((Answer::Done, Some(shared?)))
-    }
-
-    /// Pins a map that has been made, for the judge to find, and gives another hold on it away.
-    fn hand_over(&mut self, map: MapUse, made: MapData) -> Result<OwnedFd, KernelError> {
-        self.mend_pins()?;
-        storage::pin(&made, &self.pins.table(map))?;
-        let shared = mend::share(&made)?;
-        self.tables.push((map, made));
-        Ok(shared)
-    }
-
-    /// Lets packets meet the judge that is ready.
-    fn publish(&mut self) -> Result<(), KernelError> {
-        let Some(judge) = self.ready.take() else { return Ok(()) };
-        if !self.is_apart {
-            if judge.matches_new() {
-                // What refuses is told by `look`.
-                let links = self.links.look(&self.pins);
-                self.egress.mend(&links, &self.pins);
-            }
-            self.root.publish(&judge, &self.pins)?;
-            self.end_unwanted_egress(&judge)?;
-        }
-        self.kept.published(judge.maps());
-        self.forget_tables();
-        let keep: Vec<_> = self.kept.maps().into_iter().map(|kept| self.pins.table(kept)).collect();
-        if let Err(error) = self.pins.keep_tables(&keep) {
-            tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
-        }
-        self.published = Some(judge);
-        Ok(())
-    }
-
-    /// The judge that was loaded for it goes too: it would hold its memory.
-    fn discard(&mut self, map: MapUse) -> Result<(), KernelError> {
-        if self.making.has(map) {
-            return Err(KernelError::refused("forget a table", "it is being made"));
-        }
-        if !self.kept.discarded(map) {
-            return Ok(());
-        }
-        self.forget_tables();
-        self.ready.take_if(|judge| judge.maps().contains(&map));
-        self.pins.forget_table(map).map_err(|error| KernelError::load("remove the pin of a table", error))
-    }
 }
 
 /// It becomes part of a path, and whoever asks may be somebody else than we think.
@@ -388,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_judge_has_all_settings() {
-        let of = |words| Blueprint { settings: vec![0; words], maps: Vec::new() };
+        let of = |words| Blueprint { has_ports: false, settings: vec![0; words], maps: Vec::new() };
         must_have_all_settings(&of(settings::WORDS)).unwrap();
         for words in [0, settings::WORDS - 1, settings::WORDS + 1] {
             assert!(must_have_all_settings(&of(words)).is_err(), "{words}");

@@ -2,15 +2,16 @@
 
 use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
 use filter_common::labels::pages;
+use filter_common::sets::SetName;
 use filter_common::{labels, levels, networks, stash};
 
 use super::processors;
-use super::request::{MapName, MapPart, SetName};
+use super::request::{MapName, MapPart};
 
 /// A part has at most a map in use, one that is ready, one that is being filled, and one whose pin would not go.
 pub const MOST_OF_A_PART: usize = 4;
 
-/// Bytes of all maps together: as many as when the largest of each part are in use, ready and being filled. Both sets share
+/// Bytes of all maps together: as many as when the largest of each part are in use, ready and being filled. All sets share
 /// them: who blocks the most there can be allows little.
 pub const MOST_BYTES: u64 = 3
     * (largest(MapPart::Addresses)

@@ -1,28 +1,31 @@
 //! What the tables need between changes: entries on the move, larger tables made aside, smaller ones, and lookups that
 //! nothing needs any more.
 
-use super::Filter;
 use filter_common::labels::Counters;
+use filter_common::sets::{PerSet, SetName};
 
+use super::Filter;
 use crate::kernel::KernelError;
 use crate::kernel::growth::Growing;
 use crate::kernel::needs::{Needs, Truth};
+use crate::kernel::set::Set;
 
 impl Filter {
     /// Is there room for `needs` in the tables as they are, those of both families and both sets?
     pub fn has_room(&self, needs: &Needs) -> bool {
-        let counts = needs.counters == Counters::Total || self.block.is_labelled();
-        counts && self.block.has_room(&needs.block) && self.allow.has_room(&needs.allow)
+        let counts =
+            needs.counters == Counters::Total || self.sets.blocking().all(|(_, set)| set.is_labelled());
+        counts && self.sets.iter().all(|(name, set)| set.has_room(&needs[name]))
     }
 
     /// Is there even nothing to be made or loaded for them?
     pub fn is_ready_for(&self, needs: &Needs) -> bool {
-        self.has_room(needs) && self.block.looks_up(&needs.block) && self.allow.looks_up(&needs.allow)
+        self.has_room(needs) && self.sets.iter().all(|(name, set)| set.looks_up(&needs[name]))
     }
 
     /// Should those who add many entries wait for a grace period first? One entry never needs to.
     pub fn is_crowded(&self) -> bool {
-        self.block.is_crowded() || self.allow.is_crowded()
+        self.sets.iter().any(|(_, set)| set.is_crowded())
     }
 
     /// Is a larger table being made aside?
@@ -32,7 +35,7 @@ impl Filter {
 
     /// For which families?
     pub fn growing(&self) -> Growing {
-        self.block.growing() | self.allow.growing()
+        self.sets.iter().fold(Growing::default(), |growing, (_, set)| growing | set.growing())
     }
 
     /// Begins to make tables with room for `needs` aside, for each family that has one which is too small. Tells which of
@@ -41,16 +44,19 @@ impl Filter {
     /// who wait would wait as long as the kernel refuses.
     pub fn grow_aside(&mut self, needs: &Needs, _truth: &impl Truth) -> Result<Growing, KernelError> {
         self.in_vain.take().map_or(Ok(()), Err)?;
-        let block = self.block.grow_aside(&needs.block, &mut self.maps)?;
-        Ok(block | self.allow.grow_aside(&needs.allow, &mut self.maps)?)
+        let Self { sets, maps, .. } = self;
+        let mut sets = sets.iter_mut();
+        sets.try_fold(Growing::default(), |growing, (name, set)| {
+            Ok(growing | set.grow_aside(&needs[name], maps)?)
+        })
     }
 
     /// Does the next step for larger tables in the making and for entries on the move, and publishes what is done. True if
     /// another step is due after a grace period.
     pub fn settle(&mut self, truth: &impl Truth) -> Result<bool, KernelError> {
-        let due = [self.block.advance(), self.allow.advance()];
+        let due = self.sets.iter_mut().fold(false, |due, (_, set)| set.advance() || due);
         self.settle_plan(truth, false)?;
-        Ok(due.contains(&true))
+        Ok(due)
     }
 
     /// The same for larger tables alone, while those on the move wait for a grace period.
@@ -65,30 +71,37 @@ impl Filter {
 
     /// Are tables much larger than `needs`?
     pub fn is_roomy_for(&self, needs: &Needs) -> bool {
-        self.block.is_roomy_for(&needs.block) || self.allow.is_roomy_for(&needs.allow)
+        self.sets.iter().any(|(name, set)| set.is_roomy_for(&needs[name]))
     }
 
     /// Makes those tables anew that are much larger than `needs`.
     pub fn shrink_to(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
-        let block = self.block.shrink_to(&needs.block, &mut self.maps, truth.block());
-        let planned = block.and_then(|()| self.allow.shrink_to(&needs.allow, &mut self.maps, truth.allow()));
+        let Self { sets, maps, .. } = self;
+        let planned =
+            sets.iter_mut().try_for_each(|(name, set)| set.shrink_to(&needs[name], maps, truth.of(name)));
         let published = planned.and_then(|()| self.publish());
         self.or_discard(published)
     }
 
     /// Looks up no more than `needs`, which is all there is: packets pay for nothing else, and empty maps go. Where nothing
-    /// is allowed, no judge asks.
+    /// is allowed, no judge asks, and a clause of which nothing is on the list costs nothing.
     pub fn tidy(&mut self, needs: &Needs) -> Result<(), KernelError> {
         if needs.counters == Counters::Total && self.settings().counters == Counters::Total {
             self.maps.count(Counters::Total);
-            self.block.forget_labels();
+            self.sets.iter_mut().for_each(|(_, set)| set.forget_labels());
         }
-        self.block.tidy(&needs.block, &mut self.maps);
-        if needs.allow.is_empty() {
-            self.allow.drop_next(&mut self.maps);
+        for (name, set) in self.sets.iter_mut() {
+            match name {
+                SetName::Allow | SetName::Clause(_) if needs[name].is_empty() => {
+                    set.drop_next(&mut self.maps)
+                }
+                SetName::Block | SetName::Allow | SetName::Clause(_) => {
+                    set.tidy(&needs[name], &mut self.maps)
+                }
+            }
+        }
+        if needs.sets.allow.is_empty() {
             self.overlap.drop_next(&mut self.maps);
-        } else {
-            self.allow.tidy(&needs.allow, &mut self.maps);
         }
         let published = self.publish();
         self.or_discard(published)
@@ -101,10 +114,11 @@ impl Filter {
 
     fn settle_plan(&mut self, truth: &impl Truth, anew: bool) -> Result<(), KernelError> {
         self.maps.forget_unwanted();
-        let before = [self.block.growing(), self.allow.growing()];
+        let growing = |sets: &PerSet<Set>| PerSet::from_fn(|name| sets[name].growing());
+        let before = growing(&self.sets);
         let mut planned = self.step(truth);
-        let after = [self.block.growing(), self.allow.growing()];
-        let is_made = before.into_iter().zip(after).any(|(before, after)| before.is_over_in(after));
+        let after = growing(&self.sets);
+        let is_made = before.iter().any(|(name, before)| before.is_over_in(after[name]));
         if anew {
             planned = planned.and_then(|()| self.plan_anew(truth));
         }
@@ -116,12 +130,12 @@ impl Filter {
     }
 
     fn step(&mut self, truth: &impl Truth) -> Result<(), KernelError> {
-        self.block.step(&mut self.maps, truth.block())?;
-        self.allow.step(&mut self.maps, truth.allow())
+        let Self { sets, maps, .. } = self;
+        sets.iter_mut().try_for_each(|(name, set)| set.step(maps, truth.of(name)))
     }
 
     fn plan_anew(&mut self, truth: &impl Truth) -> Result<(), KernelError> {
-        self.block.settle_anew(&mut self.maps, truth.block())?;
-        self.allow.settle_anew(&mut self.maps, truth.allow())
+        let Self { sets, maps, .. } = self;
+        sets.iter_mut().try_for_each(|(name, set)| set.settle_anew(maps, truth.of(name)))
     }
 }

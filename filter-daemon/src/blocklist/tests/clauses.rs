@@ -1,0 +1,91 @@
+//! Lists with and without clauses, against the plain question: which lists have it?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use filter_common::ports::{Clause, Range};
+use filter_common::sets::SetName;
+use filter_common::target::Target;
+use proptest::prelude::*;
+
+use crate::blocklist::{Blocklist, Change, From, ListId, Origin, Polarity, Targets, Timestamp, Want};
+
+const LISTS: [&str; 5] = ["all", "ssh", "web", "ssh too", "allowed"];
+const WORDS: [&str; 6] =
+    ["192.0.2.7", "192.0.2.0/24", "192.0.0.0/16", "2001:db8::1", "2001:db8::/64", "2001:db8::/32"];
+
+fn only(port: u16) -> Clause {
+    Clause::new(false, Range::new(port, port)).unwrap()
+}
+
+/// `all` blocks on all ports, two share a clause.
+fn with_lists() -> (Blocklist, Vec<ListId>) {
+    let mut blocklist = Blocklist::default();
+    let made = LISTS.map(|name| {
+        let polarity = if name == "allowed" { Polarity::Allow } else { Polarity::Block };
+        blocklist.make_list(name, Origin::File, polarity, Timestamp::default()).unwrap()
+    });
+    for (list, port) in [(1, 22), (2, 80), (3, 22)] {
+        blocklist.restrict(made[list], only(port)).unwrap();
+    }
+    (blocklist, made.to_vec())
+}
+
+#[test]
+fn lists_of_one_clause_share_a_side_and_others_do_not() {
+    let (blocklist, made) = with_lists();
+    let set = |list: usize| blocklist.lists().get(made[list]).set();
+    assert_eq!((set(0), set(4)), (SetName::Block, SetName::Allow));
+    assert_eq!(set(1), set(3));
+    assert_ne!(set(1), set(2));
+    assert_eq!(blocklist.clause(blocklist.lists().get(made[3])), Some(only(22)));
+}
+
+proptest! {
+    /// What enters and leaves each set is what lists of its clause begin and cease to want, in any order; and pages show each
+    /// target once, with all who want it.
+    #[test]
+    fn every_set_is_what_its_lists_want(steps in prop::collection::vec((0..5_usize, 0..6_usize, any::<bool>()), 1..60)) {
+        let (mut blocklist, made) = with_lists();
+        let mut sets: BTreeMap<SetName, BTreeSet<Target>> = BTreeMap::new();
+        let mut wanted: BTreeSet<(Target, usize)> = BTreeSet::new();
+        for (list, word, wants) in steps {
+            let target: Target = WORDS[word].parse().unwrap();
+            let targets: Targets = [target].into_iter().collect();
+            let row = blocklist.lists().get(made[list]);
+            let change = if wants {
+                wanted.insert((target, list));
+                Change::Want(Want { list: LISTS[list].into(), origin: Origin::File, polarity: row.polarity,
+                    until: None, shorten: false, note: None, by: None, targets })
+            } else {
+                wanted.remove(&(target, list));
+                Change::Release { from: From::List(LISTS[list].into()), targets }
+            };
+            let effects = blocklist.apply(&change, Timestamp::from_secs(1)).unwrap().effects;
+            for (name, effects) in effects.sets.iter() {
+                let set = sets.entry(name).or_default();
+                effects.left.iter().for_each(|target| assert!(set.remove(&target)));
+                effects.entered.iter().for_each(|target| assert!(set.insert(target)));
+            }
+            for (name, set) in &sets {
+                let of_set = |list: usize| blocklist.lists().get(made[list]).set() == *name;
+                let expected: BTreeSet<Target> =
+                    wanted.iter().filter(|(_, list)| of_set(*list)).map(|(target, _)| *target).collect();
+                prop_assert_eq!(set, &expected);
+            }
+        }
+        let blocked: BTreeSet<(Target, usize)> = wanted.into_iter().filter(|(_, list)| *list < 4).collect();
+        let (mut shown, mut after) = (BTreeSet::new(), None);
+        loop {
+            let (page, next) = blocklist.page(Polarity::Block, after, 2, |_, _| true);
+            for claim in page {
+                let list = LISTS.iter().position(|name| **name == *claim.list).unwrap();
+                prop_assert!(shown.insert((claim.target, list)), "{} is shown twice", claim.target);
+            }
+            if next.is_none() {
+                break;
+            }
+            after = next;
+        }
+        prop_assert_eq!(shown, blocked);
+    }
+}

@@ -1,0 +1,143 @@
+//! On which ports a list blocks: `ports: [22, 8000-8100]`, or `except_ports: [443]`.
+
+use filter_common::ports::{Clause, MOST_RANGES, Range};
+use filter_common::sets::MOST_CLAUSES;
+
+use super::List;
+use super::raw::{Node, Value};
+use super::shape::{Faults, kind};
+use crate::text::printable::excerpt;
+
+/// What a list says of ports, and which value says it.
+#[derive(Default)]
+pub struct Said {
+    only: Option<(Clause, usize)>,
+    except: Option<(Clause, usize)>,
+}
+
+/// `ports:`.
+pub fn only(faults: &mut Faults, node: Node, said: &mut Said) {
+    let number = node.number;
+    said.only = clause(faults, node, "`ports`", false).map(|clause| (clause, number));
+}
+
+/// `except_ports:`.
+pub fn except(faults: &mut Faults, node: Node, said: &mut Said) {
+    let number = node.number;
+    said.except = clause(faults, node, "`except_ports`", true).map(|clause| (clause, number));
+}
+
+impl Said {
+    /// The clause of a list which blocks, or else allows.
+    pub fn check(self, allows: bool, faults: &mut Faults) -> Option<(Clause, usize)> {
+        let (clause, node) = match (self.only, self.except) {
+            (Some(_), Some((_, node))) => {
+                let help = "write the one or the other: `ports` for a few, `except_ports` for all but a few";
+                faults.tell(node, "this list has both `ports` and `except_ports`", help);
+                return None;
+            }
+            (only, except) => only.or(except)?,
+        };
+        if allows {
+            let help = "remove it: what is allowed passes on all ports";
+            faults.tell(node, "a list that allows has no ports", help);
+            return None;
+        }
+        Some((clause, node))
+    }
+}
+
+/// May there be this clause, too, beside those of `lists`?
+pub fn must_be_few(faults: &mut Faults, lists: &[List], clause: Clause, node: usize) {
+    let mut others: Vec<Clause> = Vec::new();
+    for other in lists.iter().filter_map(|list| list.ports) {
+        if !others.contains(&other) {
+            others.push(other);
+        }
+    }
+    if others.len() >= MOST_CLAUSES && !others.contains(&clause) {
+        let message =
+            format!("lists may have {MOST_CLAUSES} different ports and except_ports, and this is one more");
+        faults.tell(node, message, "a packet from an unlisted source pays for each: let lists say the same");
+    }
+}
+
+fn clause(faults: &mut Faults, node: Node, subject: &str, is_except: bool) -> Option<Clause> {
+    let (number, before) = (node.number, faults.0.len());
+    let items = match node.value {
+        Value::List(items) => items,
+        Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::Map(_)
+        | Value::Tagged => {
+            let message = format!("{subject} must be a list, not {}", kind(&node.value));
+            faults.tell(number, message, "write it as in [22, 8000-8100]");
+            return None;
+        }
+    };
+    let ranges: Vec<Range> = items.into_iter().filter_map(|item| range(faults, item, subject)).collect();
+    if faults.0.len() > before {
+        return None;
+    }
+    if ranges.is_empty() {
+        faults.tell(
+            number,
+            format!("{subject} names no port"),
+            "write it as in [22, 8000-8100], or remove it",
+        );
+        return None;
+    }
+    let clause = Clause::new(is_except, ranges);
+    if clause.is_err() {
+        let message = format!("{subject} names more than {MOST_RANGES} ports and ranges");
+        faults.tell(number, message, "join what lies side by side, as in 8000-8100");
+    }
+    clause.ok()
+}
+
+fn range(faults: &mut Faults, item: Node, subject: &str) -> Option<Range> {
+    const HELP: &str = "write a number from 1 to 65535, or a range as in 8000-8100";
+    let (said, found) = match &item.value {
+        Value::Number(Some(number)) => {
+            (number.to_string(), port(*number).and_then(|port| Range::new(port, port)))
+        }
+        Value::Text(word) => match ends(word) {
+            Some((first, last)) if first > last => {
+                let message = format!("{} ends before it begins", excerpt(word));
+                faults.tell(item.number, message, format!("did you mean {last}-{first}?"));
+                return None;
+            }
+            Some((first, last)) if !word.contains('-') && first != last => {
+                let message = format!("{subject} cannot be `{}`", excerpt(word));
+                faults.tell(item.number, message, format!("did you mean {first}-{last}?"));
+                return None;
+            }
+            ends => (format!("`{}`", excerpt(word)), ends.and_then(|(first, last)| Range::new(first, last))),
+        },
+        Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(None)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Tagged => (kind(&item.value).to_owned(), None),
+    };
+    if found.is_none() {
+        faults.tell(item.number, format!("{subject} are numbers, not {said}"), HELP);
+    }
+    found
+}
+
+/// `22`, `8000-8100`; and, to tell what is meant, `8000:8100`.
+fn ends(word: &str) -> Option<(u16, u16)> {
+    let number = |word: &str| word.trim().parse().ok().and_then(port);
+    match word.split_once(['-', ':']) {
+        Some((first, last)) => Some((number(first)?, number(last)?)),
+        None => number(word).map(|port| (port, port)),
+    }
+}
+
+fn port(number: u64) -> Option<u16> {
+    u16::try_from(number).ok().filter(|port| *port > 0)
+}

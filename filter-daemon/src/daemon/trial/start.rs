@@ -1,0 +1,78 @@
+//! What a start finds of the trial of the filterd before, and makes of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tracing::{info, warn};
+
+use super::note::Note;
+use super::{Anew, State, Trial, told};
+use crate::clock;
+use crate::text::Explanation;
+
+/// What a start is to do about the trial of the filterd before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtStart {
+    /// Nothing.
+    Nothing,
+    /// It goes on.
+    GoesOn,
+    /// What was before is put back before anything is published.
+    RollBack,
+    /// The same, unless the file has changed since.
+    StayRolledBack {
+        /// The checksum of the text that was not confirmed.
+        checksum: u32,
+    },
+}
+
+impl Trial {
+    /// The one that the filterd before has left. `names` are those of the lists of before.
+    pub fn at_start(state: &Path, names: impl Iterator<Item = Arc<str>>) -> (Self, AtStart) {
+        let mut this = Self::none(state);
+        let Some(note) = this.place.read() else { return (this, AtStart::Nothing) };
+        this.is_known = true;
+        if note.is_rolled_back {
+            let Note { checksum, by, .. } = note;
+            this.state = State::RolledBack { since: clock::now(), by, unnoted: None };
+            return (this, AtStart::StayRolledBack { checksum });
+        }
+        let Some(left) = note.left() else {
+            warn!("the configuration of {} was not confirmed in time: what was before is in force", note.by);
+            this.is_rolled_back(&note);
+            return (this, AtStart::RollBack);
+        };
+        info!("the configuration of {} is on trial for another {} s", note.by, left.as_secs());
+        let (since, until) = (clock::now(), clock::after(left));
+        this.names = names.collect();
+        let anew = Some(Anew::AsRead);
+        this.state = State::On { note, since, until, is_in_force: true, was_rolled_back: false, anew };
+        (this, AtStart::GoesOn)
+    }
+
+    /// The start that goes on with it has found a configuration that is not valid: that of before is in force.
+    pub fn has_an_invalid_file(&mut self) {
+        if let State::On { anew, .. } = &mut self.state {
+            *anew = Some(Anew::ListsOnly);
+        }
+    }
+
+    /// What was before should have been in force again from this start on, and cannot be.
+    pub fn cannot_be_put_back(&mut self, why: &Explanation) {
+        let told = told::cannot_be_put_back(self.by(), why);
+        self.state = State::Lost { since: clock::now(), told };
+    }
+
+    /// Somebody has changed the configuration's file since it was rolled back, or wants none: this start takes that, once it
+    /// has its place.
+    pub fn is_decided(&mut self) {
+        (self.state, self.is_known) = (State::None, true);
+    }
+
+    /// The filterd with this start's configuration is at work.
+    pub fn has_begun(&mut self) {
+        if let State::None = self.state {
+            self.forget();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! One filterd after another: what is left when one ends, and what is done, and not done, while two take turns.
+
+use super::super::judge::Judge;
+use super::Server;
+use crate::clock;
+use crate::config::pin;
+use crate::kernel::KernelError;
+use crate::text::Explain;
+
+impl Server {
+    /// Leaves everything as it is; nothing, where nothing is attached. Only a pause ends: nobody is left who could end it.
+    pub fn leave(&mut self) {
+        if self.is_gone {
+            return;
+        }
+        if let Err(error) = self.resume() {
+            tracing::error!("protection is left paused: {}", error.explain());
+        }
+        if self.is_apart {
+            _ = self.pins.forget_successor();
+        } else if !self.found_at_work && self.links.is_empty() {
+            _ = self.pins.remove();
+        }
+    }
+
+    fn resume(&mut self) -> Result<(), KernelError> {
+        let resumed = self.published.as_ref().filter(|_| !self.is_apart).and_then(Judge::resumed);
+        let Some(blueprint) = resumed else { return Ok(()) };
+        let judge = self.loader.load(blueprint, &self.pins)?;
+        self.root.publish(&judge, &self.pins)
+    }
+
+    /// As long as another filterd may go on, what is its own is touched only while that waits for us.
+    pub(super) fn must_be_in_time(&self) -> Result<(), KernelError> {
+        if self.is_apart && clock::uptime().as_millis() >= u128::from(self.too_late) {
+            return Err(KernelError::refused(
+                "touch the filter of another filterd",
+                "it has not made way, or goes on again",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The other filterd has gone, and with it its lock.
+    pub(super) fn settle(&mut self) -> Result<(), KernelError> {
+        if !self.is_apart {
+            return Ok(());
+        }
+        self.lock = self.pins.settle()?;
+        self.is_apart = false;
+        self.root.settle(&self.pins)?;
+        match self.published.take() {
+            Some(judge) => {
+                self.end_unwanted_egress(&judge)?;
+                self.published = Some(judge);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whoever had begun to take our place is gone, and so is what it attached to.
+    pub(super) fn come_back(&mut self) -> Result<(), KernelError> {
+        if let Some(judge) = &self.published {
+            self.root.come_back(judge, &self.pins)?;
+        }
+        self.links.restore_names(&self.pins)?;
+        for path in self.pins.links() {
+            let Some(name) = pin::interface(&path) else { continue };
+            if !self.links.has(&name) {
+                self.links.detach(&name, &self.pins)?;
+                self.egress.detach(&name, &self.pins)?;
+            }
+        }
+        Ok(())
+    }
+}

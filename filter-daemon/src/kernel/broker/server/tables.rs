@@ -1,0 +1,75 @@
+//! Tables and judges: handed over to whoever fills them, published, and forgotten.
+
+use std::os::fd::OwnedFd;
+
+use aya::maps::MapData;
+
+use super::super::request::{Answer, MapUse};
+use super::super::storage;
+use super::{Server, mend};
+use crate::kernel::KernelError;
+
+impl Server {
+    pub(super) fn collect(
+        &mut self,
+        map: MapUse,
+        waits: bool,
+    ) -> Result<(Answer, Option<OwnedFd>), KernelError> {
+        let Some(made) = self.making.collect(map, waits) else {
+            return if self.making.has(map) {
+                Ok((Answer::NotYet, None))
+            } else {
+                Err(KernelError::refused("hand a table over", "nobody has begun it"))
+            };
+        };
+        let shared = made.and_then(|made| self.hand_over(map, made));
+        if shared.is_err() {
+            self.kept.discarded(map);
+        }
+        Ok((Answer::Done, Some(shared?)))
+    }
+
+    /// Pins a map that has been made, for the judge to find, and gives another hold on it away.
+    pub(super) fn hand_over(&mut self, map: MapUse, made: MapData) -> Result<OwnedFd, KernelError> {
+        self.mend_pins()?;
+        storage::pin(&made, &self.pins.table(map))?;
+        let shared = mend::share(&made)?;
+        self.tables.push((map, made));
+        Ok(shared)
+    }
+
+    /// Lets packets meet the judge that is ready.
+    pub(super) fn publish(&mut self) -> Result<(), KernelError> {
+        let Some(judge) = self.ready.take() else { return Ok(()) };
+        if !self.is_apart {
+            if judge.matches_new() {
+                // What refuses is told by `look`.
+                let links = self.links.look(&self.pins);
+                self.egress.mend(&links, &self.pins);
+            }
+            self.root.publish(&judge, &self.pins)?;
+            self.end_unwanted_egress(&judge)?;
+        }
+        self.kept.published(judge.maps());
+        self.forget_tables();
+        let keep: Vec<_> = self.kept.maps().into_iter().map(|kept| self.pins.table(kept)).collect();
+        if let Err(error) = self.pins.keep_tables(&keep) {
+            tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
+        }
+        self.published = Some(judge);
+        Ok(())
+    }
+
+    /// The judge that was loaded for it goes too: it would hold its memory.
+    pub(super) fn discard(&mut self, map: MapUse) -> Result<(), KernelError> {
+        if self.making.has(map) {
+            return Err(KernelError::refused("forget a table", "it is being made"));
+        }
+        if !self.kept.discarded(map) {
+            return Ok(());
+        }
+        self.forget_tables();
+        self.ready.take_if(|judge| judge.maps().contains(&map));
+        self.pins.forget_table(map).map_err(|error| KernelError::load("remove the pin of a table", error))
+    }
+}

@@ -1,0 +1,128 @@
+//! What comes from elsewhere is what it was when somebody looked: actions of CI by their commit, crates from one registry by their
+//! checksum; and whoever builds the daemon builds few of them first. (`deny.toml` says the rest, to cargo-deny.)
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use bpf_build::workspace;
+
+const WORKFLOWS: &str = ".github/workflows";
+const LOCK: &str = "Cargo.lock";
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// What is built before the daemon, but for what this needs itself: a package, and all that it may depend on.
+const BEFORE_THE_DAEMON: (&str, &[&str]) = ("bpf-build", &["anyhow"]);
+
+/// One line for each thing that could be another one tomorrow, or that the daemon's builders need not have built.
+pub fn complaints() -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    for workflow in fs::read_dir(workspace::root().join(WORKFLOWS)).context("cannot list the workflows")? {
+        let path = workflow.context("cannot list the workflows")?.path();
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        complaints.extend(of_actions(&path.display().to_string(), &text));
+    }
+    let lock = fs::read_to_string(workspace::root().join(LOCK)).context("cannot read Cargo.lock")?;
+    complaints.extend(of_crates(&lock));
+    Ok(complaints)
+}
+
+/// A tag may be moved; a commit cannot.
+fn of_actions(file: &str, workflow: &str) -> Vec<String> {
+    let used = workflow.lines().enumerate().filter_map(|(number, line)| {
+        let action = line.trim().trim_start_matches("- ").strip_prefix("uses:")?;
+        Some((number + 1, action.split_whitespace().next().unwrap_or_default()))
+    });
+    let moved = used.filter(|(_, action)| !is_by_commit(action));
+    moved.map(|(line, action)| format!("{file}:{line}: {action} is not named by its commit")).collect()
+}
+
+fn is_by_commit(action: &str) -> bool {
+    let is_hash = |word: &str| word.len() == 40 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    action.starts_with("./") || action.rsplit_once('@').is_some_and(|(_, commit)| is_hash(commit))
+}
+
+fn of_crates(lock: &str) -> Vec<String> {
+    let (before, allowed) = BEFORE_THE_DAEMON;
+    let mut complaints = Vec::new();
+    for package in lock.split("[[package]]").skip(1) {
+        let field = |key: &str| {
+            package
+                .lines()
+                .find_map(|line| Some(line.strip_prefix(key)?.strip_prefix(" = ")?.trim_matches('"')))
+        };
+        let name = field("name").unwrap_or("a crate without a name");
+        if let Some(source) = field("source")
+            && (source != REGISTRY || field("checksum").is_none())
+        {
+            complaints
+                .push(format!("{LOCK}: {name} comes from {source}, not from the registry with a checksum"));
+        }
+        if name == before {
+            let more = dependencies(package).filter(|dependency| !allowed.contains(dependency));
+            complaints.extend(more.map(|more| {
+                format!("{LOCK}: {before} needs {more}, so whoever builds the daemon builds that first")
+            }));
+        }
+        if name == "filter-daemon" && dependencies(package).any(|dependency| dependency == "xtask") {
+            complaints.push(format!("{LOCK}: building the daemon builds the task runner"));
+        }
+    }
+    complaints
+}
+
+/// Lines like ` "anyhow",`, or ` "syn 2.0.1",` where there are several.
+fn dependencies(package: &str) -> impl Iterator<Item = &str> {
+    let lines = package.lines().skip_while(|line| *line != "dependencies = [").skip(1);
+    let names = lines.map_while(|line| line.strip_prefix(" \"")?.split(['"', ' ']).next());
+    names.filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_by_its_tag_is_told_with_its_line() {
+        let hash = "d23441a48e516b6c34aea4fa41551a30e30af803";
+        let workflow = format!(
+            "jobs:\n  - uses: actions/checkout@{hash} # v6\n  - name: x\n    uses: a/b@v4\n  - uses: ./own\n  - uses: c/d\n"
+        );
+        let told = of_actions("ci.yml", &workflow);
+        assert_eq!(
+            told,
+            ["ci.yml:4: a/b@v4 is not named by its commit", "ci.yml:6: c/d is not named by its commit"]
+        );
+    }
+
+    #[test]
+    fn a_crate_from_elsewhere_or_without_a_checksum_is_told() {
+        let lock = format!(
+            "version = 4\n\n[[package]]\nname = \"own\"\nversion = \"1\"\n\n[[package]]\nname = \"good\"\nsource = \"{REGISTRY}\"\nchecksum = \"12\"\n\n\
+             [[package]]\nname = \"bare\"\nsource = \"{REGISTRY}\"\n\n[[package]]\nname = \"git\"\nsource = \"git+https://x\"\nchecksum = \"1\"\n"
+        );
+        let told = of_crates(&lock);
+        assert!(told.len() == 2 && told[0].contains("bare") && told[1].contains("git+https"), "{told:?}");
+    }
+
+    /// FAULTS B4: once it was clap, object and proc-macro2.
+    #[test]
+    fn what_the_daemons_builders_would_have_to_build_first_is_told() {
+        let lock = |daemon: &str, build: &str| {
+            format!(
+                "[[package]]\nname = \"filter-daemon\"\ndependencies = [\n \"{daemon}\",\n]\n\n[[package]]\nname = \"bpf-build\"\n\
+                 dependencies = [\n \"anyhow\",\n{build}]\n\n[[package]]\nname = \"xtask\"\ndependencies = [\n \"clap\",\n]\n"
+            )
+        };
+        assert!(of_crates(&lock("bpf-build", "")).is_empty());
+        let told = of_crates(&lock("xtask", " \"clap 4.6\",\n"));
+        assert!(
+            told.len() == 2 && told[0].contains("the task runner") && told[1].contains("needs clap"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn ours_are_in_order() {
+        assert_eq!(complaints().unwrap(), Vec::<String>::new());
+    }
+}
