@@ -141,12 +141,14 @@ impl Blocklist {
             .collect()
     }
 
-    /// `claim` as its list makes it of `target`.
+    /// `claim` as its list makes it of `target`. While the list is on its way from one length to another, what comes newly
+    /// reaches only as far as it is to in the end: for its sake nothing was blocked before.
     pub(super) fn reaching(&self, claim: &Claim, target: Target) -> Claim {
-        let reach = if self.is_apart(target, claim.list) {
-            self.lists.get(claim.list).reach
-        } else {
-            Reach::AS_GIVEN
+        let known = self.claim_of(target, claim.list);
+        let reach = match (self.is_apart(target, claim.list), self.lists.get(claim.list).reach) {
+            (false, _) => Reach::AS_GIVEN,
+            (true, reach) if known.is_some() => reach,
+            (true, reach) => reach.settled(),
         };
         Claim { reach, ..claim.clone() }
     }

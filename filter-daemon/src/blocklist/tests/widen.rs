@@ -14,8 +14,14 @@ impl Reference {
         self.claims.iter().flat_map(|((_, target), (_, reach))| reach.of(*target)).collect()
     }
 
-    fn want(&mut self, list: usize, target: Target, until: Option<u32>) {
+    /// What comes newly reaches only as far as it is to in the end.
+    fn reach_of(&self, list: usize, target: Target) -> Reach {
         let reach = self.reaches[list];
+        if self.claims.contains_key(&(list, target)) { reach } else { reach.settled() }
+    }
+
+    fn want(&mut self, list: usize, target: Target, until: Option<u32>) {
+        let reach = self.reach_of(list, target);
         let known = self.claims.get(&(list, target)).map(|(until, _)| *until);
         let later = match (known, until) {
             (None, until) => until,
@@ -88,7 +94,8 @@ fn take(
         Step::Want(list, words, until, shorten) => {
             for target in of(words).iter() {
                 if *shorten {
-                    reference.claims.insert((*list, target), (*until, reference.reaches[*list]));
+                    let reach = reference.reach_of(*list, target);
+                    reference.claims.insert((*list, target), (*until, reach));
                 } else {
                     reference.want(*list, target, *until);
                 }
