@@ -69,7 +69,7 @@ pub fn measure(object: &[u8]) -> Result<Sent> {
     let mut sent: Vec<_> = cases().iter().map(|case| case.0).zip(above.into_iter().map(median)).collect();
     for (number, (what, begins)) in (0..).zip(BEGINNING) {
         // Each frame is seen once, and before it another one, so that what it does is near.
-        let mut once = |program: &SchedClassifier| {
+        let once = |program: &SchedClassifier| {
             let frames = (0..NEW).map(|port| {
                 let (protocol, content) = begins(40_000 + number, 1 + port);
                 Frame::from(HOST).to(PEER).transport(protocol, content).bytes([6; 6])
