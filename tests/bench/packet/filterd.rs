@@ -10,10 +10,10 @@ use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
 use filter_common::cuckoo::scheme::{ONE_KIND, Token};
-use filter_common::labels::OTHER;
+use filter_common::labels::{Counters, OTHER};
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filterd::blocklist::{Blocklist, Effects, Settings, Targets};
+use filterd::blocklist::{Blocklist, Change, Effects, Polarity, Settings, Targets, Timestamp, Want};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use filterd::kernel::window::Window;
@@ -44,9 +44,21 @@ impl Filterd {
     pub fn blocking(feature: Feature, entries: u32, stage: &Stage<'_>) -> Result<Self> {
         let home = Home::new();
         let mut filter = Filter::open(home.pins())?;
-        let wanted = crate::subject::wanted(targets(feature, entries))?;
+        let mut wanted = crate::subject::wanted(targets(feature, entries))?;
+        let is_everything = feature == Feature::Everything;
+        if is_everything {
+            let allow =
+                Change::Want(Want::live("allowed", Polarity::Allow, (0..BESIDE).flat_map(allowed).collect()));
+            wanted.apply(&allow, Timestamp::from_secs(0))?;
+        }
         filter.reserve(&needs::of(&wanted), &wanted)?;
-        let settings = Some(Settings { enforce: feature != Feature::Counting, ..Settings::default() });
+        let settings = Settings {
+            enforce: feature != Feature::Counting,
+            counters: if is_everything { Counters::Lists } else { Counters::Total },
+            match_new: is_everything,
+            ..Settings::default()
+        };
+        let settings = Some(settings);
         filter.apply(&Effects { settings, ..wanted.everything() }, &wanted)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
         let mut this = Self { root, other: None, _filter: filter, home };
@@ -59,6 +71,7 @@ impl Filterd {
             | Feature::Prefixes
             | Feature::BesideSix
             | Feature::Both
+            | Feature::Everything
             | Feature::Six
             | Feature::SixLengths => {}
         }
@@ -141,7 +154,9 @@ fn targets(feature: Feature, entries: u32) -> Targets {
         }
         Feature::Prefixes => hosts.chain(beside.map(slash24)).collect(),
         Feature::BesideSix => hosts.chain(beside.map(net64)).collect(),
-        Feature::Both => hosts.chain(beside.clone().map(slash24)).chain(beside.map(net)).collect(),
+        Feature::Both | Feature::Everything => {
+            hosts.chain(beside.clone().map(slash24)).chain(beside.map(net)).collect()
+        }
         Feature::Six => numbers.map(net64).collect(),
         Feature::SixLengths => numbers.map(net).collect(),
     }
@@ -163,6 +178,11 @@ fn net64(number: u32) -> Target {
 /// Of each length in turn.
 fn net(number: u32) -> Target {
     covering(number, LENGTHS[number as usize % LENGTHS.len()])
+}
+
+/// A source of each family that is blocked by a prefix.
+fn allowed(number: u32) -> [Target; 2] {
+    [Prefix4::host(crowd::address(u32::MAX - number)).into(), covering(number, 128)]
 }
 
 fn covering(number: u32, length: u8) -> Target {

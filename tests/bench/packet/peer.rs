@@ -46,6 +46,8 @@ pub enum Feature {
     BesideSix,
     /// Both, and the IPv6 prefixes of all [`LENGTHS`].
     Both,
+    /// The same, as many allowed sources among them, counters for each list, and `match: new`.
+    Everything,
     /// IPv6 /64s alone, asked about packets of IPv6.
     Six,
     /// IPv6 prefixes of all [`LENGTHS`], asked about packets of IPv6.
@@ -88,7 +90,7 @@ impl Peer {
 
 impl Feature {
     /// All but the one as shipped, in the order in which they are told.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Unstashed,
         Self::Uncounted,
         Self::Counting,
@@ -96,6 +98,7 @@ impl Feature {
         Self::Prefixes,
         Self::BesideSix,
         Self::Both,
+        Self::Everything,
         Self::Six,
         Self::SixLengths,
     ];
@@ -130,6 +133,9 @@ impl fmt::Display for Feature {
             Self::Prefixes => write!(f, "{beside} IPv4 prefixes beside"),
             Self::BesideSix => write!(f, "{beside} IPv6 /64s beside"),
             Self::Both => write!(f, "{beside} prefixes of each family beside"),
+            Self::Everything => {
+                write!(f, "{}, as many allowed, counters of lists, match: new", Self::Both)
+            }
             Self::Six => f.write_str("IPv6 /64s"),
             Self::SixLengths => write!(f, "IPv6 prefixes of {} lengths", LENGTHS.len()),
         }
