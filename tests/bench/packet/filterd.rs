@@ -11,9 +11,10 @@ use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
 use filter_common::cuckoo::scheme::{ONE_KIND, Token};
 use filter_common::labels::OTHER;
+use filter_common::ports::{Clause, Range};
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filterd::blocklist::{Blocklist, Effects, Settings, Targets};
+use filterd::blocklist::{Blocklist, Change, Effects, Origin, Polarity, Settings, Targets, Timestamp, Want};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use filterd::kernel::window::Window;
@@ -44,7 +45,10 @@ impl Filterd {
     pub fn blocking(feature: Feature, entries: u32, stage: &Stage<'_>) -> Result<Self> {
         let home = Home::new();
         let mut filter = Filter::open(home.pins())?;
-        let wanted = crate::subject::wanted(targets(feature, entries))?;
+        let mut wanted = crate::subject::wanted(targets(feature, entries))?;
+        for clause in 0..feature.clauses() {
+            restrict(&mut wanted, clause, on_ports(feature, clause))?;
+        }
         filter.reserve(&needs::of(&wanted), &wanted)?;
         let settings = Some(Settings { enforce: feature != Feature::Counting, ..Settings::default() });
         filter.apply(&Effects { settings, ..wanted.everything() }, &wanted)?;
@@ -60,7 +64,9 @@ impl Filterd {
             | Feature::BesideSix
             | Feature::Both
             | Feature::Six
-            | Feature::SixLengths => {}
+            | Feature::SixLengths
+            | Feature::Ports(_)
+            | Feature::SixPorts(_) => {}
         }
         Ok(this)
     }
@@ -139,12 +145,32 @@ fn targets(feature: Feature, entries: u32) -> Targets {
         Feature::Shipped | Feature::Counting | Feature::Stashed | Feature::Uncounted | Feature::Unstashed => {
             hosts.collect()
         }
+        Feature::Ports(_) => hosts.collect(),
         Feature::Prefixes => hosts.chain(beside.map(slash24)).collect(),
         Feature::BesideSix => hosts.chain(beside.map(net64)).collect(),
         Feature::Both => hosts.chain(beside.clone().map(slash24)).chain(beside.map(net)).collect(),
-        Feature::Six => numbers.map(net64).collect(),
+        Feature::Six | Feature::SixPorts(_) => numbers.map(net64).collect(),
         Feature::SixLengths => numbers.map(net).collect(),
     }
+}
+
+/// What is blocked by the clause of this number: the last of the crowd, so that hardly anybody is among them.
+fn on_ports(feature: Feature, clause: u16) -> Targets {
+    let target = if matches!(feature, Feature::SixPorts(_)) { net64 } else { host };
+    let before = u32::from(clause) * BESIDE;
+    (before..before + BESIDE).map(|number| target(u32::MAX - number)).collect()
+}
+
+/// A list that blocks these on one port.
+fn restrict(blocklist: &mut Blocklist, number: u16, targets: Targets) -> Result<()> {
+    let port = Range::new(number + 1, number + 1).context("one port is a range")?;
+    let clause = Clause::new(false, [port]).ok().context("one port is not too many")?;
+    let name = format!("bench{number}");
+    let list = blocklist.make_list(&name, Origin::File, Polarity::Block, Timestamp::from_secs(0))?;
+    blocklist.restrict(list, clause).ok().context("there is a slot for each")?;
+    let want = Want { origin: Origin::File, ..Want::live(name, Polarity::Block, targets) };
+    blocklist.apply(&Change::Want(want), Timestamp::from_secs(0))?;
+    Ok(())
 }
 
 fn host(number: u32) -> Target {
