@@ -102,6 +102,27 @@ fn diff_names_each_live_peer_that_a_reload_then_cuts() {
     drop((came, other, went, bystander));
 }
 
+/// A list with ports cuts whoever comes to these, and nobody else; and one that loses its ports cuts the others, too.
+#[test]
+fn diff_knows_on_which_ports_a_list_would_cut() {
+    let restricted = |ports: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{ports}}}]");
+    let net = with_list("192.0.2.77\n", &restricted(", ports: [22]"));
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
+    let _accepted = listener.accept().expect("it came");
+    net.file("drop.txt", "192.0.2.77\n203.0.113.0/24\n");
+    net.filterd(["diff"]).exits(1).says("1 entry would come").is_silent_about("203.0.113.7,");
+    net.filterd(["reload"]).succeeds();
+    const CUT: &str = "  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`";
+    for ports in ["", ", ports: [2000-3000]", ", except_ports: [22]"] {
+        net.configure(&restricted(ports));
+        net.filterd(["diff"]).exits(1).says(CUT);
+    }
+    net.configure(&restricted(", except_ports: [2222]"));
+    net.filterd(["diff"]).exits(1).is_silent_about("203.0.113.7,");
+    drop(came);
+}
+
 /// What only switching on would do is told, too: those who are listed, and only counted so far.
 #[test]
 fn diff_names_whom_enforcing_would_cut() {

@@ -187,7 +187,7 @@ fn filterd_says_on_which_ports() {
     const WHERE: &str = "on ports 22, 8000-8100 only";
     net.filterd(["test", ATTACKER]).succeeds().says(&format!("DROPPED  {WHERE}")).says("of list `list0`");
     net.filterd(["list"]).succeeds().says(WHERE);
-    net.filterd(["status"]).succeeds().says(WHERE);
+    net.filterd(["status"]).succeeds().says(WHERE).says(&format!("ipv4 addresses {WHERE}"));
     let config = net.home().path("filterd.yaml");
     net.filterd(["check", config.to_str().expect("its path is text")]).succeeds().says(WHERE);
     net.configure(&configuration(&["except_ports: [443]"], ""));

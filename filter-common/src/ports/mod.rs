@@ -102,6 +102,11 @@ impl Range {
         (self.first as u64) << 16 | self.last as u64
     }
 
+    /// Its last port.
+    pub const fn last(self) -> u16 {
+        self.last
+    }
+
     const fn is_empty(self) -> bool {
         self.first > self.last
     }

@@ -20,6 +20,11 @@ impl Blocklist {
         self.clauses[list.slot?.number()]
     }
 
+    /// The same of the list of this name, if there is one.
+    pub fn clause_of(&self, name: &str) -> Option<Clause> {
+        self.clause(self.lists.get(self.lists.find(name)?))
+    }
+
     /// Whoever comes onto this list, on which nothing is yet, is blocked on the ports of this clause.
     pub fn restrict(&mut self, list: ListId, clause: Clause) -> Result<(), NoSlot> {
         let slot = self.slot_for(clause).ok_or(NoSlot)?;

@@ -1,5 +1,6 @@
 //! What the daemon says of itself.
 
+use filter_common::sets::{SetName, Slot};
 use tracing::info;
 
 use super::interfaces::Watched;
@@ -131,6 +132,17 @@ impl Owner {
             ];
             let in_use = allowed.into_iter().filter(|(_, table)| table.bytes > 0);
             tables.extend(in_use.map(|(name, occupancy)| table(name, occupancy, "as above")));
+        }
+        for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
+            let (side, Some(clause)) = (blocklist.side(SetName::Clause(slot)), clause) else { continue };
+            let ([addresses, six], [networks, levels]) = filter.on_ports(slot);
+            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes };
+            let networks = prefixes(up_to(24, side.lengths4()), 1 << 24, networks);
+            let levels = prefixes(up_to(32, side.lengths6()), 1 << 32, levels);
+            let kinds = ["ipv4 addresses", "ipv4 prefixes", "ipv6", "ipv6 up to /32"];
+            let each = kinds.into_iter().zip([addresses, networks, six, levels]);
+            let in_use = each.filter(|(_, table)| table.bytes > 0);
+            tables.extend(in_use.map(|(kind, in_it)| table(&format!("{kind} {clause}"), in_it, "as above")));
         }
         if let Some((bytes, labels)) = filter.list_counters_bytes() {
             let lists = Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes };

@@ -78,7 +78,8 @@ impl Tables for Seen<'_> {
     }
 
     fn holds6(&self, slot: Slot, address: Address6) -> Told {
-        set::find6(&self.set(SetName::Clause(slot)), address).map_or(Told::UNLISTED, |found| found.reason().told())
+        set::find6(&self.set(SetName::Clause(slot)), address)
+            .map_or(Told::UNLISTED, |found| found.reason().told())
     }
 
     fn wants(&self, slot: Slot, port: Port) -> Wants {

@@ -11,9 +11,10 @@ use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
 use filter_common::cuckoo::scheme::{ONE_KIND, Token};
 use filter_common::labels::{Counters, OTHER};
+use filter_common::ports::{Clause, Range};
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filterd::blocklist::{Blocklist, Change, Effects, Polarity, Settings, Targets, Timestamp, Want};
+use filterd::blocklist::{Blocklist, Change, Effects, Origin, Polarity, Settings, Targets, Timestamp, Want};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use filterd::kernel::window::Window;
@@ -51,6 +52,9 @@ impl Filterd {
                 Change::Want(Want::live("allowed", Polarity::Allow, (0..BESIDE).flat_map(allowed).collect()));
             wanted.apply(&allow, Timestamp::from_secs(0))?;
         }
+        for clause in 0..feature.clauses() {
+            restrict(&mut wanted, clause, on_ports(feature, clause))?;
+        }
         filter.reserve(&needs::of(&wanted), &wanted)?;
         let settings = Settings {
             enforce: feature != Feature::Counting,
@@ -73,7 +77,9 @@ impl Filterd {
             | Feature::Both
             | Feature::Everything
             | Feature::Six
-            | Feature::SixLengths => {}
+            | Feature::SixLengths
+            | Feature::Ports(_)
+            | Feature::SixPorts(_) => {}
         }
         Ok(this)
     }
@@ -152,14 +158,35 @@ fn targets(feature: Feature, entries: u32) -> Targets {
         Feature::Shipped | Feature::Counting | Feature::Stashed | Feature::Uncounted | Feature::Unstashed => {
             hosts.collect()
         }
+        Feature::Ports(_) => hosts.collect(),
         Feature::Prefixes => hosts.chain(beside.map(slash24)).collect(),
         Feature::BesideSix => hosts.chain(beside.map(net64)).collect(),
         Feature::Both | Feature::Everything => {
             hosts.chain(beside.clone().map(slash24)).chain(beside.map(net)).collect()
         }
-        Feature::Six => numbers.map(net64).collect(),
+        Feature::Six | Feature::SixPorts(_) => numbers.map(net64).collect(),
         Feature::SixLengths => numbers.map(net).collect(),
     }
+}
+
+/// What is blocked by the clause of this number: the last of the crowd, so that hardly anybody is among them.
+fn on_ports(feature: Feature, clause: u16) -> Targets {
+    let target = if matches!(feature, Feature::SixPorts(_)) { net64 } else { host };
+    let before = u32::from(clause) * BESIDE;
+    (before..before + BESIDE).map(|number| target(u32::MAX - number)).collect()
+}
+
+/// A list that blocks these on one port.
+fn restrict(blocklist: &mut Blocklist, number: u16, targets: Targets) -> Result<()> {
+    let port = Range::new(number + 1, number + 1).context("one port is a range")?;
+    let clause = Clause::new(false, [port]).ok().context("one port is not too many")?;
+    let name = format!("bench{number}");
+    let made = blocklist.make_list(&name, Origin::File, Polarity::Block, Timestamp::from_secs(0));
+    let list = made.ok().context("there are few lists")?;
+    blocklist.restrict(list, clause).ok().context("there is a slot for each")?;
+    let want = Want { origin: Origin::File, ..Want::live(name, Polarity::Block, targets) };
+    blocklist.apply(&Change::Want(want), Timestamp::from_secs(0))?;
+    Ok(())
 }
 
 fn host(number: u32) -> Target {

@@ -12,7 +12,7 @@ pub fn at_work(pins: &Path) -> Result<ProgramInfo> {
     let counters = MapInfo::from_pin(pins.join("counters"))?.id();
     let is_ours = |program: &ProgramInfo| {
         let maps = program.map_ids().ok().flatten().unwrap_or_default();
-        program.name_as_str() == Some("filterd_judge") && maps.contains(&counters)
+        matches!(program.name_as_str(), Some("filterd_judge" | "filterd_ports")) && maps.contains(&counters)
     };
     loaded_programs().flatten().filter(is_ours).max_by_key(ProgramInfo::id).context("no judge is loaded")
 }

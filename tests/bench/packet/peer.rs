@@ -52,6 +52,10 @@ pub enum Feature {
     Six,
     /// IPv6 prefixes of all [`LENGTHS`], asked about packets of IPv6.
     SixLengths,
+    /// So many clauses beside the addresses, each with [`BESIDE`] addresses that are blocked on some ports only.
+    Ports(u16),
+    /// The same of /64s beside IPv6 /64s, asked about packets of IPv6.
+    SixPorts(u16),
 }
 
 /// filterd as it is.
@@ -69,7 +73,10 @@ pub const LENGTHS: [u8; 5] = [32, 40, 48, 56, 64];
 impl Peer {
     /// Is it asked about packets of IPv6?
     pub const fn is_six(self) -> bool {
-        matches!(self, Self::ParseSix | Self::Filterd(Feature::Six | Feature::SixLengths))
+        matches!(
+            self,
+            Self::ParseSix | Self::Filterd(Feature::Six | Feature::SixLengths | Feature::SixPorts(_))
+        )
     }
 
     /// Does it look nothing up?
@@ -90,7 +97,7 @@ impl Peer {
 
 impl Feature {
     /// All but the one as shipped, in the order in which they are told.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Unstashed,
         Self::Uncounted,
         Self::Counting,
@@ -99,9 +106,18 @@ impl Feature {
         Self::BesideSix,
         Self::Both,
         Self::Everything,
+        Self::Ports(1),
+        Self::Ports(4),
         Self::Six,
         Self::SixLengths,
+        Self::SixPorts(1),
+        Self::SixPorts(4),
     ];
+
+    /// How many clauses are in use.
+    pub const fn clauses(self) -> u16 {
+        if let Self::Ports(clauses) | Self::SixPorts(clauses) = self { clauses } else { 0 }
+    }
 }
 
 impl fmt::Display for Peer {
@@ -138,6 +154,10 @@ impl fmt::Display for Feature {
             }
             Self::Six => f.write_str("IPv6 /64s"),
             Self::SixLengths => write!(f, "IPv6 prefixes of {} lengths", LENGTHS.len()),
+            Self::Ports(1) => write!(f, "{beside} addresses blocked on some ports beside"),
+            Self::Ports(clauses) => write!(f, "the same with {clauses} clauses, {beside} addresses each"),
+            Self::SixPorts(1) => write!(f, "IPv6 /64s, {beside} blocked on some ports beside"),
+            Self::SixPorts(clauses) => write!(f, "the same with {clauses} clauses, {beside} /64s each"),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! How many instructions one packet takes: the programs as the kernel has rewritten them, walked step by step.
 //!
-//! Whatever a program reads from a table is zero here, so the packet is a miss; its settings are what they are. A
-//! helper that is not written in line has instructions that nobody sees: then there is no answer.
+//! Whatever a program reads from a table is zero here, so the packet is a miss; its settings are what they are. Functions of
+//! a program's own are walked as well; a helper that is not written in line has instructions that nobody sees: then there is
+//! no answer.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,7 +31,9 @@ enum Ending {
 /// A processor of BPF, and all memory there is.
 struct Walk<'a> {
     registers: [u64; 11],
-    stack: [u8; 512],
+    stack: [u8; FUNCTION_STACK * MOST_CALLS],
+    /// For each function that has called another: where it goes on, and what it keeps meanwhile.
+    callers: Vec<(usize, [u64; 5])>,
     frame: &'a [u8],
     /// What a program reads of its settings, by map.
     settings: HashMap<u64, Vec<u8>>,
@@ -41,6 +44,9 @@ const CONTEXT: u64 = 1 << 40;
 const FRAME: u64 = 2 << 40;
 const STACK: u64 = 3 << 40;
 const MAPS: u64 = 4 << 40;
+/// A function's part of the stack, and how many functions deep the kernel lets a program go.
+const FUNCTION_STACK: usize = 512;
+const MOST_CALLS: usize = 8;
 /// So far lie maps from each other.
 const MAP: u64 = 1 << 32;
 
@@ -63,21 +69,30 @@ impl<'a> Walk<'a> {
     fn new(frame: &'a [u8]) -> Self {
         let mut registers = [0; 11];
         registers[1] = CONTEXT;
-        registers[10] = STACK + 512;
-        Self { registers, stack: [0; 512], frame, settings: HashMap::new() }
+        let stack = [0; FUNCTION_STACK * MOST_CALLS];
+        registers[10] = STACK + stack.len() as u64;
+        Self { registers, stack, callers: Vec::new(), frame, settings: HashMap::new() }
     }
 
     fn run(&mut self, program: &[Instruction]) -> Result<(usize, Ending)> {
         const ENDLESS: usize = 1_000_000;
         const TAIL_CALL: i32 = 12;
+        const OWN_FUNCTION: usize = 1;
         let mut at = 0;
         for step in 1..ENDLESS {
             let instruction = *program.get(at).context("it runs beyond its end")?;
             at += 1;
             match instruction.code {
                 0x85 if instruction.immediate == TAIL_CALL => return Ok((step, Ending::TailCall)),
+                0x85 if instruction.source == OWN_FUNCTION => {
+                    self.enter(at);
+                    at = at.wrapping_add_signed(instruction.offset.into());
+                }
                 0x85 => return Ok((step, Ending::Helper)),
-                0x95 => return Ok((step, Ending::Exit)),
+                0x95 => match self.leave() {
+                    Some(caller) => at = caller,
+                    None => return Ok((step, Ending::Exit)),
+                },
                 0x18 => {
                     let second = program.get(at).context("it runs beyond its end")?;
                     self.registers[instruction.target] = self.constant(&instruction, second.immediate)?;
@@ -92,6 +107,21 @@ impl<'a> Walk<'a> {
             }
         }
         bail!("it does not come to an end")
+    }
+
+    /// A function of the program's own is called, behind which it goes on at `at`.
+    fn enter(&mut self, at: usize) {
+        let mut kept = [0; 5];
+        kept.copy_from_slice(&self.registers[6..]);
+        self.callers.push((at, kept));
+        self.registers[10] -= FUNCTION_STACK as u64;
+    }
+
+    /// It is over; where whoever called it goes on.
+    fn leave(&mut self) -> Option<usize> {
+        let (at, kept) = self.callers.pop()?;
+        self.registers[6..].copy_from_slice(&kept);
+        Some(at)
     }
 
     /// A number, or the place of a map or of its value.

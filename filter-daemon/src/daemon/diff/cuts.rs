@@ -1,9 +1,10 @@
 //! Whom of those in touch with this host a reload would cut.
 
+use filter_common::ports::{Clause, Port, Wants};
 use filter_common::target::Target;
 
 use super::Diff;
-use super::gather::Peer;
+use super::gather::{Covering, Peer};
 use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness};
 use crate::control::wire::diff::{Cut, MOST_CUT, Role};
 
@@ -40,20 +41,40 @@ impl Diff {
         let ([now, then], target) = (self.drops, Target::from(peer.address));
         let [by, allowed_by] =
             [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
-        let is_listed = !by.is_empty() && allowed_by.is_empty();
-        let is_cut = |role: &Role| is_listed && drops(now, role);
-        let is =
-            peer.is.iter().filter(|role| drops(then, role) && !is_cut(role)).cloned().collect::<Vec<_>>();
+        let by: Vec<_> = by.into_iter().map(|claim| (blocklist.clause_of(&claim.list), claim)).collect();
+        let is_listed = |role: &Role| by.iter().any(|(clause, _)| wants(*clause, role));
+        let is_cut = |role: &Role| allowed_by.is_empty() && drops(now, role) && is_listed(role);
+        let mut is: Vec<_> = peer.is.iter().filter(|role| drops(then, role) && !is_cut(role)).collect();
         let reaches = |claim: &NamedClaim| self.reaching.iter().any(|(name, _)| *name == claim.list);
         let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list) && !reaches(claim);
         if is.is_empty() || peer.allowed || allowed_by.iter().any(stays) {
             return None;
         }
-        let reached = || self.reached(target, blocklist);
-        let (stays, comes) = (by.into_iter().find(stays).or_else(reached), peer.covered.clone());
-        let (list, target) = comes.or_else(|| stays.map(|claim| (claim.list, claim.target)))?;
+        let reached = self.reached(target, blocklist).into_iter();
+        let stay = by.iter().map(|(_, claim)| claim).filter(|claim| stays(claim)).cloned().chain(reached);
+        let stay = stay.map(|NamedClaim { list, target, .. }| {
+            let clause = blocklist.clause_of(&list);
+            Covering { list, target, clause }
+        });
+        let all: Vec<_> = peer.covered.iter().cloned().chain(stay).collect();
+        let first = |role: &Role| all.iter().find(|one| wants(one.clause, role));
+        is.retain(|role| first(role).is_some());
+        let Covering { list, target, .. } = first(is.first()?)?;
         let (target, list) = (target.to_string(), list.to_string());
+        let is = is.into_iter().cloned().collect();
         Some(Cut { address: peer.address.to_string(), is, target, list })
+    }
+}
+
+/// Does a list with this clause drop what one who is that to us sends? Where this host has begun, its own port is any that the
+/// kernel gives to whoever asks for none.
+fn wants(clause: Option<Clause>, role: &Role) -> bool {
+    const FIRST_GIVEN: u16 = 1024;
+    let Some(clause) = clause else { return true };
+    match (role.role.as_str(), role.port) {
+        ("client", Some(port)) => clause.wants(Port::to(port)) == Wants::Drop,
+        ("gateway", _) => clause.wants(Port::NONE) == Wants::Drop,
+        _ => clause.is_except() || clause.ranges().any(|range| range.last() >= FIRST_GIVEN),
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use filter_common::ports::Clause;
 use filter_common::target::Target;
 
 use super::guarded::{self, Guarded, Named};
@@ -29,10 +30,19 @@ pub struct Read {
 pub struct Peer {
     pub(super) address: IpAddr,
     pub(super) is: Vec<Role>,
-    /// The first of what was read to be blocked that covers it.
-    pub(super) covered: Option<(Arc<str>, Target)>,
+    /// What was read to be blocked and covers it: the first on all ports, and of each clause the first.
+    pub(super) covered: Vec<Covering>,
     /// Does anything that was read to be allowed?
     pub(super) allowed: bool,
+}
+
+/// What covers somebody.
+#[derive(Clone, Debug)]
+pub struct Covering {
+    pub(super) list: Arc<str>,
+    pub(super) target: Target,
+    /// On which ports, if not on all.
+    pub(super) clause: Option<Clause>,
 }
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
@@ -46,29 +56,48 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
         let lists = loaded.lists.iter().filter(move |list| list.polarity == polarity);
-        let lists = lists.filter_map(|list| Some((&list.name, list.reach.all_of(list.found.targets()?))));
-        std::iter::once((&config, Cow::Borrowed(inline))).chain(lists).collect::<Vec<_>>()
+        let lists =
+            lists.filter_map(|list| Some((&list.name, list.ports, list.reach.all_of(list.found.targets()?))));
+        std::iter::once((&config, None, Cow::Borrowed(inline))).chain(lists).collect::<Vec<_>>()
     };
     let (blocked, allowed) = (of(Polarity::Block, &loaded.block), of(Polarity::Allow, &loaded.allow));
     let (blocks, allows) = (covers(&blocked), covers(&allowed));
-    let covered = |covers: &[(&Arc<str>, Cover<'_>)], address| {
-        covers.iter().find_map(|(name, cover)| Some(((*name).clone(), cover.covering(address)?)))
-    };
     let peers = known.into_iter().map(|(address, roles)| Peer {
         address,
         is: roles.into_iter().map(|(role, count)| role.told(count)).collect(),
-        covered: covered(&blocks, address),
-        allowed: covered(&allows, address).is_some(),
+        covered: covering(&blocks, address),
+        allowed: !covering(&allows, address).is_empty(),
     });
     let peers = peers.collect();
-    let guarded = guarded::named(guarded, |address| covered(&blocks, address));
+    let guarded = guarded::named(guarded, |address| {
+        covering(&blocks, address).into_iter().next().map(|first| (first.list, first.target))
+    });
     drop((blocks, allows));
     drop((blocked, allowed));
     Read { loaded, peers, guarded, unseen }
 }
 
-fn covers<'a>(lists: &'a [(&'a Arc<str>, Cow<'_, Targets>)]) -> Vec<(&'a Arc<str>, Cover<'a>)> {
-    lists.iter().map(|(name, targets)| (*name, Cover::of(targets))).collect()
+/// A list with its clause, and its targets as they lie.
+type Listed<'a> = (&'a Arc<str>, Option<Clause>, Cow<'a, Targets>);
+
+/// The same, to be asked.
+type Covers<'a> = (&'a Arc<str>, Option<Clause>, Cover<'a>);
+
+fn covers<'a>(lists: &'a [Listed<'_>]) -> Vec<Covers<'a>> {
+    lists.iter().map(|(name, clause, targets)| (*name, *clause, Cover::of(targets))).collect()
+}
+
+/// Which of these cover an address: of those with the same clause the first.
+fn covering(covers: &[Covers<'_>], address: IpAddr) -> Vec<Covering> {
+    let mut found: Vec<Covering> = Vec::new();
+    for (list, clause, cover) in covers {
+        if found.iter().any(|other| other.clause == *clause) {
+            continue;
+        }
+        let target = cover.covering(address).into_iter();
+        found.extend(target.map(|target| Covering { list: (*list).clone(), target, clause: *clause }));
+    }
+    found
 }
 
 impl Read {

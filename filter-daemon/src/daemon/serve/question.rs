@@ -162,7 +162,7 @@ pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         or_before: claim.or_before,
         origin: origin.map(str::to_owned),
         blocks: widened_to(&claim),
-        ports: ports(blocklist, &claim.list),
+        ports: blocklist.clause_of(&claim.list).map(|clause| clause.to_string()),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         since: clock::on_the_wall(claim.since),
@@ -170,12 +170,6 @@ pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         note: claim.note.map(|note| note.to_string()),
         by: claim.by.map(|by| by.to_string()),
     }
-}
-
-/// On which ports a list blocks, if not on all.
-fn ports(blocklist: &Blocklist, list: &str) -> Option<String> {
-    let list = blocklist.lists().find(list).map(|id| blocklist.lists().get(id))?;
-    blocklist.clause(list).map(|clause| clause.to_string())
 }
 
 fn is_of(target: Target, family: Option<Family>) -> bool {

@@ -5,7 +5,7 @@ use filter_common::labels::{self, Label};
 use filter_common::packet::Source;
 use filter_common::ports::Clause;
 use filter_common::reason::{Outcome, Reason, Told, Verdict};
-use filter_common::sets::{PerSet, Slot};
+use filter_common::sets::{PerSet, SetName, Slot};
 
 use super::Filter;
 use crate::kernel::broker::request::{Answer, Request};
@@ -86,6 +86,17 @@ impl Filter {
     /// How full the tables of what is allowed are: that of IPv4 addresses, and that of IPv6 prefixes.
     pub fn allowed(&self) -> [Occupancy; 2] {
         [self.sets.allow.addresses.occupancy(), self.sets.allow.six.occupancy()]
+    }
+
+    /// The same of what is blocked on the ports of one clause, and the memory of its prefixes.
+    pub fn on_ports(&self, slot: Slot) -> ([Occupancy; 2], [u64; 2]) {
+        let set = &self.sets[SetName::Clause(slot)];
+        let SetWindows { networks, levels, .. } = set.windows();
+        let bytes = |window: Option<&Window>, labels: Option<&Window>| {
+            window.map_or(0, Window::bytes) + labels.map_or(0, Window::bytes)
+        };
+        let prefixes = [bytes(networks, set.networks.labels()), bytes(levels, set.levels.labels())];
+        ([set.addresses.occupancy(), set.six.occupancy()], prefixes)
     }
 
     /// Kernel memory of all that is allowed, in bytes; none while nothing is.

@@ -20,8 +20,9 @@ pub fn chapter(report: &Report<'_>) -> Chapter {
         words: format!(
             "As shipped is root program, jump, counters, and the question whether the stash is empty. The judges without \
              counters and without a stash are made for this benchmark: filterd cannot be set up so. IPv4 prefixes are /24s, \
-             IPv6 prefixes as many each of {}. The last two are asked about packets of IPv6, the others about packets \
-             of IPv4.",
+             IPv6 prefixes as many each of {}. Lists with `ports:` or `except_ports:` that say the same share a clause, and \
+             each clause in use is a lookup more for whoever is not listed. The last four are asked about packets of IPv6, \
+             the others about packets of IPv4.",
             LENGTHS.map(|length| format!("/{length}")).join(", ")
         ),
         tables: vec![table],
