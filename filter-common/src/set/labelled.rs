@@ -202,7 +202,7 @@ fn label_of_net64(set: &impl Set, labels: &impl SetLabels, address: Address6) ->
     labels.of_six(set, Sought6::Net64(up_to_64(set).shuffle(address.high)))
 }
 
-/// As [`holds_shorter6`](super::holds_shorter6) goes.
+/// As [`holds_any_shorter6`](super::holds_any_shorter6) goes.
 #[inline(always)]
 fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, lengths: u64) -> Option<Label> {
     let (mut left, mut asked) = (lengths, 0);
@@ -218,7 +218,7 @@ fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, leng
     None
 }
 
-/// As [`holds_longer6`](super::holds_longer6) goes.
+/// As [`holds_any_longer6`](super::holds_any_longer6) goes.
 #[inline(always)]
 fn label_of_longer6(set: &impl Set, labels: &impl SetLabels, address: Address6) -> Option<Label> {
     let mut number = 0;
