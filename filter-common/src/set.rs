@@ -46,6 +46,25 @@ pub trait Set {
 
     /// IPv6 prefixes that the levels do not tell: a stash, and buckets behind it.
     fn six(&self) -> Option<impl Words>;
+
+    /// Does that table hold the prefix of this length (`levels::Lengths`) around this network? Asked for each length that may
+    /// be there.
+    #[inline(always)]
+    fn holds_shorter6(&self, network: u64, bit: u64) -> bool
+    where
+        Self: Sized,
+    {
+        holds_shorter6(self, network, bit)
+    }
+
+    /// The same of the length of this number, one of those beyond 64.
+    #[inline(always)]
+    fn holds_longer6(&self, address: Address6, number: u32) -> bool
+    where
+        Self: Sized,
+    {
+        holds_longer6(self, address, number)
+    }
 }
 
 /// A set whose settings lie in plain memory: that of the daemon, and those of tests.
@@ -185,8 +204,8 @@ fn find_in_table6(set: &impl Set, address: Address6, lengths: Lengths) -> Option
     {
         return Some(found);
     }
-    let is_held =
-        holds_shorter6(set, address.high, to_64 & !1) || lengths.beyond_64 && holds_longer6(set, address);
+    let is_held = holds_any_shorter6(set, address.high, to_64 & !1)
+        || lengths.beyond_64 && holds_any_longer6(set, address);
     is_held.then_some(Found6::Other)
 }
 
@@ -230,15 +249,11 @@ fn find_net64(set: &impl Set, address: Address6) -> Option<Found6> {
 
 /// Of each length whose bit is set (`levels::Lengths`), from the longest on.
 #[inline(always)]
-fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
-    let Some(words) = set.six() else { return false };
-    let scheme = up_to_64(set);
+fn holds_any_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
     let (mut left, mut asked) = (lengths, 0);
     while left != 0 && asked < MOST_SHORTER && asked < set.small_setting(|settings| &settings.six.shorter) {
         let bit = left & left.wrapping_neg();
-        let shuffled = scheme.shuffle(six::shorter_key(network, bit));
-        if holds6(&words, scheme.homes_of_shorter(shuffled)) || stashed(&words, six::shorter_token(shuffled))
-        {
+        if set.holds_shorter6(network, bit) {
             return true;
         }
         left ^= bit;
@@ -248,18 +263,32 @@ fn holds_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
 }
 
 #[inline(always)]
-fn holds_longer6(set: &impl Set, address: Address6) -> bool {
-    let Some(words) = set.six() else { return false };
-    let scheme = longer6(set);
+fn holds_any_longer6(set: &impl Set, address: Address6) -> bool {
     let mut number = 0;
     while number < MOST_LENGTHS && (number as u64) < set.setting(|settings| &settings.six.longer) {
-        let key = fingerprint(set, address, number);
-        if holds6(&words, scheme.homes(key)) || stashed(&words, six::longer_token(key.number)) {
+        if set.holds_longer6(address, number as u32) {
             return true;
         }
         number += 1;
     }
     false
+}
+
+/// Does the table of IPv6 prefixes hold the one of this length (`levels::Lengths`) around this network?
+#[inline(always)]
+pub fn holds_shorter6(set: &impl Set, network: u64, bit: u64) -> bool {
+    let Some(words) = set.six() else { return false };
+    let scheme = up_to_64(set);
+    let shuffled = scheme.shuffle(six::shorter_key(network, bit));
+    holds6(&words, scheme.homes_of_shorter(shuffled)) || stashed(&words, six::shorter_token(shuffled))
+}
+
+/// The same of a longer one, whose length has this number in the settings.
+#[inline(always)]
+pub fn holds_longer6(set: &impl Set, address: Address6, number: u32) -> bool {
+    let Some(words) = set.six() else { return false };
+    let key = fingerprint(set, address, number as usize);
+    holds6(&words, longer6(set).homes(key)) || stashed(&words, six::longer_token(key.number))
 }
 
 /// The fingerprint of the prefix around `address` whose length has this number in the settings. Each part of the hash

@@ -1,4 +1,4 @@
-//! The clauses: for each slot its maps, two functions that look a source up in them, and two that count it for its list.
+//! The clauses: for each slot its maps, functions that look a source up in them, and two that count it for its list.
 //!
 //! Everything here is asked after a miss in what is blocked on all ports, and by the program for ports alone. What it needs of
 //! the packet it reads again.
@@ -17,6 +17,7 @@ use filter_common::set::{self, Found4};
 use filter_common::sets::{SLOTS, Slot};
 
 use crate::frame::{Anywhere, Context, InPlace};
+use crate::length_by_length::{self, LengthByLength};
 use crate::maps::{LabelMaps, Map, Maps, SETTINGS, SetMaps, count, label_of_six, read};
 
 /// What becomes of a packet by its port. A function of its own, which the verifier walks once.
@@ -101,7 +102,7 @@ extern "C" fn filterd_count_clause6(found: u32, high: u64, low: u64, counted: u3
 }
 
 macro_rules! clauses {
-    ($($number:literal: [$($map:ident)*] [$($label:ident)*] $four:ident $sixes:ident $count4:ident $count6:ident $of_six:ident,)*) => {
+    ($($number:literal: [$($map:ident)*] [$($label:ident)*] $four:ident $sixes:ident $shorter:ident $longer:ident $count4:ident $count6:ident $of_six:ident,)*) => {
         #[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
         unsafe extern "C" {
             $($(static $map: Map;)*
@@ -118,8 +119,24 @@ macro_rules! clauses {
         #[unsafe(no_mangle)]
         #[inline(never)]
         extern "C" fn $sixes(high: u64, low: u64) -> u32 {
-            let set = clauses!(set $number $($map)*);
+            let set = LengthByLength {
+                set: clauses!(set $number $($map)*),
+                shorter: |network, bit| $shorter(network, bit),
+                longer: |high, low, number| $longer(high, low, number),
+            };
             set::find6(&set, Address6 { high, low }).map_or(0, |found| found.reason() as u32)
+        }
+
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        extern "C" fn $shorter(network: u64, bit: u64) -> u32 {
+            length_by_length::shorter(&clauses!(set $number $($map)*), network, bit)
+        }
+
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        extern "C" fn $longer(high: u64, low: u64, number: u32) -> u32 {
+            length_by_length::longer(&clauses!(set $number $($map)*), Address6 { high, low }, number)
         }
 
         #[unsafe(no_mangle)]
@@ -201,26 +218,34 @@ macro_rules! clauses {
 clauses! {
     0: [C0_ADDRESSES C0_NETWORKS C0_LEVELS C0_SIX]
         [C0_ADDRESS_LABELS C0_NETWORK_LABELS C0_LEVEL_LABELS C0_SIX_LABELS]
-        filterd_c0_4 filterd_c0_6 filterd_c0_count4 filterd_c0_count6 filterd_c0_of_six,
+        filterd_c0_4 filterd_c0_6 filterd_c0_shorter filterd_c0_longer
+        filterd_c0_count4 filterd_c0_count6 filterd_c0_of_six,
     1: [C1_ADDRESSES C1_NETWORKS C1_LEVELS C1_SIX]
         [C1_ADDRESS_LABELS C1_NETWORK_LABELS C1_LEVEL_LABELS C1_SIX_LABELS]
-        filterd_c1_4 filterd_c1_6 filterd_c1_count4 filterd_c1_count6 filterd_c1_of_six,
+        filterd_c1_4 filterd_c1_6 filterd_c1_shorter filterd_c1_longer
+        filterd_c1_count4 filterd_c1_count6 filterd_c1_of_six,
     2: [C2_ADDRESSES C2_NETWORKS C2_LEVELS C2_SIX]
         [C2_ADDRESS_LABELS C2_NETWORK_LABELS C2_LEVEL_LABELS C2_SIX_LABELS]
-        filterd_c2_4 filterd_c2_6 filterd_c2_count4 filterd_c2_count6 filterd_c2_of_six,
+        filterd_c2_4 filterd_c2_6 filterd_c2_shorter filterd_c2_longer
+        filterd_c2_count4 filterd_c2_count6 filterd_c2_of_six,
     3: [C3_ADDRESSES C3_NETWORKS C3_LEVELS C3_SIX]
         [C3_ADDRESS_LABELS C3_NETWORK_LABELS C3_LEVEL_LABELS C3_SIX_LABELS]
-        filterd_c3_4 filterd_c3_6 filterd_c3_count4 filterd_c3_count6 filterd_c3_of_six,
+        filterd_c3_4 filterd_c3_6 filterd_c3_shorter filterd_c3_longer
+        filterd_c3_count4 filterd_c3_count6 filterd_c3_of_six,
     4: [C4_ADDRESSES C4_NETWORKS C4_LEVELS C4_SIX]
         [C4_ADDRESS_LABELS C4_NETWORK_LABELS C4_LEVEL_LABELS C4_SIX_LABELS]
-        filterd_c4_4 filterd_c4_6 filterd_c4_count4 filterd_c4_count6 filterd_c4_of_six,
+        filterd_c4_4 filterd_c4_6 filterd_c4_shorter filterd_c4_longer
+        filterd_c4_count4 filterd_c4_count6 filterd_c4_of_six,
     5: [C5_ADDRESSES C5_NETWORKS C5_LEVELS C5_SIX]
         [C5_ADDRESS_LABELS C5_NETWORK_LABELS C5_LEVEL_LABELS C5_SIX_LABELS]
-        filterd_c5_4 filterd_c5_6 filterd_c5_count4 filterd_c5_count6 filterd_c5_of_six,
+        filterd_c5_4 filterd_c5_6 filterd_c5_shorter filterd_c5_longer
+        filterd_c5_count4 filterd_c5_count6 filterd_c5_of_six,
     6: [C6_ADDRESSES C6_NETWORKS C6_LEVELS C6_SIX]
         [C6_ADDRESS_LABELS C6_NETWORK_LABELS C6_LEVEL_LABELS C6_SIX_LABELS]
-        filterd_c6_4 filterd_c6_6 filterd_c6_count4 filterd_c6_count6 filterd_c6_of_six,
+        filterd_c6_4 filterd_c6_6 filterd_c6_shorter filterd_c6_longer
+        filterd_c6_count4 filterd_c6_count6 filterd_c6_of_six,
     7: [C7_ADDRESSES C7_NETWORKS C7_LEVELS C7_SIX]
         [C7_ADDRESS_LABELS C7_NETWORK_LABELS C7_LEVEL_LABELS C7_SIX_LABELS]
-        filterd_c7_4 filterd_c7_6 filterd_c7_count4 filterd_c7_count6 filterd_c7_of_six,
+        filterd_c7_4 filterd_c7_6 filterd_c7_shorter filterd_c7_longer
+        filterd_c7_count4 filterd_c7_count6 filterd_c7_of_six,
 }

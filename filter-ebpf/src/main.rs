@@ -7,6 +7,7 @@
 mod clauses;
 mod flow_map;
 mod frame;
+mod length_by_length;
 mod license;
 mod maps;
 mod report;

@@ -282,7 +282,7 @@ fn label_in_table6(
     if lengths.beyond_64 { label_of_longer6(set, labels, address) } else { None }
 }
 
-/// As [`holds_shorter6`](super::holds_shorter6) goes.
+/// As [`holds_any_shorter6`](super::holds_any_shorter6) goes.
 #[inline(always)]
 fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, lengths: u64) -> Option<Label> {
     let (mut left, mut asked) = (lengths, 0);
@@ -298,7 +298,7 @@ fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, leng
     None
 }
 
-/// As [`holds_longer6`](super::holds_longer6) goes.
+/// As [`holds_any_longer6`](super::holds_any_longer6) goes.
 #[inline(always)]
 fn label_of_longer6(set: &impl Set, labels: &impl SetLabels, address: Address6) -> Option<Label> {
     let mut number = 0;

@@ -15,6 +15,8 @@ mod crowd;
 mod flow_map;
 #[path = "../../src/frame.rs"]
 mod frame;
+#[path = "../../src/length_by_length.rs"]
+mod length_by_length;
 mod lengths;
 #[path = "../../src/license.rs"]
 mod license;
