@@ -121,15 +121,12 @@ fn ipv6(frame: &impl Bytes, at: usize, peer: End) -> Option<Carried> {
         End::Destination => address(words[6], words[7], words[8], words[9]),
     };
     let (upper, at) = behind_headers(frame, u32::from_be(words[1]) >> 8 & 0xFF, at + HEADER)?;
-    Some(Carried { peer, upper: Upper::of(upper)?, at: if at == NOWHERE { None } else { Some(at) } })
+    Some(Carried { peer, upper: Upper::of(upper)?, at })
 }
-
-/// Where a later fragment has its transport header. A number, since a verifier may refuse a value that is there only sometimes.
-pub const NOWHERE: usize = 0;
 
 /// What stands behind the extension headers, and where.
 #[inline(always)]
-pub fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, usize)> {
+fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, Option<usize>)> {
     const HOP_BY_HOP: u32 = 0;
     const ROUTING: u32 = 43;
     const FRAGMENT: u32 = 44;
@@ -141,12 +138,12 @@ pub fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32,
     while headers < MOST_HEADERS {
         let is_one = next == HOP_BY_HOP || next == ROUTING || next == DESTINATION;
         if !is_one && next != FRAGMENT && next != AUTHENTICATION {
-            return Some((next, at));
+            return Some((next, Some(at)));
         }
         let [word] = frame.words(at)?;
         let word = u32::from_be(word);
         if next == FRAGMENT && word & OFFSET != 0 {
-            return Some((word >> 24, NOWHERE));
+            return Some((word >> 24, None));
         }
         let length = word >> 16 & 0xFF;
         at += if is_one {

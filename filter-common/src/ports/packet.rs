@@ -3,7 +3,7 @@
 
 use super::Port;
 use crate::flow::Bytes;
-use crate::flow::headers::{self, NOWHERE, Upper, behind_headers};
+use crate::flow::headers::{self, Upper};
 use crate::packet::MOST_TAGS;
 
 /// To which port is this frame, an IP packet, sent?
@@ -80,6 +80,42 @@ fn ipv6(frame: &impl Bytes, at: usize) -> Option<(u32, usize, usize)> {
     let second = u32::from_be(second);
     let (protocol, behind) = behind_headers(frame, second >> 8 & 0xFF, at + HEADER)?;
     Some((protocol, behind, end(at + HEADER, second >> 16)))
+}
+
+/// Where a later fragment has its transport header. A number, since a verifier refuses a value that is there only sometimes.
+const NOWHERE: usize = 0;
+
+/// What stands behind the extension headers, and where: as many of them as are looked behind for own flows.
+#[inline(always)]
+fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, usize)> {
+    const FRAGMENT: u32 = 44;
+    const AUTHENTICATION: u32 = 51;
+    const OFFSET: u32 = 0xFFF8;
+    let (mut next, mut at) = (first, at);
+    let mut headers = 0;
+    while headers < 8 {
+        // Hop by hop, routing, destination.
+        let is_one = next == 0 || next == 43 || next == 60;
+        if !is_one && next != FRAGMENT && next != AUTHENTICATION {
+            return Some((next, at));
+        }
+        let [word] = frame.words(at)?;
+        let word = u32::from_be(word);
+        if next == FRAGMENT && word & OFFSET != 0 {
+            return Some((word >> 24, NOWHERE));
+        }
+        let length = word >> 16 & 0xFF;
+        at += if is_one {
+            8 * (length + 1)
+        } else if next == FRAGMENT {
+            8
+        } else {
+            4 * (length + 2)
+        } as usize;
+        next = word >> 24;
+        headers += 1;
+    }
+    None
 }
 
 /// A packet that is too long to say how long it is says nothing.

@@ -106,16 +106,7 @@ pub fn label4(set: &impl Set, labels: &impl SetLabels, found: Found4) -> Label {
     }
 }
 
-/// The same where all that is known of the hit is whether a prefix holds it.
-#[inline(always)]
-pub fn label_of_held4(set: &impl Set, labels: &impl SetLabels, address: u32, is_network: bool) -> Label {
-    match is_network {
-        true => label_of_network4(set, labels, address),
-        false => label_of_address4(set, labels, exact4(set).shuffle(u64::from(address))),
-    }
-}
-
-/// As what `set` was found to hold an IPv4 address of which no more is known any more than whether a prefix holds it.
+/// By what `set` was found to hold an IPv4 address, if all that is known any more is whether that was a prefix.
 #[inline(always)]
 pub fn held4(set: &impl Set, address: u32, is_network: bool) -> Found4 {
     match is_network {
