@@ -263,7 +263,16 @@ fn answer(reason: Reason) -> u32 {
         Reason::Allowed => ALLOWED,
         Reason::Neighbour => NEIGHBOURS,
         Reason::Reply => REPLIES,
-        _ => STANDS,
+        Reason::Unlisted
+        | Reason::NotIp
+        | Reason::Malformed
+        | Reason::TooManyTags
+        | Reason::Address4
+        | Reason::Network4
+        | Reason::Net64
+        | Reason::Other6
+        | Reason::OtherPort
+        | Reason::LaterFragment => STANDS,
     }
 }
 
