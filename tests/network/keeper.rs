@@ -65,7 +65,7 @@ fn the_keeper_attaches_only_to_what_bears_name_and_number_and_replaces_nobody() 
 fn the_keeper_makes_no_maps_without_end() {
     let (net, home) = (Net::new(), Home::new());
     let mut keeper = Keeper::start(&net, &home);
-    let addresses = json!({"set": "Block", "part": "Addresses"});
+    let addresses = json!({"set": 0, "part": "Addresses"});
     let make = |generation: u64, words: u64| json!({"Make": {"map": &addresses, "generation": generation, "words": words}});
     for words in [0, 1, SMALLEST - 1, SMALLEST + 1, WRAPS, u64::from(u32::MAX)] {
         assert!(keeper.refuses(&make(1, words)).contains(&format!("no table has {words} words")), "{words}");
@@ -76,9 +76,9 @@ fn the_keeper_makes_no_maps_without_end() {
     assert!(keeper.refuses(&make(5, SMALLEST)).contains("there are 4 already"));
     let settings: Vec<u64> = vec![0; settings::WORDS];
     let used = |generation: u64| json!({"map": &addresses, "generation": generation});
-    keeper.refuses(&json!({"Prepare": {"settings": [], "maps": []}}));
-    keeper.refuses(&json!({"Prepare": {"settings": &settings, "maps": [used(9)]}}));
-    keeper.refuses(&json!({"Prepare": {"settings": &settings, "maps": [used(1), used(2)]}}));
+    keeper.refuses(&json!({"Prepare": {"has_ports": false, "settings": [], "maps": []}}));
+    keeper.refuses(&json!({"Prepare": {"has_ports": false, "settings": &settings, "maps": [used(9)]}}));
+    keeper.refuses(&json!({"Prepare": {"has_ports": false, "settings": &settings, "maps": [used(1), used(2)]}}));
 }
 
 /// A keeper without its daemon.

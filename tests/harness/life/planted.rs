@@ -13,7 +13,7 @@ use super::batch::Batch;
 use super::prefix::Prefix;
 
 /// Bytes of the smallest map of labels beside slots, and of that of a directory.
-const BESIDE_SLOTS: usize = 4640;
+const BESIDE_SLOTS: usize = 4608;
 const OF_A_DIRECTORY: usize = 278_528;
 
 /// Where a label is planted: each kind of target has labels of its own.
@@ -35,8 +35,8 @@ impl Planted {
 
     fn map(self) -> &'static str {
         match self {
-            Self::Address => "address_labels",
-            Self::Network => "network_labels",
+            Self::Address => "addr_labels",
+            Self::Network => "net_labels",
             Self::Net64 => "six_labels",
             Self::Level => "level_labels",
         }
