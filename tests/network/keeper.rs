@@ -78,7 +78,9 @@ fn the_keeper_makes_no_maps_without_end() {
     let used = |generation: u64| json!({"map": &addresses, "generation": generation});
     keeper.refuses(&json!({"Prepare": {"has_ports": false, "settings": [], "maps": []}}));
     keeper.refuses(&json!({"Prepare": {"has_ports": false, "settings": &settings, "maps": [used(9)]}}));
-    keeper.refuses(&json!({"Prepare": {"has_ports": false, "settings": &settings, "maps": [used(1), used(2)]}}));
+    keeper.refuses(
+        &json!({"Prepare": {"has_ports": false, "settings": &settings, "maps": [used(1), used(2)]}}),
+    );
 }
 
 /// A keeper without its daemon.
