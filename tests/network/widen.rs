@@ -82,6 +82,19 @@ fn a_list_file_is_widened_and_what_is_allowed_passes_within() {
 }
 
 #[test]
+fn a_reload_that_widens_a_list_blocks_nothing_around_what_leaves_it() {
+    let mut net = Net::new();
+    net.file("feed.txt", &format!("{ONE}\n{NEXT}\n"));
+    net.start("lists: [{name: feed, path: $HOME/feed.txt}]");
+    net.file("feed.txt", &format!("{ONE}\n"));
+    net.configure("lists: [{name: feed, path: $HOME/feed.txt, ipv6_prefix: 64, max_shrink: 100%}]");
+    let reloaded = net.filterd(["reload", "--json"]).json();
+    assert_eq!(reloaded["entered"], 1, "the prefix of the one that stays: {reloaded}");
+    net.expect_each([ONE, BESIDE]).dropped();
+    net.expect(NEXT).passes();
+}
+
+#[test]
 fn an_add_says_how_much_is_blocked_and_a_question_for_the_prefix_names_each_entry_once() {
     let net = Net::with_filterd(WIDENED);
     net.filterd(["add", ONE, "--list", "sshd"])

@@ -132,12 +132,6 @@ impl Combination {
             .collect()
     }
 
-    /// What the verifier may walk beyond the usual: for each clause whose lists have prefixes of every length there is, as one
-    /// more lookup takes.
-    pub fn more(&self) -> u64 {
-        if self.lengths > USUAL { 62_000 * self.ports as u64 } else { 0 }
-    }
-
     /// What asks the tables for it.
     pub fn needs(&self) -> Needs {
         let block = self.block();

@@ -74,9 +74,8 @@ fn judged(combination: &Combination) -> Result<u64, String> {
     let Price { root, judge } = price;
     let took = begun.elapsed().as_millis();
     println!("{combination}: {judge} instructions verified (root {root}), {took} ms");
-    let budget = BUDGET + combination.more();
-    if judge > budget {
-        return Err(told(format!("{combination}: {judge} instructions are over the budget of {budget}")));
+    if judge > BUDGET {
+        return Err(told(format!("{combination}: {judge} instructions are over the budget of {BUDGET}")));
     }
     Ok(judge)
 }

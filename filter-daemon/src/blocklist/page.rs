@@ -155,14 +155,19 @@ impl Blocklist {
         self.all_after(set, None).filter(wants).map(|(target, _)| target)
     }
 
-    /// The next targets of `list` behind `after` that do not reach as far as the list does by now, as many as one page
-    /// changes. Tells where the next page begins.
-    pub fn to_reach_anew(&self, list: ListId, after: Option<Target>) -> (Targets, Option<Target>) {
+    /// The next targets of `list` behind `after` that do not reach as far as the list does by now, of those that are `wanted`:
+    /// as many as one page changes. Tells where the next page begins.
+    pub fn to_reach_anew(
+        &self,
+        list: ListId,
+        after: Option<Target>,
+        wanted: impl Fn(Target) -> bool,
+    ) -> (Targets, Option<Target>) {
         let (mut targets, set) = (Targets::default(), iter::once(self.lists.get(list).set()));
         // All of IPv4 sorts before it.
         let after = after.or(Some(Target::V4(Prefix::host(u32::MAX))));
         let next = self.walk(set, after, |target, _| {
-            if self.reaching_anew(target, list).is_some() {
+            if wanted(target) && self.reaching_anew(target, list).is_some() {
                 targets.push(target);
             }
             (targets.len() as u64) < PAGE

@@ -53,7 +53,10 @@ impl Reload {
         let after = after.filter(|_| at == list);
         let row = lists.get(id);
         let (name, set, reach) = (row.name.clone(), row.set(), row.reach);
-        let (page, next) = parts.protection.blocklist().to_reach_anew(id, after);
+        // What is about to leave goes as it came: neither configuration blocks what would be around it.
+        let contents = self.rows.contents.iter().find(|(with_contents, _)| *with_contents == id);
+        let stays = |target| contents.is_none_or(|(_, targets)| targets.contains(target));
+        let (page, next) = parts.protection.blocklist().to_reach_anew(id, after, stays);
         if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
             return (again(at, after), Turn::Wait);
         }

@@ -96,7 +96,7 @@ impl Reaching {
 pub fn anew(id: ListId, blocklist: &Blocklist) -> Vec<Change> {
     let (mut pages, mut after) = (Vec::new(), None);
     loop {
-        let (targets, next) = blocklist.to_reach_anew(id, after);
+        let (targets, next) = blocklist.to_reach_anew(id, after, |_| true);
         if !targets.is_empty() {
             pages.push(Change::Reach { list: blocklist.lists().get(id).name.clone(), targets });
         }
