@@ -65,6 +65,10 @@ struct Answer {
 impl Test {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let Asked { targets, rejected, errors } = self.read(console)?;
+        // Without a question there is no yes, which is what 0 says.
+        if targets.is_empty() && rejected == 0 {
+            return Err(Trouble::unparsable("standard input names no target".to_owned()));
+        }
         let mut reply = ask(&mut Client::connect(socket)?, &targets)?;
         reply.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one));
         let exit = exit(&reply, rejected);

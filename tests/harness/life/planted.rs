@@ -16,6 +16,9 @@ use super::prefix::Prefix;
 const BESIDE_SLOTS: usize = 4608;
 const OF_A_DIRECTORY: usize = 278_528;
 
+/// Nobody makes way for so many, one after the other, in tables that are all but empty.
+const MOST_TRIED: u128 = 20;
+
 /// Where a label is planted: each kind of target has labels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
@@ -42,39 +45,46 @@ impl Planted {
         }
     }
 
-    /// Two of this kind, far from where anybody lives.
-    fn targets(self) -> [Prefix; 2] {
+    /// One of this kind, far from where anybody lives.
+    fn target(self, number: u128) -> Prefix {
         let (four, six) = (|place: u128| 0xc612_0000 | place << 8, |place: u128| 0x3fff << 112 | place << 64);
         match self {
-            Self::Address => [1, 2].map(|place| Prefix::host(false, four(place))),
-            Self::Network => [3, 260].map(|place| Prefix::around(false, four(place), 24)),
-            Self::Net64 => [1, 2].map(|place| Prefix::around(true, six(place), 64)),
-            Self::Level => [1, 2].map(|place| Prefix::around(true, six(place << 40), 24)),
+            Self::Address => Prefix::host(false, four(number)),
+            // In a page of its own.
+            Self::Network => Prefix::around(false, four(3 + 257 * (number - 1)), 24),
+            Self::Net64 => Prefix::around(true, six(number), 64),
+            Self::Level => Prefix::around(true, six(number << 40), 24),
         }
     }
 }
 
 impl Life {
-    /// Two targets are added to a live list, and the label of the second is made that of another list. Tells which.
+    /// Targets are added to a live list, and the label of the last is made that of another list. Tells which.
     pub(super) fn plant(&mut self, planted: Planted) -> Vec<Prefix> {
-        let [one, other] = planted.targets();
-        let target = |target| Batch::of(vec![target], "target, for a label to be planted");
-        self.add_batch("ssh", &target(one), None);
-        let before = self.labels(planted);
-        self.add_batch("ssh", &target(other), None);
-        let after = self.labels(planted);
-        let mut changed = Vec::new();
-        for (pin, labels) in &after {
-            let before = before.get(pin).expect("no table was made anew");
-            let places = (0..labels.len()).filter(|place| labels[*place] != before[*place]);
-            changed.extend(places.map(|place| (pin, place, labels[place])));
+        self.add_far(planted, 1);
+        for number in 2..MOST_TRIED {
+            let before = self.labels(planted);
+            self.add_far(planted, number);
+            let after = self.labels(planted);
+            // Whoever had to make way has taken his label along: then it is not plain whose is whose.
+            if let [(pin, place, label)] = changed(&before, &after)[..] {
+                let mut labels = after[pin].clone();
+                labels[place] = if label == 1 { 2 } else { 1 };
+                self.note(format!(
+                    "the label {label} at {place} of {} becomes {}",
+                    pin.display(),
+                    labels[place]
+                ));
+                write(pin, labels);
+                return vec![planted.target(number)];
+            }
         }
-        let [(pin, place, label)] = changed[..] else { panic!("one label is written, not {changed:?}") };
-        let mut labels = after[pin].clone();
-        labels[place] = if label == 1 { 2 } else { 1 };
-        self.note(format!("the label {label} at {place} of {} becomes {}", pin.display(), labels[place]));
-        write(pin, labels);
-        vec![other]
+        panic!("somebody had to make way for each of {MOST_TRIED}");
+    }
+
+    fn add_far(&mut self, planted: Planted, number: u128) {
+        let targets = Batch::of(vec![planted.target(number)], "target, for a label to be planted");
+        self.add_batch("ssh", &targets, None);
     }
 
     /// The labels of this kind, of each table that is pinned.
@@ -87,6 +97,19 @@ impl Life {
         };
         pins.filter(is_one).map(|pin| (pin.clone(), read(&pin))).collect()
     }
+}
+
+/// Which labels are others than before.
+fn changed<'a>(
+    before: &BTreeMap<PathBuf, Vec<u8>>,
+    after: &'a BTreeMap<PathBuf, Vec<u8>>,
+) -> Vec<(&'a PathBuf, usize, u8)> {
+    let of_table = |(pin, labels): (&'a PathBuf, &'a Vec<u8>)| {
+        let before = before.get(pin).expect("no table was made anew");
+        let places = (0..labels.len()).filter(|place| labels[*place] != before[*place]);
+        places.map(|place| (pin, place, labels[place])).collect::<Vec<_>>()
+    };
+    after.iter().flat_map(of_table).collect()
 }
 
 fn read(pin: &PathBuf) -> Vec<u8> {

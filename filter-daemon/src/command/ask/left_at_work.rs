@@ -48,8 +48,9 @@ fn words(pins: &Path, names: &[String]) -> String {
     let flag = if pins == Path::new(places::PINS) { String::new() } else { format!(" --pin-dir {place}") };
     let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
     format!(
-        "its filter was left at work on {} (pins at {place}): what was blocked stays blocked, and nothing expires meanwhile\n\
-         start it again as it was started, or take its filter off with `sudo filterd detach{flag}`",
+        "its filter was left at work on {} (pins at {place}): what was blocked stays blocked, and nothing expires \
+         meanwhile; a pause goes on until its time is over, and until then nothing is dropped\n\
+         start it again as it was started, which ends a pause, too, or take its filter off with `sudo filterd detach{flag}`",
         names.join(", ")
     )
 }

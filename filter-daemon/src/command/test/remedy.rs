@@ -33,15 +33,16 @@ pub fn all(one: &Tested) -> Vec<String> {
     lines
 }
 
-/// What is allowed would be dropped again.
+/// What is allowed would be dropped again, unless anything else allows it, such as the guard; or a part of it would be.
 fn allowed(one: &Tested) -> Vec<String> {
-    let live = one.allowed_by.iter().filter(|entry| entry.origin.as_deref() == Some(LIVE));
-    let targets: BTreeSet<_> = live.map(|entry| entry.target.as_str()).collect();
-    if targets.is_empty() || targets.len() > MOST_IN_A_COMMAND {
+    let is_live = |entry: &Entry| entry.origin.as_deref() == Some(LIVE);
+    let targets: BTreeSet<_> = one.allowed_by.iter().map(|entry| entry.target.as_str()).collect();
+    if !one.allowed_by.iter().all(is_live) || targets.len() > MOST_IN_A_COMMAND {
         return Vec::new();
     }
     let targets = targets.into_iter().collect::<Vec<_>>().join(" ");
-    vec![format!("`filterd allow remove {targets}` would have it dropped again")]
+    let what = if one.allowed_within.is_empty() { "it" } else { "the rest of it" };
+    vec![format!("`filterd allow remove {targets}` would have {what} dropped again")]
 }
 
 fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
@@ -166,5 +167,14 @@ mod tests {
         let allowed_by = vec![entry("203.0.113.7", "manual-allow", "live")];
         let tested = Tested { dropped: false, allowed_by, ..tested(because) };
         assert_eq!(all(&tested), ["`filterd allow remove 203.0.113.7` would have it dropped again"]);
+        let own = entry("203.0.113.7", "guard", "host");
+        let guarded =
+            Tested { allowed_by: vec![tested.allowed_by[0].clone(), own.clone()], ..tested.clone() };
+        assert_eq!(all(&guarded), [""; 0], "no command has it dropped");
+        let around = Tested { allowed_within: vec![own], ..tested };
+        assert_eq!(
+            all(&around),
+            ["`filterd allow remove 203.0.113.7` would have the rest of it dropped again"]
+        );
     }
 }
