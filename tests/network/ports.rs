@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net};
 use nix::sys::signal::Signal;
+use serde_json::Value;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -197,7 +198,38 @@ fn filterd_says_on_which_ports() {
     // On all ports: nothing is said of any.
     net.filterd(["add", ATTACKER]).succeeds();
     net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  by 203.0.113.7");
-    net.filterd(["remove", ATTACKER]).exits(1).says("list0");
+    let still = "still blocked on all but port 443: held by list `list0`";
+    net.filterd(["remove", ATTACKER]).succeeds().says(still);
+}
+
+/// On port 22 alone it was blocked before an `add`, and is after a `remove`.
+#[test]
+fn add_and_remove_know_that_a_list_blocks_on_its_ports_only() {
+    let net = with_lists(&["ports: [22]"], "");
+    const WHERE: &str = "on port 22 only";
+    net.home().write("list0.txt", "203.0.113.0/24\n");
+    net.filterd(["reload", "--accept", "list0"]).succeeds();
+    let on_some = format!("blocked by 203.0.113.0/24 of list `list0` {WHERE}, too");
+    let added = net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds().says(&on_some);
+    added.says(&format!("blocked {ATTACKER} for 1 h")).is_silent_about("already").is_silent_about("longer");
+    net.expect(to(ATTACKER, TCP, 80)).dropped();
+    let still = format!("still blocked {WHERE}: held by 203.0.113.0/24 of list `list0`");
+    net.filterd(["remove", ATTACKER]).succeeds().says(&still);
+    net.expect(to(ATTACKER, TCP, 80)).passes();
+    net.expect(to(ATTACKER, TCP, 22)).dropped();
+    let added = net.filterd(["--json", "add", ATTACKER]).succeeds().json();
+    assert_eq!((&added["covered"], &added["covered_by"][0]["ports"]), (&Value::Null, &Value::from(WHERE)));
+    let removed = net.filterd(["--json", "remove", ATTACKER]).succeeds().json();
+    let held = &removed["held"][0];
+    assert_eq!((&held["ports"][0], &held["by"][0]["ports"]), (&Value::from(WHERE), &Value::from(WHERE)));
+    let though = format!("though 203.0.113.0/24 of list `list0` blocks it {WHERE}");
+    net.filterd(["allow", "add", ATTACKER]).succeeds().says(&though);
+    let again = format!("blocked again by 203.0.113.0/24 of list `list0` {WHERE}");
+    net.filterd(["allow", "remove", ATTACKER]).succeeds().says(&again);
+    // Whatever blocks it on all ports makes it a no.
+    net.filterd(["add", "203.0.113.0/28"]).succeeds();
+    net.filterd(["add", ATTACKER]).succeeds().says("it was blocked already");
+    net.filterd(["remove", ATTACKER]).exits(1).says("still blocked: held by 203.0.113.0/28");
 }
 
 #[test]

@@ -76,6 +76,7 @@ mod tests {
             target: "192.0.2.1".into(),
             list: (*list).into(),
             origin: "file".into(),
+            ports: None,
             blocks: None,
         };
         let by: Vec<_> = by.iter().map(entry).collect();
@@ -83,7 +84,7 @@ mod tests {
         let held = if by.is_empty() {
             vec![]
         } else {
-            vec![Held { target: "192.0.2.1".into(), lists, by, within: 0 }]
+            vec![Held { target: "192.0.2.1".into(), lists, by, ..Held::default() }]
         };
         let changed = Changed { named, changed, left, held, ..Changed::default() };
         remove.render(&Outcome { changed, ..Outcome::default() })
@@ -122,5 +123,14 @@ mod tests {
         assert_eq!(exit(None, false, 0, &[]), Exit::Done);
         assert_eq!(exit(Some("ssh"), false, 1, &["web"]), Exit::Done, "it is out of the list that was named");
         assert_eq!(exit(Some("ssh"), false, 0, &["ssh"]), Exit::No, "a prefix around it");
+        let exit_on = |ports: &[&str]| {
+            let remove = Removal { targets: vec!["192.0.2.1".into()], list: None, strict: false };
+            let ports = ports.iter().map(ToString::to_string).collect();
+            let held = vec![Held { lists: vec!["drop".into()], ports, ..Held::default() }];
+            let changed = Changed { named: 1, changed: 1, held, ..Changed::default() };
+            remove.exit(&Outcome { changed, ..Outcome::default() })
+        };
+        assert_eq!(exit_on(&["on port 22 only"]), Exit::Done, "it passes on the others");
+        assert_eq!(exit_on(&[]), Exit::No);
     }
 }

@@ -62,7 +62,8 @@ impl Add {
 
 /// Which of what was allowed passes, or passes in part, though this entry blocks it.
 fn though(outcome: &Outcome, entry: &Entry) -> String {
-    let Entry { target, list, .. } = entry;
+    let Entry { target, list, ports, .. } = entry;
+    let ports = ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
     let blocked = entry.blocks.as_deref().unwrap_or(target).parse::<Target>();
     let of = |is_meant: &dyn Fn(&Target, &Target) -> bool| {
         let blocked = blocked.as_ref().ok()?;
@@ -75,7 +76,7 @@ fn though(outcome: &Outcome, entry: &Entry) -> String {
             .map(|allowed| format!("a part of {allowed} passes, though"))
     };
     let passes = whole.or_else(part).unwrap_or_else(|| "passes, though".to_owned());
-    format!("{passes} {target} of list `{list}` blocks it")
+    format!("{passes} {target} of list `{list}` blocks it{ports}")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use clap::Args;
 
+use crate::command::ask::addition::on_ports;
 use crate::command::ask::change::Outcome;
 use crate::command::ask::removal::Removal;
 use crate::command::ask::trouble::Trouble;
@@ -75,8 +76,7 @@ fn blocked_again(changed: &Changed) -> Vec<String> {
         Some(Idle::NothingAttached | Idle::NotEnforced | Idle::Paused) => "listed",
     };
     let told = changed.blocked_by.iter().take(MOST_TOLD);
-    let mut lines: Vec<_> =
-        told.map(|entry| format!("{blocked} again by {} of list `{}`", entry.target, entry.list)).collect();
+    let mut lines: Vec<_> = told.map(|entry| format!("{blocked} again by {}", on_ports(entry))).collect();
     lines.dedup();
     lines.extend((changed.blocked_by.len() > MOST_TOLD).then(|| "and more of them".to_owned()));
     lines
@@ -114,10 +114,11 @@ mod tests {
             target: "192.0.2.0/24".into(),
             list: "partners".into(),
             origin: "live".into(),
+            ports: None,
             blocks: None,
         };
         let (target, lists) = ("192.0.2.1".into(), vec!["partners".into()]);
-        let held = vec![Held { target, lists, by: vec![by], within: 0 }];
+        let held = vec![Held { target, lists, by: vec![by], ..Held::default() }];
         let changed = Changed { named: 1, changed: 1, held, ..Changed::default() };
         assert_eq!(
             told(&["192.0.2.1"], changed),

@@ -126,9 +126,10 @@ impl Addition {
         });
         let of_many = (covered > 0 && named > 1)
             .then(|| format!("{} of them {held} by wider entries, too", count(covered)));
-        let wider = covered_by.iter().filter(|entry| !longer.contains(entry)).map(|entry| {
-            format!("{held} by {} of list `{}`, too: {}", entry.target, entry.list, until(entry))
-        });
+        let wider = covered_by
+            .iter()
+            .filter(|entry| !longer.contains(entry))
+            .map(|entry| format!("{held} by {}, too: {}", on_ports(entry), until(entry)));
         few(stays).into_iter().chain(of_many).chain(few(wider)).collect()
     }
 
@@ -161,6 +162,12 @@ pub fn remedies(outcome: &Outcome, list: &str, remove: &str) -> Vec<String> {
         format!("`filterd {remove} {wider} --list {list}` takes {wider} out of list `{list}`, all of it")
     });
     shorten.into_iter().chain(remove).collect()
+}
+
+/// An entry by its target and its list, and on which ports that blocks.
+pub fn on_ports(entry: &Entry) -> String {
+    let ports = entry.ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
+    format!("{} of list `{}`{ports}", entry.target, entry.list)
 }
 
 /// Some of these lines, each once: one entry may be around several targets.

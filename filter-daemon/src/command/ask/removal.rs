@@ -51,10 +51,11 @@ impl Removal {
     }
 
     /// What was asked for is not so if a target, or a part of it, is still held; of a single list, if that very list
-    /// holds it.
+    /// holds it. What is held on some ports only passes on the others, as was asked.
     pub fn exit(&self, outcome: &Outcome) -> Exit {
         let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
-        let still_held = outcome.changed.held.iter().any(|held| held.lists.iter().any(|list| asked(list)));
+        let mut whole = outcome.changed.held.iter().filter(|held| held.ports.is_empty());
+        let still_held = whole.any(|held| held.lists.iter().any(|list| asked(list)));
         let exit = outcome.exit(self.strict);
         if exit == Exit::Done && still_held { Exit::No } else { exit }
     }

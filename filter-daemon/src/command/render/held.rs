@@ -51,21 +51,29 @@ pub fn told(all: &[Held], words: &Words) -> String {
 
 fn one(held: &Held, blocked: &str) -> Vec<String> {
     let (narrower, holders): (Vec<_>, Vec<_>) = held.by.iter().partition(|by| is_within(by, held));
-    let named = |all: &[&HeldBy]| {
-        let named = all.iter().take(MOST_NAMED).map(|by| entry(by, held)).collect::<Vec<_>>().join(", ");
+    let ports: Option<BTreeSet<&str>> = holders.iter().map(|by| by.ports.as_deref()).collect();
+    let ports: Vec<_> = ports.unwrap_or_default().into_iter().collect();
+    let named = |all: &[&HeldBy], is_told: bool| {
+        let named = all.iter().take(MOST_NAMED).map(|by| entry(by, held, is_told));
+        let named = named.collect::<Vec<_>>().join(", ");
         if all.len() > MOST_NAMED { format!("{named}, and more") } else { named }
     };
     let holders = match &held.by[..] {
         // An older daemon tells only the names of the lists.
         [] => held.lists.iter().map(|name| format!("list `{name}`")).collect::<Vec<_>>().join(", "),
-        _ => named(&holders),
+        _ => named(&holders, ports.len() == 1),
     };
     let target = &held.target;
-    let whole = (!holders.is_empty()).then(|| format!("{target} is still {blocked}: held by {holders}"));
+    let on = if ports.is_empty() { String::new() } else { format!(" {}", ports.join(", and ")) };
+    let whole = (!holders.is_empty()).then(|| format!("{target} is still {blocked}{on}: held by {holders}"));
     let part = (held.within > 0).then(|| {
         let is = if held.within == 1 { "is" } else { "are" };
         let more = if is_all_named(held) { "" } else { ", and so on" };
-        format!("{} within {target} {is} still {blocked}: {}{more}", number(held.within), named(&narrower))
+        format!(
+            "{} within {target} {is} still {blocked}: {}{more}",
+            number(held.within),
+            named(&narrower, false)
+        )
     });
     whole.into_iter().chain(part).collect()
 }
@@ -75,14 +83,16 @@ fn number(within: u64) -> String {
     if within < MOST_WITHIN { number } else { format!("{number} or more") }
 }
 
-fn entry(by: &HeldBy, held: &Held) -> String {
+/// An entry, and on which ports it blocks where that is not told for all of them.
+fn entry(by: &HeldBy, held: &Held, is_told: bool) -> String {
+    let ports = by.ports.as_ref().filter(|_| !is_told).map(|ports| format!(" {ports}")).unwrap_or_default();
     let other = match &by.blocks {
         Some(wider) if by.target == held.target => String::new(),
         Some(wider) => format!("{} (blocks {wider}) of ", by.target),
         None if by.target == held.target => String::new(),
         None => format!("{} of ", by.target),
     };
-    format!("{other}list `{}`", by.list)
+    format!("{other}list `{}`{ports}", by.list)
 }
 
 /// Does this entry block only a part of what is held?
@@ -160,12 +170,12 @@ mod tests {
     use super::*;
 
     fn by(target: &str, list: &str, origin: &str) -> HeldBy {
-        HeldBy { target: target.into(), list: list.into(), origin: origin.into(), blocks: None }
+        HeldBy { target: target.into(), list: list.into(), origin: origin.into(), ports: None, blocks: None }
     }
 
     fn holding(by: Vec<HeldBy>) -> [Held; 1] {
         let lists = by.iter().map(|by| by.list.clone()).collect();
-        [Held { target: "198.51.100.77".into(), lists, by, within: 0 }]
+        [Held { target: "198.51.100.77".into(), lists, by, ..Held::default() }]
     }
 
     #[test]
@@ -194,6 +204,26 @@ mod tests {
                      lists `config`, `drop` come from the configuration: change it there, then `filterd reload`";
         assert_eq!(told(&all, &Words::blocked(true)), words);
         assert!(told(&all, &Words::blocked(false)).starts_with("198.51.100.77 is still listed: held by"));
+    }
+
+    #[test]
+    fn what_holds_a_target_on_some_ports_only_says_on_which() {
+        let on = |target, list, ports: &str| HeldBy { ports: Some(ports.into()), ..by(target, list, "live") };
+        let first = |by| told(&holding(by), &Words::blocked(true)).lines().next().unwrap().to_owned();
+        let ssh = on("198.51.100.0/24", "a", "on port 22 only");
+        let words = "198.51.100.77 is still blocked on port 22 only: held by 198.51.100.0/24 of list `a`";
+        assert_eq!(first(vec![ssh.clone()]), words);
+        let words = "198.51.100.77 is still blocked on all but port 443, and on port 22 only: held by \
+                     198.51.100.0/24 of list `a` on port 22 only, list `b` on all but port 443";
+        assert_eq!(first(vec![ssh.clone(), on("198.51.100.77", "b", "on all but port 443")]), words);
+        let words =
+            "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `a` on port 22 only, list `b`";
+        assert_eq!(first(vec![ssh, by("198.51.100.77", "b", "live")]), words);
+        let mut part = within(&[("198.51.100.7", "manual")], 1);
+        part[0].by[0].ports = Some("on port 22 only".into());
+        let words =
+            "1 entry within 198.51.100.0/24 is still blocked: 198.51.100.7 of list `manual` on port 22 only";
+        assert_eq!(told(&part, &Words::blocked(true)).lines().next(), Some(words));
     }
 
     fn within(entries: &[(&str, &str)], within: u64) -> [Held; 1] {

@@ -31,14 +31,14 @@ pub struct Changed {
     /// Targets of a remove that are still blocked, as a whole or in part, and by what (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
-    /// Of an add of few targets: entries that block one of them, or a part of it, for longer than was asked (the first
-    /// hundred).
+    /// Of an add of few targets: entries that block one of them, or a part of it, on all ports for longer than was asked
+    /// (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longer: Vec<Entry>,
-    /// Of an add of few targets: how many of them wider entries block anyway; of an allow: allow.
+    /// Of an add of few targets: how many of them wider entries block anyway, on all ports; of an allow: allow.
     #[serde(default, skip_serializing_if = "is_none")]
     pub covered: u64,
-    /// Those entries (the first hundred).
+    /// Those entries, and those that block on some ports only, wider or not (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covered_by: Vec<Entry>,
     /// Of an add, and of a remove of what is held: how many of its targets are allowed as a whole, and so are not dropped.

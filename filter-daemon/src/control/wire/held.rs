@@ -15,6 +15,9 @@ pub struct Held {
     /// The entries that block it, and the first of those within it. Empty from daemons that only know the lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<HeldBy>,
+    /// On which ports, if what blocks it, or a part of it, does so on some only: `on port 22 only`, `on all but port 443`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<String>,
     /// How many entries within it there are, which block parts of it; no more than [`MOST_WITHIN`] are counted.
     #[serde(default, skip_serializing_if = "is_none")]
     pub within: u64,
@@ -33,6 +36,9 @@ pub struct HeldBy {
     pub list: String,
     /// Where the list comes from: `config`, `file` or `live`, as in a status.
     pub origin: String,
+    /// On which ports the list blocks, if not on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
     /// The wider prefix that is blocked for its sake, where its list widens it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<String>,

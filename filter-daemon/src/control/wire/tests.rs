@@ -350,9 +350,20 @@ fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
     let with_remedy =
         json!({"error": "io.filterd.Refused", "parameters": {"message": "no", "remedy": "ask again"}});
     assert_eq!(serde_json::to_value(&refused).unwrap(), with_remedy);
-    let by =
-        HeldBy { target: "192.0.2.0/24".into(), list: "drop".into(), origin: "file".into(), blocks: None };
-    let held = Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], by: vec![by], within: 3 };
+    let by = HeldBy {
+        target: "192.0.2.0/24".into(),
+        list: "drop".into(),
+        origin: "file".into(),
+        ports: None,
+        blocks: None,
+    };
+    let held = Held {
+        target: "192.0.2.1".into(),
+        lists: vec!["drop".into()],
+        by: vec![by],
+        within: 3,
+        ..Held::default()
+    };
     let expected = json!({"target": "192.0.2.1", "lists": ["drop"],
                           "by": [{"target": "192.0.2.0/24", "list": "drop", "origin": "file"}], "within": 3});
     assert_eq!(serde_json::to_value(&held).unwrap(), expected);

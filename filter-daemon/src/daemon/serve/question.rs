@@ -94,13 +94,17 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         origin: origin(blocklist, &claim.list).unwrap_or_default().to_owned(),
+        ports: ports(blocklist, claim),
         blocks: widened_to(claim),
     });
+    // Where one blocks on all ports, it does not matter on which the others do.
+    let on_ports: Option<BTreeSet<_>> = all().map(|claim| ports(blocklist, claim)).collect();
     let lists: BTreeSet<_> = all().map(|claim| claim.list.to_string()).collect();
     (!lists.is_empty()).then(|| Held {
         target: target.to_string(),
         lists: lists.into_iter().collect(),
         by: by.collect(),
+        ports: on_ports.unwrap_or_default().into_iter().collect(),
         within: within.len() as u64,
     })
 }
@@ -122,7 +126,8 @@ pub(super) fn all_allowed(blocklist: &Blocklist, targets: &Targets) -> u64 {
     targets.iter().filter(|target| allow.covers(*target)).count() as u64
 }
 
-/// Which entries block (or allow) these targets, or a part of them, for longer than that.
+/// Which entries block (or allow) these targets, or a part of them, for longer than that: those that do so on all ports, as
+/// what is added does.
 pub(super) fn longer(
     blocklist: &Blocklist,
     polarity: Polarity,
@@ -130,25 +135,36 @@ pub(super) fn longer(
     until: Option<Timestamp>,
 ) -> Vec<Entry> {
     let Some(asked) = until else { return Vec::new() };
-    let lasts = |claim: &NamedClaim| claim.until.is_none_or(|until| until > asked);
+    let lasts = |claim: &NamedClaim| {
+        claim.until.is_none_or(|until| until > asked) && ports(blocklist, claim).is_none()
+    };
     let all = targets.iter().flat_map(|target| blocklist.covering(polarity, target)).filter(lasts);
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
 
-/// How many of these targets lie within wider entries, and within which.
+/// How many of these targets lie within wider entries, and within which. An entry that blocks on some ports only is told and
+/// does not count: on the others they were not blocked.
 pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> (u64, Vec<Entry>) {
     let (mut count, mut entries) = (0, Vec::new());
     for target in targets.iter() {
         let covering = blocklist.covering(polarity, target);
-        let mut wider = covering.into_iter().filter(|claim| claim.target != target).peekable();
-        count += u64::from(wider.peek().is_some());
-        entries.extend(wider.take(MOST_HELD - entries.len()).map(|claim| entry(blocklist, claim)));
+        let on_some = |claim: &NamedClaim| ports(blocklist, claim).is_some();
+        let others: Vec<_> =
+            covering.into_iter().filter(|claim| claim.target != target || on_some(claim)).collect();
+        count += u64::from(!others.iter().all(on_some));
+        let room = MOST_HELD - entries.len();
+        entries.extend(others.into_iter().take(room).map(|claim| entry(blocklist, claim)));
     }
     (count, entries)
 }
 
 fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
     blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name())
+}
+
+/// On which ports an entry blocks, if not on all.
+fn ports(blocklist: &Blocklist, claim: &NamedClaim) -> Option<String> {
+    blocklist.clause_of(&claim.list).map(|clause| clause.to_string())
 }
 
 /// What is blocked for the sake of an entry, if that is more than it names.
@@ -162,7 +178,7 @@ pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         or_before: claim.or_before,
         origin: origin.map(str::to_owned),
         blocks: widened_to(&claim),
-        ports: blocklist.clause_of(&claim.list).map(|clause| clause.to_string()),
+        ports: ports(blocklist, &claim),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         since: clock::on_the_wall(claim.since),
