@@ -198,8 +198,8 @@ fn filterd_says_on_which_ports() {
     // On all ports: nothing is said of any.
     net.filterd(["add", ATTACKER]).succeeds();
     net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  by 203.0.113.7");
-    let still = "still blocked on all but port 443: held by list `list0`";
-    net.filterd(["remove", ATTACKER]).succeeds().says(still);
+    let still = format!("still blocked {WHERE}: held by list `list0`");
+    net.filterd(["remove", ATTACKER]).succeeds().says(&still);
 }
 
 /// On port 22 alone it was blocked before an `add`, and is after a `remove`.

@@ -85,7 +85,8 @@ impl Life {
         self.frozen = Some(self.now());
         self.net.end(Signal::SIGKILL);
         self.death_ends_a_pause();
-        let lease = if matches!(reply.code(), Some(0 | 1 | 7)) { Lease::PERMANENT } else { Lease::UNKNOWN };
+        // 7 may mean that some of it was guarded, or that filterd died amid its answers.
+        let lease = if matches!(reply.code(), Some(0 | 1)) { Lease::PERMANENT } else { Lease::UNKNOWN };
         let guards = |target: &&Prefix| self.reference.guards(**target);
         let not_guarded: Vec<_> = batch.targets.iter().filter(|target| !guards(target)).collect();
         for target in not_guarded {
