@@ -504,6 +504,7 @@ impl<A: Fn(u32, u64, u32) -> u32> SetLabels for LabelMaps<A> {
     fn six(&self) -> Option<impl Words> {
         Window::of(self.six)
     }
+
     #[inline(always)]
     fn of_six(&self, _: &impl Set, sought: Sought6) -> Option<Label> {
         let label = match sought {

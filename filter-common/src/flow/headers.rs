@@ -50,7 +50,17 @@ const TYPE: usize = 2;
 const MOST_TAGS: u32 = crate::packet::MOST_TAGS;
 
 /// More extension headers than any host sends, but not as many as fit.
-const MOST_HEADERS: u32 = 8;
+pub const MOST_HEADERS: u32 = 8;
+
+/// Extension headers, by their numbers.
+pub const HOP_BY_HOP: u32 = 0;
+pub const ROUTING: u32 = 43;
+pub const FRAGMENT: u32 = 44;
+pub const AUTHENTICATION: u32 = 51;
+pub const DESTINATION: u32 = 60;
+
+/// Where a fragment says how far behind the first one it is.
+pub const FRAGMENT_OFFSET: u32 = 0xFFF8;
 
 /// What a frame carries.
 #[inline(always)]
@@ -127,12 +137,6 @@ fn ipv6(frame: &impl Bytes, at: usize, peer: End) -> Option<Carried> {
 /// What stands behind the extension headers, and where.
 #[inline(always)]
 fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, Option<usize>)> {
-    const HOP_BY_HOP: u32 = 0;
-    const ROUTING: u32 = 43;
-    const FRAGMENT: u32 = 44;
-    const AUTHENTICATION: u32 = 51;
-    const DESTINATION: u32 = 60;
-    const OFFSET: u32 = 0xFFF8;
     let (mut next, mut at) = (first, at);
     let mut headers = 0;
     while headers < MOST_HEADERS {
@@ -142,7 +146,7 @@ fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, Opt
         }
         let [word] = frame.words(at)?;
         let word = u32::from_be(word);
-        if next == FRAGMENT && word & OFFSET != 0 {
+        if next == FRAGMENT && word & FRAGMENT_OFFSET != 0 {
             return Some((word >> 24, None));
         }
         let length = word >> 16 & 0xFF;

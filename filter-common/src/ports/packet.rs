@@ -3,7 +3,9 @@
 
 use super::Port;
 use crate::flow::Bytes;
-use crate::flow::headers::{self, Upper};
+use crate::flow::headers::{
+    self, AUTHENTICATION, DESTINATION, FRAGMENT, FRAGMENT_OFFSET, HOP_BY_HOP, MOST_HEADERS, ROUTING, Upper,
+};
 use crate::packet::MOST_TAGS;
 
 /// To which port is this frame, an IP packet, sent?
@@ -85,23 +87,21 @@ fn ipv6(frame: &impl Bytes, at: usize) -> Option<(u32, usize, usize)> {
 /// Where a later fragment has its transport header. A number, since a verifier refuses a value that is there only sometimes.
 const NOWHERE: usize = 0;
 
-/// What stands behind the extension headers, and where: as many of them as are looked behind for own flows.
+/// What stands behind the extension headers, and where: as many of them as are looked behind for own flows. That walk stands in
+/// `flow/headers` once more, and answers by an `Option`: with this answer a verifier walks more than a million instructions for
+/// own flows, and with that one it refuses what asks for ports.
 #[inline(always)]
 fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, usize)> {
-    const FRAGMENT: u32 = 44;
-    const AUTHENTICATION: u32 = 51;
-    const OFFSET: u32 = 0xFFF8;
     let (mut next, mut at) = (first, at);
     let mut headers = 0;
-    while headers < 8 {
-        // Hop by hop, routing, destination.
-        let is_one = next == 0 || next == 43 || next == 60;
+    while headers < MOST_HEADERS {
+        let is_one = next == HOP_BY_HOP || next == ROUTING || next == DESTINATION;
         if !is_one && next != FRAGMENT && next != AUTHENTICATION {
             return Some((next, at));
         }
         let [word] = frame.words(at)?;
         let word = u32::from_be(word);
-        if next == FRAGMENT && word & OFFSET != 0 {
+        if next == FRAGMENT && word & FRAGMENT_OFFSET != 0 {
             return Some((word >> 24, NOWHERE));
         }
         let length = word >> 16 & 0xFF;
