@@ -35,6 +35,10 @@ pub struct ListFile {
     pub is_cut: bool,
     /// What it was read as.
     pub format: Format,
+    /// When the database that it was chosen out of was made, in seconds since 1970, as far as that is known.
+    pub built: Option<u64>,
+    /// What else the operator should know of it.
+    pub notes: Vec<String>,
     /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
     pub looks: &'static str,
 }

@@ -4,7 +4,9 @@
 //! `format`,
 //! `special` takes out what no list means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
+pub mod chosen;
 pub mod copies;
+pub mod database;
 pub mod file;
 pub mod format;
 pub mod input;
@@ -22,6 +24,7 @@ pub mod well_known;
 pub mod wide;
 
 pub use crate::blocklist::{Accepted, Targets};
+pub use chosen::{Chosen, Database};
 pub use copies::{Copies, Draft};
 pub use format::{Column, Format, How};
 pub use limits::Limits;

@@ -13,7 +13,7 @@ use crate::source::file::FileError;
 use crate::source::limits::{Seen, Verdict};
 use crate::source::patience::Patience;
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{ListFile, list, well_known};
+use crate::source::{ListFile, database, list, well_known};
 use crate::text::{Explain, Explanation, printable};
 
 /// What was found in one list.
@@ -66,8 +66,11 @@ impl CheckedList {
     /// Reads `list`, and judges it as a daemon would.
     pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>) -> Self {
         let (limits, how, path) = (list.limits, list.how.clone(), list.path.clone());
-        let read =
-            patience.read(&list.path, move |progress| list::read(&path, &limits, &how, progress)).flatten();
+        let read = patience.read(&list.path, move |progress| match &how.database {
+            Some(database) => database::list(database, &limits, &how, None, &progress),
+            None => list::read(&path, &limits, &how, progress),
+        });
+        let read = read.flatten();
         let doubted = doubt(list, &read, known.before(list), known);
         let file = read.as_ref().ok();
         Self {

@@ -59,7 +59,11 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     // What is read in another way is no change of the file.
-    let alike = before.filter(|before| before.id.is_none() || before.reading.how == list.how.to_string());
+    let is_alike = |before: &&Known| match before.id {
+        Some(_) => before.reading.how == list.how.to_string(),
+        None => !before.is_of_another_choice(list),
+    };
+    let alike = before.filter(is_alike);
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         sources.denied.push(list.path.clone());
@@ -94,7 +98,7 @@ pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> C
         let told = Explanation::new(message, "`filterd reload` reads its file");
         return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
     };
-    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(list) {
         let ListFile { targets, rejected_count: rejected, special, .. } = file;
         return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special };
     }
