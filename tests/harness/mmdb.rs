@@ -8,8 +8,12 @@ use std::net::IpAddr;
 pub enum Value {
     /// A text.
     Text(String),
-    /// A number, in no more bytes than it needs.
-    Number(u64),
+    /// A number of 32 bits, in no more bytes than it needs.
+    Number(u32),
+    /// One of 16 bits.
+    Short(u16),
+    /// One of 64 bits.
+    Long(u64),
     /// A map.
     Map(Vec<(String, Value)>),
     /// Values in a row.
@@ -28,13 +32,13 @@ pub struct Mmdb {
     pub version: u16,
     /// Do 6to4, Teredo and mapped addresses lead to IPv4 again, as in MaxMind's own?
     pub has_aliases: bool,
-    nodes: Vec<[Record; 2]>,
-    values: Vec<Value>,
-    numbers: HashMap<Value, usize>,
+    pub(crate) nodes: Vec<[Record; 2]>,
+    pub(crate) values: Vec<Value>,
+    pub(crate) numbers: HashMap<Value, usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Record {
+pub(crate) enum Record {
     Nothing,
     Node(usize),
     Value(usize),
@@ -63,7 +67,7 @@ pub fn country(code: &str) -> Value {
 }
 
 /// The record of a network as MaxMind and DB-IP have it.
-pub fn autonomous(number: u64) -> Value {
+pub fn autonomous(number: u32) -> Value {
     map([
         ("autonomous_system_number", Value::Number(number)),
         ("autonomous_system_organization", Value::Text(format!("Network {number}, Ltd."))),
@@ -156,17 +160,16 @@ impl Mmdb {
     }
 
     fn description(&self) -> Value {
-        let number = |number: u64| Value::Number(number);
         map([
-            ("binary_format_major_version", number(2)),
-            ("binary_format_minor_version", number(0)),
-            ("build_epoch", number(self.built)),
+            ("binary_format_major_version", Value::Short(2)),
+            ("binary_format_minor_version", Value::Short(0)),
+            ("build_epoch", Value::Long(self.built)),
             ("database_type", Value::Text(self.kind.to_owned())),
             ("description", text("en", "Written for tests")),
-            ("ip_version", number(self.version.into())),
+            ("ip_version", Value::Short(self.version)),
             ("languages", Value::List(vec![Value::Text("en".to_owned())])),
-            ("node_count", number(self.nodes.len() as u64)),
-            ("record_size", number(self.record_bits.into())),
+            ("node_count", Value::Number(self.nodes.len() as u32)),
+            ("record_size", Value::Short(self.record_bits)),
         ])
     }
 
@@ -204,13 +207,9 @@ impl Written {
                 control(2, text.len(), data);
                 data.extend(text.bytes());
             }
-            Value::Number(number) => {
-                let bytes = number.to_be_bytes();
-                let from = bytes.iter().position(|byte| *byte != 0).unwrap_or(8);
-                // What a number is for says how long it may be; nobody asks.
-                control(if from < 4 { 9 } else { 6 }, 8 - from, data);
-                data.extend(&bytes[from..]);
-            }
+            Value::Short(number) => integer(5, &number.to_be_bytes(), data),
+            Value::Number(number) => integer(6, &number.to_be_bytes(), data),
+            Value::Long(number) => integer(9, &number.to_be_bytes(), data),
             Value::List(values) => {
                 control(11, values.len(), data);
                 values.iter().for_each(|value| self.point_or_append(value, data));
@@ -227,7 +226,7 @@ impl Written {
     }
 
     fn point_or_append(&mut self, value: &Value, data: &mut Vec<u8>) {
-        let is_small = matches!(value, Value::Number(_));
+        let is_small = matches!(value, Value::Short(_) | Value::Number(_) | Value::Long(_));
         match self.0.get(value) {
             Some(at) if !is_small => pointer(*at, data),
             _ => {
@@ -236,6 +235,12 @@ impl Written {
             }
         }
     }
+}
+
+fn integer(kind: usize, bytes: &[u8], data: &mut Vec<u8>) {
+    let from = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
+    control(kind, bytes.len() - from, data);
+    data.extend(&bytes[from..]);
 }
 
 fn control(kind: usize, size: usize, data: &mut Vec<u8>) {

@@ -14,7 +14,7 @@ use super::nearest::nearest;
 use super::path;
 use super::ports;
 use super::raw::{Node, Value};
-use super::shape::{Fault, Faults, Key, Word, kind};
+use super::shape::{Fault, Faults, Key, kind};
 use super::{AS_GIVEN, Config, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
 use crate::source::{Format, How, Limits, Special};
 use crate::text::printable::excerpt;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::MOST_TOLD;
 use super::known::{Before, Known};
 use crate::accounts;
+use crate::clock;
 use crate::config::List;
 use crate::source::file::FileError;
 use crate::source::limits::{Seen, Verdict};
@@ -41,6 +42,9 @@ pub struct CheckedList {
     /// What of it many hosts need.
     #[serde(skip)]
     pub well_known: Option<String>,
+    /// What is to be told of the database that it was chosen out of.
+    #[serde(skip)]
+    pub remarks: Vec<String>,
     /// Lines that were not understood.
     #[serde(skip)]
     pub lines: Vec<String>,
@@ -84,6 +88,9 @@ impl CheckedList {
             well_known: file
                 .filter(|_| !list.allows)
                 .and_then(|file| well_known::told(&format!("list {}", list.name), &file.targets)),
+            remarks: file.map_or_else(Vec::new, |file| {
+                file.remarks.told(list.name.as_str(), clock::on_the_wall(clock::now()))
+            }),
             lines: file.map_or_else(Vec::new, |file| {
                 file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect()
             }),

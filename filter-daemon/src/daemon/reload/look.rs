@@ -96,8 +96,8 @@ fn time_in(Stamp([_, _, _, modified, ..]): Stamp) -> Option<u64> {
     u64::try_from(modified.cast_signed()).ok()
 }
 
-/// When the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
+/// When the database was made that a list was chosen out of, or the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
 pub fn written(reading: &Reading) -> Option<u64> {
     let accepted = reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
-    accepted.or(reading.stamp).and_then(time_in)
+    reading.built.or_else(|| accepted.or(reading.stamp).and_then(time_in))
 }

@@ -5,10 +5,10 @@
 //! files, line by line; what stays of it in memory are the ranges that were chosen.
 
 mod choosing;
-mod delegated;
+pub mod delegated;
 mod files;
-mod mmdb;
-mod spans;
+pub mod mmdb;
+pub mod spans;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -20,6 +20,7 @@ use super::format::How;
 use super::limits::Limits;
 use super::list::{self, ListFile};
 use super::patience::Progress;
+use super::remarks::Remarks;
 use crate::text::printable;
 use choosing::Choosing;
 pub use files::{is_of_another_choice, stamp};
@@ -73,7 +74,8 @@ pub fn list(
         Some(copy) => list::parse(path, Copied { lines: networks.lines(), copy }, limits.max_entries, how)?,
         None => list::parse(path, networks.lines(), limits.max_entries, how)?,
     };
-    Ok(ListFile { built: networks.built, notes: notes(&networks), ..file })
+    let remarks = Remarks { built: networks.built, absent: absent(&networks) };
+    Ok(ListFile { remarks, ..file })
 }
 
 /// Reads what is chosen: not many more than `most` ranges.
@@ -92,14 +94,12 @@ pub fn read(database: &Database, most: u64, progress: &Progress) -> Result<Netwo
 }
 
 /// What was chosen and is not there may be a slip, or belong to nobody.
-fn notes(networks: &Networks) -> Vec<String> {
+fn absent(networks: &Networks) -> Option<String> {
     let Networks { from, absent, .. } = networks;
     let (told, more) = absent.split_at(absent.len().min(MOST_TOLD));
-    if told.is_empty() {
-        return Vec::new();
-    }
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-    vec![format!("no network of {}{more} is in the database ({from})", told.join(", "))]
+    let absent = format!("no network of {}{more} is in its database ({from})", told.join(", "));
+    (!told.is_empty()).then_some(absent)
 }
 
 struct Reading<'a> {

@@ -63,7 +63,7 @@ fn the_networks_of_a_country_are_a_list_without_what_no_list_means() {
     assert_eq!(told(&countries("CN", vec![path.clone()])), "1.0.0.0/24 2001:250::/35");
     assert_eq!(told(&countries("RU CN", vec![path.clone()])), "1.0.0.0/23 2001:250::/35");
     let file = listed(&countries("RU", vec![path])).unwrap();
-    assert_eq!((file.special, file.built, file.notes.len()), (1, Some(1_795_219_200), 0));
+    assert_eq!((file.special, file.remarks), (1, Remarks { built: Some(1_795_219_200), absent: None }));
 }
 
 #[test]
@@ -85,7 +85,8 @@ fn the_networks_of_autonomous_systems_are_a_list() {
     assert_eq!(told(&autonomous_systems("AS64501", vec![path.clone()])), "1.0.1.0/24");
     let file = listed(&autonomous_systems("64500 AS64502 AS64503", vec![path])).unwrap();
     assert_eq!(file.targets.len(), 1);
-    assert_eq!(file.notes, ["no network of AS64502, AS64503 is in the database (GeoLite2-ASN)"]);
+    let told = "no network of AS64502, AS64503 is in its database (GeoLite2-ASN)";
+    assert_eq!(file.remarks.absent.as_deref(), Some(told));
 }
 
 #[test]
