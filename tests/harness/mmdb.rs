@@ -56,7 +56,10 @@ pub fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
 
 /// The record of a country as MaxMind and DB-IP have it.
 pub fn country(code: &str) -> Value {
-    let names = map([("de", Value::Text(format!("{code} auf Deutsch"))), ("en", Value::Text(format!("{code} in English")))]);
+    let names = map([
+        ("de", Value::Text(format!("{code} auf Deutsch"))),
+        ("en", Value::Text(format!("{code} in English"))),
+    ]);
     let continent = map([("code", Value::Text("XX".to_owned())), ("geoname_id", Value::Number(6_255_147))]);
     let country = map([
         ("geoname_id", Value::Number(1_814_991)),

@@ -17,7 +17,8 @@ const MOST_CHOSEN: usize = 300;
 /// Five registries, each in two forms, and a few of a mirror.
 const MOST_FILES: usize = 16;
 
-const EXAMPLE: &str = "write {name: far, country: [CN, RU], database: /usr/share/GeoIP/GeoLite2-Country.mmdb}";
+const EXAMPLE: &str =
+    "write {name: far, country: [CN, RU], database: /usr/share/GeoIP/GeoLite2-Country.mmdb}";
 
 /// What was said; each with its place.
 #[derive(Default)]

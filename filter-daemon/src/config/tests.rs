@@ -1,7 +1,7 @@
 //! Stories of configurations: what they mean, and what is told of those that mean nothing.
 
-mod fuzz;
 mod chosen;
+mod fuzz;
 mod ports;
 
 use std::path::Path;

@@ -38,5 +38,5 @@ mod tests {
         assert_eq!(midnight(2026, 11, 21).map(utc).as_deref(), Some("2026-11-21 00:00:00 UTC"));
         assert_eq!(day(1_795_296_480), "2026-11-21");
         assert_eq!([midnight(2026, 2, 29), midnight(2026, 13, 1), midnight(1969, 1, 1)], [None; 3]);
-        }
+    }
 }

@@ -82,7 +82,9 @@ fn write_corpus_once() {
     use samples::*;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/mmdb");
     std::fs::create_dir_all(&folder).unwrap();
-    for (name, bits, version) in [("a-both-24", 24, 6), ("both-28", 28, 6), ("both-32", 32, 6), ("four", 24, 4)] {
+    for (name, bits, version) in
+        [("a-both-24", 24, 6), ("both-28", 28, 6), ("both-32", 32, 6), ("four", 24, 4)]
+    {
         let mut s = Mmdb { record_bits: bits, version, ..Mmdb::new("GeoLite2-Country") };
         s.put("1.0.1.0/24", &country("CN"));
         s.put("203.0.113.0/24", &country("RU"));

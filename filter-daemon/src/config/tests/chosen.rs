@@ -18,7 +18,10 @@ fn refused(keys: &str) -> String {
 #[test]
 fn a_list_may_be_chosen_by_country_or_by_network() {
     let one = |path: &str| vec![path.to_owned()];
-    assert_eq!(chosen("country: [CN, ru, NO], database: /x.mmdb"), ("country CN RU NO".into(), one("/x.mmdb")));
+    assert_eq!(
+        chosen("country: [CN, ru, NO], database: /x.mmdb"),
+        ("country CN RU NO".into(), one("/x.mmdb"))
+    );
     assert_eq!(chosen("country: CN, database: x.mmdb").0, "country CN");
     assert_eq!(chosen("country: [CN, cn], database: x").0, "country CN");
     assert_eq!(chosen("asn: [AS64500, 64501, '64502'], database: x").0, "asn AS64500 AS64501 AS64502");
@@ -46,7 +49,7 @@ fn what_is_missing_or_too_much_is_told() {
 #[test]
 fn slips_are_told_with_what_was_probably_meant_and_where() {
     for (keys, said) in [
-        ("country: [CN, UK], database: x", "f.yaml:1:31: error: `UK` is no country's code"),
+        ("country: [CN, UK], database: x", "f.yaml:1:35: error: `UK` is no country's code"),
         ("country: [UK], database: x", "did you mean GB (Britain (UK))?"),
         ("country: [China], database: x", "did you mean CN (China)?"),
         ("country: [ZZ], database: x", "write two letters of ISO 3166, as in CN"),

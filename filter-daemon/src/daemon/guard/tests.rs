@@ -321,8 +321,14 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             checksum: 0,
         };
         let path = accepted.path.clone();
-        let found =
-            Found::Accepted { targets: targets.clone(), accepted, draft: None, rejected: 0, special: 0, remarks: Remarks::default() };
+        let found = Found::Accepted {
+            targets: targets.clone(),
+            accepted,
+            draft: None,
+            rejected: 0,
+            special: 0,
+            remarks: Remarks::default(),
+        };
         LoadedList {
             name,
             path,

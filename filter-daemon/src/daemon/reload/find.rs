@@ -102,7 +102,14 @@ pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> C
     };
     if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(list) {
         let ListFile { targets, rejected_count: rejected, special, remarks, .. } = file;
-        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special, remarks };
+        return Found::Accepted {
+            targets,
+            accepted: accepted.clone(),
+            draft: None,
+            rejected,
+            special,
+            remarks,
+        };
     }
     let message = format!(
         "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"

@@ -39,7 +39,11 @@ pub fn is_one(beginning: &[u8]) -> bool {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn read(input: impl Read, mut is_wanted: impl FnMut(Country) -> bool, spans: &mut Spans) -> io::Result<Delegated> {
+pub fn read(
+    input: impl Read,
+    mut is_wanted: impl FnMut(Country) -> bool,
+    spans: &mut Spans,
+) -> io::Result<Delegated> {
     let (mut lines, mut file) = (Lines::new(input), Delegated::default());
     while let Some(line) = lines.read()? {
         let Content::Says(line) = line.content() else { continue };

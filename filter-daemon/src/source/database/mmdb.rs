@@ -11,8 +11,8 @@ mod value;
 use std::collections::HashMap;
 
 pub use record::Record;
-use tree::Tree;
 pub use tree::Leaf;
+use tree::Tree;
 pub use value::Damage;
 use value::Values;
 

@@ -117,7 +117,11 @@ impl Reading<'_> {
         (&file).take(BEGINNING as u64).read_to_end(&mut beginning).map_err(failed)?;
         file.rewind().map_err(failed)?;
         let file = Told { file, progress };
-        if delegated::is_one(&beginning) { self.take_delegated(path, file) } else { self.take_mmdb(path, file) }
+        if delegated::is_one(&beginning) {
+            self.take_delegated(path, file)
+        } else {
+            self.take_mmdb(path, file)
+        }
     }
 
     fn take_delegated(&mut self, path: &Path, file: impl Read) -> Result<(), FileError> {
@@ -212,7 +216,6 @@ impl Read for Told<'_> {
         self.file.read(buffer)
     }
 }
-
 
 /// Also writes what is read into a copy.
 struct Copied<'a, R> {

@@ -90,7 +90,10 @@ fn cut<A: Address>((first, last): (A, A), length: u8) -> impl Iterator<Item = Sp
         let from = begin?;
         let end = Prefix::covering(from, length).last().min(last);
         begin = end.next().filter(|next| *next <= last);
-        Some(Span::new(from.to_ip(), end.to_ip()).expect("its ends are in order, and IPv4 in disguise is left out"))
+        Some(
+            Span::new(from.to_ip(), end.to_ip())
+                .expect("its ends are in order, and IPv4 in disguise is left out"),
+        )
     })
 }
 

@@ -43,11 +43,16 @@ fn told(database: &Database) -> String {
 }
 
 fn refused(database: &Database) -> String {
-    listed(database).expect_err("it is none").explain().to_string().replace(&database.path().display().to_string(), "DB")
+    listed(database)
+        .expect_err("it is none")
+        .explain()
+        .to_string()
+        .replace(&database.path().display().to_string(), "DB")
 }
 
 fn sample() -> Vec<u8> {
-    let sample = Sample::new("GeoLite2-Country").with("1.0.0.0/24", &country("CN")).with("1.0.1.0/24", &country("RU"));
+    let sample =
+        Sample::new("GeoLite2-Country").with("1.0.0.0/24", &country("CN")).with("1.0.1.0/24", &country("RU"));
     sample.with("10.0.0.0/8", &country("RU")).with("2001:250::/35", &country("CN")).bytes()
 }
 
@@ -80,7 +85,9 @@ fn what_is_written_down_is_the_list() {
 #[test]
 fn the_networks_of_autonomous_systems_are_a_list() {
     let place = Place::new();
-    let sample = Sample::new("GeoLite2-ASN").with("1.0.0.0/24", &autonomous(64_500)).with("1.0.1.0/24", &autonomous(64_501));
+    let sample = Sample::new("GeoLite2-ASN")
+        .with("1.0.0.0/24", &autonomous(64_500))
+        .with("1.0.1.0/24", &autonomous(64_501));
     let path = place.put("asn.mmdb", sample.bytes());
     assert_eq!(told(&autonomous_systems("AS64501", vec![path.clone()])), "1.0.1.0/24");
     let file = listed(&autonomous_systems("64500 AS64502 AS64503", vec![path])).unwrap();
@@ -92,12 +99,16 @@ fn the_networks_of_autonomous_systems_are_a_list() {
 #[test]
 fn files_of_registries_are_read_together_and_so_is_their_folder() {
     let place = Place::new();
-    let one = delegated("apnic", &["CN|ipv4|1.0.1.0|768|20110414|allocated", "CN|ipv6|2001:250::|35|2000|allocated"]);
+    let one = delegated(
+        "apnic",
+        &["CN|ipv4|1.0.1.0|768|20110414|allocated", "CN|ipv6|2001:250::|35|2000|allocated"],
+    );
     let other = delegated("ripencc", &["CN|ipv4|1.0.4.0|256|20110414|assigned"]);
     let files = vec![place.put("delegated-apnic-latest", one), place.put("delegated-ripencc-latest", other)];
     place.put("delegated-apnic-latest.md5", "MD5 (delegated-apnic-latest) = 0");
     place.put("readme", "");
-    let expected = "1.0.1.0/24 1.0.2.0-1.0.4.255 2001:250::/35".replace("1.0.2.0-1.0.4.255", "1.0.2.0/23 1.0.4.0/24");
+    let expected =
+        "1.0.1.0/24 1.0.2.0-1.0.4.255 2001:250::/35".replace("1.0.2.0-1.0.4.255", "1.0.2.0/23 1.0.4.0/24");
     assert_eq!(told(&countries("CN", files)), expected);
     let folder = countries("CN", vec![place.0.path().into()]);
     assert_eq!(told(&folder), expected);
@@ -113,12 +124,28 @@ fn what_is_no_such_database_is_told_with_what_to_do() {
     let mut damaged = sample();
     damaged.drain(40..400);
     for (name, bytes, said) in [
-        ("asn.mmdb", asn, "DB: this database (GeoLite2-ASN) tells no countries; name one that does, as GeoLite2-Country.mmdb"),
+        (
+            "asn.mmdb",
+            asn,
+            "DB: this database (GeoLite2-ASN) tells no countries; name one that does, as GeoLite2-Country.mmdb",
+        ),
         ("x.tar.gz", vec![0x1f, 0x8b, 8], "DB: it is compressed; unpack it, and name the .mmdb file"),
-        ("x.html", b"<html>".into(), "DB: it is HTML, so the download has probably failed; download it again"),
-        ("x.csv", b"network,geoname_id".into(), "DB: it is a table (CSV), and not a database; download the .mmdb file of the same name"),
+        (
+            "x.html",
+            b"<html>".into(),
+            "DB: it is HTML, so the download has probably failed; download it again",
+        ),
+        (
+            "x.csv",
+            b"network,geoname_id".into(),
+            "DB: it is a table (CSV), and not a database; download the .mmdb file of the same name",
+        ),
         ("empty", Vec::new(), "DB: the file is empty; download it again"),
-        ("half.mmdb", sample()[..300].into(), "DB: it is neither a database (.mmdb) nor a registry's file (delegated-*), or its end is missing; download it again, or name another file"),
+        (
+            "half.mmdb",
+            sample()[..300].into(),
+            "DB: it is neither a database (.mmdb) nor a registry's file (delegated-*), or its end is missing; download it again, or name another file",
+        ),
         ("cut", cut.into(), "DB: it has 1 lines of networks, and says that it has 100; download it again"),
         ("damaged.mmdb", damaged, "DB: the database is damaged: "),
     ] {
@@ -127,7 +154,10 @@ fn what_is_no_such_database_is_told_with_what_to_do() {
     }
     let path = place.put("country.mmdb", sample());
     let told = refused(&autonomous_systems("AS64500", vec![path]));
-    assert_eq!(told, "DB: this database (GeoLite2-Country) tells no autonomous systems; name one that does, as GeoLite2-ASN.mmdb");
+    assert_eq!(
+        told,
+        "DB: this database (GeoLite2-Country) tells no autonomous systems; name one that does, as GeoLite2-ASN.mmdb"
+    );
     let path = place.put("delegated-x", delegated("apnic", &[]));
     assert!(refused(&autonomous_systems("AS64500", vec![path])).contains("does not tell who announces what"));
     let empty = Place::new();

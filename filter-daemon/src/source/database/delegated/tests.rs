@@ -39,7 +39,10 @@ fn what_was_given_to_a_country_is_read_and_nothing_else() {
 fn a_file_that_lost_its_end_is_known_by_its_own_count() {
     let end = FILE.find("apnic|CN|ipv6").unwrap();
     assert_eq!(read_as(&FILE[..end], "CN").0.is_truncated(), Some((4, 6)));
-    assert_eq!(read_as(&FILE.replace("*|2|summary", "*|99999|summary"), "CN").0.is_truncated(), Some((6, 100_003)));
+    assert_eq!(
+        read_as(&FILE.replace("*|2|summary", "*|99999|summary"), "CN").0.is_truncated(),
+        Some((6, 100_003))
+    );
 }
 
 #[test]

@@ -17,7 +17,8 @@ const COUNTRY: [&[&str]; 4] =
     [&["country", "iso_code"], &["country_code"], &["country"], &["registered_country", "iso_code"]];
 
 /// Where the number is: `MaxMind` and DB-IP, then `IPinfo`.
-const AUTONOMOUS: [&[&str]; 3] = [&["autonomous_system_number"], &["asn"], &["traits", "autonomous_system_number"]];
+const AUTONOMOUS: [&[&str]; 3] =
+    [&["autonomous_system_number"], &["asn"], &["traits", "autonomous_system_number"]];
 
 impl Record {
     /// The record that begins there.
@@ -25,7 +26,8 @@ impl Record {
         let mut record = Self::default();
         for path in COUNTRY {
             let Some(at) = find(values, at, path)? else { continue };
-            record.country = record.country.or(values.text(at)?.and_then(|code| Country::of_bytes(code.as_bytes())));
+            record.country =
+                record.country.or(values.text(at)?.and_then(|code| Country::of_bytes(code.as_bytes())));
         }
         for path in AUTONOMOUS {
             let Some(at) = find(values, at, path)? else { continue };

@@ -126,9 +126,12 @@ fn made(version: u8, records: &[[u32; 2]], data: &[u8]) -> Vec<u8> {
     bytes.extend(data);
     bytes.extend(MARKER);
     bytes.push(0xe4);
-    for (name, value) in
-        [("binary_format_major_version", 2), ("node_count", records.len()), ("record_size", 24), ("ip_version", version.into())]
-    {
+    for (name, value) in [
+        ("binary_format_major_version", 2),
+        ("node_count", records.len()),
+        ("record_size", 24),
+        ("ip_version", version.into()),
+    ] {
         bytes.push(if name.len() < 29 { 0x40 | name.len() as u8 } else { unreachable!("they are short") });
         bytes.extend(name.bytes());
         bytes.extend([0xc4, 0, 0, (value >> 8) as u8, value as u8]);
@@ -143,7 +146,10 @@ fn a_tree_that_leads_back_to_itself_has_an_end() {
         let mut records: Vec<_> = (1..200).map(|next| [next, next]).collect();
         records.push(last);
         let damage = read(&made(6, &records[..], b"\xe0")).unwrap_err();
-        assert!(["its tree leads back to itself", "its tree is deeper than an address has bits"].contains(&damage.0));
+        assert!(
+            ["its tree leads back to itself", "its tree is deeper than an address has bits"]
+                .contains(&damage.0)
+        );
     }
     for records in [&[[0, 0]][..], &[[1, 1], [0, 0]], &[[0, 1]], &[[1, 2], [0, 1]]] {
         let read = read(&made(4, records, b"\xe0"));
@@ -177,7 +183,8 @@ fn values_that_branch_without_end_are_passed_over() {
 
 #[test]
 fn whatever_is_cut_off_is_damage_and_not_a_shorter_list() {
-    let bytes = Sample::new("x").with("1.0.0.0/8", &country("CN")).with("2001:250::/35", &country("RU")).bytes();
+    let bytes =
+        Sample::new("x").with("1.0.0.0/8", &country("CN")).with("2001:250::/35", &country("RU")).bytes();
     for end in 0..bytes.len() {
         assert!(read(&bytes[..end]).is_err(), "cut at {end}");
     }

@@ -56,7 +56,8 @@ impl<'a> Tree<'a> {
             _ => return Err(Damage("it has neither IPv4 nor IPv6")),
         };
         let length = count.checked_mul(record_bits / 4);
-        let nodes = length.and_then(|length| bytes.get(..length)).ok_or(Damage("it ends before its tree does"))?;
+        let nodes =
+            length.and_then(|length| bytes.get(..length)).ok_or(Damage("it ends before its tree does"))?;
         Ok((Self { nodes, count, record_bits, is_four }, nodes.len()))
     }
 

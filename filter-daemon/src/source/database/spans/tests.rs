@@ -38,7 +38,10 @@ fn a_count_that_is_no_power_of_two_is_as_many_addresses() {
 #[test]
 fn what_is_joined_is_never_a_line_that_a_list_would_not_take() {
     assert_eq!(of4(&[(6 << 24, (8 << 24) - 1)]), ["6.0.0.0/8", "7.0.0.0/8"]);
-    assert_eq!(of4(&[(6 << 24, (7 << 24) - 1), (7 << 24, (8 << 24) + 3)]), ["6.0.0.0/8", "7.0.0.0/8", "8.0.0.0/30"]);
+    assert_eq!(
+        of4(&[(6 << 24, (7 << 24) - 1), (7 << 24, (8 << 24) + 3)]),
+        ["6.0.0.0/8", "7.0.0.0/8", "8.0.0.0/30"]
+    );
     let mut spans = Spans::new(10);
     spans.push6("2600::/15".parse::<Target>().map(six).unwrap());
     assert_eq!(lines(&mut spans), ["2600::/16", "2601::/16"]);
@@ -74,7 +77,10 @@ fn there_are_never_many_more_than_there_may_be() {
         spans.push4(at, at);
         assert!(!spans.is_full(), "{at}");
     }
-    assert_eq!(lines(&mut spans), ["0.0.0.0/23", "0.0.2.0/24", "0.0.3.0/25", "0.0.3.128/26", "0.0.3.192/27", "0.0.3.224/29"]);
+    assert_eq!(
+        lines(&mut spans),
+        ["0.0.0.0/23", "0.0.2.0/24", "0.0.3.0/25", "0.0.3.128/26", "0.0.3.192/27", "0.0.3.224/29"]
+    );
 }
 
 proptest! {
