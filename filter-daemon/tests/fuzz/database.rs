@@ -74,27 +74,3 @@ fn the_corpus_is_of_databases() {
     let good = kept.iter().filter(|input| taken(input).is_ok()).count();
     assert!(good >= 3, "only {good} of {} can be read", kept.len());
 }
-
-#[path = "../../../tests/harness/mmdb.rs"]
-mod samples;
-#[test]
-fn write_corpus_once() {
-    use samples::*;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/mmdb");
-    std::fs::create_dir_all(&folder).unwrap();
-    for (name, bits, version) in
-        [("a-both-24", 24, 6), ("both-28", 28, 6), ("both-32", 32, 6), ("four", 24, 4)]
-    {
-        let mut s = Mmdb { record_bits: bits, version, ..Mmdb::new("GeoLite2-Country") };
-        s.put("1.0.1.0/24", &country("CN"));
-        s.put("203.0.113.0/24", &country("RU"));
-        s.put("6.0.0.0/7", &country("US"));
-        if version == 6 {
-            s.put("2001:db8:bad::/48", &country("CN"));
-            s.put("2a00::/12", &country("CN"));
-        }
-        std::fs::write(folder.join(name), s.bytes()).unwrap();
-    }
-    let s = Mmdb { record_bits: 24, ..Mmdb::new("GeoLite2-ASN") };
-    std::fs::write(folder.join("asn"), s.with("1.0.1.0/24", &autonomous(64_500)).bytes()).unwrap();
-}

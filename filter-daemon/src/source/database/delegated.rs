@@ -59,7 +59,7 @@ pub fn read(
         }
         let (_, status) = (next(), next());
         if status == b"" && country == b"*" {
-            file.told += number(count).unwrap_or(0);
+            file.told = file.told.saturating_add(number(count).unwrap_or(0));
             continue;
         }
         file.found += 1;
