@@ -127,7 +127,7 @@ impl Mmdb {
             node = match self.nodes[node][bit(depth)] {
                 Record::Node(next) => next,
                 // What was wider goes on beside it.
-                wider => {
+                wider @ (Record::Nothing | Record::Value(_)) => {
                     self.nodes.push([wider; 2]);
                     let next = self.nodes.len() - 1;
                     self.nodes[node][bit(depth)] = Record::Node(next);

@@ -74,7 +74,12 @@ impl Said {
         self.has_database = true;
         let items = match node.value {
             Value::List(items) => items,
-            value => vec![Node { number, value }],
+            value @ (Value::Nothing
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Text(_)
+            | Value::Map(_)
+            | Value::Tagged) => vec![Node { number, value }],
         };
         if items.is_empty() || items.len() > MOST_FILES {
             let message = format!("`database` names 1 to {MOST_FILES} files, not {}", items.len());
@@ -133,7 +138,9 @@ fn each<T: PartialEq>(
     let items = match node.value {
         Value::List(items) => items,
         value @ (Value::Text(_) | Value::Number(_) | Value::Bool(_)) => vec![Node { number, value }],
-        value => faults.items(Node { number, value }, subject),
+        value @ (Value::Nothing | Value::Map(_) | Value::Tagged) => {
+            faults.items(Node { number, value }, subject)
+        }
     };
     if items.len() > MOST_CHOSEN {
         let message = format!("{subject} names {} of them, and may name {MOST_CHOSEN}", items.len());
