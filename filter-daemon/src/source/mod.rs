@@ -14,7 +14,7 @@ pub mod patience;
 mod permission;
 mod quad;
 mod rejected;
-mod special;
+pub mod special;
 pub mod trouble;
 pub mod well_known;
 pub mod wide;
