@@ -46,8 +46,10 @@ pub struct Export {
 impl Export {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let usual = if console.json { Format::Json } else { Format::Plain };
-        let mut writer = self.format.unwrap_or(usual).writer(clock::on_the_wall(clock::after(Default::default())));
-        let lists: Vec<List> = lists::ask(socket)?.lists.into_iter().filter(|list| self.means(list)).collect();
+        let mut writer =
+            self.format.unwrap_or(usual).writer(clock::on_the_wall(clock::after(Default::default())));
+        let lists: Vec<List> =
+            lists::ask(socket)?.lists.into_iter().filter(|list| self.means(list)).collect();
         writer.begin(&lists, &mut console.out)?;
         let mut count = 0;
         for allow in [false, true] {
@@ -79,7 +81,10 @@ impl Export {
         let request = wire::List { list, allow, ..wire::List::default() };
         let mut count = 0;
         let entries = entries::of(&request, socket)?;
-        while let Some(page) = entries.next_page() {
+        while let Some(mut page) = entries.next_page() {
+            // In which order lists came to be is no part of what they say.
+            let same_target = page.chunk_by_mut(|one, next| one.target == next.target);
+            same_target.for_each(|same| same.sort_by(|one, other| one.list.cmp(&other.list)));
             for entry in &page {
                 let origin = entry.origin.as_deref().unwrap_or(LIVE);
                 if origin == HOST || (self.live && origin != LIVE) {

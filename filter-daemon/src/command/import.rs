@@ -124,7 +124,9 @@ impl Import {
         };
         (outcome.changed, outcome.refusals) = sending.done(&ended);
         match ended {
-            Ok(()) => Ok(Imported { format, outcome: change::unless_all_guarded(outcome)?, left, incomplete }),
+            Ok(()) => {
+                Ok(Imported { format, outcome: change::unless_all_guarded(outcome)?, left, incomplete })
+            }
             Err(error) => Err(change::partly(outcome, error.into())),
         }
     }
@@ -139,9 +141,8 @@ impl Import {
     ) -> Result<(), Trouble> {
         let mut read = 0;
         while let Some(row) = reading.next().map_err(Trouble::Input)? {
-            let sifted = row.and_then(|(line, item)| {
-                sifting.sift(item).map_err(|fault| Rejected { line, fault })
-            });
+            let sifted =
+                row.and_then(|(line, item)| sifting.sift(item).map_err(|fault| Rejected { line, fault }));
             match sifted {
                 Ok(Some((to, targets, own))) => {
                     targets.into_iter().try_for_each(|target| sending.push(&to, target, own.clone()))?;
@@ -174,7 +175,9 @@ impl Import {
         let Imported { outcome, left, incomplete, .. } = imported;
         outcome.errors.iter().for_each(|error| console.note(error));
         if outcome.rejected > MOST_TOLD as u64 {
-            console.complain(&format!("{} in all were not understood", counted(outcome.rejected, "line")).into());
+            console.complain(
+                &format!("{} in all were not understood", counted(outcome.rejected, "line")).into(),
+            );
         }
         console.answer(imported, render)?;
         left.notes().iter().for_each(|note| console.note(note));
@@ -213,9 +216,9 @@ fn render(Imported { format, outcome, .. }: &Imported) -> String {
     let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
     let part = |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", count(number)));
     let parts = [
-        part(entered, "came into force"),
-        part(renewed, "were in force by another list, or have another end or note now"),
-        part(same, "were there already"),
+        part(entered, "newly in force"),
+        part(renewed, "in force before, with a new list, end or note"),
+        part(same, "there already"),
         part(allowed, "of them are allowed, and NOT dropped"),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();

@@ -7,7 +7,7 @@ mod ask;
 mod check;
 mod confirm;
 mod diff;
-mod exchange;
+pub mod exchange;
 mod export;
 mod flush;
 mod import;

@@ -254,7 +254,7 @@ fn of_list(verb: &str) -> Trouble {
             "standard input is what `filterd list` wrote: `{verb}` would forget the list, the time and the note of each entry"
         ),
         format!(
-            "entries cannot be read back yet; to {does} their targets all the same, say for how long and in which list: \
+            "what `filterd export` writes, `filterd import` reads with all of that; to {does} their targets all the same, say for how long and in which list: \
              `cut -d'#' -f1 FILE | filterd {verb} - --ttl TIME --list NAME`"
         ),
     ))

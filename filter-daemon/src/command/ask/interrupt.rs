@@ -38,8 +38,7 @@ impl Done {
         // In this order, so that nothing is answered that was not sent.
         let answered = self.answered.load(Ordering::Relaxed);
         let open = self.sent.load(Ordering::Relaxed).saturating_sub(answered);
-        let mut message =
-            format!("interrupted: {} of {input} had been done", counted(answered, "line"));
+        let mut message = format!("interrupted: {} of {input} had been done", counted(answered, "line"));
         if open > 0 {
             message
                 .push_str(&format!(", and {} more were on their way, which may be done, too", count(open)));
@@ -92,6 +91,9 @@ mod tests {
                        which may be done, too";
         assert_eq!(done.explain("standard input").message, message);
         done.is_told(7952);
-        assert_eq!(done.explain("standard input").message, "interrupted: 10,000 lines of standard input had been done");
+        assert_eq!(
+            done.explain("standard input").message,
+            "interrupted: 10,000 lines of standard input had been done"
+        );
     }
 }

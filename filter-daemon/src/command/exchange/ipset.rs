@@ -56,15 +56,24 @@ impl Writer for Ipset {
             self.lost.note(format!("left out, for it blocks {ports}, and a set has no ports"));
             return Ok(());
         }
+        if entry.blocks.is_some() {
+            self.lost
+                .note("blocks more than it names, as its list widens IPv6: only what it names is written");
+        }
         let Ok(target) = entry.target.parse::<Target>() else { return Ok(()) };
         let family = if matches!(target, Target::V4(_)) { 4 } else { 6 };
         let name = set_name::of(&entry.list, allow, family, LONGEST_NAME);
         if !name.starts_with(&entry.list) && self.renamed.insert(name.clone()) {
-            self.lost.note(format!("and all others of list `{}`: its set is called {name}, since ipset's names are short", entry.list));
+            self.lost.note(format!(
+                "and all others of list `{}`: its set is called {name}, since ipset's names are short",
+                entry.list
+            ));
         }
         let Some(timeout) = self.timeout(entry) else { return Ok(()) };
         let comment = comment(entry.note.as_deref(), LONGEST_COMMENT, &mut self.lost);
-        halves(target).into_iter().try_for_each(|target| writeln!(out, "add {name} {target}{timeout}{comment}"))
+        halves(target)
+            .into_iter()
+            .try_for_each(|target| writeln!(out, "add {name} {target}{timeout}{comment}"))
     }
 
     fn end(&mut self, _: &mut dyn Write) -> io::Result<()> {
@@ -151,7 +160,9 @@ impl Form for Saved {
 impl Saved {
     fn element(&self, set: &str, rest: &str) -> Result<Item, Fault> {
         let (rest, comment) = match rest.split_once(" comment \"") {
-            Some((rest, comment)) => (rest, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment))),
+            Some((rest, comment)) => {
+                (rest, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment)))
+            }
             None => (rest, None),
         };
         let (target, options) = rest.split_once(' ').unwrap_or((rest, ""));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lost::Lost;
 use super::{Fault, Form, Item, Writer};
-use crate::command::render::figure::count;
+use crate::command::render::figure::counted_as;
 use crate::control::wire::import::Own;
 use crate::control::wire::lists::List;
 use crate::control::wire::{Entry, words};
@@ -119,15 +119,17 @@ impl Form for Json {
     }
 
     fn fault(&self) -> Option<String> {
-        let read = count(self.entries);
-        (!self.is_over).then(|| format!("it is not all of what was exported: {read} entries were read, and then it ended"))
+        let read = counted_as(self.entries, ["entry was", "entries were"]);
+        (!self.is_over).then(|| format!("it is not all of what was exported: {read} read, and then it ended"))
     }
 }
 
 fn head(line: &Line<'_>) -> Result<(), Fault> {
     match serde_json::from_slice::<Head<'_>>(line.bytes) {
         Ok(Head { version: ..=VERSION, filterd }) if filterd == "export" => Ok(()),
-        Ok(Head { version, .. }) => Err(format!("it is of version {version}, and this filterd reads {VERSION}")),
+        Ok(Head { version, .. }) => {
+            Err(format!("it is of version {version}, and this filterd reads {VERSION}"))
+        }
         Err(_) => Err("this is no first line of `filterd export --format json`".to_owned()),
     }
 }

@@ -19,7 +19,13 @@ impl Begun {
     }
 
     /// An element of the set `set`, with so many seconds left, or none if it is permanent.
-    pub fn item(self, span: Span, set: &str, left: Option<u64>, comment: Option<&str>) -> Result<Item, Fault> {
+    pub fn item(
+        self,
+        span: Span,
+        set: &str,
+        left: Option<u64>,
+        comment: Option<&str>,
+    ) -> Result<Item, Fault> {
         let note = comment.map(words::note).transpose()?;
         let until = left.map(|left| self.0.saturating_add(left));
         let Some((list, allow)) = set_name::list(set) else { return Err("its set has no name".to_owned()) };

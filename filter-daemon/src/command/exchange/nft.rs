@@ -88,7 +88,10 @@ impl Nft {
 
 impl Writer for Nft {
     fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "# filterd export: `nft -f FILE` makes or refills these sets; rules are yours to write")?;
+        writeln!(
+            out,
+            "# filterd export: `nft -f FILE` makes or refills these sets; rules are yours to write"
+        )?;
         writeln!(out, "add table {TABLE}")?;
         for list in lists {
             for (family, kind) in [(4, "ipv4_addr"), (6, "ipv6_addr")] {
@@ -102,6 +105,10 @@ impl Writer for Nft {
         if let Some(ports) = &entry.ports {
             self.lost.note(format!("left out, for it blocks {ports}, and a set has no ports"));
             return Ok(());
+        }
+        if entry.blocks.is_some() {
+            self.lost
+                .note("blocks more than it names, as its list widens IPv6: only what it names is written");
         }
         let Ok(target) = entry.target.parse::<Target>() else { return Ok(()) };
         let (family, kind) = match target {
@@ -189,12 +196,15 @@ impl Form for Statements {
 
 fn element(begun: Begun, set: &str, text: &str) -> Result<Item, Fault> {
     let (text, comment) = match text.split_once(" comment \"") {
-        Some((text, comment)) => (text, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment))),
+        Some((text, comment)) => {
+            (text, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment)))
+        }
         None => (text, None),
     };
     let (target, left) = match text.split_once(" timeout ") {
         Some((target, time)) => {
-            let time = quantity::duration(time).map_err(|_| format!("{} is no time", printable::word(time)))?;
+            let time =
+                quantity::duration(time).map_err(|_| format!("{} is no time", printable::word(time)))?;
             (target, Some(time.as_secs()))
         }
         None => (text, None),

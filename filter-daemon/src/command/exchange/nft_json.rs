@@ -45,13 +45,18 @@ struct Element {
 
 /// Every element of every set of addresses, or what is wrong with it.
 pub fn read(text: &[u8]) -> Result<Vec<Result<Item, Fault>>, Fault> {
-    let document: Document = serde_json::from_slice(text)
-        .map_err(|error| format!("it is not what `nft -j list` writes: {}", printable::sentence(&error.to_string())))?;
+    let document: Document = serde_json::from_slice(text).map_err(|error| {
+        format!("it is not what `nft -j list` writes: {}", printable::sentence(&error.to_string()))
+    })?;
     let begun = Begun::now();
     let sets = document.nftables.into_iter().filter_map(|object| object.set);
     // Sets of ports, interfaces and the like are nothing that a list has.
     let sets = sets.filter(|set| set.kind == "ipv4_addr" || set.kind == "ipv6_addr");
-    Ok(sets.flat_map(|Set { name, timeout, elem, .. }| elem.into_iter().map(move |one| element(begun, &name, timeout, one))).collect())
+    Ok(sets
+        .flat_map(|Set { name, timeout, elem, .. }| {
+            elem.into_iter().map(move |one| element(begun, &name, timeout, one))
+        })
+        .collect())
 }
 
 fn element(begun: Begun, set: &str, usual: Option<u64>, one: Value) -> Result<Item, Fault> {
@@ -69,7 +74,12 @@ fn element(begun: Begun, set: &str, usual: Option<u64>, one: Value) -> Result<It
 
 fn span(val: &Value) -> Result<Span, Fault> {
     let (prefix, range) = (&val["prefix"], &val["range"]);
-    let word = match (val.as_str(), prefix["addr"].as_str(), prefix["len"].as_u64(), range.as_array().map(|ends| &ends[..])) {
+    let word = match (
+        val.as_str(),
+        prefix["addr"].as_str(),
+        prefix["len"].as_u64(),
+        range.as_array().map(|ends| &ends[..]),
+    ) {
         (Some(address), ..) => address.to_owned(),
         (_, Some(address), Some(length), _) => format!("{address}/{length}"),
         (_, _, _, Some([Value::String(first), Value::String(last)])) => format!("{first}-{last}"),

@@ -100,7 +100,8 @@ fn mark(line: &[u8]) -> Option<&[u8]> {
 }
 
 fn ours(span: Span, mark: &[u8], allow: bool) -> Result<Item, Fault> {
-    let damaged = |why: &str| format!("the comment {} is not as filterd wrote it: {why}", printable::bytes(mark));
+    let damaged =
+        |why: &str| format!("the comment {} is not as filterd wrote it: {why}", printable::bytes(mark));
     let mark = str::from_utf8(mark).map_err(|_| damaged("it is no text"))?;
     let (head, note) = match mark.split_once(" note=") {
         Some((head, note)) => (head, Some(words::note(note)?)),

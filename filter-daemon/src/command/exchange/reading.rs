@@ -145,7 +145,10 @@ fn beginning(input: &mut impl Read) -> io::Result<Vec<u8>> {
 /// The first line that is neither blank nor a comment, whether all of it has come or not.
 fn first_line(beginning: &[u8]) -> Option<&[u8]> {
     let beginning = beginning.strip_prefix("\u{feff}".as_bytes()).unwrap_or(beginning);
-    beginning.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty() && line[0] != b'#')
+    beginning
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .find(|line| !line.is_empty() && line[0] != b'#')
 }
 
 fn recognised(beginning: &[u8], first: &[u8]) -> Result<Format, Explanation> {
@@ -169,11 +172,17 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Format, Explanation> {
 
 fn no_json(first: &[u8]) -> Explanation {
     Explanation::new(
-        format!("it begins with {}, which is no export of filterd's and no list of nft's", printable::bytes(first)),
+        format!(
+            "it begins with {}, which is no export of filterd's and no list of nft's",
+            printable::bytes(first)
+        ),
         "`filterd export --format json` writes what is read here; what `filterd list --json` wrote does not say what blocks and what allows",
     )
 }
 
 fn no_nft() -> Explanation {
-    Explanation::new("of nft, only JSON is read", "`nft -j list ruleset | filterd import -` reads all sets of addresses")
+    Explanation::new(
+        "of nft, only JSON is read",
+        "`nft -j list ruleset | filterd import -` reads all sets of addresses",
+    )
 }

@@ -48,7 +48,9 @@ impl<'a> Sending<'a> {
     /// Nothing follows: sends the rest and waits for all answers.
     pub fn finish(&mut self) -> Result<(), ClientError> {
         let rest = std::mem::take(&mut self.gathered);
-        rest.into_values().filter(|message| !message.own.is_empty()).try_for_each(|message| self.send(message))?;
+        rest.into_values()
+            .filter(|message| !message.own.is_empty())
+            .try_for_each(|message| self.send(message))?;
         self.messages.await_answers(0)
     }
 

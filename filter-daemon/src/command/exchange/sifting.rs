@@ -76,7 +76,10 @@ pub struct Sifting {
 impl Sifting {
     /// For a filterd that has these lists.
     pub fn new(asked: Asked, lists: &[List]) -> Self {
-        let known = lists.iter().map(|list| (list.name.clone(), (list.kind == LIVE, list.allows)));
+        // The configuration's own lists are there even where it puts nothing on them.
+        let is_there = |list: &&List| list.kind == LIVE || list.entries > 0 || !is_reserved(&list.name);
+        let known = lists.iter().filter(is_there);
+        let known = known.map(|list| (list.name.clone(), (list.kind == LIVE, list.allows)));
         Self { asked, lists: known.collect(), left: Left::default() }
     }
 
@@ -160,20 +163,34 @@ impl Left {
 
     /// What was asked for and not done.
     pub fn faults(&self) -> Vec<Explanation> {
-        let mut faults: Vec<_> = self.refused.iter().map(|(list, count)| {
-            Explanation::new(
-                format!("{} of list `{list}` left out: no command may put them there, or that list does the opposite here", entries(*count)),
-                "what blocks goes to another list with --list NAME",
-            )
-        }).collect();
+        let mut faults: Vec<_> = self
+            .refused
+            .iter()
+            .map(|(list, count)| {
+                Explanation::new(
+                    format!(
+                        "{} of list `{list}` left out: no command fills it here, or it does the opposite",
+                        entries(*count)
+                    ),
+                    "what blocks goes to another list with --list NAME",
+                )
+            })
+            .collect();
         faults.extend((self.on_ports > 0).then(|| {
             Explanation::new(
-                format!("{} left out: they block on some ports only, which no live list does", entries(self.on_ports)),
+                format!(
+                    "{} left out: they block on some ports only, which no live list does",
+                    entries(self.on_ports)
+                ),
                 "write their list into the configuration, with its ports",
             )
         }));
         faults
     }
+}
+
+fn is_reserved(name: &str) -> bool {
+    name.parse().is_ok_and(|name: ListName| name.is_reserved())
 }
 
 fn entries(count: u64) -> String {

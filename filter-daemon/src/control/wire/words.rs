@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use filter_common::target::{Span, Target};
 
-use super::strings::Strings;
 use super::import::MOST_ENTRIES;
+use super::strings::Strings;
 use super::{Failure, MOST_ADDRESSES, MOST_TARGETS};
 use crate::clock;
 use crate::config::ListName;
@@ -105,7 +105,9 @@ pub fn end(until: u64) -> Result<u64, Failure> {
     if until <= latest.as_secs() {
         return Ok(until);
     }
-    Err(Failure::InvalidRequest(format!("an entry that ends at {until}: that is in more than ten years").into()))
+    Err(Failure::InvalidRequest(
+        format!("an entry that ends at {until}: that is in more than ten years").into(),
+    ))
 }
 
 /// What a test asks for.

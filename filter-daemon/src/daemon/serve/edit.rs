@@ -49,7 +49,8 @@ impl Owner {
             Err(failure) => return answer(reply, Err(failure)),
         };
         let (idle, except) = (self.idle(), self.except());
-        let (all, of) = (targets.clone(), Want { shorten, by, ..Want::live(list, polarity, Targets::default()) });
+        let (all, of) =
+            (targets.clone(), Want { shorten, by, ..Want::live(list, polarity, Targets::default()) });
         let pages: Vec<Change> = match each {
             None => change::pages(&targets, |targets| {
                 Change::Want(Want { until, note: note.clone(), targets, ..of.clone() })

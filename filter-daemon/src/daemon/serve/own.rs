@@ -38,3 +38,6 @@ pub fn pages(parted: Parted, targets: &Targets, of: &Want) -> Vec<Change> {
     }
     pages
 }
+
+#[cfg(test)]
+mod tests;
