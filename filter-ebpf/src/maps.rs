@@ -152,11 +152,10 @@ impl Tables for Maps<'_> {
             return;
         }
         match found {
-            Found6::Told(_) => {
+            Found6::Told(_) | Found6::Net64(..) => {
                 let address = Address6 { high, low };
                 count(set::label6(&blocked(), &block_labels(), address, found), counted as u32)
             }
-            Found6::Net64(shuffled, home) => filterd_count_net64(shuffled, home, counted as u32),
             Found6::Other => filterd_count6(high, low, counted as u32),
         };
     }
@@ -374,13 +373,6 @@ fn block_labels() -> LabelMaps<impl Fn(u32, u64, u32) -> u32> {
 #[inline(never)]
 extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
     count(set::label_of_address4(&blocked(), &block_labels(), shuffled), counted)
-}
-
-#[unsafe(no_mangle)]
-#[inline(never)]
-extern "C" fn filterd_count_net64(shuffled: u64, home: u32, counted: u32) -> u32 {
-    let (address, found) = (Address6 { high: 0, low: 0 }, Found6::Net64(shuffled, home));
-    count(set::label6(&blocked(), &block_labels(), address, found), counted)
 }
 
 #[unsafe(no_mangle)]
