@@ -12,6 +12,7 @@ use crate::config::name::{MANUAL_ALLOW_LIST, MANUAL_LIST};
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::import::Own;
 use crate::control::wire::lists::List;
+use crate::control::wire::words::LONGEST_TTL;
 use crate::source::Special;
 use crate::source::special;
 use crate::text::Explanation;
@@ -90,6 +91,9 @@ impl Sifting {
         if own.until.is_some_and(|until| until <= self.asked.now) {
             self.left.over += 1;
             return Ok(None);
+        }
+        if own.until.is_some_and(|until| until > self.asked.now + LONGEST_TTL.as_secs()) {
+            return Err(format!("{span} ends in more than ten years"));
         }
         let list = self.asked.list.clone().filter(|_| !allow).or(item.list);
         if !self.is_open(list.as_ref(), allow) {
