@@ -12,6 +12,7 @@ mod config;
 mod confirm;
 mod consecutive;
 mod counted_once;
+mod countries;
 mod crash;
 mod diff;
 mod durable;

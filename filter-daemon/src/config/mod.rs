@@ -1,12 +1,14 @@
 //! The configuration: read raw, then checked into what the daemon trusts; all errors are told at once.
 
 mod check;
+mod chosen;
 mod diagnostic;
 mod interface;
 mod limits;
 pub mod name;
 mod nearest;
 mod nesting;
+mod path;
 pub mod pin;
 mod place;
 mod ports;

@@ -10,7 +10,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile};
+use crate::source::{Draft, Limits, ListFile, Remarks};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -30,6 +30,8 @@ pub enum Found {
         rejected: u64,
         /// How many of them were special, and taken out.
         special: u64,
+        /// What is to be told of the database that it was chosen out of.
+        remarks: Remarks,
     },
     /// Something that is not believed.
     Doubted {
@@ -59,7 +61,11 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     // What is read in another way is no change of the file.
-    let alike = before.filter(|before| before.id.is_none() || before.reading.how == list.how.to_string());
+    let is_alike = |before: &&Known| match before.id {
+        Some(_) => before.reading.how == list.how.to_string(),
+        None => !before.is_of_another_choice(list),
+    };
+    let alike = before.filter(is_alike);
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         sources.denied.push(list.path.clone());
@@ -94,9 +100,16 @@ pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> C
         let told = Explanation::new(message, "`filterd reload` reads its file");
         return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
     };
-    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
-        let ListFile { targets, rejected_count: rejected, special, .. } = file;
-        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special };
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(list) {
+        let ListFile { targets, rejected_count: rejected, special, remarks, .. } = file;
+        return Found::Accepted {
+            targets,
+            accepted: accepted.clone(),
+            draft: None,
+            rejected,
+            special,
+            remarks,
+        };
     }
     let message = format!(
         "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
@@ -154,13 +167,13 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let ListFile { targets, rejected_count: rejected, special, .. } = file;
+        let ListFile { targets, rejected_count: rejected, special, remarks, .. } = file;
         let entries = targets.len() as u64;
         let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
                 let accepted = accepted.clone();
-                return Found::Accepted { targets, accepted, draft: None, rejected, special };
+                return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
@@ -168,7 +181,7 @@ impl Judging<'_> {
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None, rejected, special };
+            return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
@@ -181,7 +194,7 @@ impl Judging<'_> {
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special }
+        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special, remarks }
     }
 
     /// It is to be gone.
@@ -199,7 +212,8 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft, rejected: 0, special: 0 }
+        let (targets, remarks) = (Targets::default(), Remarks::default());
+        Found::Accepted { targets, accepted, draft, rejected: 0, special: 0, remarks }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.

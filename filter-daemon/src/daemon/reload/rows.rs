@@ -205,11 +205,13 @@ fn note(
             reading.rejected = rejected.unwrap_or(reading.rejected);
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, rejected, special, .. } => {
+        Found::Accepted { accepted, draft: bytes, rejected, special, remarks, .. } => {
             reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
             warnings::of_rejected(&name, rejected, &mut reloaded.warnings);
             warnings::of_special(&name, special, &mut reloaded.warnings);
+            reloaded.warnings.extend(remarks.told(&name, clock::on_the_wall(now)));
+            reading.built = remarks.built;
             reading.stamp = accepted.stamp;
             reading.rejected = rejected;
             reading.trouble = None;
