@@ -18,6 +18,7 @@ mod diff;
 mod durable;
 mod empty_config;
 mod enforce;
+mod exchange;
 mod flows;
 mod flush;
 mod for_each_list;

@@ -19,7 +19,7 @@ mod permission;
 mod quad;
 mod rejected;
 mod remarks;
-mod special;
+pub mod special;
 pub mod trouble;
 pub mod well_known;
 pub mod wide;
