@@ -191,3 +191,28 @@ fn a_stamp_is_that_of_the_files_and_of_what_is_chosen() {
     fs::remove_file(path).unwrap();
     assert_eq!(stamp(&cn), None);
 }
+
+/// As many as the country with the most has, and as many of its neighbour's between them.
+#[test]
+fn a_country_of_seventy_four_thousand_networks_is_read_whole_and_nothing_beside_it() {
+    let mut sample = Sample::new("GeoLite2-Country");
+    let (ours, theirs) = (country("US"), country("CA"));
+    for at in 0..50_000_u32 {
+        let network = std::net::Ipv4Addr::from_bits(0x1700_0000 + (at << 9));
+        sample.put(&format!("{network}/24"), &ours);
+        sample.put(&format!("{}/24", std::net::Ipv4Addr::from_bits(network.to_bits() + 256)), &theirs);
+    }
+    for at in 0..24_000_u128 {
+        let network = |bits: u128| std::net::Ipv6Addr::from_bits(0x2600 << 112 | bits << 80);
+        sample.put(&format!("{}/48", network(2 * at)), &ours);
+        sample.put(&format!("{}/48", network(2 * at + 1)), &theirs);
+    }
+    let place = Place::new();
+    let database = countries("US", vec![place.put("country.mmdb", sample.bytes())]);
+    let begun = std::time::Instant::now();
+    let file = listed(&database).unwrap();
+    println!("74,000 networks in {:?}", begun.elapsed());
+    assert_eq!((file.targets.len(), file.rejected_count, file.special), (74_000, 0, 0));
+    let has = |word: &str| file.targets.iter().any(|target| target == word.parse().unwrap());
+    assert!(has("23.0.0.0/24") && has("2600:0:2::/48") && !has("23.0.1.0/24") && !has("2600:0:1::/48"));
+}
