@@ -7,12 +7,13 @@ use std::time::Duration;
 use filter_common::labels::Counters;
 use filter_common::target::{Span, Target};
 
+use super::feed;
 use super::limits::{entries, ipv6_prefix, share, ttl};
 use super::nearest::nearest;
 use super::ports;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
-use super::{AS_GIVEN, Config, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
+use super::{AS_GIVEN, Config, Feed, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
 use crate::source::{How, Limits, Special};
 use crate::text::printable::excerpt;
 
@@ -29,7 +30,7 @@ const KEYS: [Key<Config>; 10] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 12] = [
+const LIST_KEYS: [Key<Draft>; 18] = [
     Key { name: "name", take: name },
     Key { name: "path", take: path },
     Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
@@ -54,6 +55,12 @@ const LIST_KEYS: [Key<Draft>; 12] = [
     Key { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
     Key { name: "except_ports", take: |faults, node, draft| ports::except(faults, node, &mut draft.ports) },
     Key { name: "include_wide", take: include_wide },
+    Key { name: "url", take: |faults, node, draft| feed::url(faults, node, &mut draft.feed) },
+    Key { name: "refresh", take: |faults, node, draft| feed::refresh(faults, node, &mut draft.feed) },
+    Key { name: "timeout", take: |faults, node, draft| feed::timeout(faults, node, &mut draft.feed) },
+    Key { name: "auth", take: |faults, node, draft| feed::auth(faults, node, &mut draft.feed) },
+    Key { name: "insecure", take: |faults, node, draft| feed::insecure(faults, node, &mut draft.feed) },
+    Key { name: "allow_private", take: |faults, node, draft| feed::allow_private(faults, node, &mut draft.feed) },
 ];
 
 /// The keys without which a list is none.
@@ -89,7 +96,10 @@ pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
         }
     }
     for list in &mut config.lists {
-        list.path = folder.join(&list.path);
+        match &mut list.feed {
+            Some(feed) => feed.relate_to(folder),
+            None => list.path = folder.join(&list.path),
+        }
     }
     (config, faults.0)
 }
@@ -148,7 +158,7 @@ fn durable(faults: &mut Faults, node: Node, config: &mut Config) {
 }
 
 /// True or false, and nothing that only looks like it.
-fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
+pub fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
     let help = match &node.value {
         Value::Bool(truth) => return Some(*truth),
         Value::Text(word) => match word.to_lowercase().as_str() {
@@ -225,6 +235,7 @@ struct Draft {
     how: How,
     ttl: Option<Duration>,
     ports: ports::Said,
+    feed: feed::Said,
     ipv6_prefix: Option<u8>,
 }
 
@@ -252,11 +263,18 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         let said = faults.fields(map, &LIST_KEYS, &mut draft);
         let is_live =
             said.contains_key("ipv6_prefix") && said.keys().all(|key| LIVE_KEYS.contains(&key.as_ref()));
-        let is_needed = |name: &&&str| !(is_live && **name == "path");
+        let is_feed = said.contains_key("url");
+        let is_needed = |name: &&&str| !((is_live || is_feed) && **name == "path");
         for name in NEEDED.iter().filter(is_needed).filter(|name| !said.contains_key(**name)) {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
         }
         let ports = draft.ports.check(draft.allows, faults);
+        if is_feed && said.contains_key("path") {
+            let help = "write the one or the other: what is fetched is kept in the state directory";
+            faults.tell(item.number, "this list has both `path` and `url`", help);
+        }
+        let feed = draft.feed.check(faults);
+        let path = feed.as_ref().map(Feed::shown).or(draft.path);
         if let Some((clause, node)) = ports {
             ports::must_be_few(faults, &config.lists, clause, node);
         }
@@ -276,13 +294,13 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             continue;
         }
         if faults.first(&mut names, name.as_str(), node)
-            && let Some(path) = draft.path
+            && let Some(path) = path
         {
             // What must pass may well be private.
             let special = if draft.allows { Special::INCLUDED } else { draft.how.special };
             let Draft { allows, limits, how, ttl, .. } = draft;
             let how = How { special, ..how };
-            config.lists.push(List { name, path, allows, limits, how, ttl, ports, ipv6_prefix });
+            config.lists.push(List { name, path, feed, allows, limits, how, ttl, ports, ipv6_prefix });
         }
     }
 }
@@ -325,7 +343,7 @@ fn path(faults: &mut Faults, node: Node, draft: &mut Draft) {
     } else if text.starts_with('~') {
         faults.tell(node, "nothing stands for ~ here", "write the whole path, from / on");
     } else if text.contains("://") {
-        faults.tell(node, "the path of a list is a file, not an address on the web", "download it first");
+        faults.tell(node, "the path of a list is a file, not an address on the web", "write `url` in place of `path`");
     } else {
         draft.path = Some(text.into());
     }

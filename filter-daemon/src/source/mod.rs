@@ -5,6 +5,7 @@
 //! `special` takes out what no list means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
 pub mod copies;
+pub mod feeds;
 pub mod file;
 pub mod format;
 pub mod input;
@@ -23,6 +24,7 @@ pub mod wide;
 
 pub use crate::blocklist::{Accepted, Targets};
 pub use copies::{Copies, Draft};
+pub use feeds::Feeds;
 pub use format::{Column, Format, How};
 pub use limits::Limits;
 pub use list::ListFile;
