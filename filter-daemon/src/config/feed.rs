@@ -141,11 +141,6 @@ impl Said {
         self.beside = self.beside.or(Some((key, node.number)));
     }
 
-    /// Is anything to be fetched?
-    pub fn is_feed(&self) -> bool {
-        self.url.is_some()
-    }
-
     /// What is to be fetched, if anything is.
     pub fn check(self, faults: &mut Faults) -> Option<Feed> {
         let Some((url, node)) = self.url else {

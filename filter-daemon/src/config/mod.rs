@@ -12,6 +12,7 @@ pub mod pin;
 mod place;
 mod ports;
 mod raw;
+pub mod secret;
 mod shape;
 mod syntax;
 

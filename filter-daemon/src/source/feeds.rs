@@ -56,12 +56,12 @@ pub struct Note {
     pub not_before: Option<u64>,
     /// The file that it is of.
     #[serde(default)]
-    file: Option<Mark>,
+    pub file: Option<Mark>,
 }
 
-/// What tells a file that was written from any other; a rename leaves it as it is.
+/// What tells a file that was written from any other: a rename leaves it as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Mark {
+pub struct Mark {
     inode: u64,
     bytes: u64,
     modified: i64,

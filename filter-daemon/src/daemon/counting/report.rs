@@ -96,6 +96,8 @@ fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
         written: reading.and_then(written),
         read: read.map(|read| clock::on_the_wall(read.at)),
         fault: reading.and_then(trouble),
+        origin: None,
+        fetching: None,
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::secret::{self, Handed};
 use crate::clock;
 use crate::config::Feed;
+use crate::config::secret::{self, Handed};
 use crate::fetch::{FetchError, Fetched, Fetcher, Order};
 use crate::source::Feeds;
 use crate::source::feeds::{Key, Note};
@@ -38,7 +38,7 @@ pub struct Body {
 /// By processes that can do nothing else.
 pub fn through(fetcher: Fetcher) -> Arc<Fetch> {
     Arc::new(move |order| {
-        Ok(match fetcher.fetch(order)? {
+        Ok(match fetcher.fetch(order.clone())? {
             Fetched::Unchanged { from } => Got::Unchanged { from },
             Fetched::Body(body) => Got::Body(Body {
                 etag: body.etag.clone(),
@@ -89,7 +89,12 @@ pub enum Outcome {
 impl Job {
     /// Does it; this waits for the network.
     pub fn run(self) -> Outcome {
-        self.fetch().unwrap_or_else(|outcome| outcome)
+        let outcome = self.fetch().unwrap_or_else(|outcome| outcome);
+        if let (Outcome::Failed { after: Some(after), .. }, Some(note)) = (&outcome, &self.note) {
+            let not_before = Some(clock::since_1970().saturating_add(*after).as_secs());
+            self.write(&Note { not_before, ..note.clone() });
+        }
+        outcome
     }
 
     fn fetch(&self) -> Result<Outcome, Outcome> {
@@ -146,15 +151,19 @@ impl Job {
         self.store.keep(self.key, &coming, note).map(Outcome::New).map_err(|error| unwritable(&error))
     }
 
-    /// What cannot be written of this is only when it was: the next start asks a little too early.
     fn confirm(&self, note: Note) -> Outcome {
         let note = Note { checked: clock::since_1970().as_secs(), not_before: None, ..note };
+        self.write(&note);
+        Outcome::Unchanged(note)
+    }
+
+    /// What cannot be written of this is only when it was: the next start asks a little too early.
+    fn write(&self, note: &Note) {
         if self.is_ours.load(Ordering::Acquire)
-            && let Err(error) = self.store.write(self.key, &note)
+            && let Err(error) = self.store.write(self.key, note)
         {
             tracing::warn!("{}: when it was fetched cannot be noted: {error}", self.feed.url);
         }
-        Outcome::Unchanged(note)
     }
 
     fn must_be_ours(&self) -> Result<(), Outcome> {

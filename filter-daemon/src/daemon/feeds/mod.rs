@@ -1,12 +1,11 @@
 //! Feeds: lists that are fetched. What comes is written to the state directory, and from there on it is a list file like any
 //! other: a *refresh* reads it. So neither a start nor a reload ever waits for the network.
 //!
-//! `schedule` says when a feed is fetched, `fetching` does it on a thread of its own, `secret` finds by what its server
-//! knows us, `told` is what people are told. Only the filterd that is in force fetches.
+//! `schedule` says when a feed is fetched, `fetching` does it on a thread of its own, `told` is what people are told. Only
+//! the filterd that is in force fetches.
 
 mod fetching;
 mod schedule;
-mod secret;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -23,15 +22,16 @@ use tracing::{info, warn};
 
 use crate::blocklist::Timestamp;
 use crate::clock;
+use crate::config::secret::Handed;
 use crate::config::{Config, Feed};
 use crate::fetch::Fetcher;
 use crate::host::{Fact, What};
 use crate::source;
 use crate::source::feeds::{Key, Note};
 use crate::text::Explanation;
-use fetching::{Fetch, Job, Outcome};
+pub use fetching::Outcome;
+use fetching::{Fetch, Job};
 use schedule::Chance;
-pub use secret::Handed;
 
 /// What is fetched at once: more would share the line, and keep threads.
 const MOST_AT_ONCE: usize = 4;
@@ -73,6 +73,13 @@ struct Fed {
     failed: Option<Failed>,
 }
 
+/// A feed as a configuration says it.
+struct Wanted {
+    feed: Feed,
+    most: u64,
+    lists: BTreeSet<Arc<str>>,
+}
+
 /// It could not be fetched.
 struct Failed {
     since: Timestamp,
@@ -89,10 +96,9 @@ pub struct Done {
 }
 
 impl Means {
-    /// What is to be found before privileges are given up.
-    pub fn find(fetcher: std::io::Result<Fetcher>) -> Self {
-        let fetch = fetcher.map_err(|error| warn!("nothing can be fetched: {error}")).ok();
-        Self { fetch: fetch.map(fetching::through), handed: Arc::new(Handed::by_systemd()) }
+    /// This fetcher, and what systemd has handed over, which is to be looked for before privileges are given up.
+    pub fn of(fetcher: Fetcher) -> Self {
+        Self { fetch: Some(fetching::through(fetcher)), handed: Arc::new(Handed::by_systemd()) }
     }
 }
 
@@ -119,24 +125,18 @@ impl Feeds {
     pub fn follow(&mut self, config: &Config) {
         let mut before = std::mem::take(&mut self.feeds);
         let (now, wall) = (clock::now(), clock::since_1970().as_secs());
-        for list in &config.lists {
-            let Some(feed) = &list.feed else { continue };
-            let (key, name): (_, Arc<str>) = (Key::of(&feed.key()), list.name.as_str().into());
-            let most = list.limits.most_bytes();
-            if let Some(fed) = self.feeds.get_mut(&key) {
-                fed.join(feed, most, name);
-                continue;
-            }
+        for (key, Wanted { feed, most, lists }) in wanted(config) {
             let fed = match before.remove(&key) {
                 Some(fed) => {
-                    let is_same = fed.feed == *feed && fed.most == most;
+                    let is_same = fed.feed == feed && fed.most == most;
                     let next = if is_same { fed.next } else { now };
-                    Fed { feed: feed.clone(), most, lists: BTreeSet::from([name]), next, ..fed }
+                    Fed { feed, most, lists, next, ..fed }
                 }
                 None => {
                     let note = self.store.note(key, &feed.url.to_string());
                     let wait = schedule::after_start(note.as_ref(), wall, feed.refresh, Chance::new());
-                    Fed::new(feed.clone(), most, name, note, clock::after(wait).min(now.later_by(seconds(wait))))
+                    let next = if wait.is_zero() { now } else { clock::after(wait) };
+                    Fed { feed, most, lists, note, next, is_running: false, again: false, failed: None }
                 }
             };
             self.feeds.insert(key, fed);
@@ -207,13 +207,13 @@ impl Feeds {
             self.tidy();
             return None;
         };
-        let is_new = matches!(outcome, Outcome::New(_));
+        let has_come = matches!(outcome, Outcome::New(_) | Outcome::Unchanged(_));
         fed.note(outcome);
         if std::mem::take(&mut fed.again) {
             fed.next = Timestamp::default();
             return None;
         }
-        let lists = fed.lists.iter().filter(|_| is_new).cloned().collect();
+        let lists = fed.lists.iter().filter(|_| has_come).cloned().collect();
         Some(Done { key, lists })
     }
 
@@ -240,22 +240,25 @@ impl Feeds {
     }
 }
 
+/// The feeds that a configuration names. Where several lists are one, whatever any of them says suffices.
+fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
+    let mut all: BTreeMap<Key, Wanted> = BTreeMap::new();
+    for list in &config.lists {
+        let Some(feed) = &list.feed else { continue };
+        let most = list.limits.most_bytes();
+        let new = || Wanted { feed: feed.clone(), most, lists: BTreeSet::new() };
+        let wanted = all.entry(Key::of(&feed.key())).or_insert_with(new);
+        wanted.lists.insert(list.name.as_str().into());
+        wanted.most = wanted.most.max(most);
+        wanted.feed.refresh = wanted.feed.refresh.min(feed.refresh);
+        wanted.feed.timeout = wanted.feed.timeout.max(feed.timeout);
+        wanted.feed.insecure |= feed.insecure;
+        wanted.feed.allow_private |= feed.allow_private;
+    }
+    all
+}
+
 impl Fed {
-    fn new(feed: Feed, most: u64, list: Arc<str>, note: Option<Note>, next: Timestamp) -> Self {
-        let lists = BTreeSet::from([list]);
-        Self { feed, most, lists, note, next, is_running: false, again: false, failed: None }
-    }
-
-    /// Another list is the same, and whatever either of them says suffices.
-    fn join(&mut self, feed: &Feed, most: u64, list: Arc<str>) {
-        self.lists.insert(list);
-        self.most = self.most.max(most);
-        self.feed.refresh = self.feed.refresh.min(feed.refresh);
-        self.feed.timeout = self.feed.timeout.max(feed.timeout);
-        self.feed.insecure |= feed.insecure;
-        self.feed.allow_private |= feed.allow_private;
-    }
-
     /// What it is called: as the first of its lists.
     fn name(&self) -> String {
         self.lists.first().map(ToString::to_string).unwrap_or_default()
@@ -284,8 +287,4 @@ impl Fed {
             }
         }
     }
-}
-
-fn seconds(time: Duration) -> i64 {
-    i64::try_from(time.as_secs()).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,7 @@
 //! What stands where a list should be, and whether it is believed: read and decided in the thread that reads.
 
+use std::path::Path;
+
 use super::look::{self, Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
@@ -18,6 +20,8 @@ use crate::text::{Explanation, printable};
 pub enum Found {
     /// The very file that was read last time.
     Unchanged,
+    /// It was not fetched yet: what is in force stays.
+    Awaited,
     /// A list that is believed.
     Accepted {
         /// Its targets.
@@ -48,11 +52,13 @@ pub enum Found {
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
-    let look = Looking::new(list, before, sources.writes.then(|| sources.copies.clone()));
+    let file = sources.file_of(list);
+    let look = Looking::new(list, file, before, sources.writes.then(|| sources.copies.clone()));
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
         Ok(Look::Read(contents)) => Ok(*contents),
+        Err(FileError::Missing { .. }) if list.feed.is_some() => return awaited(list, before, sources),
         Err(error) => Err(error),
     };
     let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
@@ -73,7 +79,7 @@ impl Found {
         match self {
             Self::Accepted { targets, .. } => Some(targets),
             Self::Doubted { targets, .. } => targets.as_ref(),
-            Self::Unchanged => None,
+            Self::Unchanged | Self::Awaited => None,
         }
     }
 
@@ -83,10 +89,31 @@ impl Found {
     }
 }
 
+/// What stands for a list of which nothing was fetched yet, or not from where it is fetched from now on: what is in force
+/// stays; at a start, it is what its copy says.
+fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
+    let copy = before.filter(|before| before.id.is_none()).and_then(|before| before.reading.accepted.as_ref());
+    let Some(accepted) = copy else { return Found::Awaited };
+    match sources.copies.read(accepted, &list.how) {
+        Ok(ListFile { targets, rejected_count: rejected, special, .. }) => {
+            let accepted = Accepted { stamp: None, ..accepted.clone() };
+            Found::Accepted { targets, accepted, draft: None, rejected, special }
+        }
+        Err(error) => {
+            let path = printable::path(&sources.copies.path(accepted)).to_string();
+            tracing::error!("list {}: {error}, and counts as none: {path}", list.name);
+            Found::Awaited
+        }
+    }
+}
+
 /// What the copy of `list` says, for one that is to be what it was; its file may say anything.
-pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> Copied) -> Found {
+pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&Accepted) -> Copied) -> Found {
     let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
-    let (name, path) = (list.name.as_str(), printable::path(&list.path));
+    if accepted.is_none() && list.feed.is_some() {
+        return Found::Awaited;
+    }
+    let (name, shown) = (list.name.as_str(), printable::path(&list.path));
     let read = accepted.map(|accepted| (accepted, read(accepted)));
     let Some((accepted, Ok(file))) = read else {
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
@@ -94,12 +121,12 @@ pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> C
         let told = Explanation::new(message, "`filterd reload` reads its file");
         return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
     };
-    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(path) {
         let ListFile { targets, rejected_count: rejected, special, .. } = file;
         return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special };
     }
     let message = format!(
-        "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
+        "list {name} is what it was before a reload that was not confirmed: {shown} may say otherwise"
     );
     Found::Doubted {
         told: Explanation::new(message, "`filterd reload` reads it"),

@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::matching::Known;
 use crate::blocklist::{Reading, Stamp};
@@ -27,6 +27,8 @@ pub type Contents = (ListFile, Option<Stamp>, Option<Draft>);
 /// What the thread that reads has to know.
 pub struct Looking {
     list: List,
+    /// Where its file is.
+    file: PathBuf,
     /// What the file was when it was read last.
     before: Option<Stamp>,
     /// What it was when its copy was made.
@@ -37,7 +39,7 @@ pub struct Looking {
 
 impl Looking {
     /// Of `list`, which was `before`, written down among `copies`.
-    pub fn new(list: &List, before: Option<&Known>, copies: Option<Copies>) -> Self {
+    pub fn new(list: &List, file: PathBuf, before: Option<&Known>, copies: Option<Copies>) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
@@ -47,13 +49,14 @@ impl Looking {
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
+            file,
             copies,
         }
     }
 
     /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
     pub fn look(self, progress: Progress) -> Result<Look, FileError> {
-        let (path, limits) = (&self.list.path, &self.list.limits);
+        let (path, limits) = (&self.file, &self.list.limits);
         let stamp = stamp_of(path);
         if stamp.is_some() && stamp == self.before {
             return Ok(Look::Unchanged);

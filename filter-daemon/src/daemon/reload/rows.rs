@@ -122,7 +122,7 @@ impl Rows {
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
             Found::Doubted { targets, .. } => targets.take(),
-            Found::Unchanged => None,
+            Found::Unchanged | Found::Awaited => None,
         };
         // What is held back keeps the time it had, until it is read again.
         let ttl = if targets.is_some() { ttl } else { known };
@@ -137,7 +137,7 @@ impl Rows {
         match &found.found {
             Found::Doubted { accepted, .. } => Some(accepted.as_ref()?.at),
             Found::Accepted { accepted, .. } => Some(accepted.at),
-            Found::Unchanged => None,
+            Found::Unchanged | Found::Awaited => None,
         }
     }
 
@@ -199,6 +199,8 @@ fn note(
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
+        // It is read when it was fetched, whatever it was before.
+        Found::Awaited => (reading.stamp, reading.trouble) = (None, None),
         Found::Doubted { told, rejected, special, accepted, .. } => {
             reading.special = special.unwrap_or(reading.special);
             reading.accepted = accepted.or(reading.accepted.take());

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use nix::unistd::{getegid, geteuid};
 
-use crate::config::{Auth, Scheme, Secret};
+use super::{Auth, Scheme, Secret};
 use crate::fetch::Credentials;
 use crate::source::file;
 use crate::text::{Explain, Explanation, printable};
