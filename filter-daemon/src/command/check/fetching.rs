@@ -31,7 +31,7 @@ impl Fetching {
             Some(fetcher) => fetcher,
             None => {
                 let cannot = |error: io::Error| Explanation::from(format!("nothing can be fetched: {error}"));
-                self.0.insert(Fetcher::start(None, &["--log", "off"]).map_err(cannot)?)
+                self.0.insert(Fetcher::start(None, &["--quiet"]).map_err(cannot)?)
             }
         };
         let order = Order {
