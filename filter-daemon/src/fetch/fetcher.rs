@@ -20,7 +20,7 @@ use crate::accounts::User;
 pub struct Fetcher(Arc<Line>);
 
 impl Fetcher {
-    /// Starts the process, which becomes `user` if we are root (or `nobody`). To be called while programs can still be
+    /// Starts the process, which becomes `user` if we are root, or `nobody` where that is to stay root. To be called while programs can still be
     /// started; `log` is how the process is told to log.
     pub fn start(user: Option<&User>, log: &[&str]) -> io::Result<Self> {
         Self::through("/proc/self/exe".as_ref(), user, log)
@@ -30,6 +30,7 @@ impl Fetcher {
     pub fn through(program: &Path, user: Option<&User>, log: &[&str]) -> io::Result<Self> {
         let (ours, theirs) = Line::pair()?;
         let mut command = Command::new(program);
+        let user = user.filter(|user| !user.uid.is_root());
         command.args(log).arg(spawner::VERB).args(user.map(|user| &user.name));
         command.stdin(Stdio::from(theirs)).stdout(Stdio::null());
         // It is never waited for: it ends after us.

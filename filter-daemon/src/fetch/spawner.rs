@@ -67,13 +67,13 @@ fn become_nobody_in_particular(user: Option<&str>) -> io::Result<()> {
         return accounts::drop_capabilities();
     }
     let user = match accounts::user(user.unwrap_or(NOBODY))? {
-        Some(user) => user,
+        Some(user) if !user.uid.is_root() => user,
         None if user.is_none() => User {
             name: NOBODY.to_owned(),
             uid: Uid::from_raw(NOBODYS_NUMBER),
             gid: Gid::from_raw(NOBODYS_NUMBER),
         },
-        None => return Err(io::Error::other("there is no such user any more")),
+        _ => return Err(io::Error::other("there is no such user")),
     };
     accounts::become_user(&user)
 }
