@@ -20,6 +20,7 @@ mod own_run;
 mod random;
 mod refusal;
 mod reply;
+pub mod site;
 mod talk;
 pub mod traffic;
 mod wire;

@@ -1,57 +1,24 @@
 //! A list with a `url` is fetched, and drops; whatever its server does, what was good stays, and is told.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use serde_json::Value;
 
-use harness::web::{Asked, Web, Where};
+use harness::site::Site;
 use harness::{ATTACKER, BYSTANDER, GATEWAY, Net};
 
-/// Where the server of these stories is, in the peer's namespace.
-const AT: &str = "198.19.255.254:80";
-
-/// What a server answers at the moment.
-#[derive(Clone)]
-struct Site(Arc<Mutex<String>>);
-
-impl Site {
-    /// One that is up.
-    fn up(net: &Net) -> (Self, Web) {
-        let site = Self(Arc::default());
-        let says = site.clone();
-        let answer = move |asked: &Asked, caller: &mut dyn Write| {
-            let answer = says.0.lock().expect("nobody panics here").clone();
-            let has = answer.lines().find_map(|line| line.strip_prefix("ETag: "));
-            let is_same = has.is_some() && asked.header("if-none-match") == has;
-            let answer = if is_same { "HTTP/1.1 304 Not Modified\r\n\r\n".to_owned() } else { answer };
-            if answer != "hang" {
-                _ = caller.write_all(answer.as_bytes());
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_secs(600));
-        };
-        let web = Web::serve(Where { namespace: net.peer(), at: AT, tls: None }, answer);
-        (site, web)
-    }
-
-    fn answers(&self, answer: &str) {
-        answer.clone_into(&mut self.0.lock().expect("nobody panics here"));
-    }
-
-    fn has(&self, list: &str) {
-        self.answers(&format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{list}", list.len()));
-    }
-}
-
 fn config() -> String {
-    format!("lists: [{{name: ipsum, url: 'http://{GATEWAY}/list.txt', allow_private: true, refresh: 1h}}]")
+    format!("lists: [{{name: ipsum, {}}}]", Site::keys())
 }
 
 /// Waits until what `lists` tells of it is so.
 #[track_caller]
-fn wait_for(net: &Net, what: &str, is_so: impl Fn(&serde_json::Value) -> bool) {
-    let begun = std::time::Instant::now();
+fn wait_for(net: &Net, what: &str, is_so: impl Fn(&Value) -> bool) {
+    let begun = Instant::now();
     loop {
         let told = net.filterd(["lists", "--json"]).json();
         let lists = told["lists"].as_array().expect("lists").clone();
@@ -59,14 +26,14 @@ fn wait_for(net: &Net, what: &str, is_so: impl Fn(&serde_json::Value) -> bool) {
             return;
         }
         assert!(begun.elapsed().as_secs() < 60, "{what}: {told}");
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
 fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays() {
     let mut net = Net::new();
-    let (site, web) = Site::up(&net);
+    let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
     net.start(&config());
     wait_for(&net, "it is fetched at once", |list| list["entries"] == 1);
@@ -79,12 +46,11 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     net.expect(BYSTANDER).dropped();
     net.expect(ATTACKER).passes();
     let list = format!("{ATTACKER}\n{BYSTANDER}\n");
-    let length = list.len();
-    site.answers(&format!("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: {length}\r\n\r\n{list}"));
+    site.has_tagged("1", &list);
     net.filterd(refresh).succeeds().says("ipsum: changed, 2 entries");
-    web.asked();
+    site.asked();
     net.filterd(refresh).succeeds().says("ipsum: unchanged, 2 entries");
-    assert_eq!(web.asked()[0].header("if-none-match"), Some("\"1\""));
+    assert_eq!(site.asked()[0].header("if-none-match"), Some("\"1\""));
     // What fails or is not believed.
     for (answer, outcome, why) in [
         ("HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n", "NOT FETCHED", "the server answers 504"),
@@ -95,12 +61,12 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
         site.answers(answer);
         net.filterd(refresh).exits(7).says(outcome).complains(why).complains("`filterd lists refresh ipsum`");
         net.filterd(["status"]).exits(7).says(why);
-        net.filterd(["lists"]).exits(7).says(why).says("http://198.19.255.254/list.txt");
+        net.filterd(["lists"]).exits(7).says(why).says("http://198.19.255.254/list.txt?…");
         net.expect(ATTACKER).dropped();
         net.expect(BYSTANDER).dropped();
     }
     // A server that hangs holds up neither a reload nor a start.
-    site.answers("hang");
+    site.hangs();
     net.configure(&config().replace("1h", "2h"));
     net.filterd(["reload"]).code();
     net.expect(ATTACKER).dropped();
@@ -117,16 +83,16 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
 #[test]
 fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
     let mut net = Net::new();
-    let (site, web) = Site::up(&net);
+    let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
     let key = net.file("key", "sesame\n");
-    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o640)).expect("it is ours");
+    fs::set_permissions(&key, Permissions::from_mode(0o640)).expect("it is ours");
     let config = config().replace("refresh", "insecure: true, auth: {basic: ann, file: key}, refresh");
     net.start(&config);
     wait_for(&net, "it is fetched", |list| list["entries"] == 1);
     // "ann:sesame"
-    assert_eq!(web.asked()[0].header("authorization"), Some("Basic YW5uOnNlc2FtZQ=="));
-    site.answers("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(site.asked()[0].header("authorization"), Some("Basic YW5uOnNlc2FtZQ=="));
+    site.fails("401 Unauthorized");
     net.filterd(["lists", "refresh", "--json"]).exits(7).is_silent_about("sesame").says("401");
     for words in [&["lists", "--json"][..], &["status", "--json"], &["lists"], &["status"], &["diff"], &["check"]] {
         net.filterd(words).is_silent_about("sesame").is_silent_about("YW5uOnNl");
@@ -134,13 +100,13 @@ fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
     assert!(!net.daemon().log().contains("sesame"));
     let state = net.home().path("state");
     for directory in ["", "feeds", "lists"] {
-        for file in std::fs::read_dir(state.join(directory)).expect("it is there").flatten() {
-            let bytes = std::fs::read(file.path()).unwrap_or_default();
+        for file in fs::read_dir(state.join(directory)).expect("it is there").flatten() {
+            let bytes = fs::read(file.path()).unwrap_or_default();
             let said = String::from_utf8_lossy(&bytes).into_owned();
             assert!(!said.contains("sesame") && !said.contains("YW5uOnNl"), "{}", file.path().display());
         }
     }
-    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).expect("it is ours");
+    fs::set_permissions(&key, Permissions::from_mode(0o644)).expect("it is ours");
     net.filterd(["lists", "refresh"]).exits(7).complains("everybody may read").complains("chmod 0640");
     net.expect(ATTACKER).dropped();
 }
