@@ -17,6 +17,7 @@ mod diff;
 mod durable;
 mod empty_config;
 mod enforce;
+mod fetching;
 mod flows;
 mod flush;
 mod for_each_list;
