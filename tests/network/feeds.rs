@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use harness::site::Site;
-use harness::{ATTACKER, BYSTANDER, GATEWAY, Net};
+use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site};
 
 fn config() -> String {
     format!("lists: [{{name: ipsum, {}}}]", Site::keys())

@@ -18,6 +18,7 @@ mod durable;
 mod empty_config;
 mod enforce;
 mod feeds;
+mod fetching;
 mod flows;
 mod flush;
 mod for_each_list;

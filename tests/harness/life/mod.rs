@@ -42,8 +42,7 @@ use wanted::Time;
 pub use planted::Planted;
 use world::World;
 
-use crate::site::Site;
-use crate::{Net, OwnRun, Random};
+use crate::{Net, OwnRun, Random, Site};
 
 /// So long another order of lists may take to come about: a second is promised, machines are slow.
 const SOON: Duration = Duration::from_secs(20);

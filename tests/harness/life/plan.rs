@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::prefix::Prefix;
 use super::reference::{Configured, Reference};
 use super::wanted::{AS_GIVEN, Wanted};
-use crate::site::Site;
+use crate::Site;
 
 /// The list of the configuration's own `block`.
 pub const CONFIG: &str = "config";
