@@ -28,5 +28,5 @@ pub use feeds::Feeds;
 pub use format::{Column, Format, How};
 pub use limits::Limits;
 pub use list::ListFile;
-pub use rejected::{Reason, Rejected};
+pub use rejected::{Reason, Rejected, Rejects};
 pub use special::Special;

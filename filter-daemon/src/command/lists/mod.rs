@@ -105,7 +105,8 @@ fn remarks(list: &List, clock: &Clock) -> String {
     let others = (!others.is_empty()).then(|| format!("{}: {}\n", list.name, others.join(", ")));
     let origin = list.origin.as_ref().filter(|_| list.fetching.is_some());
     let origin = origin.map(|origin| format!("    {}\n", printable::on_one_line(origin)));
-    fault.into_iter().chain(others).chain(origin).collect()
+    let examples = list.examples.iter().map(|line| format!("    {}\n", printable::on_one_line(line)));
+    fault.into_iter().chain(others).chain(examples).chain(origin).collect()
 }
 
 /// What is wrong with a list, and what to do.

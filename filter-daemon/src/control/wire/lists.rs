@@ -49,6 +49,9 @@ pub struct List {
     /// Lines that were not understood when it was last read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: u64,
+    /// The first of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
     /// Entries of it that were left out as a whole or in part: private, loopback and other special ranges.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub special: u64,

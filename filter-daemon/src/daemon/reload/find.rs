@@ -12,7 +12,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile};
+use crate::source::{Draft, Limits, ListFile, Rejects};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -31,7 +31,7 @@ pub enum Found {
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
         /// How many of its lines were not understood: with other words in the configuration others are.
-        rejected: u64,
+        rejected: Rejects,
         /// How many of them were special, and taken out.
         special: u64,
     },
@@ -42,7 +42,7 @@ pub enum Found {
         /// What is to be in force instead; none if what is stays.
         targets: Option<Targets>,
         /// How many lines of that were not understood.
-        rejected: Option<u64>,
+        rejected: Option<Rejects>,
         /// How many of them were special, and taken out.
         special: Option<u64>,
         /// What is known of it, if it comes from its copy.
@@ -95,7 +95,9 @@ fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
     let copy = before.filter(|before| before.id.is_none()).and_then(|before| before.reading.accepted.as_ref());
     let Some(accepted) = copy else { return Found::Awaited };
     match sources.copies.read(accepted, &list.how) {
-        Ok(ListFile { targets, rejected_count: rejected, special, .. }) => {
+        Ok(file) => {
+            let rejected = file.rejects();
+            let ListFile { targets, special, .. } = file;
             let accepted = Accepted { stamp: None, ..accepted.clone() };
             Found::Accepted { targets, accepted, draft: None, rejected, special }
         }
@@ -122,7 +124,8 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
         return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
     };
     if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(path) {
-        let ListFile { targets, rejected_count: rejected, special, .. } = file;
+        let rejected = file.rejects();
+        let ListFile { targets, special, .. } = file;
         return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special };
     }
     let message = format!(
@@ -130,8 +133,8 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
     );
     Found::Doubted {
         told: Explanation::new(message, "`filterd reload` reads it"),
+        rejected: Some(file.rejects()),
         targets: Some(file.targets),
-        rejected: Some(file.rejected_count),
         special: Some(file.special),
         accepted: Some(accepted.clone()),
     }
@@ -171,7 +174,7 @@ impl Judging<'_> {
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
                 let told =
                     self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
-                let rejected = Some(file.rejected_count);
+                let rejected = Some(file.rejects());
                 let special = Some(file.special);
                 Found::Doubted { told, targets: Some(file.targets), rejected, special, accepted: None }
             }
@@ -181,7 +184,8 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let ListFile { targets, rejected_count: rejected, special, .. } = file;
+        let rejected = file.rejects();
+        let ListFile { targets, special, .. } = file;
         let entries = targets.len() as u64;
         let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
@@ -203,7 +207,7 @@ impl Judging<'_> {
             stamp,
             at: clock::now(),
             entries,
-            rejected,
+            rejected: rejected.count,
             is_missing: false,
             bytes,
             checksum,
@@ -226,7 +230,7 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft, rejected: 0, special: 0 }
+        Found::Accepted { targets: Targets::default(), accepted, draft, rejected: Rejects::default(), special: 0 }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
@@ -251,8 +255,8 @@ impl Judging<'_> {
             Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
+                    rejected: Some(copy.rejects()),
                     targets: Some(copy.targets),
-                    rejected: Some(copy.rejected_count),
                     special: Some(copy.special),
                     accepted: Some(accepted.clone()),
                 },

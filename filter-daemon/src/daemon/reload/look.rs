@@ -65,7 +65,7 @@ impl Looking {
         let is_copied = stamp.is_some() && stamp == self.copied;
         let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
-        let file = list::parse(path, input, limits.max_entries, &self.list.how)?;
+        let file = list::parse(&self.list.path, input, limits.max_entries, &self.list.how)?;
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }
 }

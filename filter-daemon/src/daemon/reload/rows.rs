@@ -17,7 +17,7 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
-use crate::source::How;
+use crate::source::{How, Rejects};
 use crate::source::copies::Bytes;
 use crate::text::Explanation;
 
@@ -204,16 +204,18 @@ fn note(
         Found::Doubted { told, rejected, special, accepted, .. } => {
             reading.special = special.unwrap_or(reading.special);
             reading.accepted = accepted.or(reading.accepted.take());
-            reading.rejected = rejected.unwrap_or(reading.rejected);
+            if let Some(Rejects { count, examples }) = rejected {
+                (reading.rejected, reading.examples) = (count, examples);
+            }
             hold_back(reading, &name, told, now, reloaded);
         }
         Found::Accepted { accepted, draft: bytes, rejected, special, .. } => {
             reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
-            warnings::of_rejected(&name, rejected, &mut reloaded.warnings);
+            warnings::of_rejected(&name, rejected.count, &mut reloaded.warnings);
             warnings::of_special(&name, special, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
-            reading.rejected = rejected;
+            (reading.rejected, reading.examples) = (rejected.count, rejected.examples);
             reading.trouble = None;
             reading.accepted = Some(accepted);
             draft = bytes;
