@@ -37,7 +37,8 @@ impl Owner {
                 .iter()
                 .map(|(_, list)| {
                     let guarded = guarded.get(&list.name).copied().unwrap_or(0);
-                    Self::list_status(self.protection.blocklist(), list, guarded)
+                    let status = Self::list_status(self.protection.blocklist(), list, guarded);
+                    self.feeds.tell_status(status)
                 })
                 .collect(),
         }

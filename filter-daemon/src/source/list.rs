@@ -11,6 +11,7 @@ use super::limits::{Limits, Seen};
 use super::line::{self, Unread};
 use super::patience::Progress;
 use super::rejected::{Rejected, Rejects};
+use super::remarks::Remarks;
 use super::special::{self, Special};
 use super::{Targets, net64, quad};
 use crate::text::lines::{Line, Lines};
@@ -35,6 +36,8 @@ pub struct ListFile {
     pub is_cut: bool,
     /// What it was read as.
     pub format: Format,
+    /// What is to be told of the database that it was chosen out of.
+    pub remarks: Remarks,
     /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
     pub looks: &'static str,
 }

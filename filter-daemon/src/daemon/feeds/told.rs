@@ -8,6 +8,7 @@ use crate::blocklist::{Blocklist, List};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::lists::{self, Fetching, Trouble};
+use crate::control::wire::status::ListStatus;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
@@ -44,6 +45,11 @@ impl Feeds {
                 ),
             });
         }
+    }
+
+    /// Names the kind of a list that is fetched.
+    pub fn tell_status(&self, list: ListStatus) -> ListStatus {
+        if self.of(&list.name).is_some() { ListStatus { kind: "url".to_owned(), ..list } } else { list }
     }
 
     fn of(&self, list: &str) -> Option<&Fed> {

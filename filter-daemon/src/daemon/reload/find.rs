@@ -12,7 +12,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile, Rejects};
+use crate::source::{Draft, Limits, ListFile, Rejects, Remarks};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -34,6 +34,8 @@ pub enum Found {
         rejected: Rejects,
         /// How many of them were special, and taken out.
         special: u64,
+        /// What is to be told of the database that it was chosen out of.
+        remarks: Remarks,
     },
     /// Something that is not believed.
     Doubted {
@@ -65,7 +67,11 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     // What is read in another way is no change of the file.
-    let alike = before.filter(|before| before.id.is_none() || before.reading.how == list.how.to_string());
+    let is_alike = |before: &&Known| match before.id {
+        Some(_) => before.reading.how == list.how.to_string(),
+        None => !before.is_of_another_choice(list),
+    };
+    let alike = before.filter(is_alike);
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         sources.denied.push(list.path.clone());
@@ -97,9 +103,9 @@ fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
     match sources.copies.read(accepted, &list.how) {
         Ok(file) => {
             let rejected = file.rejects();
-            let ListFile { targets, special, .. } = file;
+            let ListFile { targets, special, remarks, .. } = file;
             let accepted = Accepted { stamp: None, ..accepted.clone() };
-            Found::Accepted { targets, accepted, draft: None, rejected, special }
+            Found::Accepted { targets, accepted, draft: None, rejected, special, remarks }
         }
         Err(error) => {
             let path = printable::path(&sources.copies.path(accepted)).to_string();
@@ -123,10 +129,10 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
         let told = Explanation::new(message, "`filterd reload` reads its file");
         return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
     };
-    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(path) {
-        let rejected = file.rejects();
-        let ListFile { targets, special, .. } = file;
-        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special };
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(list, path) {
+        let (rejected, accepted) = (file.rejects(), accepted.clone());
+        let ListFile { targets, special, remarks, .. } = file;
+        return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
     }
     let message = format!(
         "list {name} is what it was before a reload that was not confirmed: {shown} may say otherwise"
@@ -185,13 +191,13 @@ impl Judging<'_> {
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
         let rejected = file.rejects();
-        let ListFile { targets, special, .. } = file;
+        let ListFile { targets, special, remarks, .. } = file;
         let entries = targets.len() as u64;
         let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
                 let accepted = accepted.clone();
-                return Found::Accepted { targets, accepted, draft: None, rejected, special };
+                return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
@@ -199,7 +205,7 @@ impl Judging<'_> {
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None, rejected, special };
+            return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
@@ -212,7 +218,7 @@ impl Judging<'_> {
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special }
+        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special, remarks }
     }
 
     /// It is to be gone.
@@ -230,7 +236,8 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft, rejected: Rejects::default(), special: 0 }
+        let (targets, remarks) = (Targets::default(), Remarks::default());
+        Found::Accepted { targets, accepted, draft, rejected: Rejects::default(), special: 0, remarks }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.

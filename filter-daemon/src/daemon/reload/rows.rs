@@ -209,11 +209,13 @@ fn note(
             }
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, rejected, special, .. } => {
+        Found::Accepted { accepted, draft: bytes, rejected, special, remarks, .. } => {
             reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
             warnings::of_rejected(&name, rejected.count, &mut reloaded.warnings);
             warnings::of_special(&name, special, &mut reloaded.warnings);
+            reloaded.warnings.extend(remarks.told(&name, clock::on_the_wall(now)));
+            reading.built = remarks.built;
             reading.stamp = accepted.stamp;
             (reading.rejected, reading.examples) = (rejected.count, rejected.examples);
             reading.trouble = None;

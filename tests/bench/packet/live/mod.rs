@@ -92,7 +92,7 @@ fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
         Contender::Nobody => most.contains(&of_listed) && most.contains(&of_unlisted),
         Contender::DropAll => of_listed == 0 && of_unlisted == 0,
         Contender::Filterd
-        | Contender::FilterdLists
+        | Contender::FilterdTotal
         | Contender::FilterdGeneric
         | Contender::Hash
         | Contender::XdpFilter

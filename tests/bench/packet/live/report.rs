@@ -72,7 +72,7 @@ fn cell(figures: Figures) -> String {
 
 /// What was aimed at, and whether it holds here.
 fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
-    use Contender::{DropAll, Filterd, FilterdLists, Hash, Ipset, NftIngress, NftPrerouting, XdpFilter};
+    use Contender::{DropAll, Filterd, FilterdTotal, Hash, Ipset, NftIngress, NftPrerouting, XdpFilter};
     let own = listed(outcomes, Filterd);
     let added = |of| find(outcomes, of).added.median;
     let least = |(rival, factor)| {
@@ -82,11 +82,11 @@ fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
         let measured = added(rival) / added(Filterd);
         Goal::least(&format!("added to other frames: {rival} ÷ filterd"), measured, 3.0)
     };
-    let drop_all = own / listed(outcomes, DropAll);
-    let mut goals = vec![Goal::most(&format!("a listed frame: filterd ÷ {DropAll}"), drop_all, 1.35)];
+    let drop_all = listed(outcomes, FilterdTotal) / listed(outcomes, DropAll);
+    let mut goals = vec![Goal::most(&format!("a listed frame: {FilterdTotal} ÷ {DropAll}"), drop_all, 1.35)];
     let flood = |of| find(outcomes, of).flood.median;
-    let few = flood(FilterdLists) / flood(DropAll);
-    goals.push(Goal::most(&format!("a frame of a few listed: {FilterdLists} ÷ {DropAll}"), few, 1.35));
+    let few = flood(Filterd) / flood(DropAll);
+    goals.push(Goal::most(&format!("a frame of a few listed: {Filterd} ÷ {DropAll}"), few, 1.35));
     let rivals = [(XdpFilter, 5.0), (NftIngress, 5.0), (NftPrerouting, 5.0), (Ipset, 5.0), (Hash, 3.0)];
     goals.extend(rivals.map(least));
     goals.push(Goal::most("added to other frames, ns", added(Filterd), 70.0));
