@@ -19,6 +19,8 @@ mod durable;
 mod empty_config;
 mod enforce;
 mod exchange;
+mod feeds;
+mod fetching;
 mod flows;
 mod flush;
 mod for_each_list;

@@ -109,6 +109,8 @@ pub struct Reading {
     pub stamp: Option<Stamp>,
     /// How many of its lines were not understood.
     pub rejected: u64,
+    /// The first of these, for people.
+    pub examples: Vec<String>,
     /// How many of its targets were special ranges, or in part, and were taken out.
     pub special: u64,
     /// How it is read, in words of whoever reads sources: the same where nothing about it has changed.

@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 
 use super::configuration::Configuration;
 use super::error::DaemonError;
+use super::feeds::Means;
 use super::guard::{self, Guard};
 use super::owner::{Ended, Owner, Prepared, Signals};
 use super::persistence::{self, Before};
@@ -135,9 +136,9 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     let unsaved = pins_note::unsaved(&run.socket);
     note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
-    let fetcher = Fetcher::start(run.user.as_ref(), &run.log.words())?;
+    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
-    let mut owner = open(run, broker, unsaved, fetcher).await?;
+    let mut owner = open(run, broker, unsaved, means).await?;
     if unsaved.is_some() && owner.losses_are_noted() {
         note(&server.handle()?, run, None);
     }
@@ -152,7 +153,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
-    let fetcher = Fetcher::start(run.user.as_ref(), &run.log.words())?;
+    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let (sources, read) = read(run)?;
     succession::must_protect_as_well(&read.1)?;
@@ -165,7 +166,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
-    let mut owner = Owner::of(run, prepared, persistence, fetcher);
+    let mut owner = Owner::of(run, prepared, persistence, means);
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
@@ -303,7 +304,7 @@ async fn open(
     run: &Run,
     broker: Broker,
     unsaved: Option<u64>,
-    fetcher: Fetcher,
+    means: Means,
 ) -> Result<Owner, DaemonError> {
     let (sources, read) = read(run)?;
     let begun = clock::instant();
@@ -320,7 +321,7 @@ async fn open(
             Ok((persistence, blocklist)) => {
                 let facts = (blocklist, Guard::begin(&run.state_dir).await);
                 let prepared = Prepared::new(run, read, sources, broker, facts)?;
-                return Ok(Owner::of(run, prepared, persistence, fetcher));
+                return Ok(Owner::of(run, prepared, persistence, means));
             }
         }
     }

@@ -10,7 +10,7 @@ use super::input::Input;
 use super::limits::{Limits, Seen};
 use super::line::{self, Unread};
 use super::patience::Progress;
-use super::rejected::Rejected;
+use super::rejected::{Rejected, Rejects};
 use super::remarks::Remarks;
 use super::special::{self, Special};
 use super::{Targets, net64, quad};
@@ -42,7 +42,17 @@ pub struct ListFile {
     pub looks: &'static str,
 }
 
+/// As many lines that were not understood are told wherever there is room for a few.
+const EXAMPLES: usize = 3;
+
 impl ListFile {
+    /// What was not understood of it.
+    #[must_use]
+    pub fn rejects(&self) -> Rejects {
+        let examples = self.rejected.iter().take(EXAMPLES).map(ToString::to_string);
+        Rejects { count: self.rejected_count, examples: examples.collect() }
+    }
+
     /// The same in counts.
     #[must_use]
     pub fn seen(&self) -> Seen {

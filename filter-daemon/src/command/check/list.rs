@@ -6,6 +6,7 @@ use nix::unistd::geteuid;
 use serde::Serialize;
 
 use super::MOST_TOLD;
+use super::fetching::Fetching;
 use super::known::{Before, Known};
 use crate::accounts;
 use crate::clock;
@@ -68,13 +69,19 @@ type Read = Result<ListFile, FileError>;
 
 impl CheckedList {
     /// Reads `list`, and judges it as a daemon would.
-    pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>) -> Self {
+    pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>, fetching: &mut Fetching) -> Self {
         let (limits, how, path) = (list.limits, list.how.clone(), list.path.clone());
-        let read = patience.read(&list.path, move |progress| match &how.database {
-            Some(database) => database::list(database, &limits, &how, None, &progress),
-            None => list::read(&path, &limits, &how, progress),
-        });
-        let read = read.flatten();
+        let read = match (&list.feed, how.database.clone()) {
+            (Some(feed), _) => fetching.read(list, feed),
+            (None, Some(database)) => {
+                let read = move |progress| database::list(&database, &limits, &how, None, &progress);
+                patience.read(&list.path, read).flatten()
+            }
+            (None, None) => {
+                let read = move |progress| list::read(&path, &limits, &how, progress);
+                patience.read(&list.path, read).flatten()
+            }
+        };
         let doubted = doubt(list, &read, known.before(list), known);
         let file = read.as_ref().ok();
         Self {

@@ -3,6 +3,7 @@
 use std::fs::Metadata;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use super::matching::Known;
 use crate::blocklist::{Reading, Stamp};
@@ -26,6 +27,8 @@ pub type Contents = (ListFile, Option<Stamp>, Option<Draft>);
 /// What the thread that reads has to know.
 pub struct Looking {
     list: List,
+    /// Where its file is.
+    file: PathBuf,
     /// What the file was when it was read last.
     before: Option<Stamp>,
     /// What it was when its copy was made.
@@ -36,7 +39,7 @@ pub struct Looking {
 
 impl Looking {
     /// Of `list`, which was `before`, written down among `copies`.
-    pub fn new(list: &List, before: Option<&Known>, copies: Option<Copies>) -> Self {
+    pub fn new(list: &List, file: PathBuf, before: Option<&Known>, copies: Option<Copies>) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
@@ -46,6 +49,7 @@ impl Looking {
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
+            file,
             copies,
         }
     }
@@ -53,7 +57,7 @@ impl Looking {
     /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
     pub fn look(self, progress: Progress) -> Result<Look, FileError> {
         let (path, limits, how) = (&self.list.path, &self.list.limits, &self.list.how);
-        let stamp = stamp_of(&self.list);
+        let stamp = stamp_of(&self.list, &self.file);
         if stamp.is_some() && stamp == self.before {
             return Ok(Look::Unchanged);
         }
@@ -63,7 +67,7 @@ impl Looking {
         let file = match &how.database {
             Some(database) => database::list(database, limits, how, copy, &progress)?,
             None => {
-                let input = Input::open(path, limits.most_bytes())?.copied_to(copy).telling(progress);
+                let input = Input::open(&self.file, limits.most_bytes())?.copied_to(copy).telling(progress);
                 list::parse(path, input, limits.max_entries, how)?
             }
         };
@@ -76,11 +80,11 @@ fn is_read_as(reading: &Reading, list: &List) -> bool {
     reading.path == list.path && reading.ttl == list.ttl && reading.how == list.how.to_string()
 }
 
-/// What identifies what this list says at the moment, if anything is there.
-pub fn stamp_of(list: &List) -> Option<Stamp> {
+/// What identifies what this list, whose file is at `path`, says at the moment, if anything is there.
+pub fn stamp_of(list: &List, path: &Path) -> Option<Stamp> {
     match &list.how.database {
         Some(database) => database::stamp(database),
-        None => std::fs::metadata(&list.path).ok().map(|file| stamp(&file)),
+        None => std::fs::metadata(path).ok().map(|file| stamp(&file)),
     }
 }
 

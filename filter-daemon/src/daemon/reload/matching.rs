@@ -95,6 +95,7 @@ mod tests {
         let list = |(name, path): &(&str, &str)| List {
             name: name.parse().unwrap(),
             path: path.into(),
+            feed: None,
             allows: false,
             limits: Limits::default(),
             how: How::default(),
