@@ -66,7 +66,10 @@ const LIST_KEYS: [Key<Draft>; 21] = [
     Key { name: "timeout", take: |faults, node, draft| feed::timeout(faults, node, &mut draft.feed) },
     Key { name: "auth", take: |faults, node, draft| feed::auth(faults, node, &mut draft.feed) },
     Key { name: "insecure", take: |faults, node, draft| feed::insecure(faults, node, &mut draft.feed) },
-    Key { name: "allow_private", take: |faults, node, draft| feed::allow_private(faults, node, &mut draft.feed) },
+    Key {
+        name: "allow_private",
+        take: |faults, node, draft| feed::allow_private(faults, node, &mut draft.feed),
+    },
 ];
 
 /// The keys without which a list is none.
@@ -284,14 +287,19 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             let help = "write the one or the other: what is fetched is kept in the state directory";
             faults.tell(item.number, "this list has both `path` and `url`", help);
         }
+        let has_path = draft.path.is_some() || is_feed;
+        let database = if is_chosen {
+            let refresh = draft.feed.refresh_alone();
+            draft.chosen.check(item.number, has_path, refresh, faults)
+        } else {
+            None
+        };
         let feed = draft.feed.check(faults);
         let path = feed.as_ref().map(Feed::shown).or(draft.path);
         if let Some((clause, node)) = ports {
             ports::must_be_few(faults, &config.lists, clause, node);
         }
         let ports = ports.map(|(clause, _)| clause);
-        let has_path = path.is_some();
-        let database = if is_chosen { draft.chosen.check(item.number, has_path, faults) } else { None };
         let Some((name, node)) = draft.name else { continue };
         if name.as_str() == DEFAULT_LIVE && !is_live {
             faults.tell(node, format!("the name `{name}` is reserved"), "choose another name");

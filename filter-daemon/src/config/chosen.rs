@@ -1,6 +1,7 @@
 //! What a list is chosen by out of a database: `country` or `asn`, and `database`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::path::path;
 use super::raw::{Node, Value};
@@ -94,10 +95,16 @@ impl Said {
     }
 
     /// All of it together, for a list at `node` of which any was said.
-    pub fn check(self, node: usize, has_path: bool, faults: &mut Faults) -> Option<Database> {
+    pub fn check(
+        self,
+        node: usize,
+        has_path: bool,
+        refresh: Option<Duration>,
+        faults: &mut Faults,
+    ) -> Option<Database> {
         let Self { countries, autonomous, paths, has_choice, has_database } = self;
         if has_path {
-            let message = "a list has a `path`, or is chosen out of a `database`, and not both";
+            let message = "a list has a `path` or a `url`, or is chosen out of a `database`, and not both";
             faults.tell(node, message, "remove one, or make two lists of it");
             return None;
         }
@@ -119,7 +126,7 @@ impl Said {
         if !has_database {
             faults.tell(node, "this list has no `database`", EXAMPLE);
         }
-        Some(Database { paths: paths?, chosen })
+        Some(Database { paths: paths?, chosen, refresh })
     }
 }
 

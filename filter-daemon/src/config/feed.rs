@@ -85,7 +85,11 @@ pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
     match Url::parse(&text) {
         Ok(url) => said.url = Some((url, node)),
         Err(error) => {
-            faults.tell(node, format!("`url` cannot be fetched: {error}"), "write it as in https://host/list.txt");
+            faults.tell(
+                node,
+                format!("`url` cannot be fetched: {error}"),
+                "write it as in https://host/list.txt",
+            );
         }
     }
 }
@@ -93,7 +97,8 @@ pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
 /// `refresh: 6h`.
 pub fn refresh(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("refresh", &node);
-    said.refresh = time(faults, node, "`refresh`", SHORTEST_REFRESH..=LONGEST_REFRESH, "write 1m to 30d, as in 6h");
+    said.refresh =
+        time(faults, node, "`refresh`", SHORTEST_REFRESH..=LONGEST_REFRESH, "write 1m to 30d, as in 6h");
 }
 
 /// `timeout: 2m`.
@@ -106,7 +111,8 @@ pub fn timeout(faults: &mut Faults, node: Node, said: &mut Said) {
 /// `insecure: true`.
 pub fn insecure(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("insecure", &node);
-    let meaning = "write true where a secret may be sent, or the list come, so that others can read or change it";
+    let meaning =
+        "write true where a secret may be sent, or the list come, so that others can read or change it";
     said.insecure = super::check::truth(faults, node, "`insecure`", meaning).unwrap_or_default();
 }
 
@@ -138,20 +144,34 @@ pub fn auth(faults: &mut Faults, node: Node, said: &mut Said) {
 
 impl Said {
     fn note(&mut self, key: &'static str, node: &Node) {
-        self.beside = self.beside.or(Some((key, node.number)));
+        // What else is said tells more than how often.
+        let before = self.beside.filter(|(before, _)| *before != "refresh" || key == "refresh");
+        self.beside = before.or(Some((key, node.number)));
+    }
+
+    /// How often the files of a list are looked at that is chosen out of a database: nothing else of this is said of one.
+    pub fn refresh_alone(&mut self) -> Option<Duration> {
+        self.beside = self.beside.filter(|(key, _)| *key != "refresh");
+        self.refresh
     }
 
     /// What is to be fetched, if anything is.
     pub fn check(self, faults: &mut Faults) -> Option<Feed> {
         let Some((url, node)) = self.url else {
             if let Some((key, node)) = self.beside {
-                let message = format!("`{key}` is said of a list that is fetched, and this one has no `url`");
+                let message = match key {
+                    "refresh" => "`refresh` is said of a list that is fetched or chosen, and this one has no `url` and no \
+                                  `database`"
+                        .to_owned(),
+                    key => format!("`{key}` is said of a list that is fetched, and this one has no `url`"),
+                };
                 faults.tell(node, message, "remove it, or write `url` in place of `path`");
             }
             return None;
         };
         if self.auth.is_some() && !url.is_secure() && !self.insecure {
-            let help = "write https://, or say `insecure: true` where everybody on the way may read the secret";
+            let help =
+                "write https://, or say `insecure: true` where everybody on the way may read the secret";
             faults.tell(node, "a secret would be sent over plain http", help);
         }
         Some(Feed {
@@ -230,7 +250,11 @@ const AUTH_KEYS: [Key<Draft>; 5] = [
         take: |faults, node, draft| {
             let Some(name) = faults.text(node, "the name of a credential") else { return };
             if name.text.contains('/') || [".", ".."].contains(&name.text.as_str()) {
-                faults.tell(name.node, "a credential has a name, not a path", "write what LoadCredential= calls it");
+                faults.tell(
+                    name.node,
+                    "a credential has a name, not a path",
+                    "write what LoadCredential= calls it",
+                );
             } else {
                 draft.secrets.push(Secret::Credential(name.text));
             }

@@ -11,6 +11,7 @@ mod configuration;
 mod confine;
 mod counting;
 mod covering;
+mod databases;
 mod diff;
 mod error;
 mod expiry;

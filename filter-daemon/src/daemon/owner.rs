@@ -14,6 +14,7 @@ use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
 use super::counting::Counting;
+use super::databases::Databases;
 use super::diff::Diff;
 use super::expiry::Untold;
 use super::feeds::{Feeds, Means};
@@ -64,6 +65,8 @@ pub struct Owner {
     pub(super) lists: Lists,
     pub(super) guard: Guard,
     pub(super) feeds: Feeds,
+    /// When the databases are looked at that lists are chosen out of.
+    pub(super) databases: Databases,
     /// Who waits for what is fetched.
     pub(super) refreshing: Refreshing,
     /// What a reload has changed, until the copies of its lists are on disk.
@@ -81,8 +84,11 @@ pub struct Owner {
 impl Owner {
     /// Does what was prepared.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, means: Means) -> Self {
-        let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } = prepared;
+        let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } =
+            prepared;
         feeds.go_by(means);
+        let mut databases = Databases::default();
+        databases.follow(&config);
         let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
@@ -106,6 +112,7 @@ impl Owner {
             lists,
             guard,
             feeds,
+            databases,
             refreshing: Refreshing::default(),
             reloaded: None,
             confirming: Vec::new(),

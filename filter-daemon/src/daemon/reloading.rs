@@ -163,6 +163,7 @@ impl Owner {
             );
         }
         self.feeds.follow(&self.config);
+        self.databases.follow(&self.config);
         self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);

@@ -1,5 +1,7 @@
 //! Lists that are chosen out of a database.
 
+use std::time::Duration;
+
 use super::{config, told};
 use crate::source::Format;
 
@@ -30,12 +32,30 @@ fn a_list_may_be_chosen_by_country_or_by_network() {
 }
 
 #[test]
+fn its_files_may_be_looked_at_again_and_again() {
+    let refresh = |keys: &str| {
+        let list =
+            &config(&format!("lists: [{{name: far, country: [CN], database: /x.mmdb{keys}}}]")).lists[0];
+        (list.how.database.as_ref().unwrap().refresh, list.feed.is_some())
+    };
+    assert_eq!(refresh(", refresh: 1h"), (Some(Duration::from_secs(3600)), false));
+    assert_eq!(refresh(""), (None, false));
+}
+
+#[test]
 fn what_is_missing_or_too_much_is_told() {
     for (keys, said) in [
         ("country: [CN]", "this list has no `database`"),
         ("database: x", "has a `database`, and neither `country` nor `asn`"),
         ("country: [CN], asn: [64500], database: x", "a list has a `country` or an `asn`, and not both"),
-        ("country: [CN], database: x, path: y", "a list has a `path`, or is chosen out of a `database`"),
+        (
+            "country: [CN], database: x, path: y",
+            "a list has a `path` or a `url`, or is chosen out of a `database`",
+        ),
+        ("country: [CN], database: x, url: 'https://a/'", "and not both"),
+        ("country: [CN], database: x, timeout: 2m", "`timeout` is said of a list that is fetched"),
+        ("path: x, refresh: 6h", "`refresh` is said of a list that is fetched or chosen"),
+        ("country: [CN], database: x, refresh: 5s", "`refresh` cannot be `5s`"),
         ("country: [], database: x", "`country` names nothing"),
         ("country: [CN], database: []", "`database` names 1 to 16 files, not 0"),
         ("country: [CN], database: https://x/y.mmdb", "is a file, not an address on the web"),

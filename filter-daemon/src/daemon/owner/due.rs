@@ -28,6 +28,7 @@ impl Owner {
             self.counting.until_due(),
             Some(self.guard.until_due()),
             self.feeds.until_due(),
+            self.databases.until_due(),
         ];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
@@ -56,6 +57,7 @@ impl Owner {
         self.guard.follow_feeds(self.feeds.facts());
         self.guard.mind(&mut self.protection);
         self.feeds.mind(|| self.guard.own());
+        self.mind_databases();
         self.mind_pause();
         self.mind_trial();
         self.counting.look(&self.protection);

@@ -5,6 +5,7 @@ mod country;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use autonomous::{Autonomous, NoAutonomous};
 pub use country::{Country, CountryError};
@@ -16,6 +17,8 @@ pub struct Database {
     pub paths: Vec<PathBuf>,
     /// What of it.
     pub chosen: Chosen,
+    /// How often its files are looked at; only by reloads if none.
+    pub refresh: Option<Duration>,
 }
 
 impl Database {

@@ -24,12 +24,12 @@ impl Place {
 
 fn countries(codes: &str, paths: Vec<PathBuf>) -> Database {
     let codes = codes.split(' ').map(|code| code.parse().unwrap()).collect();
-    Database { paths, chosen: Chosen::Countries(codes) }
+    Database { paths, chosen: Chosen::Countries(codes), refresh: None }
 }
 
 fn autonomous_systems(numbers: &str, paths: Vec<PathBuf>) -> Database {
     let numbers = numbers.split(' ').map(|number| number.parse().unwrap()).collect();
-    Database { paths, chosen: Chosen::Autonomous(numbers) }
+    Database { paths, chosen: Chosen::Autonomous(numbers), refresh: None }
 }
 
 fn listed(database: &Database) -> Result<ListFile, FileError> {
