@@ -111,10 +111,8 @@ pub struct Reading {
     pub rejected: u64,
     /// How many of its targets were special ranges, or in part, and were taken out.
     pub special: u64,
-    /// Does it mean special ranges?
-    pub includes_special: bool,
-    /// Does it mean prefixes that are very wide?
-    pub takes_wide: bool,
+    /// How it is read, in words of whoever reads sources: the same where nothing about it has changed.
+    pub how: String,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
     /// How long what it names stays on the list; for good if none.

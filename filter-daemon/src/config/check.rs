@@ -13,7 +13,7 @@ use super::ports;
 use super::raw::{Node, Value};
 use super::shape::{Fault, Faults, Key, Word, kind};
 use super::{AS_GIVEN, Config, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
-use crate::source::{Limits, Special};
+use crate::source::{How, Limits, Special};
 use crate::text::printable::excerpt;
 
 const KEYS: [Key<Config>; 10] = [
@@ -222,7 +222,7 @@ struct Draft {
     path: Option<PathBuf>,
     allows: bool,
     limits: Limits,
-    special: Special,
+    how: How,
     ttl: Option<Duration>,
     ports: ports::Said,
     ipv6_prefix: Option<u8>,
@@ -279,9 +279,10 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             && let Some(path) = draft.path
         {
             // What must pass may well be private.
-            let special = if draft.allows { Special::INCLUDED } else { draft.special };
-            let Draft { allows, limits, ttl, .. } = draft;
-            config.lists.push(List { name, path, allows, limits, special, ttl, ports, ipv6_prefix });
+            let special = if draft.allows { Special::INCLUDED } else { draft.how.special };
+            let Draft { allows, limits, how, ttl, .. } = draft;
+            let how = How { special, ..how };
+            config.lists.push(List { name, path, allows, limits, how, ttl, ports, ipv6_prefix });
         }
     }
 }
@@ -301,13 +302,13 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
 fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let meaning = "write true to block private, loopback and other special ranges that the list names";
     if let Some(truth) = truth(faults, node, "`include_special`", meaning) {
-        draft.special.included = truth;
+        draft.how.special.included = truth;
     }
 }
 
 fn include_wide(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let meaning = "write true to block prefixes shorter than /8, or than /16 of IPv6, that the list names";
-    draft.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.special.wide);
+    draft.how.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.how.special.wide);
 }
 
 fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {

@@ -24,7 +24,7 @@ use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::source::file::{self, FileError};
-use crate::source::{Limits, Special};
+use crate::source::{How, Limits};
 pub use check::MOST_LISTS;
 pub use diagnostic::{ConfigError, Invalid};
 pub use interface::{InterfaceNameError, check_interface_name};
@@ -122,8 +122,8 @@ pub struct List {
     pub allows: bool,
     /// How much it may change without being asked about.
     pub limits: Limits,
-    /// Does it mean private, loopback and other special ranges, or half the internet?
-    pub special: Special,
+    /// How it is read.
+    pub how: How,
     /// How long what it names stays on the list; for good if none.
     pub ttl: Option<Duration>,
     /// On which ports what it names is blocked; on all if none.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::file::FileError;
+use super::format::{Format, How};
 use super::input::Input;
 use super::limits::{Limits, Seen};
 use super::line::{self, Unread};
@@ -32,6 +33,8 @@ pub struct ListFile {
     pub special: u64,
     /// There are more targets than the list may have, and what follows was not read.
     pub is_cut: bool,
+    /// What it was read as.
+    pub format: Format,
     /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
     pub looks: &'static str,
 }
@@ -51,21 +54,16 @@ impl ListFile {
 ///
 /// # Errors
 /// When the file cannot be read, or is too large.
-pub fn read(
-    path: &Path,
-    limits: &Limits,
-    special: Special,
-    progress: Progress,
-) -> Result<ListFile, FileError> {
-    parse(path, Input::open(path, limits.most_bytes())?.telling(progress), limits.max_entries, special)
+pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Result<ListFile, FileError> {
+    parse(path, Input::open(path, limits.most_bytes())?.telling(progress), limits.max_entries, how)
 }
 
 /// Reads a list of at most so many targets out of `input`, which is called `path`. What is beyond them is not read.
 ///
 /// # Errors
 /// When the input fails.
-pub fn parse(path: &Path, input: impl Read, most: u64, special: Special) -> Result<ListFile, FileError> {
-    let mut list = Reading::new(path, most, special);
+pub fn parse(path: &Path, input: impl Read, most: u64, how: &How) -> Result<ListFile, FileError> {
+    let mut list = Reading::new(path, most, how.special);
     let mut lines = Lines::new(input);
     while let Some(line) = lines.read().map_err(|error| FileError::new(path, error))? {
         let targets = &mut list.list.targets;

@@ -1,10 +1,12 @@
 //! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
 //!
-//! `file` opens, `input` reads no more than it may, `patience` waits no longer than it should, `list` and `line` parse,
+//! `file` opens, `input` reads no more than it may, `patience` waits no longer than it should, `list` and `line` parse what has any
+//! `format`,
 //! `special` takes out what no list means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
 pub mod copies;
 pub mod file;
+pub mod format;
 pub mod input;
 pub mod limits;
 pub mod line;
@@ -21,6 +23,7 @@ pub mod wide;
 
 pub use crate::blocklist::{Accepted, Targets};
 pub use copies::{Copies, Draft};
+pub use format::{Column, Format, How};
 pub use limits::Limits;
 pub use list::ListFile;
 pub use rejected::{Reason, Rejected};

@@ -65,10 +65,9 @@ type Read = Result<ListFile, FileError>;
 impl CheckedList {
     /// Reads `list`, and judges it as a daemon would.
     pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>) -> Self {
-        let (limits, special, path) = (list.limits, list.special, list.path.clone());
-        let read = patience
-            .read(&list.path, move |progress| list::read(&path, &limits, special, progress))
-            .flatten();
+        let (limits, how, path) = (list.limits, list.how.clone(), list.path.clone());
+        let read =
+            patience.read(&list.path, move |progress| list::read(&path, &limits, &how, progress)).flatten();
         let doubted = doubt(list, &read, known.before(list), known);
         let file = read.as_ref().ok();
         Self {

@@ -28,7 +28,7 @@ use crate::config::Config;
 use crate::host::What;
 use crate::kernel::Filter;
 use crate::kernel::memory::Memory;
-use crate::source::Special;
+use crate::source::{How, Special};
 
 /// Reloads of one story, at its beginning a start.
 const RELOADS: u64 = 50;
@@ -328,7 +328,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             path,
             ttl: None,
             polarity,
-            special: Special::INCLUDED,
+            how: How::recognised(Special::INCLUDED),
             ports: None,
             reach: Reach::AS_GIVEN,
             before,

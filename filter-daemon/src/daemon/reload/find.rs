@@ -3,14 +3,14 @@
 use super::look::{self, Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
-use crate::blocklist::{Accepted, Reading, Stamp, Targets};
+use crate::blocklist::{Accepted, Stamp, Targets};
 use crate::clock;
 use crate::config::List;
 use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile, Special};
+use crate::source::{Draft, Limits, ListFile};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -58,11 +58,8 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
-    // What is taken out, or no longer, is no change of the file.
-    let alike = before.filter(|before| {
-        let Reading { includes_special: included, takes_wide: wide, .. } = before.reading;
-        before.id.is_none() || list.special == Special { included, wide }
-    });
+    // What is read in another way is no change of the file.
+    let alike = before.filter(|before| before.id.is_none() || before.reading.how == list.how.to_string());
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         sources.denied.push(list.path.clone());
@@ -224,7 +221,7 @@ impl Judging<'_> {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(self.nothing),
             Some(accepted) if is_running => stays(accepted.into()),
-            Some(accepted) => match self.sources.copies.read(accepted, self.list.special) {
+            Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
                     targets: Some(copy.targets),

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
-use crate::source::Special;
+use crate::source::How;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -51,8 +51,8 @@ pub struct LoadedList {
     pub reach: Reach,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
-    /// Does it mean special ranges?
-    pub special: Special,
+    /// How it is read.
+    pub how: How,
     /// What was found.
     pub found: Found,
 }
@@ -93,7 +93,7 @@ impl Loaded {
                 polarity: polarity_of(list),
                 ports: list.ports,
                 reach: Reach::to(list.ipv6_prefix),
-                special: list.special,
+                how: list.how.clone(),
                 before: before.and_then(|known| known.id),
                 found: find(list, before, accept.has_list(list.name.as_str()), sources),
             }
@@ -125,11 +125,11 @@ impl Loaded {
                 polarity: polarity_of(list),
                 ports: list.ports,
                 reach: Reach::to(list.ipv6_prefix),
-                special: list.special,
+                how: list.how.clone(),
                 before: before.filter(is_same).and_then(|known| known.id),
                 found: find::restored(list, copies.iter().find(is_of), |accepted| {
-                    let held = way_back.and_then(|way_back| way_back.read(accepted, list.special));
-                    held.unwrap_or_else(|| sources.copies.read(accepted, list.special))
+                    let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
+                    held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))
                 }),
             }
         });

@@ -11,7 +11,7 @@ use crate::config::List;
 use crate::source::file::FileError;
 use crate::source::input::Input;
 use crate::source::patience::Progress;
-use crate::source::{Copies, Draft, ListFile, Special, list};
+use crate::source::{Copies, Draft, ListFile, list};
 
 /// What a look at a file brings.
 pub enum Look {
@@ -62,15 +62,14 @@ impl Looking {
         let is_copied = stamp.is_some() && stamp == self.copied;
         let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
-        let file = list::parse(path, input, limits.max_entries, self.list.special)?;
+        let file = list::parse(path, input, limits.max_entries, &self.list.how)?;
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }
 }
 
 /// Was the same file read, and taken for the same?
 fn is_read_as(reading: &Reading, list: &List) -> bool {
-    let special = Special { included: reading.includes_special, wide: reading.takes_wide };
-    reading.path == list.path && reading.ttl == list.ttl && special == list.special
+    reading.path == list.path && reading.ttl == list.ttl && reading.how == list.how.to_string()
 }
 
 /// What identifies what is at this path at the moment, if anything is.

@@ -67,7 +67,7 @@ pub const fn polarity_of(list: &List) -> Polarity {
 mod tests {
     use super::*;
     use crate::blocklist::{Lists, Origin};
-    use crate::source::{Limits, Special};
+    use crate::source::{How, Limits};
 
     fn known(lists: &[(&str, &str)]) -> Vec<Known> {
         let mut rows = Lists::default();
@@ -88,7 +88,7 @@ mod tests {
             path: path.into(),
             allows: false,
             limits: Limits::default(),
-            special: Special::default(),
+            how: How::default(),
             ttl: None,
             ipv6_prefix: 128,
             ports: None,

@@ -17,7 +17,7 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
-use crate::source::Special;
+use crate::source::How;
 use crate::source::copies::Bytes;
 use crate::text::Explanation;
 
@@ -40,7 +40,7 @@ pub struct Rows {
 struct FoundList {
     id: ListId,
     path: PathBuf,
-    special: Special,
+    how: How,
     ttl: Option<Duration>,
     found: Found,
 }
@@ -100,7 +100,7 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, ttl, polarity, ports, reach, special, before, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, ports, reach, how, before, mut found } = list;
         let id = match before {
             Some(id) => {
                 self.reaching.begin(id, reach, blocklist.lists_mut());
@@ -127,7 +127,7 @@ impl Rows {
         // What is held back keeps the time it had, until it is read again.
         let ttl = if targets.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
-        self.found.push(FoundList { id, path, special, ttl, found });
+        self.found.push(FoundList { id, path, how, ttl, found });
         Ok(())
     }
 
@@ -189,13 +189,13 @@ fn note(
     now: Timestamp,
     reloaded: &mut Reloaded,
 ) -> Option<ToKeep> {
-    let FoundList { id, path, special, ttl, found } = found;
+    let FoundList { id, path, how, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries) = (list.name.clone(), list.entries);
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
     (reading.path, reading.ttl) = (path, ttl);
-    (reading.includes_special, reading.takes_wide) = (special.included, special.wide);
+    reading.how = how.to_string();
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,

@@ -25,7 +25,9 @@ pub enum Contender {
     DropAll,
     /// filterd as shipped, the daemon running.
     Filterd,
-    /// The same where the driver knows no XDP.
+    /// The same, counting for each list, of which there are two.
+    FilterdLists,
+    /// The same as the first where the driver knows no XDP.
     FilterdGeneric,
     /// A program in the driver that asks a BPF hash map.
     Hash,
@@ -40,10 +42,11 @@ pub enum Contender {
 }
 
 /// All of them; the first is what is subtracted from the others.
-pub const CONTENDERS: [Contender; 9] = [
+pub const CONTENDERS: [Contender; 10] = [
     Contender::Nobody,
     Contender::DropAll,
     Contender::Filterd,
+    Contender::FilterdLists,
     Contender::FilterdGeneric,
     Contender::Hash,
     Contender::XdpFilter,
@@ -77,6 +80,18 @@ impl Contender {
                 net.start(&format!(
                     "mode: {mode}\nlists: [{{name: crowd, path: $HOME/crowd.txt, include_special: true}}]"
                 ));
+                None
+            }
+            Self::FilterdLists => {
+                let lines = lists::lines(entries);
+                let of = |list| {
+                    lines.lines().skip(list).step_by(2).map(|line| format!("{line}\n")).collect::<String>()
+                };
+                net.file("one.txt", &of(0));
+                net.file("other.txt", &of(1));
+                let list =
+                    |name: &str| format!("{{name: {name}, path: $HOME/{name}.txt, include_special: true}}");
+                net.start(&format!("counters: lists\nlists: [{}, {}]", list("one"), list("other")));
                 None
             }
             Self::NftIngress => nft(&net, &lists::nft("netdev", "ingress device eth0 priority 0", entries))?,
@@ -140,6 +155,7 @@ impl fmt::Display for Contender {
             Self::Nobody => "nobody",
             Self::DropAll => "a program that drops all",
             Self::Filterd => "filterd, native",
+            Self::FilterdLists => "filterd, native, counting for lists",
             Self::FilterdGeneric => "filterd, generic",
             Self::Hash => "BPF hash map",
             Self::XdpFilter => "xdp-filter",
