@@ -55,7 +55,7 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 7] = [
+pub const TOOLS: [Tool; 8] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -63,6 +63,7 @@ pub const TOOLS: [Tool; 7] = [
     asked("bpftool", "bpftool", "version"),
     tool("strace", "strace"),
     asked("tc", "iproute2", "-V"),
+    asked("nginx", "nginx", "-v"),
 ];
 
 /// Tells the ring of the judge where that lies.

@@ -84,7 +84,8 @@ fn program() -> Result<BpfProgram, Error> {
 
 /// What is allowed for some of what it does.
 fn with_conditions() -> Result<Vec<(i64, Vec<SeccompRule>)>, BackendError> {
-    let writing = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE & !libc::O_DIRECTORY) as u64;
+    let writing =
+        (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE & !libc::O_DIRECTORY) as u64;
     let family = |family: i32| is(0, family as u64);
     Ok(vec![
         // The internet over TCP and UDP; and the kernel, to ask what addresses this host has.

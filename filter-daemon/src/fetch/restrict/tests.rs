@@ -84,7 +84,14 @@ fn it_reads_nothing_but_what_turns_names_into_addresses() {
     if !has_landlock(1) {
         return;
     }
-    let files = ["/etc/shadow", "/etc/passwd", "/proc/self/status", "/proc/self/mem", "/dev/null", "/var/lib/filterd"];
+    let files = [
+        "/etc/shadow",
+        "/etc/passwd",
+        "/proc/self/status",
+        "/proc/self/mem",
+        "/dev/null",
+        "/var/lib/filterd",
+    ];
     let tried = restricted(80, || files.map(|file| kind(File::open(file))));
     for (file, how) in files.into_iter().zip(tried).filter(|(file, _)| Path::new(file).exists()) {
         assert_eq!(how, Some(ErrorKind::PermissionDenied), "{file}");
@@ -101,14 +108,17 @@ fn it_talks_to_no_port_where_no_lists_are() {
     let tried = restricted(8080, || [22, 25, 3306, 8081].map(|port| kind(TcpStream::connect(at(port)))));
     assert_eq!(tried, [Some(ErrorKind::PermissionDenied); 4]);
     let own = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let tried = restricted(own.port(), || [80, 443, own.port()].map(|port| kind(TcpStream::connect(at(port)))));
+    let tried =
+        restricted(own.port(), || [80, 443, own.port()].map(|port| kind(TcpStream::connect(at(port)))));
     assert!(!tried.contains(&Some(ErrorKind::PermissionDenied)), "{tried:?}");
 }
 
 #[test]
 fn it_still_looks_up_names() {
     let found = restricted(80, || {
-        ("localhost", 80).to_socket_addrs().map(|found| found.map(|at| at.ip().is_loopback()).collect::<Vec<_>>())
+        ("localhost", 80)
+            .to_socket_addrs()
+            .map(|found| found.map(|at| at.ip().is_loopback()).collect::<Vec<_>>())
     });
     let found = found.unwrap();
     assert!(!found.is_empty() && found.iter().all(|is_loopback| *is_loopback), "{found:?}");
