@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::Namespace;
+use crate::{Namespace, unique_name};
 
 /// What a server was asked.
 #[derive(Clone, Debug)]
@@ -124,6 +124,7 @@ impl Authority {
     #[expect(clippy::new_without_default, reason = "each is another")]
     pub fn new() -> Self {
         let mut parameters = CertificateParams::default();
+        parameters.distinguished_name.push(DnType::CommonName, unique_name());
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("there are random numbers");
         Self(CertifiedIssuer::self_signed(parameters, key).expect("it can sign"))
@@ -136,6 +137,24 @@ impl Authority {
 
     /// What a server shows that is called this, from a day before `until_day` days from now, to then.
     pub fn certificate(&self, name: &str, until_day: i64) -> Arc<ServerConfig> {
+        let (certificate, key) = self.signed(name, until_day);
+        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("it is a key");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("ring knows them")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key);
+        Arc::new(config.expect("the key is the certificate's"))
+    }
+
+    /// The same for a server that reads it from files: the certificate, and its key.
+    pub fn written(&self, name: &str) -> (String, String) {
+        let (certificate, key) = self.signed(name, 1);
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    fn signed(&self, name: &str, until_day: i64) -> (Certificate, KeyPair) {
         let mut parameters = CertificateParams::new([name.to_owned()]).expect("it is a name");
         let day = Duration::from_secs(24 * 3600);
         let days = |days: i64| {
@@ -145,14 +164,6 @@ impl Authority {
         parameters.not_before = days(until_day.min(1) - 2).into();
         parameters.not_after = days(until_day).into();
         let key = KeyPair::generate().expect("there are random numbers");
-        let certificate = parameters.signed_by(&key, &self.0).expect("it can sign");
-        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("it is a key");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("ring knows them")
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key);
-        Arc::new(config.expect("the key is the certificate's"))
+        (parameters.signed_by(&key, &self.0).expect("it can sign"), key)
     }
 }

@@ -1,15 +1,15 @@
 //! A world of one's own: two servers' addresses that everybody can reach, one that only some can, their names, and whom to
 //! trust; and a fetcher in it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::IpAddr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use filterd::fetch::{Fetched, FetchError, Fetcher, Order};
+use filterd::fetch::{FetchError, Fetched, Fetcher, Order};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use harness::{Asked, Authority, Home, Namespace, Web, Where, unique_name};
@@ -81,13 +81,20 @@ impl Site {
             let none = None::<&str>;
             mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("root may mount");
             for (ours, theirs) in [(&hosts, "/etc/hosts"), (&resolv, "/etc/resolv.conf")] {
-                mount(Some(ours), theirs, none, MsFlags::MS_BIND, none).expect("this machine has one");
+                // A guest has none.
+                File::options().append(true).create(true).open(theirs).expect("root may write there");
+                mount(Some(ours), theirs, none, MsFlags::MS_BIND, none).expect("root may mount");
             }
             let mut command = Command::new(harness::home::binary());
             command.env("SSL_CERT_FILE", &trusted).env_remove("SSL_CERT_DIR");
             Fetcher::begin(command, None, &[]).expect("it can be started")
         });
         Self { namespace, fetcher, authority, home }
+    }
+
+    /// A program among these servers.
+    pub fn command(&self, program: &str) -> Command {
+        self.namespace.command(program)
     }
 
     pub fn serve(&self, host: Host, answer: impl Fn(&Asked, &mut dyn Write) + Send + Sync + 'static) -> Web {
@@ -138,16 +145,25 @@ impl Site {
         }
     }
 
-    /// Who starts the fetches: of all that do, the one whose hosts are these.
+    /// Who starts the fetches: of all that do, the one whose hosts are these. It may just be coming.
     pub fn spawner(&self) -> u32 {
         let hosts = fs::canonicalize(self.home.path("hosts")).expect("it is there");
-        let mut all = fs::read_dir("/proc").expect("it is there").flatten();
-        let found = all.find_map(|process| {
-            let is_called = fs::read_to_string(process.path().join("comm")).ok()?.trim() == "filterd-fetcher";
-            let mounts = fs::read_to_string(process.path().join("mountinfo")).ok().filter(|_| is_called)?;
-            mounts.contains(hosts.to_str()?).then(|| process.file_name().to_str()?.parse().ok())?
-        });
-        found.expect("it runs")
+        let hosts = hosts.to_str().expect("a path of letters").to_owned();
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            let mut all = fs::read_dir("/proc").expect("it is there").flatten();
+            let found = all.find_map(|process| {
+                let is_called =
+                    fs::read_to_string(process.path().join("comm")).ok()?.trim() == "filterd-fetcher";
+                let mounts =
+                    fs::read_to_string(process.path().join("mountinfo")).ok().filter(|_| is_called)?;
+                mounts.contains(&hosts).then(|| process.file_name().to_str()?.parse().ok())?
+            });
+            if let Some(spawner) = found {
+                return spawner;
+            }
+        }
+        panic!("nobody starts fetches here");
     }
 }
 
