@@ -107,6 +107,7 @@ impl Owner {
 
     /// What the filterd before has fetched while this one began is read, too, and what nobody wants any more goes.
     pub(super) fn begin_to_fetch(&mut self) {
+        self.feeds.look_again();
         if !self.configuration.trial.is_on() {
             self.feeds.tidy();
         }

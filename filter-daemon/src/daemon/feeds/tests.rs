@@ -185,8 +185,8 @@ async fn eight_addresses_of_each_are_guarded_for_a_day() {
     place.fetch().await;
     assert_eq!(place.feeds.facts().len(), 8);
     assert_eq!(place.feeds.facts()[0].what.to_string(), "list ipsum is fetched from there");
-    let note = place.feeds.feeds.values_mut().next().unwrap().note.as_mut().unwrap();
-    note.checked -= 24 * 60 * 60;
+    let fed = place.feeds.feeds.values_mut().next().unwrap();
+    fed.heard = Some(fed.heard.unwrap().later_by(-24 * 60 * 60));
     assert!(place.feeds.facts().is_empty());
 }
 
