@@ -19,7 +19,10 @@ fn a_list_is_fetched_with_what_its_server_calls_it() {
     let web = site.serve(A, |asked, to| match asked.path.as_str() {
         "/length" => ok(to, "ETag: \"v1\"\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n", b"1.2.3.4\n"),
         "/until-it-hangs-up" => say(to, "HTTP/1.1 200 OK\r\n\r\n1.2.3.4\n"),
-        "/chunks" => say(to, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n1.\r\n6\r\n2.3.4\n\r\n0\r\n\r\n"),
+        "/chunks" => say(
+            to,
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n1.\r\n6\r\n2.3.4\n\r\n0\r\n\r\n",
+        ),
         "/gzip" => ok(to, "Content-Encoding: gzip\r\n", &gzip(b"1.2.3.4\n")),
         _ => say(to, "HTTP/1.1 302 Found\r\nLocation: length\r\nContent-Length: 0\r\n\r\n"),
     });
@@ -38,7 +41,8 @@ fn a_list_is_fetched_with_what_its_server_calls_it() {
 fn what_has_not_changed_does_not_come_again() {
     let site = Site::new();
     let is_known = |asked: &Asked| {
-        asked.header("if-none-match") == Some("\"v1\"") || asked.header("if-modified-since") == Some("yesterday")
+        asked.header("if-none-match") == Some("\"v1\"")
+            || asked.header("if-modified-since") == Some("yesterday")
     };
     site.serve(A, move |asked, to| match is_known(asked) {
         true => say(to, "HTTP/1.1 304 Not Modified\r\n\r\n"),

@@ -66,7 +66,10 @@ const LIST_KEYS: [Key<Draft>; 21] = [
     Key { name: "timeout", take: |faults, node, draft| feed::timeout(faults, node, &mut draft.feed) },
     Key { name: "auth", take: |faults, node, draft| feed::auth(faults, node, &mut draft.feed) },
     Key { name: "insecure", take: |faults, node, draft| feed::insecure(faults, node, &mut draft.feed) },
-    Key { name: "allow_private", take: |faults, node, draft| feed::allow_private(faults, node, &mut draft.feed) },
+    Key {
+        name: "allow_private",
+        take: |faults, node, draft| feed::allow_private(faults, node, &mut draft.feed),
+    },
 ];
 
 /// The keys without which a list is none.

@@ -85,7 +85,11 @@ pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
     match Url::parse(&text) {
         Ok(url) => said.url = Some((url, node)),
         Err(error) => {
-            faults.tell(node, format!("`url` cannot be fetched: {error}"), "write it as in https://host/list.txt");
+            faults.tell(
+                node,
+                format!("`url` cannot be fetched: {error}"),
+                "write it as in https://host/list.txt",
+            );
         }
     }
 }
@@ -93,7 +97,8 @@ pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
 /// `refresh: 6h`.
 pub fn refresh(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("refresh", &node);
-    said.refresh = time(faults, node, "`refresh`", SHORTEST_REFRESH..=LONGEST_REFRESH, "write 1m to 30d, as in 6h");
+    said.refresh =
+        time(faults, node, "`refresh`", SHORTEST_REFRESH..=LONGEST_REFRESH, "write 1m to 30d, as in 6h");
 }
 
 /// `timeout: 2m`.
@@ -106,7 +111,8 @@ pub fn timeout(faults: &mut Faults, node: Node, said: &mut Said) {
 /// `insecure: true`.
 pub fn insecure(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("insecure", &node);
-    let meaning = "write true where a secret may be sent, or the list come, so that others can read or change it";
+    let meaning =
+        "write true where a secret may be sent, or the list come, so that others can read or change it";
     said.insecure = super::check::truth(faults, node, "`insecure`", meaning).unwrap_or_default();
 }
 
@@ -151,7 +157,8 @@ impl Said {
             return None;
         };
         if self.auth.is_some() && !url.is_secure() && !self.insecure {
-            let help = "write https://, or say `insecure: true` where everybody on the way may read the secret";
+            let help =
+                "write https://, or say `insecure: true` where everybody on the way may read the secret";
             faults.tell(node, "a secret would be sent over plain http", help);
         }
         Some(Feed {
@@ -230,7 +237,11 @@ const AUTH_KEYS: [Key<Draft>; 5] = [
         take: |faults, node, draft| {
             let Some(name) = faults.text(node, "the name of a credential") else { return };
             if name.text.contains('/') || [".", ".."].contains(&name.text.as_str()) {
-                faults.tell(name.node, "a credential has a name, not a path", "write what LoadCredential= calls it");
+                faults.tell(
+                    name.node,
+                    "a credential has a name, not a path",
+                    "write what LoadCredential= calls it",
+                );
             } else {
                 draft.secrets.push(Secret::Credential(name.text));
             }

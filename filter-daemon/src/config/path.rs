@@ -13,7 +13,11 @@ pub fn path(faults: &mut Faults, Word { node, text }: Word, subject: &str) -> Op
     } else if text.starts_with('~') {
         faults.tell(node, "nothing stands for ~ here", "write the whole path, from / on");
     } else if text.contains("://") {
-        faults.tell(node, format!("{subject} is a file, not an address on the web"), "write `url` in place of `path`, or download it first");
+        faults.tell(
+            node,
+            format!("{subject} is a file, not an address on the web"),
+            "write `url` in place of `path`, or download it first",
+        );
     } else {
         return Some(text.into());
     }

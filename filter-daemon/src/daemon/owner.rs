@@ -81,7 +81,8 @@ pub struct Owner {
 impl Owner {
     /// Does what was prepared.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, means: Means) -> Self {
-        let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } = prepared;
+        let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } =
+            prepared;
         feeds.go_by(means);
         let time = Time::begin(persistence.clock_is_behind());
         Self {

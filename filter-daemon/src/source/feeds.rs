@@ -109,7 +109,8 @@ impl Feeds {
     #[must_use]
     pub fn note(&self, key: Key, url: &str) -> Option<Note> {
         let path = self.note_of(key);
-        let text = open(&path).and_then(|file| io::read_to_string(io::Read::take(file, LONGEST_NOTE))).ok()?;
+        let text =
+            open(&path).and_then(|file| io::read_to_string(io::Read::take(file, LONGEST_NOTE))).ok()?;
         let note: Note = serde_json::from_str(&text).ok()?;
         let mark = fs::symlink_metadata(self.file(key)).ok().as_ref().map(Mark::of);
         (note.url == url && note.file.is_some() && note.file == mark).then_some(note)
@@ -167,9 +168,8 @@ impl Feeds {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let (stem, rest) = name.split_once('.').unwrap_or((name, ""));
             let key = u64::from_str_radix(stem, 16).ok().filter(|_| stem.len() == 16).map(Key);
-            let is_wanted = key.is_some_and(|key| {
-                keys.contains(&key) && (!rest.ends_with(UNFINISHED) || is_coming(key))
-            });
+            let is_wanted =
+                key.is_some_and(|key| keys.contains(&key) && (!rest.ends_with(UNFINISHED) || is_coming(key)));
             if !is_wanted {
                 _ = fs::remove_file(&path);
             }

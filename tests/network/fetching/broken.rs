@@ -16,7 +16,9 @@ fn what_breaks_off_is_not_whole() {
         match asked.path.as_str() {
             "/length" => say(to, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n1.2.3.4\n"),
             "/chunk" => say(to, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n1.2.3.4\n"),
-            "/last-chunk" => say(to, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n1.2.3.4\n\r\n"),
+            "/last-chunk" => {
+                say(to, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n1.2.3.4\n\r\n")
+            }
             "/gzip" => ok(to, "Content-Encoding: gzip\r\n", &packed[..packed.len() - 10]),
             "/gzip-damaged" => {
                 let mut damaged = packed.clone();
@@ -118,7 +120,10 @@ fn redirects_are_followed_a_few_times_and_only_to_where_lists_are() {
     ];
     for (path, expected) in cases {
         let told = site.text(site.order(A, path));
-        assert!(matches!(&told, Err(FetchError::Redirect { why, .. }) if *why == expected), "{path}: {told:?}");
+        assert!(
+            matches!(&told, Err(FetchError::Redirect { why, .. }) if *why == expected),
+            "{path}: {told:?}"
+        );
     }
     assert_eq!(web.asked().len(), 6 + 4);
 }
@@ -127,7 +132,10 @@ fn redirects_are_followed_a_few_times_and_only_to_where_lists_are() {
 fn a_host_that_nobody_knows_or_that_does_not_answer_is_told() {
     let site = Site::new();
     let told = site.text(site.order_at("http://no-such-name.example/"));
-    assert!(matches!(&told, Err(FetchError::NoSuchHost { host, .. }) if host == "no-such-name.example"), "{told:?}");
+    assert!(
+        matches!(&told, Err(FetchError::NoSuchHost { host, .. }) if host == "no-such-name.example"),
+        "{told:?}"
+    );
     let told = site.text(site.order_at("http://nobody-listens.example/"));
     let Err(FetchError::NotReached { host, at, why }) = told else { panic!("{told:?}") };
     assert_eq!((host.as_str(), at.as_str()), ("nobody-listens.example", "9.9.9.11:80"));

@@ -36,7 +36,9 @@ fn who_fetches_is_held_to_it_and_ends_when_nobody_listens() {
     });
     let Ok(Fetched::Body(body)) = site.fetch(site.order(A, "list")) else { panic!("it comes") };
     let child = child_of(site.spawner());
-    for (what, how) in [("Seccomp", "2"), ("NoNewPrivs", "1"), ("CapEff", "0000000000000000"), ("Threads", "1")] {
+    for (what, how) in
+        [("Seccomp", "2"), ("NoNewPrivs", "1"), ("CapEff", "0000000000000000"), ("Threads", "1")]
+    {
         assert_eq!(line(child, what), how, "{what}");
     }
     assert!(line(child, "Uid").starts_with("65534\t65534\t65534"));

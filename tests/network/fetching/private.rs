@@ -31,7 +31,10 @@ fn what_only_some_can_reach_is_not_asked_by_whatever_name() {
     for (host, expected) in DISGUISES {
         for url in [format!("http://{host}/"), format!("http://a.example/{host}")] {
             let told = site.text(site.order_at(&url));
-            assert!(matches!(&told, Err(FetchError::Refused { why, .. }) if *why == expected), "{url}: {told:?}");
+            assert!(
+                matches!(&told, Err(FetchError::Refused { why, .. }) if *why == expected),
+                "{url}: {told:?}"
+            );
         }
     }
     assert_eq!(inside.asked().len(), 0);

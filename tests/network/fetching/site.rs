@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use filterd::fetch::{Fetched, FetchError, Fetcher, Order};
+use filterd::fetch::{FetchError, Fetched, Fetcher, Order};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use harness::{Asked, Authority, Home, Namespace, Web, Where, unique_name};

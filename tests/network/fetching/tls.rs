@@ -38,13 +38,17 @@ fn a_server_is_known_by_its_certificate() {
 #[test]
 fn who_cannot_be_trusted_is_asked_for_nothing() {
     let site = Site::with_authority(|authority, path| authority.write(path));
-    let expired = site.serve_tls(A, site.authority.certificate("a.example", -1), |_, to| ok(to, "", b"1.2.3.4\n"));
+    let expired =
+        site.serve_tls(A, site.authority.certificate("a.example", -1), |_, to| ok(to, "", b"1.2.3.4\n"));
     let told = site.text(site.order_at("https://a.example/")).unwrap_err();
     assert_eq!(told, distrust("a.example", "its certificate has expired"));
     let other = harness::Authority::new().certificate("b.example", 1);
     let unknown = site.serve_tls(B, other, |_, to| ok(to, "", b"1.2.3.4\n"));
     let told = site.text(site.order_at("https://b.example/")).unwrap_err();
-    assert_eq!(told, distrust("b.example", "its certificate is from an authority that this system does not know"));
+    assert_eq!(
+        told,
+        distrust("b.example", "its certificate is from an authority that this system does not know")
+    );
     assert_eq!((expired.asked().len(), unknown.asked().len()), (0, 0));
 }
 

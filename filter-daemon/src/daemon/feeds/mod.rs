@@ -137,8 +137,17 @@ impl Feeds {
                 }
                 None => {
                     let (note, heard, failed) = (None, None, None);
-                    let fed =
-                        Fed { feed, most, lists, note, heard, next: now, is_running: false, again: false, failed };
+                    let fed = Fed {
+                        feed,
+                        most,
+                        lists,
+                        note,
+                        heard,
+                        next: now,
+                        is_running: false,
+                        again: false,
+                        failed,
+                    };
                     fed.with(self.store.note(key, &url))
                 }
             };
@@ -173,7 +182,8 @@ impl Feeds {
     pub fn mind(&mut self, own: impl Fn() -> Vec<IpAddr>) {
         let Some(fetch) = self.means.fetch.clone() else { return };
         while self.running.len() < MOST_AT_ONCE {
-            let due = self.feeds.iter_mut().filter(|(_, fed)| !fed.is_running && clock::until(fed.next).is_zero());
+            let due =
+                self.feeds.iter_mut().filter(|(_, fed)| !fed.is_running && clock::until(fed.next).is_zero());
             let Some((key, fed)) = due.min_by_key(|(_, fed)| fed.next) else { return };
             fed.is_running = true;
             let job = Job {
@@ -234,7 +244,8 @@ impl Feeds {
         let now = clock::now();
         let is_recent = |fed: &Fed| fed.heard.is_some_and(|heard| heard.later_by(day) > now);
         let of = |fed: &Fed| {
-            let (name, from) = (fed.name(), fed.note.as_ref().filter(|_| is_recent(fed)).map(|note| note.from.clone()));
+            let (name, from) =
+                (fed.name(), fed.note.as_ref().filter(|_| is_recent(fed)).map(|note| note.from.clone()));
             let from = from.unwrap_or_default().into_iter().take(MOST_GUARDED);
             from.map(move |address| Fact { address: address.to_canonical(), what: What::Feed(name.clone()) })
         };
