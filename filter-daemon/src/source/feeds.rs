@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
@@ -96,9 +97,12 @@ impl Feeds {
         self.directory.join(format!("{:016x}", key.0))
     }
 
-    /// A filterd that takes the place of another must not write into what that one has begun.
+    /// Nobody writes into what another has begun: not a filterd that takes the place of another, nor a fetch of a list that
+    /// was gone from the configuration for a moment.
     fn unfinished(&self, key: Key, kind: &str) -> PathBuf {
-        self.directory.join(format!("{:016x}{kind}.{}.{UNFINISHED}", key.0, process::id()))
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        self.directory.join(format!("{:016x}{kind}.{}-{made}.{UNFINISHED}", key.0, process::id()))
     }
 
     fn note_of(&self, key: Key) -> PathBuf {
