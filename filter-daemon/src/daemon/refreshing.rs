@@ -107,6 +107,7 @@ impl Owner {
 
     /// What the filterd before has fetched while this one began is read, too, and what nobody wants any more goes.
     pub(super) fn begin_to_fetch(&mut self) {
+        self.feeds.look_again();
         if !self.configuration.trial.is_on() {
             self.feeds.tidy();
         }
@@ -172,8 +173,13 @@ impl Owner {
                 }
             }
             Err(error) => {
-                let message = format!("what was fetched of {} is not in force: {}", told(&lists), error.brief().message);
-                let remedy = error.brief().remedy.unwrap_or_else(|| "`filterd lists refresh` tries again".to_owned());
+                let message = format!(
+                    "what was fetched of {} is not in force: {}",
+                    told(&lists),
+                    error.brief().message
+                );
+                let remedy =
+                    error.brief().remedy.unwrap_or_else(|| "`filterd lists refresh` tries again".to_owned());
                 let since = self.refreshing.refused.take().map(|fault| fault.since);
                 let since = since.unwrap_or_else(|| clock::on_the_wall(clock::now()));
                 let told = Explanation::new(message, remedy);
@@ -188,7 +194,11 @@ impl Owner {
     }
 
     /// Tells those who wait for nothing else any more.
-    fn tell_refreshed(&mut self, are_read: &dyn Fn(&[Arc<str>]) -> bool, refreshed: &Result<(), Explanation>) {
+    fn tell_refreshed(
+        &mut self,
+        are_read: &dyn Fn(&[Arc<str>]) -> bool,
+        refreshed: &Result<(), Explanation>,
+    ) {
         let mut all = std::mem::take(&mut self.refreshing.waiting);
         let told = all.extract_if(.., |waiting| waiting.fetching.is_empty() && are_read(&waiting.lists));
         for waiting in told {
@@ -211,7 +221,8 @@ impl Owner {
         let rows = self.protection.blocklist().lists();
         let row = rows.find(list).map(|id| rows.get(id));
         let trouble = row.and_then(|row| row.reading.as_ref()?.trouble.as_ref());
-        let held_back = trouble.map(|trouble| Explanation::new(trouble.message.clone(), trouble.remedy.clone()));
+        let held_back =
+            trouble.map(|trouble| Explanation::new(trouble.message.clone(), trouble.remedy.clone()));
         let not_fetched = self.feeds.trouble(list, self.protection.blocklist());
         let on_trial = self.configuration.trial.refusal();
         let (outcome, told) = match (not_fetched, on_trial, refreshed) {
