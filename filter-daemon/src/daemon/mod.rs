@@ -35,6 +35,7 @@ mod persistence;
 mod pinned;
 mod privilege;
 mod reading;
+mod refresh;
 mod refreshing;
 mod reload;
 mod reloading;

@@ -8,6 +8,7 @@ use tracing::{error, info};
 
 use super::error::DaemonError;
 use super::owner::Owner;
+use super::refresh::{Contents, Waiting};
 use super::reload::{Loaded, Reload};
 use crate::blocklist::{Lists, Origin};
 use crate::clock;
@@ -18,49 +19,6 @@ use crate::control::wire::reload::Reply as Reloaded;
 use crate::control::wire::{About, Failure, Fault};
 use crate::source::feeds::Key;
 use crate::text::Explanation;
-
-/// Those who wait for lists to be fetched and read.
-#[derive(Default)]
-pub struct Refreshing {
-    waiting: Vec<Waiting>,
-    /// Why what was fetched is not in force, since when.
-    refused: Option<Fault>,
-}
-
-struct Waiting {
-    lists: Vec<Arc<str>>,
-    /// The feeds that are still to be fetched.
-    fetching: BTreeSet<Key>,
-    /// What was on the lists before.
-    before: Vec<Option<Contents>>,
-    /// What was changed of them so far.
-    so_far: Reloaded,
-    reply: ReplyTo<Reply>,
-}
-
-/// What tells what was on a list from what is: bytes, and a sum over them.
-type Contents = (u64, u32);
-
-impl Refreshing {
-    /// What was fetched and cannot be put in force.
-    pub fn fault(&self) -> Option<Fault> {
-        self.refused.clone()
-    }
-
-    /// This was changed of these lists.
-    fn add(&mut self, lists: &BTreeSet<Arc<str>>, reloaded: &Reloaded) {
-        let concerned =
-            self.waiting.iter_mut().filter(|waiting| waiting.lists.iter().any(|list| lists.contains(list)));
-        for Waiting { so_far, .. } in concerned {
-            so_far.entered += reloaded.entered;
-            so_far.left += reloaded.left;
-            so_far.allowed += reloaded.allowed;
-            so_far.disallowed += reloaded.disallowed;
-            so_far.warnings.extend(reloaded.warnings.iter().cloned());
-            so_far.not_kept.clone_from(&reloaded.not_kept);
-        }
-    }
-}
 
 impl Owner {
     /// Has these lists fetched, where they are, and read; all that are fetched if none is named.
@@ -114,6 +72,15 @@ impl Owner {
         let feeds = self.config.lists.iter().filter(|list| list.feed.is_some());
         self.readings.ask_refresh(feeds.map(|list| list.name.as_str().into()).collect::<Vec<_>>());
         self.read_next();
+    }
+
+    /// Has databases looked at that are due, and lists read for which one has changed.
+    pub(super) fn mind_databases(&mut self) {
+        let due = self.databases.take_due();
+        if !due.is_empty() {
+            self.readings.ask_refresh(due);
+            self.read_next();
+        }
     }
 
     /// A list was fetched, or could not be.
