@@ -32,6 +32,7 @@ use crate::cli::{Client, Everywhere, With};
 use crate::control::client::Endpoint;
 use crate::exit::Exit;
 use allow::AllowVerb;
+use lists::ListsVerb;
 use render::console::{self, Console};
 
 /// What can be asked of filterd. The arguments of the one that was typed are in its file; those of the others are never
@@ -89,7 +90,7 @@ pub enum Verb {
     /// In the configuration's order, then those that commands made. An entry that several lists have counts as shared for
     /// each, and what is dropped for it is counted for the first of them. Where a list is not what its file says, that
     /// is told below, with what to do about it; then it exits with 7.
-    Lists(With<lists::Lists>),
+    Lists(lists::Lists),
     /// Show how many packets were dropped and passed, and why, since the filter was attached
     Stats(With<stats::Stats>),
     /// Read the configuration and the lists again, and apply the difference
@@ -139,7 +140,10 @@ macro_rules! whichever {
             Verb::Import($with) => $what,
             Verb::Flush($with) => $what,
             Verb::Status($with) => $what,
-            Verb::Lists($with) => $what,
+            Verb::Lists(lists) => match (&lists.verb, &lists.show) {
+                (None, $with) => $what,
+                (Some(ListsVerb::Refresh($with)), _) => $what,
+            },
             Verb::Stats($with) => $what,
             Verb::Reload($with) => $what,
             Verb::Confirm($with) => $what,

@@ -11,9 +11,11 @@ mod configuration;
 mod confine;
 mod counting;
 mod covering;
+mod databases;
 mod diff;
 mod error;
 mod expiry;
+mod feeds;
 mod flows;
 mod flush;
 mod guard;
@@ -33,6 +35,7 @@ mod persistence;
 mod pinned;
 mod privilege;
 mod reading;
+mod refreshing;
 mod reload;
 mod reloading;
 mod report;
@@ -120,8 +123,8 @@ pub fn start_fetches(user: Option<&str>, log: Log) -> ExitCode {
 }
 
 /// Is a process that fetches once. Whoever asked hears what went wrong.
-pub fn fetch() -> ExitCode {
-    match fetch::be_child() {
+pub fn fetch(spawner: u32) -> ExitCode {
+    match fetch::be_child(spawner) {
         Ok(()) => Exit::Done.into(),
         Err(_) => Exit::Unreachable.into(),
     }

@@ -14,8 +14,10 @@ use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
 use super::counting::Counting;
+use super::databases::Databases;
 use super::diff::Diff;
 use super::expiry::Untold;
+use super::feeds::{Feeds, Means};
 use super::flows::Flows;
 use super::guard::Guard;
 use super::interfaces::Interfaces;
@@ -26,6 +28,7 @@ use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
 use super::reading::Readings;
+use super::refreshing::Refreshing;
 use super::reload::Reload;
 use super::time::Time;
 use super::turns::{Minded, Turns};
@@ -36,7 +39,6 @@ use crate::config::{Config, Mode, OnExit};
 use crate::control::ReplyTo;
 use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
-use crate::fetch::Fetcher;
 pub use prepared::Prepared;
 pub use work::{Ended, Signals};
 
@@ -62,9 +64,11 @@ pub struct Owner {
     pub(super) readings: Readings,
     pub(super) lists: Lists,
     pub(super) guard: Guard,
-    /// Has lists fetched.
-    #[expect(dead_code, reason = "feeds are to ask it")]
-    pub(super) fetcher: Fetcher,
+    pub(super) feeds: Feeds,
+    /// When the databases are looked at that lists are chosen out of.
+    pub(super) databases: Databases,
+    /// Who waits for what is fetched.
+    pub(super) refreshing: Refreshing,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
     /// Who waits until the copies of what they have confirmed are on disk.
@@ -79,8 +83,12 @@ pub struct Owner {
 
 impl Owner {
     /// Does what was prepared.
-    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, fetcher: Fetcher) -> Self {
-        let Prepared { config, protection, configuration, readings, lists, alarm, guard } = prepared;
+    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, means: Means) -> Self {
+        let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } =
+            prepared;
+        feeds.go_by(means);
+        let mut databases = Databases::default();
+        databases.follow(&config);
         let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
@@ -103,7 +111,9 @@ impl Owner {
             readings,
             lists,
             guard,
-            fetcher,
+            feeds,
+            databases,
+            refreshing: Refreshing::default(),
             reloaded: None,
             confirming: Vec::new(),
             successor: None,

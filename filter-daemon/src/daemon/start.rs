@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 
 use super::configuration::Configuration;
 use super::error::DaemonError;
+use super::feeds::Means;
 use super::guard::{self, Guard};
 use super::log::meanwhile;
 use super::owner::{Ended, Owner, Prepared, Signals};
@@ -136,9 +137,9 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     let unsaved = pins_note::unsaved(&run.socket);
     note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
-    let fetcher = Fetcher::start(run.user.as_ref(), &run.log.words())?;
+    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
-    let mut owner = open(run, broker, unsaved, fetcher).await?;
+    let mut owner = open(run, broker, unsaved, means).await?;
     if unsaved.is_some() && owner.losses_are_noted() {
         note(&server.handle()?, run, None);
     }
@@ -153,7 +154,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
-    let fetcher = Fetcher::start(run.user.as_ref(), &run.log.words())?;
+    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let (sources, read) = read(run)?;
     succession::must_protect_as_well(&read.1)?;
@@ -166,7 +167,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
-    let mut owner = Owner::of(run, prepared, persistence, fetcher);
+    let mut owner = Owner::of(run, prepared, persistence, means);
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
@@ -301,12 +302,7 @@ fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-async fn open(
-    run: &Run,
-    broker: Broker,
-    unsaved: Option<u64>,
-    fetcher: Fetcher,
-) -> Result<Owner, DaemonError> {
+async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> Result<Owner, DaemonError> {
     let (sources, read) = read(run)?;
     let begun = clock::instant();
     // Whoever blocked anything had a journal.
@@ -322,7 +318,7 @@ async fn open(
             Ok((persistence, blocklist)) => {
                 let facts = (blocklist, Guard::begin(&run.state_dir).await);
                 let prepared = Prepared::new(run, read, sources, broker, facts)?;
-                return Ok(Owner::of(run, prepared, persistence, fetcher));
+                return Ok(Owner::of(run, prepared, persistence, means));
             }
         }
     }

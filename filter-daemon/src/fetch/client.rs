@@ -18,6 +18,7 @@ use super::message::{self, End, Head, LONGEST_PIECE};
 use super::order::Order;
 use super::resolver::Judging;
 use super::retry;
+use super::surplus::Watch;
 use super::trouble::Trouble;
 use super::url::Url;
 use crate::clock;
@@ -114,7 +115,8 @@ impl Conversation<'_> {
             .max_idle_connections(0)
             .timeout_global(Some(self.left()))
             .build();
-        let connector = self.connected.clone().chain(RustlsConnector::default());
+        let connector =
+            self.connected.clone().chain(RustlsConnector::default()).chain(Watch(self.connected.clone()));
         Ok(Agent::with_parts(config, connector, Judging::of(self.order)))
     }
 
@@ -147,7 +149,7 @@ impl Conversation<'_> {
         let mut bytes = 0;
         let end = loop {
             match reader.read(&mut piece) {
-                Ok(0) => break End::Whole,
+                Ok(0) => break self.end(bytes),
                 Ok(read) => {
                     bytes += read as u64;
                     if bytes > self.order.most_bytes {
@@ -161,6 +163,14 @@ impl Conversation<'_> {
         };
         message::send_piece(to, &[])?;
         message::send(to, &end)
+    }
+
+    fn end(&self, bytes: u64) -> End {
+        if !self.connected.seen().has_surplus {
+            return End::Whole;
+        }
+        let why = "the server sent more than the size it had told".to_owned();
+        End::Failed(FetchError::BrokenOff { bytes, why })
     }
 
     fn trouble<'a>(&self, url: &'a Url) -> Trouble<'a> {

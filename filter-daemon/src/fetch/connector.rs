@@ -19,6 +19,8 @@ pub struct Seen {
     pub from: Vec<IpAddr>,
     /// Who could not be reached.
     pub last_failed: Option<SocketAddr>,
+    /// Was there more behind the last body that was read to its end?
+    pub has_surplus: bool,
 }
 
 impl Connected {

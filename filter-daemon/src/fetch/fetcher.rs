@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -23,13 +22,12 @@ impl Fetcher {
     /// Starts the process, which becomes `user` if we are root, or `nobody` where that is to stay root. To be called while programs can still be
     /// started; `log` is how the process is told to log.
     pub fn start(user: Option<&User>, log: &[&str]) -> io::Result<Self> {
-        Self::through("/proc/self/exe".as_ref(), user, log)
+        Self::begin(Command::new("/proc/self/exe"), user, log)
     }
 
-    /// Starts it out of this program, which must be a filterd.
-    pub fn through(program: &Path, user: Option<&User>, log: &[&str]) -> io::Result<Self> {
+    /// Starts it by this command, whose program must be a filterd.
+    pub fn begin(mut command: Command, user: Option<&User>, log: &[&str]) -> io::Result<Self> {
         let (ours, theirs) = Line::pair()?;
-        let mut command = Command::new(program);
         let user = user.filter(|user| !user.uid.is_root());
         command.args(log).arg(spawner::VERB).args(user.map(|user| &user.name));
         command.stdin(Stdio::from(theirs)).stdout(Stdio::null());

@@ -21,6 +21,7 @@ mod resolver;
 mod restrict;
 mod retry;
 mod spawner;
+mod surplus;
 mod trouble;
 mod url;
 

@@ -94,6 +94,7 @@ fn doubt(error: &CertificateError) -> String {
         CertificateError::UnknownIssuer => {
             "its certificate is from an authority that this system does not know".to_owned()
         }
+        CertificateError::BadSignature => "its certificate is not signed by whom it names".to_owned(),
         other => other.to_string(),
     }
 }

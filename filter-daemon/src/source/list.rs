@@ -10,7 +10,8 @@ use super::input::Input;
 use super::limits::{Limits, Seen};
 use super::line::{self, Unread};
 use super::patience::Progress;
-use super::rejected::Rejected;
+use super::rejected::{Rejected, Rejects};
+use super::remarks::Remarks;
 use super::special::{self, Special};
 use super::{Targets, net64, quad};
 use crate::text::lines::{Line, Lines};
@@ -35,11 +36,23 @@ pub struct ListFile {
     pub is_cut: bool,
     /// What it was read as.
     pub format: Format,
+    /// What is to be told of the database that it was chosen out of.
+    pub remarks: Remarks,
     /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
     pub looks: &'static str,
 }
 
+/// As many lines that were not understood are told wherever there is room for a few.
+const EXAMPLES: usize = 3;
+
 impl ListFile {
+    /// What was not understood of it.
+    #[must_use]
+    pub fn rejects(&self) -> Rejects {
+        let examples = self.rejected.iter().take(EXAMPLES).map(ToString::to_string);
+        Rejects { count: self.rejected_count, examples: examples.collect() }
+    }
+
     /// The same in counts.
     #[must_use]
     pub fn seen(&self) -> Seen {

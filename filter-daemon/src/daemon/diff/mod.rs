@@ -115,6 +115,10 @@ impl Diff {
         for list in loaded.lists {
             let targets = match list.found {
                 Found::Unchanged => None,
+                Found::Awaited => {
+                    self.reply.not_fetched.push(list.name.to_string());
+                    None
+                }
                 Found::Accepted { targets, .. } => Some(targets),
                 Found::Doubted { told, targets, .. } => {
                     let (list, since) = (list.name.to_string(), clock::now().secs());

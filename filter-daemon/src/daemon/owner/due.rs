@@ -27,6 +27,8 @@ impl Owner {
             self.configuration.trial.until_due(),
             self.counting.until_due(),
             Some(self.guard.until_due()),
+            self.feeds.until_due(),
+            self.databases.until_due(),
         ];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
@@ -52,7 +54,12 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
+        if self.guard.until_due().is_zero() {
+            self.guard.follow_feeds(self.feeds.facts());
+        }
         self.guard.mind(&mut self.protection);
+        self.feeds.mind(|| self.guard.own());
+        self.mind_databases();
         self.mind_pause();
         self.mind_trial();
         self.counting.look(&self.protection);

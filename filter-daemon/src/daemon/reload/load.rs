@@ -1,5 +1,6 @@
 //! The configuration and its list files: read away from the owner, then applied as changes by it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use super::matching::{self, Known, polarity_of};
 use super::sources::Sources;
 use super::way_back::WayBack;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Reach, Targets};
-use crate::config::Config;
+use crate::config::{Config, List};
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
@@ -57,6 +58,22 @@ pub struct LoadedList {
     pub found: Found,
 }
 
+impl LoadedList {
+    fn of(list: &List, before: Option<ListId>, found: Found) -> Self {
+        Self {
+            name: list.name.as_str().into(),
+            path: list.path.clone(),
+            ttl: list.ttl,
+            polarity: polarity_of(list),
+            ports: list.ports,
+            reach: Reach::to(list.ipv6_prefix),
+            how: list.how.clone(),
+            before,
+            found,
+        }
+    }
+}
+
 /// The lists whose files have been read before, for the next reading.
 pub fn known(blocklist: &Blocklist) -> Vec<Known> {
     let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
@@ -86,20 +103,29 @@ impl Loaded {
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
             let before = turned.as_ref().or(before);
-            LoadedList {
-                name: list.name.as_str().into(),
-                path: list.path.clone(),
-                ttl: list.ttl,
-                polarity: polarity_of(list),
-                ports: list.ports,
-                reach: Reach::to(list.ipv6_prefix),
-                how: list.how.clone(),
-                before: before.and_then(|known| known.id),
-                found: find(list, before, accept.has_list(list.name.as_str()), sources),
-            }
+            let found = find(list, before, accept.has_list(list.name.as_str()), sources);
+            LoadedList::of(list, before.and_then(|known| known.id), found)
         });
         let lists = lists.collect();
         Ok(Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 })
+    }
+
+    /// This configuration, which is in force, with those of its lists read that are `named`; all others are as they are.
+    pub fn refresh(
+        config: Config,
+        known: &[Known],
+        named: &BTreeSet<Arc<str>>,
+        sources: &mut Sources,
+    ) -> Self {
+        let before = matching::match_up(known, &config.lists);
+        let lists = config.lists.iter().zip(before).map(|(list, before)| {
+            let is_named = named.contains(list.name.as_str());
+            let found = if is_named { find(list, before, false, sources) } else { Found::Unchanged };
+            LoadedList::of(list, before.and_then(|known| known.id), found)
+        });
+        let lists = lists.collect();
+        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
+        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
     }
 
     /// This configuration with its lists as their copies say, whatever is in their files: those in hand, else those that lie
@@ -118,20 +144,12 @@ impl Loaded {
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
             let is_same = |known: &&Known| !known.is_turned_by(list);
-            LoadedList {
-                name: list.name.as_str().into(),
-                path: list.path.clone(),
-                ttl: list.ttl,
-                polarity: polarity_of(list),
-                ports: list.ports,
-                reach: Reach::to(list.ipv6_prefix),
-                how: list.how.clone(),
-                before: before.filter(is_same).and_then(|known| known.id),
-                found: find::restored(list, copies.iter().find(is_of), |accepted| {
-                    let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
-                    held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))
-                }),
-            }
+            let file = sources.file_of(list);
+            let found = find::restored(list, &file, copies.iter().find(is_of), |accepted| {
+                let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
+                held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))
+            });
+            LoadedList::of(list, before.filter(is_same).and_then(|known| known.id), found)
         });
         let lists = lists.collect();
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());

@@ -33,6 +33,7 @@ impl Owner {
             Call::Test(Asked { request, reply }) => answer(reply, Ok(self.test(request))),
             Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
             Call::Lists(Asked { reply, .. }) => answer(reply, Ok(self.lists_report())),
+            Call::Refresh(Asked { request, reply }) => self.refresh(request, reply),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),

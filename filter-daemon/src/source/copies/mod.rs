@@ -222,7 +222,7 @@ pub fn whole(mut input: impl Read, how: &How) -> Result<(Accepted, ListFile), Co
 }
 
 /// FNV-1a of 64 bits, <http://www.isthe.com/chongo/tech/comp/fnv/>: the same in every version of this program.
-fn fnv(bytes: &[u8]) -> u64 {
+pub(super) fn fnv(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }

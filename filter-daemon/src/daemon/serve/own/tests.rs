@@ -203,12 +203,8 @@ fn whoever_reads_a_plain_export_as_a_list_blocks_nothing_that_is_allowed() {
     let wishes =
         [("192.0.2.1".to_owned(), 0, false, None, None), ("192.0.2.2".to_owned(), 0, true, None, None)];
     let text = exported(&blocklist(&wishes, 0), Format::Plain, 0);
-    let list = crate::source::list::parse(
-        std::path::Path::new("x"),
-        &text[..],
-        10,
-        crate::source::Special::EXCLUDED,
-    );
+    let how = crate::source::How::plain(crate::source::Special::EXCLUDED);
+    let list = crate::source::list::parse(std::path::Path::new("x"), &text[..], 10, &how);
     let targets: Vec<_> = list.unwrap().targets.iter().map(|target| target.to_string()).collect();
     assert_eq!(targets, ["192.0.2.1"]);
 }

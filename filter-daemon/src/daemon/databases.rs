@@ -1,0 +1,91 @@
+//! The databases that lists are chosen out of are looked at again and again, where their lists say so: whoever updates one need
+//! not say `filterd reload`. A look is a refresh of the list, and a file that is as it was is not read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::owner::Owner;
+use crate::blocklist::Timestamp;
+use crate::clock;
+use crate::config::Config;
+
+/// When each list is to be looked at.
+#[derive(Default)]
+pub struct Databases(BTreeMap<Arc<str>, Look>);
+
+struct Look {
+    every: Duration,
+    next: Timestamp,
+}
+
+impl Databases {
+    /// Those of this configuration. What is as it was goes on.
+    pub fn follow(&mut self, config: &Config) {
+        let mut before = std::mem::take(&mut self.0);
+        for list in &config.lists {
+            let Some(every) = list.how.database.as_ref().and_then(|database| database.refresh) else {
+                continue;
+            };
+            let name: Arc<str> = list.name.as_str().into();
+            let look = before.remove(&name).filter(|look| look.every == every);
+            self.0.insert(name, look.unwrap_or_else(|| Look { every, next: clock::after(every) }));
+        }
+    }
+
+    /// How long until one is.
+    pub fn until_due(&self) -> Option<Duration> {
+        self.0.values().map(|look| clock::until(look.next)).min()
+    }
+
+    /// Those that are now; each for the next time after its own.
+    fn take_due(&mut self) -> Vec<Arc<str>> {
+        let due = self.0.iter_mut().filter(|(_, look)| clock::until(look.next).is_zero());
+        let taken = due.map(|(name, look)| {
+            look.next = clock::after(look.every);
+            name.clone()
+        });
+        taken.collect()
+    }
+}
+
+impl Owner {
+    /// Has those read that are due, if they have changed.
+    pub(super) fn mind_databases(&mut self) {
+        let due = self.databases.take_due();
+        if !due.is_empty() {
+            self.readings.ask_refresh(due);
+            self.read_next();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn following(lists: &str) -> Databases {
+        let text = format!("lists: [{lists}]");
+        let config = crate::config::parse(Path::new("f.yaml"), text.into()).unwrap();
+        let mut databases = Databases::default();
+        databases.follow(&config);
+        databases
+    }
+
+    #[test]
+    fn a_list_is_looked_at_when_its_time_has_come_and_then_again() {
+        let mut databases = following(
+            "{name: far, country: [CN], database: x, refresh: 1h}, {name: once, country: [CN], database: x}, \
+             {name: plain, path: y}",
+        );
+        let left = databases.until_due().unwrap();
+        assert!(left > Duration::from_secs(3500) && databases.take_due().is_empty(), "{left:?}");
+        databases.0.values_mut().for_each(|look| look.next = Timestamp::default());
+        assert_eq!(databases.until_due(), Some(Duration::ZERO));
+        assert_eq!(databases.take_due(), ["far".into()]);
+        assert!(databases.take_due().is_empty(), "it was just looked at");
+        assert_eq!(following("{name: plain, path: y}").until_due(), None);
+    }
+}
