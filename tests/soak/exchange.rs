@@ -7,7 +7,7 @@ use harness::{Net, Reply};
 const ADDED: [&[&str]; 5] = [
     &["192.0.2.1", "--list", "ssh", "--ttl", "2h", "--note", "a \"b\" # c; \\d"],
     &["198.51.100.0/24", "2001:db8:bad::/48", "2001:db8::1", "--ttl", "40d"],
-    &["192.0.2.0/24", "--list", "9-a_list_whose_name_has_32_letter"],
+    &["192.0.2.0/24", "--list", "9-a_list_whose_name_is_32_letter"],
     &["0.0.0.0/0", "::/0", "--wide", "--list", "all"],
     &["192.0.2.1", "--note", "", "--list", "empty"],
 ];

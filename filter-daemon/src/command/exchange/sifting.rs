@@ -135,7 +135,11 @@ impl Sifting {
         let left = match self.lists.get(name.as_str()) {
             Some((true, allows)) if *allows == allow => return true,
             Some((false, allows)) if *allows == allow => &mut self.left.configured,
-            None if !name.is_reserved() || name.as_str() == usual => return true,
+            None if !name.is_reserved() || name.as_str() == usual => {
+                // From now on it is there, and does one of both.
+                self.lists.insert(name.to_string(), (true, allow));
+                return true;
+            }
             Some(_) | None => &mut self.left.refused,
         };
         *left.entry(name.to_string()).or_default() += 1;
@@ -199,4 +203,65 @@ fn is_reserved(name: &str) -> bool {
 
 fn entries(count: u64) -> String {
     counted_as(count, ["entry", "entries"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sifting() -> Sifting {
+        let list = |name: &str, kind: &str, entries| List {
+            name: name.into(),
+            kind: kind.into(),
+            entries,
+            ..List::default()
+        };
+        let asked = Asked { list: None, until: None, special: Special::EXCLUDED, now: 1000 };
+        Sifting::new(asked, &[list("drop", "file", 3), list("config", "config", 0), list("ssh", "live", 1)])
+    }
+
+    fn item(target: &str, list: &str) -> Item {
+        Item { list: Some(list.parse().unwrap()), ..Item::bare(target.parse().unwrap()) }
+    }
+
+    fn sifted(sifting: &mut Sifting, item: Item) -> Option<Vec<String>> {
+        let (_, targets, _) = sifting.sift(item).unwrap()?;
+        Some(targets.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn what_is_not_meant_for_live_lists_is_left_out_by_reason() {
+        let mut sifting = sifting();
+        assert_eq!(sifted(&mut sifting, item("192.0.2.1", "ssh")), Some(vec!["192.0.2.1".to_owned()]));
+        assert_eq!(sifted(&mut sifting, item("192.0.2.1", "drop")), None);
+        assert_eq!(sifted(&mut sifting, item("192.0.2.1", "config")), None);
+        assert_eq!(sifted(&mut sifting, Item { allow: true, ..item("192.0.2.1", "ssh") }), None);
+        let over = Own { until: Some(1000), note: None };
+        assert_eq!(sifted(&mut sifting, Item { own: over, ..item("192.0.2.1", "ssh") }), None);
+        assert_eq!(sifted(&mut sifting, Item { on_ports: true, ..item("192.0.2.1", "ssh") }), None);
+        assert_eq!(sifted(&mut sifting, item("10.0.0.1", "ssh")), Some(Vec::new()));
+        assert!(sifting.sift(item("16.0.0.0/6", "ssh")).is_err());
+        let left = sifting.left();
+        assert_eq!((left.over, left.special, left.on_ports), (1, 1, 1));
+        assert_eq!(left.configured.keys().collect::<Vec<_>>(), ["drop"]);
+        assert_eq!(left.refused.keys().collect::<Vec<_>>(), ["config", "ssh"]);
+        assert_eq!((left.notes().len(), left.faults().len()), (3, 3));
+    }
+
+    #[test]
+    fn a_list_that_an_import_makes_does_one_of_both() {
+        let mut sifting = sifting();
+        assert!(sifted(&mut sifting, item("192.0.2.1", "new")).is_some());
+        assert_eq!(sifted(&mut sifting, Item { allow: true, ..item("192.0.2.2", "new") }), None);
+        assert_eq!(sifting.left().refused["new"], 1);
+    }
+
+    #[test]
+    fn what_filterd_had_in_force_comes_back_as_it_was() {
+        let mut sifting = sifting();
+        for target in ["10.0.0.1", "0.0.0.0/0", "127.0.0.0/8"] {
+            let ours = Item { is_ours: true, ..item(target, "ssh") };
+            assert_eq!(sifted(&mut sifting, ours), Some(vec![target.to_owned()]));
+        }
+    }
 }
