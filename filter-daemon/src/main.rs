@@ -12,6 +12,6 @@ fn main() -> ExitCode {
         Invocation::Detach(leftovers) => daemon::detach(&leftovers),
         Invocation::Keep { pin_dir, beside, log } => daemon::keep(&pin_dir, beside, log),
         Invocation::StartFetches { user, log } => daemon::start_fetches(user.as_deref(), log),
-        Invocation::Fetch => daemon::fetch(),
+        Invocation::Fetch { spawner } => daemon::fetch(spawner),
     }
 }

@@ -44,7 +44,11 @@ fn an_import_leaves_alone_what_it_must_and_tells_it() {
                 add ssh 203.0.113.66 timeout 3600 comment \"x\"\n\
                 add ssh 10.1.2.3\nadd drop 203.0.113.67\nadd ssh.allow_4 203.0.113.68\nadd ssh 0.0.0.0/1\nnonsense\n";
     let told = net.filterd_reading(["import", "-", "--json"], text).exits(7).json();
-    assert_eq!((&told["named"], &told["rejected"], &told["special"]), (&2.into(), &2.into(), &1.into()), "{told}");
+    assert_eq!(
+        (&told["named"], &told["rejected"], &told["special"]),
+        (&2.into(), &2.into(), &1.into()),
+        "{told}"
+    );
     assert_eq!(told["configured"]["drop"], 1, "{told}");
     net.filterd(["test", "203.0.113.66"]).succeeds().says("list `ssh`");
     net.filterd(["test", "10.1.2.3", "203.0.113.67"]).exits(1);
@@ -61,7 +65,10 @@ fn entries_that_each_say_something_else_come_in_bulk() {
     let head = "{\"version\":1,\"filterd\":\"export\"}\n";
     let row = |at: u32| {
         let (high, low) = (at / 256, at % 256);
-        format!("{{\"target\":\"198.18.{high}.{low}\",\"list\":\"ssh\",\"until\":{},\"note\":\"door {at}\"}}\n", 4_000_000_000_u32)
+        format!(
+            "{{\"target\":\"198.18.{high}.{low}\",\"list\":\"ssh\",\"until\":{},\"note\":\"door {at}\"}}\n",
+            4_000_000_000_u32
+        )
     };
     let rows: String = (0..3000).map(row).collect();
     let far = net.filterd_reading(["import", "-"], &format!("{head}{rows}{{\"entries\":3000}}\n"));

@@ -16,7 +16,10 @@ const ADDED: [&[&str]; 5] = [
 fn tool(net: &Net, words: &[&str], input: &str) -> Reply {
     let file = net.file("input", input);
     let mut command = net.host().command(words[0]);
-    command.args(&words[1..]).stdin(std::fs::File::open(file).expect("it was written")).stdout(Stdio::piped());
+    command
+        .args(&words[1..])
+        .stdin(std::fs::File::open(file).expect("it was written"))
+        .stdout(Stdio::piped());
     Reply::of(&mut command).succeeds()
 }
 
@@ -57,7 +60,8 @@ fn ipset_restores_what_is_exported_and_what_it_saves_is_imported() {
     assert!(told.complaint.contains("longer than ipset can count"), "{}", told.complaint);
     tool(&net, &["ipset", "restore"], &told.output);
     let saved = tool(&net, &["ipset", "save"], "").output;
-    for (set, element) in [("ssh_4", "192.0.2.1 "), ("manual_6", "2001:db8:bad::/48"), ("all_6", "8000::/1")] {
+    for (set, element) in [("ssh_4", "192.0.2.1 "), ("manual_6", "2001:db8:bad::/48"), ("all_6", "8000::/1")]
+    {
         assert!(saved.contains(&format!("add {set} {element}")), "{saved}");
     }
     let before = plain(entries(&net));

@@ -52,7 +52,10 @@ pub enum Invocation {
         log: Log,
     },
     /// To fetch once.
-    Fetch,
+    Fetch {
+        /// For the process of this number, which started it.
+        spawner: u32,
+    },
 }
 
 /// What `detach` needs to know.
@@ -118,7 +121,7 @@ enum Command {
     #[command(name = fetch::SPAWNER, hide = true)]
     StartFetches { user: Option<String> },
     #[command(name = fetch::CHILD, hide = true)]
-    Fetch,
+    Fetch { spawner: u32 },
     #[command(flatten)]
     Verb(Verb),
 }
@@ -142,7 +145,7 @@ impl Command {
         match self {
             Self::Run(With { everywhere, .. }) | Self::Detach(With { everywhere, .. }) => Some(everywhere),
             Self::Verb(verb) => Some(verb.everywhere()),
-            Self::Help(_) | Self::Keep { .. } | Self::StartFetches { .. } | Self::Fetch => None,
+            Self::Help(_) | Self::Keep { .. } | Self::StartFetches { .. } | Self::Fetch { .. } => None,
         }
     }
 }
@@ -238,7 +241,7 @@ fn read(
         Some(Command::StartFetches { user }) => {
             return Ok(Invocation::StartFetches { user, log: run.log(quiet, false) });
         }
-        Some(Command::Fetch) => return Ok(Invocation::Fetch),
+        Some(Command::Fetch { spawner }) => return Ok(Invocation::Fetch { spawner }),
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::ask::trouble::Trouble;
+use super::ask::waiting;
 use super::render::console::Console;
 use super::render::figure::{count, counted, counted_as};
 use crate::control::client::{Client, ClientError, Endpoint};
@@ -33,7 +34,8 @@ const MOST_CUT: usize = 20;
 
 impl Diff {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let found = ask(&mut Client::connect(socket)?)?;
+        let mut client = Client::connect(socket)?;
+        let found = waiting::shown(console.progress, "reading what would change", || ask(&mut client))?;
         console.answer(&found, render)?;
         if !found.held_back.is_empty() {
             console.flush()?;

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::ask::change;
 use super::ask::trouble::Trouble;
+use super::ask::waiting;
 use super::render::console::Console;
 use super::render::entry::ALL_LISTS;
 use super::render::figure::{count, counted, counted_as};
@@ -27,7 +28,8 @@ pub struct Flush {
 impl Flush {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let request = wire::Flush { list: self.list.as_ref().map(ToString::to_string) };
-        let changed = Client::connect(socket)?.call(&request)?;
+        let mut client = Client::connect(socket)?;
+        let changed = waiting::shown(console.progress, "removing what was added", || client.call(&request))?;
         console.answer(&changed, |changed| render(changed, self.list.as_ref()))?;
         change::tell_durability(&changed, console);
         Ok(if changed.not_durable.is_some() { Exit::Partly } else { Exit::Done })

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::ask::trouble::Trouble;
+use super::ask::waiting;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
 use super::render::moment::Clock;
@@ -65,7 +66,10 @@ impl Reload {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let accept = self.accept.clone();
         let confirm = self.confirm.map(|length| length.as_secs());
-        let reloaded = Client::connect(socket)?.call(&wire::Reload { accept, confirm })?;
+        let mut client = Client::connect(socket)?;
+        let reloaded = waiting::shown(console.progress, "reading the lists, and making them true", || {
+            client.call(&wire::Reload { accept, confirm })
+        })?;
         console.answer(&reloaded, |reloaded| render(reloaded, &Clock::system()))?;
         for warning in &reloaded.warnings {
             console.note(&format!("warning: {warning}"));

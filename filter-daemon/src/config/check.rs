@@ -15,7 +15,7 @@ use super::nearest::nearest;
 use super::path;
 use super::ports;
 use super::raw::{Node, Value};
-use super::shape::{Fault, Faults, Key, kind};
+use super::shape::{Fault, Faults, Key, kind, truth};
 use super::{AS_GIVEN, Config, Feed, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
 use crate::source::{Format, How, Limits, Special};
 use crate::text::printable::excerpt;
@@ -167,21 +167,6 @@ fn counters(faults: &mut Faults, node: Node, config: &mut Config) {
 fn durable(faults: &mut Faults, node: Node, config: &mut Config) {
     let meaning = "write true to answer when it is on disk, false to answer before";
     config.durable = truth(faults, node, "`durable`", meaning).unwrap_or(config.durable);
-}
-
-/// True or false, and nothing that only looks like it.
-pub fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
-    let help = match &node.value {
-        Value::Bool(truth) => return Some(*truth),
-        Value::Text(word) => match word.to_lowercase().as_str() {
-            "yes" | "on" | "y" | "true" => "did you mean true?",
-            "no" | "off" | "n" | "false" => "did you mean false?",
-            _ => meaning,
-        },
-        Value::Nothing | Value::Number(_) | Value::List(_) | Value::Map(_) | Value::Tagged => meaning,
-    };
-    faults.tell(node.number, format!("{subject} must be true or false, not {}", kind(&node.value)), help);
-    None
 }
 
 fn matches(faults: &mut Faults, node: Node, config: &mut Config) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::raw::{Node, Value};
-use super::shape::{Faults, Key, Word, kind};
+use super::shape::{Faults, Key, Word, kind, truth};
 use crate::fetch::Url;
 use crate::text::printable::excerpt;
 use crate::text::quantity;
@@ -113,14 +113,14 @@ pub fn insecure(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("insecure", &node);
     let meaning =
         "write true where a secret may be sent, or the list come, so that others can read or change it";
-    said.insecure = super::check::truth(faults, node, "`insecure`", meaning).unwrap_or_default();
+    said.insecure = truth(faults, node, "`insecure`", meaning).unwrap_or_default();
 }
 
 /// `allow_private: true`.
 pub fn allow_private(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("allow_private", &node);
     let meaning = "write true where the list lies on a host that not everybody can reach";
-    said.allow_private = super::check::truth(faults, node, "`allow_private`", meaning).unwrap_or_default();
+    said.allow_private = truth(faults, node, "`allow_private`", meaning).unwrap_or_default();
 }
 
 /// `auth: {…}`.
@@ -226,7 +226,7 @@ const AUTH_KEYS: [Key<Draft>; 5] = [
     },
     Key {
         name: "bearer",
-        take: |faults, node, draft| match super::check::truth(faults, node, "`bearer`", "write true") {
+        take: |faults, node, draft| match truth(faults, node, "`bearer`", "write true") {
             Some(true) => draft.schemes.push(Scheme::Bearer),
             Some(false) | None => {}
         },

@@ -48,9 +48,7 @@ impl Handed {
 /// What is to be sent along.
 pub fn credentials(auth: &Auth, handed: &Handed) -> Result<Credentials, Explanation> {
     let (bytes, place) = match &auth.secret {
-        Secret::File(path) => {
-            (of_file(path)?, format!("{}: the secret in this file", printable::path(path)))
-        }
+        Secret::File(path) => (of_file(path)?, format!("{}: the secret in this file", printable::path(path))),
         Secret::Credential(name) => match handed.0.get(name) {
             Some(bytes) => (bytes.clone(), format!("the credential {}", printable::word(name))),
             None => {
@@ -134,7 +132,9 @@ mod tests {
         let basic = Credentials::Basic { user: "ann".to_owned(), password: "pass word".to_owned() };
         assert_eq!(told("pass word\n", 0o640, Scheme::Basic("ann".to_owned())), Ok(basic));
         assert_eq!(told("abc", 0o400, Scheme::Bearer), Ok(Credentials::Bearer("abc".to_owned())));
-        for (contents, why) in [("", "is empty"), ("\n", "is empty"), ("sesame\nsesame", "more than one line")] {
+        for (contents, why) in
+            [("", "is empty"), ("\n", "is empty"), ("sesame\nsesame", "more than one line")]
+        {
             let told = told(contents, 0o600, Scheme::Bearer).unwrap_err();
             assert!(told.contains(why) && !told.contains("sesame"), "{told}");
         }

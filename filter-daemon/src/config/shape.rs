@@ -121,3 +121,18 @@ pub fn kind(value: &Value) -> &'static str {
         Value::Tagged => "a value with a YAML tag",
     }
 }
+
+/// True or false, and nothing that only looks like it.
+pub fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
+    let help = match &node.value {
+        Value::Bool(truth) => return Some(*truth),
+        Value::Text(word) => match word.to_lowercase().as_str() {
+            "yes" | "on" | "y" | "true" => "did you mean true?",
+            "no" | "off" | "n" | "false" => "did you mean false?",
+            _ => meaning,
+        },
+        Value::Nothing | Value::Number(_) | Value::List(_) | Value::Map(_) | Value::Tagged => meaning,
+    };
+    faults.tell(node.number, format!("{subject} must be true or false, not {}", kind(&node.value)), help);
+    None
+}

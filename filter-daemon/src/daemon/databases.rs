@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::owner::Owner;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::Config;
@@ -39,24 +38,13 @@ impl Databases {
     }
 
     /// Those that are now; each for the next time after its own.
-    fn take_due(&mut self) -> Vec<Arc<str>> {
+    pub fn take_due(&mut self) -> Vec<Arc<str>> {
         let due = self.0.iter_mut().filter(|(_, look)| clock::until(look.next).is_zero());
         let taken = due.map(|(name, look)| {
             look.next = clock::after(look.every);
             name.clone()
         });
         taken.collect()
-    }
-}
-
-impl Owner {
-    /// Has those read that are due, if they have changed.
-    pub(super) fn mind_databases(&mut self) {
-        let due = self.databases.take_due();
-        if !due.is_empty() {
-            self.readings.ask_refresh(due);
-            self.read_next();
-        }
     }
 }
 

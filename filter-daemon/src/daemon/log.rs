@@ -1,6 +1,7 @@
 //! What the daemon tells while it runs: one line an event, on standard error, where journald and people read it.
 
 mod format;
+pub mod meanwhile;
 mod sink;
 
 use std::env;

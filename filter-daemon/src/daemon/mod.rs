@@ -35,6 +35,7 @@ mod persistence;
 mod pinned;
 mod privilege;
 mod reading;
+mod refresh;
 mod refreshing;
 mod reload;
 mod reloading;
@@ -123,8 +124,8 @@ pub fn start_fetches(user: Option<&str>, log: Log) -> ExitCode {
 }
 
 /// Is a process that fetches once. Whoever asked hears what went wrong.
-pub fn fetch() -> ExitCode {
-    match fetch::be_child() {
+pub fn fetch(spawner: u32) -> ExitCode {
+    match fetch::be_child(spawner) {
         Ok(()) => Exit::Done.into(),
         Err(_) => Exit::Unreachable.into(),
     }

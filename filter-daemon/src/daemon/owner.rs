@@ -28,7 +28,7 @@ use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
 use super::reading::Readings;
-use super::refreshing::Refreshing;
+use super::refresh::Refreshing;
 use super::reload::Reload;
 use super::time::Time;
 use super::turns::{Minded, Turns};

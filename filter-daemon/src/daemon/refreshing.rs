@@ -8,6 +8,7 @@ use tracing::{error, info};
 
 use super::error::DaemonError;
 use super::owner::Owner;
+use super::refresh::{Contents, Waiting};
 use super::reload::{Loaded, Reload};
 use crate::blocklist::{Lists, Origin};
 use crate::clock;
@@ -18,49 +19,6 @@ use crate::control::wire::reload::Reply as Reloaded;
 use crate::control::wire::{About, Failure, Fault};
 use crate::source::feeds::Key;
 use crate::text::Explanation;
-
-/// Those who wait for lists to be fetched and read.
-#[derive(Default)]
-pub struct Refreshing {
-    waiting: Vec<Waiting>,
-    /// Why what was fetched is not in force, since when.
-    refused: Option<Fault>,
-}
-
-struct Waiting {
-    lists: Vec<Arc<str>>,
-    /// The feeds that are still to be fetched.
-    fetching: BTreeSet<Key>,
-    /// What was on the lists before.
-    before: Vec<Option<Contents>>,
-    /// What was changed of them so far.
-    so_far: Reloaded,
-    reply: ReplyTo<Reply>,
-}
-
-/// What tells what was on a list from what is: bytes, and a sum over them.
-type Contents = (u64, u32);
-
-impl Refreshing {
-    /// What was fetched and cannot be put in force.
-    pub fn fault(&self) -> Option<Fault> {
-        self.refused.clone()
-    }
-
-    /// This was changed of these lists.
-    fn add(&mut self, lists: &BTreeSet<Arc<str>>, reloaded: &Reloaded) {
-        let concerned =
-            self.waiting.iter_mut().filter(|waiting| waiting.lists.iter().any(|list| lists.contains(list)));
-        for Waiting { so_far, .. } in concerned {
-            so_far.entered += reloaded.entered;
-            so_far.left += reloaded.left;
-            so_far.allowed += reloaded.allowed;
-            so_far.disallowed += reloaded.disallowed;
-            so_far.warnings.extend(reloaded.warnings.iter().cloned());
-            so_far.not_kept.clone_from(&reloaded.not_kept);
-        }
-    }
-}
 
 impl Owner {
     /// Has these lists fetched, where they are, and read; all that are fetched if none is named.
@@ -107,12 +65,22 @@ impl Owner {
 
     /// What the filterd before has fetched while this one began is read, too, and what nobody wants any more goes.
     pub(super) fn begin_to_fetch(&mut self) {
+        self.feeds.look_again();
         if !self.configuration.trial.is_on() {
             self.feeds.tidy();
         }
         let feeds = self.config.lists.iter().filter(|list| list.feed.is_some());
         self.readings.ask_refresh(feeds.map(|list| list.name.as_str().into()).collect::<Vec<_>>());
         self.read_next();
+    }
+
+    /// Has databases looked at that are due, and lists read for which one has changed.
+    pub(super) fn mind_databases(&mut self) {
+        let due = self.databases.take_due();
+        if !due.is_empty() {
+            self.readings.ask_refresh(due);
+            self.read_next();
+        }
     }
 
     /// A list was fetched, or could not be.
@@ -172,8 +140,13 @@ impl Owner {
                 }
             }
             Err(error) => {
-                let message = format!("what was fetched of {} is not in force: {}", told(&lists), error.brief().message);
-                let remedy = error.brief().remedy.unwrap_or_else(|| "`filterd lists refresh` tries again".to_owned());
+                let message = format!(
+                    "what was fetched of {} is not in force: {}",
+                    told(&lists),
+                    error.brief().message
+                );
+                let remedy =
+                    error.brief().remedy.unwrap_or_else(|| "`filterd lists refresh` tries again".to_owned());
                 let since = self.refreshing.refused.take().map(|fault| fault.since);
                 let since = since.unwrap_or_else(|| clock::on_the_wall(clock::now()));
                 let told = Explanation::new(message, remedy);
@@ -188,7 +161,11 @@ impl Owner {
     }
 
     /// Tells those who wait for nothing else any more.
-    fn tell_refreshed(&mut self, are_read: &dyn Fn(&[Arc<str>]) -> bool, refreshed: &Result<(), Explanation>) {
+    fn tell_refreshed(
+        &mut self,
+        are_read: &dyn Fn(&[Arc<str>]) -> bool,
+        refreshed: &Result<(), Explanation>,
+    ) {
         let mut all = std::mem::take(&mut self.refreshing.waiting);
         let told = all.extract_if(.., |waiting| waiting.fetching.is_empty() && are_read(&waiting.lists));
         for waiting in told {
@@ -211,7 +188,8 @@ impl Owner {
         let rows = self.protection.blocklist().lists();
         let row = rows.find(list).map(|id| rows.get(id));
         let trouble = row.and_then(|row| row.reading.as_ref()?.trouble.as_ref());
-        let held_back = trouble.map(|trouble| Explanation::new(trouble.message.clone(), trouble.remedy.clone()));
+        let held_back =
+            trouble.map(|trouble| Explanation::new(trouble.message.clone(), trouble.remedy.clone()));
         let not_fetched = self.feeds.trouble(list, self.protection.blocklist());
         let on_trial = self.configuration.trial.refusal();
         let (outcome, told) = match (not_fetched, on_trial, refreshed) {

@@ -17,6 +17,7 @@ use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::feeds::Means;
 use super::guard::{self, Guard};
+use super::log::meanwhile;
 use super::owner::{Ended, Owner, Prepared, Signals};
 use super::persistence::{self, Before};
 use super::reload::{Loaded, Sources};
@@ -289,7 +290,8 @@ fn ask_to_make_way(socket: &Path) -> bool {
 /// Reads everything that the configuration says.
 fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
     let mut sources = Sources::of(&run.state_dir);
-    let (configuration, loaded) = Configuration::at_start(run, &mut sources)?;
+    let (configuration, loaded) =
+        meanwhile::told("reading the lists", || Configuration::at_start(run, &mut sources))?;
     unreadable::refuse(sources.denied())?;
     let interfaces = loaded.config.interfaces_besides(&run.interfaces);
     if interfaces.is_empty() {
@@ -300,12 +302,7 @@ fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-async fn open(
-    run: &Run,
-    broker: Broker,
-    unsaved: Option<u64>,
-    means: Means,
-) -> Result<Owner, DaemonError> {
+async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> Result<Owner, DaemonError> {
     let (sources, read) = read(run)?;
     let begun = clock::instant();
     // Whoever blocked anything had a journal.

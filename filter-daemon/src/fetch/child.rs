@@ -4,7 +4,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
+use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
+use nix::unistd::getppid;
 use rustix::thread::set_name;
 
 use super::authorities;
@@ -16,11 +18,14 @@ use super::restrict;
 /// The verb that makes a filterd this process; nobody types it.
 pub const VERB: &str = "fetch";
 
-/// Is that process.
-pub fn be() -> io::Result<()> {
+/// Is that process, for the one that started it.
+pub fn be(spawner: u32) -> io::Result<()> {
     set_name(c"filterd-fetch")?;
-    // Should whoever started it be killed, so is it.
-    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // Should whoever started it be killed, so is it; and if that was just before, it ends by itself.
+    set_pdeathsig(Signal::SIGKILL)?;
+    if u32::try_from(getppid().as_raw()) != Ok(spawner) {
+        return Err(io::Error::other("whoever started it has ended"));
+    }
     let mut line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let order: Order = message::receive(&mut line)?;
     let authorities = authorities::read();

@@ -149,7 +149,7 @@ fn end(fetch: &mut Fetch) {
 
 fn start(patience: Duration, socket: OwnedFd) -> io::Result<Fetch> {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("filterd").arg(child::VERB).current_dir("/").env_clear();
+    command.arg0("filterd").arg(child::VERB).arg(std::process::id().to_string()).current_dir("/").env_clear();
     // Where an operator keeps the authorities to be trusted, if not where the system does.
     command.envs(
         ["SSL_CERT_FILE", "SSL_CERT_DIR"]

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
@@ -96,9 +97,12 @@ impl Feeds {
         self.directory.join(format!("{:016x}", key.0))
     }
 
-    /// A filterd that takes the place of another must not write into what that one has begun.
+    /// Nobody writes into what another has begun: not a filterd that takes the place of another, nor a fetch of a list that
+    /// was gone from the configuration for a moment.
     fn unfinished(&self, key: Key, kind: &str) -> PathBuf {
-        self.directory.join(format!("{:016x}{kind}.{}.{UNFINISHED}", key.0, process::id()))
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        self.directory.join(format!("{:016x}{kind}.{}-{made}.{UNFINISHED}", key.0, process::id()))
     }
 
     fn note_of(&self, key: Key) -> PathBuf {
@@ -109,7 +113,8 @@ impl Feeds {
     #[must_use]
     pub fn note(&self, key: Key, url: &str) -> Option<Note> {
         let path = self.note_of(key);
-        let text = open(&path).and_then(|file| io::read_to_string(io::Read::take(file, LONGEST_NOTE))).ok()?;
+        let text =
+            open(&path).and_then(|file| io::read_to_string(io::Read::take(file, LONGEST_NOTE))).ok()?;
         let note: Note = serde_json::from_str(&text).ok()?;
         let mark = fs::symlink_metadata(self.file(key)).ok().as_ref().map(Mark::of);
         (note.url == url && note.file.is_some() && note.file == mark).then_some(note)
@@ -167,9 +172,8 @@ impl Feeds {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let (stem, rest) = name.split_once('.').unwrap_or((name, ""));
             let key = u64::from_str_radix(stem, 16).ok().filter(|_| stem.len() == 16).map(Key);
-            let is_wanted = key.is_some_and(|key| {
-                keys.contains(&key) && (!rest.ends_with(UNFINISHED) || is_coming(key))
-            });
+            let is_wanted =
+                key.is_some_and(|key| keys.contains(&key) && (!rest.ends_with(UNFINISHED) || is_coming(key)));
             if !is_wanted {
                 _ = fs::remove_file(&path);
             }

@@ -126,7 +126,9 @@ fn is_fetched(path: &Path) -> bool {
 /// What is fetched nobody mends here.
 fn remedy_fetched(name: &str, why: &Why<'_>, mood: Mood) -> String {
     let again = match mood {
-        Mood::Is => format!("filterd fetches it again by itself, and at once by `filterd lists refresh {name}`"),
+        Mood::Is => {
+            format!("filterd fetches it again by itself, and at once by `filterd lists refresh {name}`")
+        }
         Mood::Would => "see what is there".to_owned(),
     };
     match why {

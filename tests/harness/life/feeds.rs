@@ -51,7 +51,9 @@ impl Life {
         let mut targets = self.world.batch(&mut self.random, size).targets;
         let before = self.plan.fed.clone().unwrap_or_default();
         let stays = self.random.below(3);
-        targets.extend(before.iter().enumerate().filter(|(place, _)| place % 3 < stays).map(|(_, target)| target));
+        targets.extend(
+            before.iter().enumerate().filter(|(place, _)| place % 3 < stays).map(|(_, target)| target),
+        );
         targets.sort();
         targets.dedup();
         self.note(format!("list {FED} is published anew with {} targets, and fetched", targets.len()));

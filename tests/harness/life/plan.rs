@@ -89,7 +89,10 @@ impl Plan {
         };
         let live = self.reach.iter().map(|(name, reach)| format!("{{name: {name}{}}}", reaching(*reach)));
         let fed = self.fed.iter().map(|_| {
-            format!("{{name: {FED}, {}, include_special: true, include_wide: true, max_shrink: 100%}}", Site::keys())
+            format!(
+                "{{name: {FED}, {}, include_special: true, include_wide: true, max_shrink: 100%}}",
+                Site::keys()
+            )
         });
         let lists: Vec<_> = self.lists.iter().map(Listed::text).chain(fed).chain(live).collect();
         format!(

@@ -24,6 +24,7 @@ http {
     scgi_temp_path $HOME/t5;
     default_type text/plain;
     gzip on;
+    gzip_types text/plain;
     server {
         listen 9.9.9.9:80;
         listen 9.9.9.9:443 ssl;

@@ -15,4 +15,5 @@ pub mod removal;
 pub mod target;
 pub mod trouble;
 pub mod ttl;
+pub mod waiting;
 pub mod which;

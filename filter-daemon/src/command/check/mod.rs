@@ -11,6 +11,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::ask::trouble::Trouble;
+use super::ask::waiting;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
 use crate::accounts::{self, User};
@@ -85,7 +86,10 @@ impl Check {
         }
         let running = running.map_or_else(|_| Vec::new(), |status| status.lists);
         must_not_be_live(&config, &running)?;
-        let checked = Checked::new(&self.file, &config, &known.with(running));
+        let known = known.with(running);
+        let checked = waiting::shown(console.progress, "reading the lists", || {
+            Checked::new(&self.file, &config, &known)
+        });
         console.answer(&checked, render)?;
         let block: Targets = config.block.iter().copied().collect();
         let wide = wide::blocked(&block.others).into_iter().chain(wide::allowed(&config.allow));

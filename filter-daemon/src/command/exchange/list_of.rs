@@ -4,7 +4,7 @@ use filter_common::target::Span;
 
 use super::{Fault, Item, set_name};
 use crate::clock;
-use crate::control::wire::import::Own;
+use crate::control::wire::own::Own;
 use crate::control::wire::words;
 use std::time::Duration;
 

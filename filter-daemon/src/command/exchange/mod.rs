@@ -24,8 +24,8 @@ use filter_common::target::Span;
 
 use crate::config::ListName;
 use crate::control::wire::Entry;
-use crate::control::wire::import::Own;
 use crate::control::wire::lists::List;
+use crate::control::wire::own::Own;
 use crate::text::lines::Line;
 use lost::Lost;
 

@@ -49,7 +49,7 @@ pub fn read(text: &[u8]) -> Result<Vec<Result<Item, Fault>>, Fault> {
         format!("it is not what `nft -j list` writes: {}", printable::sentence(&error.to_string()))
     })?;
     let begun = Begun::now();
-    let sets = document.nftables.into_iter().filter_map(|object| object.set);
+    let sets = document.nftables.into_iter().filter_map(|part| part.set);
     // Sets of ports, interfaces and the like are nothing that a list has.
     let sets = sets.filter(|set| set.kind == "ipv4_addr" || set.kind == "ipv6_addr");
     Ok(sets
@@ -61,8 +61,8 @@ pub fn read(text: &[u8]) -> Result<Vec<Result<Item, Fault>>, Fault> {
 
 fn element(begun: Begun, set: &str, usual: Option<u64>, one: Value) -> Result<Item, Fault> {
     let element = match one {
-        Value::Object(mut object) if object.contains_key("elem") => {
-            let element = object.remove("elem").unwrap_or_default();
+        Value::Object(mut whole) if whole.contains_key("elem") => {
+            let element = whole.remove("elem").unwrap_or_default();
             serde_json::from_value(element).map_err(|error| format!("it is no element: {error}"))?
         }
         val => Element { val, timeout: None, expires: None, comment: None },

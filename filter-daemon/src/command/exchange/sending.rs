@@ -9,7 +9,7 @@ use super::sifting::To;
 use crate::command::ask::interrupt::Done;
 use crate::command::ask::messages::Messages;
 use crate::control::client::{ClientError, Endpoint};
-use crate::control::wire::import::{MOST_ENTRIES, Own};
+use crate::control::wire::own::{MOST_ENTRIES, Own};
 use crate::control::wire::{Changed, Import};
 use crate::text::Explanation;
 

@@ -44,7 +44,8 @@ impl Show {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, trouble::Trouble> {
         let lists = ask(socket)?;
         console.answer(&lists, |lists| render(lists, &Clock::system()))?;
-        let has_failed = |list: &List| list.fetching.as_ref().is_some_and(|fetching| fetching.failed.is_some());
+        let has_failed =
+            |list: &List| list.fetching.as_ref().is_some_and(|fetching| fetching.failed.is_some());
         let is_well = lists.lists.iter().all(|list| list.fault.is_none() && !has_failed(list));
         Ok(if is_well { Exit::Done } else { Exit::Partly })
     }
@@ -96,7 +97,8 @@ fn row(list: &List, clock: &Clock) -> [String; 7] {
 /// What else is to be told of a list, and what to do.
 fn remarks(list: &List, clock: &Clock) -> String {
     let not_fetched = list.fetching.as_ref().and_then(|fetching| fetching.failed.as_ref());
-    let fault = list.fault.iter().chain(not_fetched).map(|fault| told(fault, clock)).reduce(|all, one| all + &one);
+    let fault =
+        list.fault.iter().chain(not_fetched).map(|fault| told(fault, clock)).reduce(|all, one| all + &one);
     let (rejected, special) = if fault.is_some() { (0, 0) } else { (list.rejected, list.special) };
     let mut others = remark::of(rejected, special, list.expired);
     let replies = list.hits.map_or(0, |hits| hits.replies);
@@ -125,7 +127,11 @@ fn fetched(fetching: &Fetching, clock: &Clock) -> String {
         }
         (Some(fetched), _) => format!("fetched {}", clock.ago(fetched)),
     };
-    let next = if fetching.now { "being fetched now".to_owned() } else { format!("next {}", clock.at(fetching.next)) };
+    let next = if fetching.now {
+        "being fetched now".to_owned()
+    } else {
+        format!("next {}", clock.at(fetching.next))
+    };
     format!("{before}, {next}")
 }
 

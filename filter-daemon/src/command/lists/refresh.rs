@@ -6,8 +6,8 @@ use crate::command::ask::trouble::Trouble;
 use crate::command::render::console::Console;
 use crate::command::render::figure::{count, counted, counted_as};
 use crate::control::client::{Client, Endpoint};
-use crate::control::wire::refresh::{Outcome, Refreshed, Reply};
 use crate::control::wire;
+use crate::control::wire::refresh::{Outcome, Refreshed, Reply};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn each_list_has_its_line_and_what_moved_stands_below() {
-        let list = |list: &str, outcome, entries| Refreshed { list: list.into(), outcome, entries, told: None };
+        let list =
+            |list: &str, outcome, entries| Refreshed { list: list.into(), outcome, entries, told: None };
         let lists = vec![list("drop", Outcome::Changed, 1204), list("ipsum", Outcome::NotFetched, 1)];
         let reply = Reply { entered: 20, left: 3, lists, ..Reply::default() };
         let told = "drop: changed, 1,204 entries\nipsum: NOT FETCHED, 1 entry\n20 targets entered the filter, 3 left it";

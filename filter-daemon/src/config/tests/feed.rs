@@ -32,7 +32,8 @@ fn a_secret_lies_in_a_file_or_is_handed_over_by_systemd() {
     let basic = Auth { scheme: Scheme::Basic("ann".into()), secret: file.clone() };
     assert_eq!(auth("{basic: ann, file: key}"), basic);
     assert_eq!(auth("{bearer: true, file: /etc/filterd/key}"), Auth { scheme: Scheme::Bearer, secret: file });
-    let header = Auth { scheme: Scheme::Header("X-Api-Key".into()), secret: Secret::Credential("feed".into()) };
+    let header =
+        Auth { scheme: Scheme::Header("X-Api-Key".into()), secret: Secret::Credential("feed".into()) };
     assert_eq!(auth("{header: X-Api-Key, credential: feed}"), header);
 }
 
@@ -52,7 +53,10 @@ fn what_cannot_be_fetched_so_is_told() {
         ("url: 'https://a/', auth: {file: x}", "`auth` has to say one of `basic`, `bearer` and `header`"),
         ("url: 'https://a/', auth: {basic: a, bearer: true, file: x}", "has to say one of"),
         ("url: 'https://a/', auth: {basic: a}", "where its secret is, by `file` or by `credential`"),
-        ("url: 'https://a/', auth: {basic: 'a:b', file: x}", "the user of `basic` cannot be empty, or have a colon"),
+        (
+            "url: 'https://a/', auth: {basic: 'a:b', file: x}",
+            "the user of `basic` cannot be empty, or have a colon",
+        ),
         ("url: 'https://a/', auth: {header: 'a b', file: x}", "no header has such a name"),
         ("url: 'https://a/', auth: {bearer: true, credential: ../x}", "a credential has a name, not a path"),
         ("url: 'https://a/', auth: {password: x}", "unknown key `password`"),

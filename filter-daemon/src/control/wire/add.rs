@@ -5,7 +5,7 @@ use std::time::Duration;
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
-use super::import::Own;
+use super::own::Own;
 use super::strings::Strings;
 use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;

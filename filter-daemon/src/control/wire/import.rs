@@ -3,12 +3,9 @@
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
+use super::own::Own;
 use super::strings::Strings;
 use super::{Changed, Counts, Deed, Failure, Method, add, words};
-
-/// The most entries one message carries: with the longest notes, every byte of them escaped, it stays below
-/// [`LONGEST_LINE`](super::LONGEST_LINE).
-pub const MOST_ENTRIES: usize = 1024;
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,18 +25,6 @@ pub struct Import {
     /// Is a prefix shorter than /8, or than /16 of IPv6, meant?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wide: bool,
-}
-
-/// What an entry says beside its target.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Own {
-    /// When it expires, in seconds since 1970; never if none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<u64>,
-    /// Why it is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 /// As it is carried out.

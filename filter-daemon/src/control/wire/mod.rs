@@ -29,6 +29,7 @@ pub mod list;
 pub mod lists;
 mod message;
 mod method;
+pub mod own;
 mod parts;
 pub mod pause;
 pub mod ping;

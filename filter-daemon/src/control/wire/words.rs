@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use filter_common::target::{Span, Target};
 
-use super::import::MOST_ENTRIES;
+use super::own::MOST_ENTRIES;
 use super::strings::Strings;
 use super::{Failure, MOST_ADDRESSES, MOST_TARGETS};
 use crate::clock;

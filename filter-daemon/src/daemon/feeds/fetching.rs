@@ -20,9 +20,7 @@ pub type Fetch = dyn Fn(&Order) -> Result<Got, FetchError> + Send + Sync;
 /// What was got.
 pub enum Got {
     /// What is here is what there is.
-    Unchanged {
-        from: Vec<IpAddr>,
-    },
+    Unchanged { from: Vec<IpAddr> },
     /// Something else is coming.
     Body(Body),
 }
@@ -99,10 +97,14 @@ impl Job {
 
     fn fetch(&self) -> Result<Outcome, Outcome> {
         let auth = self.feed.auth.as_ref();
-        let credentials = auth.map(|auth| secret::credentials(auth, &self.handed)).transpose().map_err(failed)?;
+        let credentials =
+            auth.map(|auth| secret::credentials(auth, &self.handed)).transpose().map_err(failed)?;
         let room = self.store.room();
         if room == 0 {
-            return Err(failed(Explanation::new("what was fetched takes all the room it may have", "make lists shorter")));
+            return Err(failed(Explanation::new(
+                "what was fetched takes all the room it may have",
+                "make lists shorter",
+            )));
         }
         let order = Order {
             url: self.feed.url.clone(),

@@ -65,6 +65,8 @@ struct Fed {
     /// The lists that it is.
     lists: BTreeSet<Arc<str>>,
     note: Option<Note>,
+    /// When its server was last heard, as far as that is known.
+    heard: Option<Timestamp>,
     /// When it is fetched next.
     next: Timestamp,
     is_running: bool,
@@ -124,8 +126,9 @@ impl Feeds {
     /// Makes the feeds those of this configuration. What is said otherwise of one than before is tried at once.
     pub fn follow(&mut self, config: &Config) {
         let mut before = std::mem::take(&mut self.feeds);
-        let (now, wall) = (clock::now(), clock::since_1970().as_secs());
+        let now = clock::now();
         for (key, Wanted { feed, most, lists }) in wanted(config) {
+            let url = feed.url.to_string();
             let fed = match before.remove(&key) {
                 Some(fed) => {
                     let is_same = fed.feed == feed && fed.most == most;
@@ -133,13 +136,30 @@ impl Feeds {
                     Fed { feed, most, lists, next, ..fed }
                 }
                 None => {
-                    let note = self.store.note(key, &feed.url.to_string());
-                    let wait = schedule::after_start(note.as_ref(), wall, feed.refresh, Chance::new());
-                    let next = if wait.is_zero() { now } else { clock::after(wait) };
-                    Fed { feed, most, lists, note, next, is_running: false, again: false, failed: None }
+                    let (note, heard, failed) = (None, None, None);
+                    let fed = Fed {
+                        feed,
+                        most,
+                        lists,
+                        note,
+                        heard,
+                        next: now,
+                        is_running: false,
+                        again: false,
+                        failed,
+                    };
+                    fed.with(self.store.note(key, &url))
                 }
             };
             self.feeds.insert(key, fed);
+        }
+    }
+
+    /// The place is this filterd's own from here on: what lies there may be what the one before has fetched meanwhile.
+    pub fn look_again(&mut self) {
+        for (key, fed) in std::mem::take(&mut self.feeds) {
+            let note = self.store.note(key, &fed.feed.url.to_string());
+            self.feeds.insert(key, fed.with(note));
         }
     }
 
@@ -162,7 +182,8 @@ impl Feeds {
     pub fn mind(&mut self, own: impl Fn() -> Vec<IpAddr>) {
         let Some(fetch) = self.means.fetch.clone() else { return };
         while self.running.len() < MOST_AT_ONCE {
-            let due = self.feeds.iter_mut().filter(|(_, fed)| !fed.is_running && clock::until(fed.next).is_zero());
+            let due =
+                self.feeds.iter_mut().filter(|(_, fed)| !fed.is_running && clock::until(fed.next).is_zero());
             let Some((key, fed)) = due.min_by_key(|(_, fed)| fed.next) else { return };
             fed.is_running = true;
             let job = Job {
@@ -219,10 +240,12 @@ impl Feeds {
 
     /// The addresses that feeds were last fetched from: they must not be blocked by what comes of them.
     pub fn facts(&self) -> Vec<Fact> {
-        let now = clock::since_1970().as_secs();
-        let recent = |note: &&Note| now.checked_sub(note.checked).is_some_and(|age| age < GUARDED_FOR.as_secs());
+        let day = i64::try_from(GUARDED_FOR.as_secs()).unwrap_or(i64::MAX);
+        let now = clock::now();
+        let is_recent = |fed: &Fed| fed.heard.is_some_and(|heard| heard.later_by(day) > now);
         let of = |fed: &Fed| {
-            let (name, from) = (fed.name(), fed.note.as_ref().filter(recent).map(|note| note.from.clone()));
+            let (name, from) =
+                (fed.name(), fed.note.as_ref().filter(|_| is_recent(fed)).map(|note| note.from.clone()));
             let from = from.unwrap_or_default().into_iter().take(MOST_GUARDED);
             from.map(move |address| Fact { address: address.to_canonical(), what: What::Feed(name.clone()) })
         };
@@ -259,6 +282,16 @@ fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
 }
 
 impl Fed {
+    /// It goes on where the filterd before it was.
+    fn with(self, note: Option<Note>) -> Self {
+        let (now, wall) = (clock::now(), clock::since_1970().as_secs());
+        let wait = schedule::after_start(note.as_ref(), wall, self.feed.refresh, Chance::new());
+        let next = if wait.is_zero() { now } else { clock::after(wait) };
+        let age = note.as_ref().and_then(|note| wall.checked_sub(note.checked));
+        let heard = age.and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
+        Self { note, heard, next, ..self }
+    }
+
     /// What it is called: as the first of its lists.
     fn name(&self) -> String {
         self.lists.first().map(ToString::to_string).unwrap_or_default()
@@ -272,7 +305,7 @@ impl Fed {
                 if self.failed.take().is_some() || self.note.is_none() {
                     info!("list {}: fetched from {}", self.name(), self.feed.url);
                 }
-                self.note = Some(note);
+                (self.note, self.heard) = (Some(note), Some(clock::now()));
                 self.next = clock::after(schedule::after_success(refresh, chance));
             }
             Outcome::Failed { told, after } => {

@@ -149,7 +149,8 @@ async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_
 
 #[tokio::test]
 async fn no_more_than_four_are_fetched_at_once() {
-    let lists: Vec<_> = (0..6).map(|number| format!("{{name: l{number}, url: 'https://a.example/{number}'}}")).collect();
+    let lists: Vec<_> =
+        (0..6).map(|number| format!("{{name: l{number}, url: 'https://a.example/{number}'}}")).collect();
     let mut place = Place::new(&format!("lists: [{}]", lists.join(", ")));
     let (go_on, wait) = std::sync::mpsc::channel::<()>();
     let wait = Mutex::new(wait);
@@ -185,8 +186,8 @@ async fn eight_addresses_of_each_are_guarded_for_a_day() {
     place.fetch().await;
     assert_eq!(place.feeds.facts().len(), 8);
     assert_eq!(place.feeds.facts()[0].what.to_string(), "list ipsum is fetched from there");
-    let note = place.feeds.feeds.values_mut().next().unwrap().note.as_mut().unwrap();
-    note.checked -= 24 * 60 * 60;
+    let fed = place.feeds.feeds.values_mut().next().unwrap();
+    fed.heard = Some(fed.heard.unwrap().later_by(-24 * 60 * 60));
     assert!(place.feeds.facts().is_empty());
 }
 
@@ -195,7 +196,10 @@ async fn what_the_configuration_no_longer_names_goes_and_what_it_says_otherwise_
     let mut place = Place::new(ONE);
     place.fetch().await;
     place.feeds.follow(&config(&ONE.replace("ipsum,", "other,")));
-    assert!(place.feeds.until_due().unwrap() > Duration::from_secs(3000), "a list that is renamed is the same");
+    assert!(
+        place.feeds.until_due().unwrap() > Duration::from_secs(3000),
+        "a list that is renamed is the same"
+    );
     place.feeds.follow(&config(&ONE.replace("1h", "2h")));
     assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
     place.feeds.follow(&config(&ONE.replace("sesame", "other")));

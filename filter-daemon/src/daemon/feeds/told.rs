@@ -16,7 +16,8 @@ impl Feeds {
     /// Lists that could not be fetched.
     pub fn faults(&self, blocklist: &Blocklist) -> Vec<Fault> {
         let all = self.feeds.values().flat_map(|fed| fed.lists.iter().map(move |list| (list, fed)));
-        let failed = all.filter_map(|(list, fed)| Some((fed.told(list, blocklist)?, fed.failed.as_ref()?.since)));
+        let failed =
+            all.filter_map(|(list, fed)| Some((fed.told(list, blocklist)?, fed.failed.as_ref()?.since)));
         failed
             .map(|(told, since)| Fault { about: About::Lists, since: clock::on_the_wall(since), told })
             .collect()
@@ -30,7 +31,9 @@ impl Feeds {
     /// Adds what is known of sources to what is told of lists.
     pub fn tell(&self, lists: &mut [lists::List], config: &Config, blocklist: &Blocklist) {
         for list in lists {
-            let Some(said) = config.lists.iter().find(|said| said.name.as_str() == list.name) else { continue };
+            let Some(said) = config.lists.iter().find(|said| said.name.as_str() == list.name) else {
+                continue;
+            };
             list.origin = Some(shown(&said.path));
             let Some(fed) = self.of(&list.name) else { continue };
             "url".clone_into(&mut list.kind);
@@ -40,9 +43,10 @@ impl Feeds {
                 checked: note.map(|note| note.checked),
                 next: clock::on_the_wall(fed.next.max(clock::now())),
                 now: fed.is_running,
-                failed: fed.told(&list.name.as_str().into(), blocklist).zip(fed.failed.as_ref()).map(
-                    |(told, failed)| Trouble { since: clock::on_the_wall(failed.since), told },
-                ),
+                failed: fed
+                    .told(&list.name.as_str().into(), blocklist)
+                    .zip(fed.failed.as_ref())
+                    .map(|(told, failed)| Trouble { since: clock::on_the_wall(failed.since), told }),
             });
         }
     }
@@ -68,7 +72,8 @@ impl Fed {
             in_force(row)
         );
         let again = format!("filterd tries again by itself, and at once by `filterd lists refresh {list}`");
-        let remedy = failed.told.remedy.as_ref().map_or_else(|| again.clone(), |remedy| format!("{remedy}; {again}"));
+        let remedy =
+            failed.told.remedy.as_ref().map_or_else(|| again.clone(), |remedy| format!("{remedy}; {again}"));
         Some(Explanation::new(message, remedy))
     }
 }

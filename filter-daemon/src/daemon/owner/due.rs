@@ -54,7 +54,9 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
-        self.guard.follow_feeds(self.feeds.facts());
+        if self.guard.until_due().is_zero() {
+            self.guard.follow_feeds(self.feeds.facts());
+        }
         self.guard.mind(&mut self.protection);
         self.feeds.mind(|| self.guard.own());
         self.mind_databases();

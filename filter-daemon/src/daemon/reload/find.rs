@@ -98,7 +98,8 @@ impl Found {
 /// What stands for a list of which nothing was fetched yet, or not from where it is fetched from now on: what is in force
 /// stays; at a start, it is what its copy says.
 fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
-    let copy = before.filter(|before| before.id.is_none()).and_then(|before| before.reading.accepted.as_ref());
+    let copy =
+        before.filter(|before| before.id.is_none()).and_then(|before| before.reading.accepted.as_ref());
     let Some(accepted) = copy else { return Found::Awaited };
     match sources.copies.read(accepted, &list.how) {
         Ok(file) => {

@@ -111,7 +111,12 @@ impl Loaded {
     }
 
     /// This configuration, which is in force, with those of its lists read that are `named`; all others are as they are.
-    pub fn refresh(config: Config, known: &[Known], named: &BTreeSet<Arc<str>>, sources: &mut Sources) -> Self {
+    pub fn refresh(
+        config: Config,
+        known: &[Known],
+        named: &BTreeSet<Arc<str>>,
+        sources: &mut Sources,
+    ) -> Self {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_named = named.contains(list.name.as_str());

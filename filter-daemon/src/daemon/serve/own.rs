@@ -7,7 +7,7 @@ use filter_common::target::Target;
 
 use crate::blocklist::{Change, Targets, Want};
 use crate::clock;
-use crate::control::wire::import::Own;
+use crate::control::wire::own::Own;
 use crate::daemon::change;
 
 /// Targets by what they say.

@@ -1,0 +1,52 @@
+//! What may take long, and tells nothing until it is done: after a second, whoever watches sees that it goes on, and how long it has.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// What is over sooner needs no words.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How often it moves.
+const STEP: Duration = Duration::from_millis(100);
+
+/// Does something that is called so. The line is gone when this returns, so nothing else is ever written into it.
+pub fn shown<T>(watched: bool, what: &'static str, act: impl FnOnce() -> T) -> T {
+    if !watched {
+        return act();
+    }
+    let (done, over) = mpsc::channel::<()>();
+    let drawing = thread::spawn(move || draw(what, &over));
+    let acted = act();
+    drop(done);
+    // Whoever could not draw has harmed nothing.
+    let _ = drawing.join();
+    acted
+}
+
+fn draw(what: &'static str, over: &mpsc::Receiver<()>) {
+    let goes_on = |time| over.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+    if !goes_on(SOON) {
+        return;
+    }
+    let bar = ProgressBar::new_spinner().with_message(what).with_elapsed(SOON);
+    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.tick();
+    while goes_on(STEP) {
+        bar.tick();
+    }
+    bar.finish_and_clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_comes_back_whether_anybody_watches() {
+        assert_eq!([true, false].map(|watched| shown(watched, "counting", || 7)), [7, 7]);
+    }
+}
