@@ -47,7 +47,7 @@ fn what_cannot_be_fetched_so_is_told() {
         ("url: 'https://a/', refresh: often", "write 1m to 30d"),
         ("url: 'https://a/', timeout: 2h", "`timeout` cannot be `2h`"),
         ("url: 'https://a/', insecure: yes please", "`insecure` must be true or false"),
-        ("path: a, refresh: 6h", "`refresh` is said of a list that is fetched, and this one has no `url`"),
+        ("path: a, refresh: 6h", "and this one has no `url` and no `database`"),
         ("url: 'http://a/', auth: {bearer: true, file: x}", "a secret would be sent over plain http"),
         ("url: 'https://a/', auth: sesame", "`auth` must be a map of keys, not text"),
         ("url: 'https://a/', auth: {file: x}", "`auth` has to say one of `basic`, `bearer` and `header`"),
