@@ -2,6 +2,7 @@
 
 mod check;
 mod diagnostic;
+mod forms;
 mod interface;
 mod limits;
 pub mod name;

@@ -6,12 +6,14 @@
 
 pub mod copies;
 pub mod file;
+pub mod folder;
 pub mod format;
 pub mod input;
 pub mod limits;
 pub mod line;
 pub mod list;
 mod net64;
+pub mod parts;
 pub mod patience;
 mod permission;
 mod quad;

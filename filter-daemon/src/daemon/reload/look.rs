@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use super::matching::Known;
 use crate::blocklist::{Reading, Stamp};
 use crate::config::List;
 use crate::source::file::FileError;
+use crate::source::folder::Folder;
 use crate::source::input::Input;
 use crate::source::patience::Progress;
 use crate::source::{Copies, Draft, ListFile, list};
@@ -59,10 +61,11 @@ impl Looking {
             return Ok(Look::Unchanged);
         }
         let input = Input::open(path, limits.most_bytes())?;
+        let left_out = input.left_out();
         let is_copied = stamp.is_some() && stamp == self.copied;
         let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
         let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
-        let file = list::parse(path, input, limits.max_entries, &self.list.how)?;
+        let file = ListFile { left_out, ..list::parse(path, input, limits.max_entries, &self.list.how)? };
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }
 }
@@ -74,7 +77,23 @@ fn is_read_as(reading: &Reading, list: &List) -> bool {
 
 /// What identifies what is at this path at the moment, if anything is.
 pub fn stamp_of(path: &Path) -> Option<Stamp> {
-    std::fs::metadata(path).ok().map(|file| stamp(&file))
+    let found = std::fs::metadata(path).ok()?;
+    if found.is_dir() { folder(path, &found) } else { Some(stamp(&found)) }
+}
+
+/// What identifies all files of a folder: their lengths together, the newest time, and a sum over what identifies each.
+fn folder(path: &Path, found: &Metadata) -> Option<Stamp> {
+    let folder = Folder::list(path).ok()?;
+    let files = folder.look().ok()?;
+    let mut sum = crc32fast::Hasher::new();
+    for (path, file) in &files {
+        sum.update(path.as_os_str().as_bytes());
+        stamp(file).0.iter().for_each(|word| sum.update(&word.to_le_bytes()));
+    }
+    let length = files.iter().map(|(_, file)| file.size()).sum();
+    let newest = files.iter().map(|(_, file)| file.mtime()).max().unwrap_or_default();
+    let sum = u64::from(sum.finalize());
+    Some(Stamp([found.dev(), found.ino(), length, newest.cast_unsigned(), files.len() as u64, sum, 0]))
 }
 
 /// What identifies the contents of a file without reading it.
