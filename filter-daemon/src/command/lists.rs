@@ -79,8 +79,11 @@ fn remarks(list: &List, clock: &Clock) -> String {
     let mut others = remark::of(rejected, special, list.expired);
     let replies = list.hits.map_or(0, |hits| hits.replies);
     others.extend((replies > 0).then(|| format!("{} replies to this host passed", count(replies))));
+    let is_plain = ["", "plain"].contains(&list.format.as_str());
+    others.extend((!is_plain).then(|| format!("read as {}", list.format)));
     let others = (!others.is_empty()).then(|| format!("{}: {}\n", list.name, others.join(", ")));
-    fault.into_iter().chain(others).collect()
+    let examples = list.examples.iter().map(|line| format!("    {line}\n"));
+    fault.into_iter().chain(others).chain(examples).collect()
 }
 
 #[cfg(test)]

@@ -6,8 +6,6 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use filter_common::target::Target;
-
 use self::gathering::Gathering;
 use super::file::FileError;
 use super::format::{self, Format, How, Lack, Rows, head, nft};
@@ -71,17 +69,14 @@ pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Resu
 /// # Errors
 /// When the input fails.
 pub fn parse(path: &Path, input: impl Read, most: u64, how: &How) -> Result<ListFile, FileError> {
-    let mut list =
-        Reading { gathering: Gathering::new(path, most, how.special), how, exceptions: Vec::new() };
+    let mut list = Reading { gathering: Gathering::new(path, most, how.special), how };
     list.read(path, input).map_err(|error| FileError::new(path, error))?;
-    Ok(list.gathering.finish(&list.exceptions))
+    Ok(list.gathering.finish())
 }
 
 struct Reading<'a> {
     gathering: Gathering,
     how: &'a How,
-    /// What the list takes out of itself again.
-    exceptions: Vec<Target>,
 }
 
 impl Reading<'_> {
@@ -109,11 +104,11 @@ impl Reading<'_> {
                 self.plain(Lines::new(input))
             }
             Format::Nft => self.document(input),
-            Format::Ipsum => self.rows(Lines::new(input), format::Ipsum::new(self.how)),
-            Format::Csv => self.rows(Lines::new(input), format::Csv::new(head, self.how)),
-            Format::Dshield => self.rows(Lines::new(input), format::Dshield),
-            Format::Json => self.rows(Lines::new(input), format::Json::new(self.how)),
-            Format::Ipset => self.rows(Lines::new(input), format::Ipset::new()),
+            Format::Ipset => self.sets(input),
+            Format::Ipsum => rows(input, &mut format::Ipsum::new(self.how), &mut self.gathering),
+            Format::Csv => rows(input, &mut format::Csv::new(head, self.how), &mut self.gathering),
+            Format::Dshield => rows(input, &mut format::Dshield, &mut self.gathering),
+            Format::Json => rows(input, &mut format::Json::new(self.how), &mut self.gathering),
         }
     }
 
@@ -135,17 +130,11 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn rows(&mut self, mut lines: Lines<impl Read>, mut rows: impl Rows) -> io::Result<()> {
-        while let Some(line) = lines.read()? {
-            if let Some((content, said)) = rows.read(&line) {
-                self.gathering.take(line.number, content, said);
-            }
-            if self.gathering.is_full() {
-                return Ok(());
-            }
-        }
-        self.gathering.lacks(rows.lack());
-        self.exceptions.extend(rows.exceptions());
+    /// A set's exceptions are none of what other files name.
+    fn sets(&mut self, input: impl Read) -> io::Result<()> {
+        let (mut sets, mut part) = (format::Ipset::new(), self.gathering.part());
+        rows(input, &mut sets, &mut part)?;
+        self.gathering.join(part, sets.exceptions());
         Ok(())
     }
 
@@ -158,6 +147,20 @@ impl Reading<'_> {
         list.lacks(lack);
         Ok(())
     }
+}
+
+fn rows(input: impl Read, rows: &mut impl Rows, list: &mut Gathering) -> io::Result<()> {
+    let mut lines = Lines::new(input);
+    while let Some(line) = lines.read()? {
+        if let Some((content, said)) = rows.read(&line) {
+            list.take(line.number, content, said);
+        }
+        if list.is_full() {
+            return Ok(());
+        }
+    }
+    list.lacks(rows.lack());
+    Ok(())
 }
 
 #[cfg(test)]

@@ -61,6 +61,16 @@ impl Rejected {
     }
 }
 
+impl Rejected {
+    /// Where in its list it is and what is wrong, but not what it says: that is for whoever may read the file.
+    #[must_use]
+    pub fn within(&self) -> String {
+        let Self { path, line, reason, .. } = self;
+        let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        printable::sentence(&format!("{file}:{line} {reason}"))
+    }
+}
+
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, line, text, reason } = self;

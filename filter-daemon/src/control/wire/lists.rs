@@ -49,6 +49,12 @@ pub struct List {
     /// Lines that were not understood when it was last read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: u64,
+    /// The first of these lines: where each is, and what is wrong with it. What it says `filterd check` shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
+    /// What its file was read as (`plain`, `csv` …), if it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub format: String,
     /// Entries of it that were left out as a whole or in part: private, loopback and other special ranges.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub special: u64,
@@ -88,9 +94,9 @@ pub struct Trouble {
     pub told: Explanation,
 }
 
-/// A list takes less than nine kilobytes on the line, if its fault names a path as long as may be and every byte of it has to
-/// be escaped.
-const MOST_LISTS: usize = 64;
+/// A list takes less than thirteen kilobytes on the line, if its fault names a path as long as may be and every byte of it has
+/// to be escaped, and so have its examples.
+const MOST_LISTS: usize = 44;
 
 fn is_zero(number: &u64) -> bool {
     *number == 0

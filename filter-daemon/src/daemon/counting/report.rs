@@ -87,6 +87,8 @@ fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
         entries: list.entries,
         shared: blocklist.shared_by(id),
         rejected: reading.map_or(0, |reading| reading.rejected),
+        examples: reading.map(|reading| reading.examples.clone()).unwrap_or_default(),
+        format: reading.map_or("", |reading| reading.format).to_owned(),
         special: reading.map_or(0, |reading| reading.special),
         expired: list.spent.len() as u64,
         hits: counted.map(|(told, (label, _))| hits(told.of(label))),

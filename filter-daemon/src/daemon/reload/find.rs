@@ -10,7 +10,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile};
+use crate::source::{Draft, Limits, ListFile, Rejected};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -26,10 +26,8 @@ pub enum Found {
         accepted: Accepted,
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
-        /// How many of its lines were not understood: with other words in the configuration others are.
-        rejected: u64,
-        /// How many of them were special, and taken out.
-        special: u64,
+        /// How it was read: with other words in the configuration it is read otherwise.
+        remarks: Remarks,
     },
     /// Something that is not believed.
     Doubted {
@@ -37,14 +35,42 @@ pub enum Found {
         told: Explanation,
         /// What is to be in force instead; none if what is stays.
         targets: Option<Targets>,
-        /// How many lines of that were not understood.
-        rejected: Option<u64>,
-        /// How many of them were special, and taken out.
-        special: Option<u64>,
+        /// How that was read.
+        remarks: Option<Remarks>,
         /// What is known of it, if it comes from its copy.
         accepted: Option<Accepted>,
     },
 }
+
+/// How a list was read, for those who ask.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks {
+    /// How many of its lines were not understood.
+    pub rejected: u64,
+    /// The first of them.
+    pub examples: Vec<String>,
+    /// How many of its targets were special, and taken out.
+    pub special: u64,
+    /// What it was read as.
+    pub format: &'static str,
+    /// What of a folder was not read.
+    pub left_out: Vec<String>,
+}
+
+impl Remarks {
+    fn of(file: &ListFile) -> Self {
+        Self {
+            rejected: file.rejected_count,
+            examples: file.rejected.iter().take(MOST_EXAMPLES).map(Rejected::within).collect(),
+            special: file.special,
+            format: file.format.name(),
+            left_out: file.left_out.clone(),
+        }
+    }
+}
+
+/// More lines of a list than these tell nobody more; `check` shows them.
+const MOST_EXAMPLES: usize = 3;
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
@@ -92,20 +118,19 @@ pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> C
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
         let message = format!("list {name} could not be put back, and is what it is: {why}");
         let told = Explanation::new(message, "`filterd reload` reads its file");
-        return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
+        return Found::Doubted { told, targets: None, remarks: None, accepted: None };
     };
     if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
-        let ListFile { targets, rejected_count: rejected, special, .. } = file;
-        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special };
+        let remarks = Remarks::of(&file);
+        return Found::Accepted { targets: file.targets, accepted: accepted.clone(), draft: None, remarks };
     }
     let message = format!(
         "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
     );
     Found::Doubted {
         told: Explanation::new(message, "`filterd reload` reads it"),
+        remarks: Some(Remarks::of(&file)),
         targets: Some(file.targets),
-        rejected: Some(file.rejected_count),
-        special: Some(file.special),
         accepted: Some(accepted.clone()),
     }
 }
@@ -144,9 +169,8 @@ impl Judging<'_> {
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
                 let told =
                     self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
-                let rejected = Some(file.rejected_count);
-                let special = Some(file.special);
-                Found::Doubted { told, targets: Some(file.targets), rejected, special, accepted: None }
+                let remarks = Some(Remarks::of(&file));
+                Found::Doubted { told, targets: Some(file.targets), remarks, accepted: None }
             }
             (Verdict::HoldBack(doubt), read) => self.hold_back(doubt, read),
             (Verdict::TakePart(doubt), Err(error)) => self.hold_back(doubt, Err(error)),
@@ -154,13 +178,14 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let ListFile { targets, rejected_count: rejected, special, .. } = file;
+        let remarks = Remarks::of(&file);
+        let (targets, rejected) = (file.targets, remarks.rejected);
         let entries = targets.len() as u64;
         let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
                 let accepted = accepted.clone();
-                return Found::Accepted { targets, accepted, draft: None, rejected, special };
+                return Found::Accepted { targets, accepted, draft: None, remarks };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
@@ -168,7 +193,7 @@ impl Judging<'_> {
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None, rejected, special };
+            return Found::Accepted { targets, accepted, draft: None, remarks };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
@@ -181,7 +206,7 @@ impl Judging<'_> {
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special }
+        Found::Accepted { targets, accepted, draft: Some(draft), remarks }
     }
 
     /// It is to be gone.
@@ -199,7 +224,7 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft, rejected: 0, special: 0 }
+        Found::Accepted { targets: Targets::default(), accepted, draft, remarks: Remarks::default() }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
@@ -211,8 +236,7 @@ impl Judging<'_> {
         let stays = |instead| Found::Doubted {
             told: self.explain(&why, instead),
             targets: None,
-            rejected: None,
-            special: None,
+            remarks: None,
             accepted: None,
         };
         let (entries, is_running) =
@@ -224,9 +248,8 @@ impl Judging<'_> {
             Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
+                    remarks: Some(Remarks::of(&copy)),
                     targets: Some(copy.targets),
-                    rejected: Some(copy.rejected_count),
-                    special: Some(copy.special),
                     accepted: Some(accepted.clone()),
                 },
                 Err(error) => self.without_copy(read, &error),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::find::Found;
+use super::find::{Found, Remarks};
 use super::load::{Loaded, LoadedList};
 use super::reaching::Reaching;
 use super::warnings;
@@ -199,19 +199,22 @@ fn note(
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
-        Found::Doubted { told, rejected, special, accepted, .. } => {
-            reading.special = special.unwrap_or(reading.special);
+        Found::Doubted { told, remarks, accepted, .. } => {
+            if let Some(remarks) = remarks {
+                note_remarks(reading, remarks);
+            }
             reading.accepted = accepted.or(reading.accepted.take());
-            reading.rejected = rejected.unwrap_or(reading.rejected);
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, rejected, special, .. } => {
-            reading.special = special;
-            tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
-            warnings::of_rejected(&name, rejected, &mut reloaded.warnings);
-            warnings::of_special(&name, special, &mut reloaded.warnings);
+        Found::Accepted { accepted, draft: bytes, remarks, .. } => {
+            let read_as = if remarks.format == "plain" { "" } else { remarks.format };
+            let read_as = if read_as.is_empty() { String::new() } else { format!(", read as {read_as}") };
+            tracing::info!("list {name}: {}{read_as}", counted_as(entries, ["entry", "entries"]));
+            warnings::of_rejected(&name, remarks.rejected, &mut reloaded.warnings);
+            warnings::of_left_out(&name, &remarks.left_out, &mut reloaded.warnings);
+            warnings::of_special(&name, remarks.special, &mut reloaded.warnings);
             reading.stamp = accepted.stamp;
-            reading.rejected = rejected;
+            note_remarks(reading, remarks);
             reading.trouble = None;
             reading.accepted = Some(accepted);
             draft = bytes;
@@ -226,6 +229,11 @@ fn note(
         None => is_renamed.then(|| Bytes::Before(read.clone())),
     };
     Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
+}
+
+fn note_remarks(reading: &mut Reading, remarks: Remarks) {
+    let Remarks { rejected, examples, special, format, .. } = remarks;
+    (reading.rejected, reading.examples, reading.special, reading.format) = (rejected, examples, special, format);
 }
 
 /// The same for a list of this name with its file there. What another file was, and that it may be missing, says nothing of

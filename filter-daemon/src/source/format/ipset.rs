@@ -37,6 +37,11 @@ impl Ipset {
         Self { sets: HashMap::new(), exceptions: Vec::new() }
     }
 
+    /// What is to be taken out of what was named; of whichever set, since they are read as one list.
+    pub fn exceptions(&self) -> &[Target] {
+        &self.exceptions
+    }
+
     fn add<'a>(&mut self, mut words: impl Iterator<Item = &'a [u8]>) -> Option<Result<Span, Reason>> {
         let (Some(set), Some(element)) = (words.next(), words.next()) else { return Some(Err(Reason::Form)) };
         let kind = self.sets.get(set).copied().unwrap_or(Kind::Addresses(None));
@@ -45,7 +50,8 @@ impl Ipset {
             return Some(Err(Reason::Kind));
         }
         let said = line::target(element).map(|span| widened(span, length));
-        if !words.any(|word| word == b"nomatch") {
+        let Some(is_exception) = options(words) else { return Some(Err(Reason::Form)) };
+        if !is_exception {
             return Some(said);
         }
         match said {
@@ -99,10 +105,21 @@ impl Rows for Ipset {
         };
         said.map(|said| (content, said))
     }
+}
 
-    fn exceptions(&mut self) -> Vec<Target> {
-        std::mem::take(&mut self.exceptions)
+/// Does an entry with these options make an exception? None where one of them may mean anything.
+fn options<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<bool> {
+    let mut is_exception = false;
+    while let Some(word) = words.next() {
+        match word {
+            b"nomatch" => is_exception = true,
+            b"timeout" | b"packets" | b"bytes" | b"comment" | b"skbmark" | b"skbprio" | b"skbqueue" => {
+                words.next()?;
+            }
+            _ => return None,
+        }
     }
+    Some(is_exception)
 }
 
 /// Could it be a line of `ipset save`?

@@ -20,21 +20,29 @@ const NUMBER: &str = "sblid";
 /// Lines of JSON.
 pub struct Json {
     key: Option<Column>,
+    /// Since the last count.
     records: u64,
     /// Does it end with a count?
     is_counted: bool,
-    said: Option<u64>,
+    lack: Option<Lack>,
 }
 
 impl Json {
     /// As `how` says.
     pub fn new(how: &How) -> Self {
-        Self { key: how.column.clone(), records: 0, is_counted: false, said: None }
+        Self { key: how.column.clone(), records: 0, is_counted: false, lack: None }
+    }
+
+    /// A list may be several, one behind the other.
+    fn count(&mut self, said: Option<u64>) {
+        let has = std::mem::take(&mut self.records);
+        let wrong = said.filter(|said| *said != has).map(|said| Lack::Records { said, has });
+        self.lack = self.lack.or(wrong);
     }
 
     fn take(&mut self, record: Record) -> Option<Result<Span, Reason>> {
         if record.is_metadata {
-            self.said = record.count.or(self.said);
+            self.count(record.count);
             return None;
         }
         self.records += 1;
@@ -60,11 +68,8 @@ impl Rows for Json {
     }
 
     fn lack(&self) -> Option<Lack> {
-        match self.said {
-            Some(said) if said != self.records => Some(Lack::Records { said, has: self.records }),
-            None if self.is_counted => Some(Lack::Count),
-            _ => None,
-        }
+        let is_uncounted = self.is_counted && self.records > 0;
+        self.lack.or(is_uncounted.then_some(Lack::Count))
     }
 }
 

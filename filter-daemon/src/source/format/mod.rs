@@ -14,8 +14,6 @@ mod recognise;
 
 use std::fmt;
 
-use filter_common::target::Target;
-
 use super::line::Said;
 use crate::text::lines::Line;
 pub use csv::Csv;
@@ -63,11 +61,6 @@ pub trait Rows {
     /// What is missing, now that there are no more lines.
     fn lack(&self) -> Option<Lack> {
         None
-    }
-
-    /// What is to be taken out of what was named.
-    fn exceptions(&mut self) -> Vec<Target> {
-        Vec::new()
     }
 }
 
@@ -131,3 +124,6 @@ impl fmt::Display for Format {
         f.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,6 +40,7 @@ struct Reading<R, T> {
 
 impl<R: Read, T: FnMut(u64, &[u8], Result<Span, Reason>) -> bool> Reading<R, T> {
     fn root(&mut self) -> Result<(), Fault> {
+        self.document.skip_mark()?;
         self.document.open(b'{')?;
         while let Some(key) = self.document.key()? {
             match (key.as_str(), self.document.kind()?) {

@@ -20,8 +20,7 @@ pub fn of(head: &[u8], how: &How) -> Format {
 }
 
 fn recognised(head: &[u8]) -> Format {
-    let mut lines = head::lines(head).filter(|line| !head::is_comment(line));
-    if lines.next().is_some_and(is_nft) {
+    if is_nft(head) {
         return Format::Nft;
     }
     let votes = head::lines(head).filter(|line| !head::is_comment(line)).take(MOST_ASKED).filter_map(vote);
@@ -59,9 +58,11 @@ fn is_csf(line: &[u8]) -> bool {
     [&b"Include "[..], b"tcp|", b"udp|", b"icmp|"].into_iter().any(|beginning| line.starts_with(beginning))
 }
 
-fn is_nft(first: &[u8]) -> bool {
-    let Some(rest) = first.strip_prefix(b"{") else { return false };
-    rest.is_empty() || rest.trim_ascii_start().starts_with(b"\"nftables\"")
+/// All of it may stand on one line.
+fn is_nft(head: &[u8]) -> bool {
+    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+    let document = head.trim_ascii_start().strip_prefix(b"{");
+    document.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\"nftables\""))
 }
 
 /// Who has written a plain list tells so.

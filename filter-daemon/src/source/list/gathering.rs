@@ -101,19 +101,41 @@ impl Gathering {
         self.list.targets.len() > self.most
     }
 
-    /// All of it, without these.
-    pub fn finish(self, exceptions: &[Target]) -> ListFile {
+    /// A part of it, to be gathered beside and joined.
+    pub fn part(&self) -> Self {
+        let (path, list) = (self.path.clone(), ListFile { format: self.list.format, ..ListFile::default() });
+        Self { path, list, understood: 0, beginning: Vec::new(), ..*self }
+    }
+
+    /// A part, without these.
+    pub fn join(&mut self, mut part: Self, exceptions: &[Target]) {
+        part.list.targets.sort();
+        special::except(&mut part.list.targets, exceptions);
+        self.list.targets.extend(&part.list.targets);
+        self.understood += part.understood;
+        if self.list.rejected_count == 0 {
+            self.beginning = part.beginning;
+        }
+        self.list.rejected_count += part.list.rejected_count;
+        let room = KEPT - self.list.rejected.len();
+        self.list.rejected.extend(part.list.rejected.into_iter().take(room));
+        self.lacks(part.list.lack);
+    }
+
+    /// All of it.
+    pub fn finish(self) -> ListFile {
         let mut list = self.list;
         list.lines = self.understood + list.rejected_count;
         list.targets.sort();
         list.is_cut = list.targets.len() > self.most;
         list.targets.truncate(self.most);
-        special::except(&mut list.targets, exceptions);
         if !self.special.included {
             list.special = special::take_out(&mut list.targets);
         }
-        list.looks =
-            if self.understood == 0 && list.rejected_count > 0 { looks(&self.beginning) } else { "" };
+        let is_json = self.beginning.starts_with(b"{") && !list.format.is_plain();
+        if self.understood == 0 && list.rejected_count > 0 && !is_json {
+            list.looks = looks(&self.beginning);
+        }
         if list.looks.is_empty() {
             list.looks = list.format.taken_for();
         }

@@ -10,6 +10,8 @@ pub struct Document<R> {
     bytes: io::Bytes<BufReader<R>>,
     ahead: Option<u8>,
     line: u64,
+    /// Has a value just ended? Then a comma or a bracket follows.
+    is_behind: bool,
 }
 
 /// Why reading ends before the document does.
@@ -36,7 +38,7 @@ pub enum Kind {
 
 impl<R: Read> Document<R> {
     pub fn new(input: R) -> Self {
-        Self { bytes: BufReader::with_capacity(64 * 1024, input).bytes(), ahead: None, line: 1 }
+        Self { bytes: BufReader::with_capacity(64 * 1024, input).bytes(), ahead: None, line: 1, is_behind: false }
     }
 
     /// The line that is being read, counted from one.
@@ -56,7 +58,19 @@ impl<R: Read> Document<R> {
 
     /// Begins an object or array.
     pub fn open(&mut self, bracket: u8) -> Result<(), Fault> {
-        self.expect(bracket)
+        self.expect(bracket)?;
+        self.is_behind = false;
+        Ok(())
+    }
+
+    /// Some editors put a mark before everything.
+    pub fn skip_mark(&mut self) -> Result<(), Fault> {
+        for byte in "\u{feff}".bytes() {
+            if self.peek()? == byte {
+                self.take()?;
+            }
+        }
+        Ok(())
     }
 
     /// The next key of an object that was begun; none at its end.
@@ -66,6 +80,7 @@ impl<R: Read> Document<R> {
         }
         let key = self.text()?;
         self.expect(b':')?;
+        self.is_behind = false;
         Ok(Some(key))
     }
 
@@ -80,7 +95,7 @@ impl<R: Read> Document<R> {
         let mut text = Vec::new();
         loop {
             let byte = match self.take()? {
-                b'"' => return Ok(String::from_utf8_lossy(&text).into_owned()),
+                b'"' => break,
                 // Whatever it stands for, it is no part of an address.
                 b'\\' => match self.take()? {
                     b'/' => b'/',
@@ -92,19 +107,20 @@ impl<R: Read> Document<R> {
                 text.push(byte);
             }
         }
+        self.is_behind = true;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// A number, or a word without quotes.
     pub fn scalar(&mut self) -> Result<String, Fault> {
         let mut scalar = String::new();
-        while !matches!(self.peek()?, b',' | b':' | b']' | b'}' | b'[' | b'{' | b'"')
-            && !self.peek()?.is_ascii_whitespace()
-        {
+        while matches!(self.peek()?, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') {
             let byte = self.take()?;
             if scalar.len() < LONGEST {
                 scalar.push(char::from(byte));
             }
         }
+        self.is_behind = true;
         if scalar.is_empty() { Err(Fault::Broken) } else { Ok(scalar) }
     }
 
@@ -126,6 +142,7 @@ impl<R: Read> Document<R> {
                 _ => _ = self.scalar()?,
             }
             if open == 0 {
+                self.is_behind = true;
                 return Ok(());
             }
         }
@@ -141,14 +158,16 @@ impl<R: Read> Document<R> {
     }
 
     fn is_over(&mut self, bracket: u8) -> Result<bool, Fault> {
-        if self.next()? == b',' {
+        if self.next()? == bracket {
             self.take()?;
+            self.is_behind = true;
+            return Ok(true);
         }
-        let is_over = self.next()? == bracket;
-        if is_over {
-            self.take()?;
+        if self.is_behind {
+            self.expect(b',')?;
+            self.is_behind = false;
         }
-        Ok(is_over)
+        Ok(false)
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), Fault> {
