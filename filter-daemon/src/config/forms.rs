@@ -41,7 +41,11 @@ pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
         Value::Text(name) if !name.is_empty() => Some(Column::Name(name.as_str().into())),
         other => {
             let message = format!("`column` is a column of the list, not {}", told(other));
-            faults.tell(node.number, message, "write its number, the first one being 1, or what its header calls it");
+            faults.tell(
+                node.number,
+                message,
+                "write its number, the first one being 1, or what its header calls it",
+            );
             return;
         }
     };
@@ -50,7 +54,9 @@ pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
 /// `min_score:`.
 pub fn min_score(faults: &mut Faults, node: Node, how: &mut How) {
     match &node.value {
-        Value::Number(Some(score)) if u32::try_from(*score).is_ok() => how.min_score = u32::try_from(*score).ok(),
+        Value::Number(Some(score)) if u32::try_from(*score).is_ok() => {
+            how.min_score = u32::try_from(*score).ok()
+        }
         other => {
             let message = format!("`min_score` is a number, not {}", told(other));
             faults.tell(node.number, message, "write the least score that a line must have, as in 3");
@@ -71,7 +77,11 @@ pub fn must_fit(faults: &mut Faults, name: &ListName, how: &How, node: usize) {
     let Some(format) = how.format else {
         if how.column.is_some() && how.min_score.is_some() {
             let message = format!("list `{name}` has both `column` and `min_score`");
-            faults.tell(node, message, "remove one: tables have columns, and lines of ipsum's form have scores");
+            faults.tell(
+                node,
+                message,
+                "remove one: tables have columns, and lines of ipsum's form have scores",
+            );
         }
         return;
     };

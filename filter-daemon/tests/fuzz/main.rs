@@ -8,6 +8,7 @@ mod broker;
 mod configuration;
 mod copy;
 mod corpus;
+mod forms;
 mod hold;
 mod line;
 mod list;

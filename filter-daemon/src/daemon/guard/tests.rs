@@ -322,7 +322,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
         };
         let path = accepted.path.clone();
         let found =
-            Found::Accepted { targets: targets.clone(), accepted, draft: None, remarks: Remarks::default() };
+            Found::Accepted { targets: targets.clone(), accepted, draft: None, remarks: Default::default() };
         LoadedList {
             name,
             path,

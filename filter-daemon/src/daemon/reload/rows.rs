@@ -233,7 +233,8 @@ fn note(
 
 fn note_remarks(reading: &mut Reading, remarks: Remarks) {
     let Remarks { rejected, examples, special, format, .. } = remarks;
-    (reading.rejected, reading.examples, reading.special, reading.format) = (rejected, examples, special, format);
+    (reading.rejected, reading.examples, reading.special, reading.format) =
+        (rejected, examples, special, format);
 }
 
 /// The same for a list of this name with its file there. What another file was, and that it may be missing, says nothing of

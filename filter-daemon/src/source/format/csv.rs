@@ -49,8 +49,7 @@ impl Rows for Csv {
         if row.trim_ascii().is_empty() || row.trim_ascii_start().starts_with(b"#") {
             return None;
         }
-        let is_header =
-            !self.has_begun && row.contains(&self.delimiter) && !has_target(row, self.delimiter);
+        let is_header = !self.has_begun && row.contains(&self.delimiter) && !has_target(row, self.delimiter);
         self.has_begun = true;
         if is_header {
             return None;

@@ -26,7 +26,7 @@ pub use lack::Lack;
 pub use recognise::of;
 
 /// The form of a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Format {
     /// An address, prefix or range a line; `#` and `;` begin comments.
     #[default]

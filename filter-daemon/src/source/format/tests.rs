@@ -30,7 +30,8 @@ fn spoilt(text: &str) -> Vec<(&'static str, Vec<u8>)> {
         other => other,
     };
     let utf16 = text.encode_utf16().flat_map(u16::to_le_bytes);
-    let counted = text.replacen("\"records\":4", "\"records\":5", 1).replacen("], \"handle\"", ", \"handle\"", 1);
+    let counted =
+        text.replacen("\"records\":4", "\"records\":5", 1).replacen("], \"handle\"", ", \"handle\"", 1);
     vec![
         ("whole", text.into()),
         ("cut off", text[..text.len() * 2 / 3].into()),
@@ -43,7 +44,10 @@ fn spoilt(text: &str) -> Vec<(&'static str, Vec<u8>)> {
         ("NULs", text.replace("203", "2\u{0}3").into()),
         ("a giant line", within(&("1".repeat(1 << 20) + "\n"))),
         ("twice", text.repeat(2).into()),
-        ("a wide range", text.replacen("198.51.100.0", "0.0.0.0", 1).replacen("0.0.0.0/24", "0.0.0.0/0", 1).into()),
+        (
+            "a wide range",
+            text.replacen("198.51.100.0", "0.0.0.0", 1).replacen("0.0.0.0/24", "0.0.0.0/0", 1).into(),
+        ),
         ("wrong count or brackets", counted.into()),
         ("empty", Vec::new()),
     ]
@@ -70,7 +74,8 @@ fn what_becomes_of_every_sample_whole_and_spoilt_is_as_it_was_read() {
     let mut told = String::new();
     for (name, text) in SAMPLES {
         for (way, spoilt) in spoilt(text) {
-            write!(told, "{name}, {way}: {}", outcome(name, &spoilt, &How::default())).expect("a string takes it");
+            write!(told, "{name}, {way}: {}", outcome(name, &spoilt, &How::default()))
+                .expect("a string takes it");
         }
         told.push('\n');
     }
@@ -80,9 +85,15 @@ fn what_becomes_of_every_sample_whole_and_spoilt_is_as_it_was_read() {
         if std::env::var_os("FILTERD_WRITE_OUTCOMES").is_some() {
             std::fs::write(&path, &told).unwrap();
         }
-        let differ = told.lines().zip(known.lines()).position(|(now, before)| now != before).unwrap_or_default();
+        let differ =
+            told.lines().zip(known.lines()).position(|(now, before)| now != before).unwrap_or_default();
         let line = |text: &str| text.lines().nth(differ).unwrap_or_default().to_owned();
-        panic!("line {}: {:?} was {:?} (FILTERD_WRITE_OUTCOMES=1 writes it: read it)", differ + 1, line(&told), line(&known));
+        panic!(
+            "line {}: {:?} was {:?} (FILTERD_WRITE_OUTCOMES=1 writes it: read it)",
+            differ + 1,
+            line(&told),
+            line(&known)
+        );
     }
 }
 
@@ -105,7 +116,10 @@ fn only_targets_with_a_high_enough_score_are_taken() {
     assert_eq!(taken(0).0.len(), 6);
     assert_eq!(taken(5).0, ["203.0.113.7", "203.0.113.8", "203.0.113.9"]);
     assert_eq!(taken(10), (vec![], vec![]), "that is no slip of the list's");
-    let (taken, rejected) = targets("203.0.113.7\n203.0.113.8 x\n203.0.113.9\t7\n", &How { min_score: Some(3), ..How::default() });
+    let (taken, rejected) = targets(
+        "203.0.113.7\n203.0.113.8 x\n203.0.113.9\t7\n",
+        &How { min_score: Some(3), ..How::default() },
+    );
     assert_eq!((taken.len(), rejected.len()), (1, 2));
     assert!(rejected[0].contains("`min_score`"), "{rejected:?}");
 }
@@ -116,14 +130,31 @@ fn a_column_is_found_by_its_place_or_its_name() {
     assert_eq!(by(Column::Number(2)), ["198.51.100.0/24"]);
     assert_eq!(by(Column::Name("start".into())), ["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
     assert!(by(Column::Name("port".into())).is_empty() && by(Column::Number(9)).is_empty());
-    let feodo = |column| targets(sample("feodo.csv"), &How { column: Some(column), ..How::default() }).0.len();
-    assert_eq!((feodo(Column::Name("dst_ip".into())), feodo(Column::Number(2))), (4, 4), "behind a commented header");
+    let feodo =
+        |column| targets(sample("feodo.csv"), &How { column: Some(column), ..How::default() }).0.len();
+    assert_eq!(
+        (feodo(Column::Name("dst_ip".into())), feodo(Column::Number(2))),
+        (4, 4),
+        "behind a commented header"
+    );
     assert_eq!(feodo(Column::Name("dst_port".into())), 0);
     let (semicolons, _) = targets("seen;source\n2026;203.0.113.7\n2026;203.0.113.8\n", &How::default());
     assert_eq!(semicolons.len(), 2);
     let named = How { format: Some(Format::Csv), ..How::default() };
-    assert_eq!(targets("x\t203.0.113.7\ty\n", &named).0, ["203.0.113.7"], "tabs, if somebody says that it is a table");
-    assert_eq!(targets("x,203.0.113.8\nx,\"203.0.113.7\n", &How { column: Some(Column::Number(2)), ..How::default() }).1.len(), 1);
+    assert_eq!(
+        targets("x\t203.0.113.7\ty\n", &named).0,
+        ["203.0.113.7"],
+        "tabs, if somebody says that it is a table"
+    );
+    assert_eq!(
+        targets(
+            "x,203.0.113.8\nx,\"203.0.113.7\n",
+            &How { column: Some(Column::Number(2)), ..How::default() }
+        )
+        .1
+        .len(),
+        1
+    );
 }
 
 #[test]
@@ -153,18 +184,27 @@ fn a_named_format_is_not_looked_for() {
 fn a_key_of_objects_is_found_by_its_name() {
     let text = "{\"a\":\"192.0.2.1\",\"ip\":\"198.51.100.1\",\"n\":{\"ip\":[1,{}]}}\n{\"value\":\"x\",\"ip\":\"198.51.100.2\"}\n{\"ip\":7}\n";
     assert_eq!(targets(text, &How::default()).0, ["198.51.100.1", "198.51.100.2"]);
-    assert_eq!(targets(text, &How { column: Some(Column::Name("a".into())), ..How::default() }).0, ["192.0.2.1"]);
+    assert_eq!(
+        targets(text, &How { column: Some(Column::Name("a".into())), ..How::default() }).0,
+        ["192.0.2.1"]
+    );
 }
 
 #[test]
 fn a_set_of_any_size_is_read_as_it_comes_and_no_further_than_it_may() {
     let elements: Vec<_> = (0..5000).map(|n| format!("\"198.18.{}.{}\"", n / 250, n % 250)).collect();
-    let text = format!("{{\"nftables\":[{{\"set\":{{\"type\":\"ipv4_addr\",\"elem\":[{}]}}}}]}}", elements.join(","));
+    let text = format!(
+        "{{\"nftables\":[{{\"set\":{{\"type\":\"ipv4_addr\",\"elem\":[{}]}}}}]}}",
+        elements.join(",")
+    );
     let list = |most| list::parse(Path::new("l"), text.as_bytes(), most, &How::default()).unwrap();
     assert_eq!((list(5000).targets.len(), list(5000).is_cut), (5000, false));
     assert_eq!((list(1000).targets.len(), list(1000).is_cut), (1000, true));
     let deep = format!("{{\"nftables\":[{}", "[".repeat(1 << 20));
-    assert_eq!(list::parse(Path::new("l"), deep.as_bytes(), 9, &How::default()).unwrap().lack, Some(Lack::End));
+    assert_eq!(
+        list::parse(Path::new("l"), deep.as_bytes(), 9, &How::default()).unwrap().lack,
+        Some(Lack::End)
+    );
 }
 
 #[test]
@@ -177,7 +217,8 @@ fn each_file_of_a_folder_has_a_form_of_its_own_and_its_lines_are_told_by_its_nam
     let list = list::parse(Path::new("/lists"), &stream[..], 1000, &How::default()).unwrap();
     let alone: std::collections::BTreeSet<_> =
         files.iter().flat_map(|name| targets(sample(name), &How::default()).0).collect();
-    let together: std::collections::BTreeSet<_> = list.targets.iter().map(|target| target.to_string()).collect();
+    let together: std::collections::BTreeSet<_> =
+        list.targets.iter().map(|target| target.to_string()).collect();
     assert_eq!(together, alone);
     let last = list.rejected.last().unwrap().to_string();
     assert!(last.starts_with("/lists/x.txt:1: error: `rubbish`"), "{last}");

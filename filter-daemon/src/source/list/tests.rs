@@ -168,7 +168,10 @@ fn files_that_cannot_be_read_say_why() {
     assert!(read(&folder.path().join("no.txt")).unwrap_err().to_string().ends_with("no such file"));
     std::os::unix::fs::symlink("/nowhere", folder.path().join("link.txt")).unwrap();
     let within = read(folder.path()).unwrap_err();
-    assert!(within.to_string().ends_with("link.txt: cannot be read: it leads nowhere, or has just gone"), "{within}");
+    assert!(
+        within.to_string().ends_with("link.txt: cannot be read: it leads nowhere, or has just gone"),
+        "{within}"
+    );
 }
 
 #[test]

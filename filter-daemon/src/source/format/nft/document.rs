@@ -38,7 +38,12 @@ pub enum Kind {
 
 impl<R: Read> Document<R> {
     pub fn new(input: R) -> Self {
-        Self { bytes: BufReader::with_capacity(64 * 1024, input).bytes(), ahead: None, line: 1, is_behind: false }
+        Self {
+            bytes: BufReader::with_capacity(64 * 1024, input).bytes(),
+            ahead: None,
+            line: 1,
+            is_behind: false,
+        }
     }
 
     /// The line that is being read, counted from one.
