@@ -12,6 +12,7 @@ pub mod home;
 mod ip;
 mod leftovers;
 pub mod life;
+pub mod mmdb;
 mod namespace;
 mod net;
 pub mod numbered;

@@ -117,6 +117,8 @@ pub struct Reading {
     pub special: u64,
     /// How it is read, in words of whoever reads sources: the same where nothing about it has changed.
     pub how: String,
+    /// When the database that it was chosen out of was made, in seconds since 1970; none where there is none.
+    pub built: Option<u64>,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
     /// How long what it names stays on the list; for good if none.

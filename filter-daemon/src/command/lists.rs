@@ -26,7 +26,7 @@ impl Lists {
 }
 
 /// All parts of the answer as one.
-fn ask(socket: &Endpoint) -> Result<Reply, ClientError> {
+pub fn ask(socket: &Endpoint) -> Result<Reply, ClientError> {
     let mut client = Client::connect(socket)?;
     client.send(&wire::Lists {})?;
     let mut all: Option<Reply> = None;

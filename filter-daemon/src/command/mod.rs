@@ -7,7 +7,10 @@ mod ask;
 mod check;
 mod confirm;
 mod diff;
+pub mod exchange;
+mod export;
 mod flush;
+mod import;
 mod list;
 mod lists;
 mod pause;
@@ -63,6 +66,15 @@ pub enum Verb {
     /// on several lists is shown for each. With --json one object a line. A list that has no entry, or does not exist, is
     /// no error: live lists come with their first entry and go with their last.
     List(With<list::List>),
+    /// Write down what is blocked and allowed, for an import or for another firewall
+    ///
+    /// Everything that is in force, whichever list has it: what blocks first, then what allows, marked as such. `plain` and `json`
+    /// carry list, end and note, and `filterd import` brings all of it back; what another format cannot carry is told.
+    Export(With<export::Export>),
+    /// Put on live lists what a file holds: an export, an `ipset save`, an `nft -j list`, or any list of addresses
+    ///
+    /// List, end and note of each entry are kept. Importing again changes nothing.
+    Import(With<import::Import>),
     /// Remove everything that was added
     ///
     /// Empties the live lists, those that `filterd add` fills; one that allows only where it is named. What the configuration or a list file blocks stays
@@ -123,6 +135,8 @@ macro_rules! whichever {
             },
             Verb::Test($with) => $what,
             Verb::List($with) => $what,
+            Verb::Export($with) => $what,
+            Verb::Import($with) => $what,
             Verb::Flush($with) => $what,
             Verb::Status($with) => $what,
             Verb::Lists($with) => $what,

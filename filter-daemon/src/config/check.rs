@@ -2,19 +2,22 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use filter_common::labels::Counters;
 use filter_common::target::{Span, Target};
 
+use super::chosen;
 use super::forms;
 use super::limits::{entries, ipv6_prefix, share, ttl};
 use super::nearest::nearest;
+use super::path;
 use super::ports;
 use super::raw::{Node, Value};
-use super::shape::{Fault, Faults, Key, Word, kind};
+use super::shape::{Fault, Faults, Key, kind};
 use super::{AS_GIVEN, Config, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
-use crate::source::{How, Limits, Special};
+use crate::source::{Format, How, Limits, Special};
 use crate::text::printable::excerpt;
 
 const KEYS: [Key<Config>; 10] = [
@@ -30,9 +33,12 @@ const KEYS: [Key<Config>; 10] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 16] = [
+const LIST_KEYS: [Key<Draft>; 19] = [
     Key { name: "name", take: name },
-    Key { name: "path", take: path },
+    Key { name: "path", take: list_path },
+    Key { name: "country", take: |faults, node, draft| draft.chosen.countries(faults, node) },
+    Key { name: "asn", take: |faults, node, draft| draft.chosen.autonomous(faults, node) },
+    Key { name: "database", take: |faults, node, draft| draft.chosen.database(faults, node) },
     Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
     Key {
         name: "ipv6_prefix",
@@ -102,6 +108,9 @@ pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
     }
     for list in &mut config.lists {
         list.path = folder.join(&list.path);
+        if let Some(database) = &mut list.how.database {
+            Arc::make_mut(database).paths.iter_mut().for_each(|path| *path = folder.join(&*path));
+        }
     }
     (config, faults.0)
 }
@@ -232,6 +241,7 @@ fn address_taken_for_a_key(value: &Value) -> Option<String> {
 struct Draft {
     name: Option<(ListName, usize)>,
     path: Option<PathBuf>,
+    chosen: chosen::Said,
     allows: bool,
     limits: Limits,
     how: How,
@@ -264,7 +274,8 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         let said = faults.fields(map, &LIST_KEYS, &mut draft);
         let is_live =
             said.contains_key("ipv6_prefix") && said.keys().all(|key| LIVE_KEYS.contains(&key.as_ref()));
-        let is_needed = |name: &&&str| !(is_live && **name == "path");
+        let is_chosen = chosen::KEYS.iter().any(|key| said.contains_key(*key));
+        let is_needed = |name: &&&str| !((is_live || is_chosen) && **name == "path");
         for name in NEEDED.iter().filter(is_needed).filter(|name| !said.contains_key(**name)) {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
         }
@@ -273,6 +284,8 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             ports::must_be_few(faults, &config.lists, clause, node);
         }
         let ports = ports.map(|(clause, _)| clause);
+        let has_path = draft.path.is_some();
+        let database = if is_chosen { draft.chosen.check(item.number, has_path, faults) } else { None };
         let Some((name, node)) = draft.name else { continue };
         if name.as_str() == DEFAULT_LIVE && !is_live {
             faults.tell(node, format!("the name `{name}` is reserved"), "choose another name");
@@ -283,6 +296,10 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             faults.tell(item.number, message, "remove `ipv6_prefix`, or name the prefixes in the list");
         }
         forms::must_fit(faults, &name, &draft.how, item.number);
+        if is_chosen && draft.how.is_about_form() {
+            let message = format!("list `{name}` comes out of a database, which has a form of its own");
+            faults.tell(item.number, message, "remove `format`, `column` and `min_score`");
+        }
         if draft.limits.min_entries > draft.limits.max_entries {
             let message = format!("list `{name}` must have more targets than it may have");
             faults.tell(item.number, message, "lower `min_entries`, or raise `max_entries`");
@@ -293,12 +310,13 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             continue;
         }
         if faults.first(&mut names, name.as_str(), node)
-            && let Some(path) = draft.path
+            && let Some(path) = draft.path.or_else(|| Some(database.as_ref()?.path().to_owned()))
         {
             // What must pass may well be private.
             let special = if draft.allows { Special::INCLUDED } else { draft.how.special };
             let Draft { allows, limits, how, ttl, .. } = draft;
-            let how = How { special, ..how };
+            let format = database.as_ref().map_or(how.format, |_| Some(Format::Plain));
+            let how = How { special, format, database: database.map(Arc::new), ..how };
             config.lists.push(List { name, path, allows, limits, how, ttl, ports, ipv6_prefix });
         }
     }
@@ -333,17 +351,8 @@ fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {
     draft.allows = truth(faults, node, "`allow` of a list", meaning).unwrap_or(draft.allows);
 }
 
-fn path(faults: &mut Faults, node: Node, draft: &mut Draft) {
-    let Some(Word { node, text }) = faults.text(node, "the path of a list") else { return };
-    if text.is_empty() {
-        faults.tell(node, "the path of a list is empty", "write where its file is");
-    } else if text.contains('\0') {
-        faults.tell(node, "no path has a zero byte in it", "remove \\0");
-    } else if text.starts_with('~') {
-        faults.tell(node, "nothing stands for ~ here", "write the whole path, from / on");
-    } else if text.contains("://") {
-        faults.tell(node, "the path of a list is a file, not an address on the web", "download it first");
-    } else {
-        draft.path = Some(text.into());
+fn list_path(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    if let Some(word) = faults.text(node, "the path of a list") {
+        draft.path = path::path(faults, word, "the path of a list").or(draft.path.take());
     }
 }

@@ -1,6 +1,7 @@
 //! The configuration: read raw, then checked into what the daemon trusts; all errors are told at once.
 
 mod check;
+mod chosen;
 mod diagnostic;
 mod forms;
 mod interface;
@@ -8,6 +9,7 @@ mod limits;
 pub mod name;
 mod nearest;
 mod nesting;
+mod path;
 pub mod pin;
 mod place;
 mod ports;

@@ -1,5 +1,6 @@
 //! Stories of configurations: what they mean, and what is told of those that mean nothing.
 
+mod chosen;
 mod fuzz;
 mod ports;
 
@@ -322,6 +323,7 @@ fn a_list_says_how_it_is_read() {
         ("min_score: -1", "`min_score` is a number"),
         ("format: ipset, column: 2", "list `a` has a `column`, and its format is ipset"),
         ("format: csv, min_score: 2", "list `a` has a `min_score`, and its format is csv"),
+        ("asn: [AS64500], database: /x, format: csv", "has a form of its own"),
         ("column: ip, min_score: 2", "list `a` has both `column` and `min_score`"),
     ] {
         let told = told(format!("lists: [{{name: a, path: a, {keys}}}]"));

@@ -36,6 +36,7 @@ use crate::config::{Config, Mode, OnExit};
 use crate::control::ReplyTo;
 use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
+use crate::fetch::Fetcher;
 pub use prepared::Prepared;
 pub use work::{Ended, Signals};
 
@@ -61,6 +62,9 @@ pub struct Owner {
     pub(super) readings: Readings,
     pub(super) lists: Lists,
     pub(super) guard: Guard,
+    /// Has lists fetched.
+    #[expect(dead_code, reason = "feeds are to ask it")]
+    pub(super) fetcher: Fetcher,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
     /// Who waits until the copies of what they have confirmed are on disk.
@@ -75,7 +79,7 @@ pub struct Owner {
 
 impl Owner {
     /// Does what was prepared.
-    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
+    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, fetcher: Fetcher) -> Self {
         let Prepared { config, protection, configuration, readings, lists, alarm, guard } = prepared;
         let time = Time::begin(persistence.clock_is_behind());
         Self {
@@ -99,6 +103,7 @@ impl Owner {
             readings,
             lists,
             guard,
+            fetcher,
             reloaded: None,
             confirming: Vec::new(),
             successor: None,

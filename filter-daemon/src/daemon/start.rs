@@ -1,6 +1,6 @@
 //! Bringing the daemon up, and down again.
 //!
-//! First what needs privileges: the socket, and a process of its own for the broker. Then they are given up,
+//! First what needs privileges: the socket, and processes of their own for the broker and for fetches. Then they are given up,
 //! and only then is anything read. Everything is filled and published before the first interface is attached: the first
 //! packet that meets the filter meets all of it.
 
@@ -29,6 +29,7 @@ use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
 use crate::control::{Call, Handle, Server, SocketError, pins_note, told_by_whom};
+use crate::fetch::Fetcher;
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
@@ -134,8 +135,9 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     let unsaved = pins_note::unsaved(&run.socket);
     note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let fetcher = Fetcher::start(run.user.as_ref(), &run.log.words())?;
     let privileges = privilege::drop_privileges(run, &directory)?;
-    let mut owner = open(run, broker, unsaved).await?;
+    let mut owner = open(run, broker, unsaved, fetcher).await?;
     if unsaved.is_some() && owner.losses_are_noted() {
         note(&server.handle()?, run, None);
     }
@@ -150,6 +152,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let fetcher = Fetcher::start(run.user.as_ref(), &run.log.words())?;
     let privileges = privilege::drop_privileges(run, &directory)?;
     let (sources, read) = read(run)?;
     succession::must_protect_as_well(&read.1)?;
@@ -162,7 +165,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
-    let mut owner = Owner::of(run, prepared, persistence);
+    let mut owner = Owner::of(run, prepared, persistence, fetcher);
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
@@ -296,7 +299,12 @@ fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, DaemonError> {
+async fn open(
+    run: &Run,
+    broker: Broker,
+    unsaved: Option<u64>,
+    fetcher: Fetcher,
+) -> Result<Owner, DaemonError> {
     let (sources, read) = read(run)?;
     let begun = clock::instant();
     // Whoever blocked anything had a journal.
@@ -312,7 +320,7 @@ async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, 
             Ok((persistence, blocklist)) => {
                 let facts = (blocklist, Guard::begin(&run.state_dir).await);
                 let prepared = Prepared::new(run, read, sources, broker, facts)?;
-                return Ok(Owner::of(run, prepared, persistence));
+                return Ok(Owner::of(run, prepared, persistence, fetcher));
             }
         }
     }

@@ -15,6 +15,7 @@ use super::line;
 use super::parts::{self, Parts};
 use super::patience::Progress;
 use super::rejected::Rejected;
+use super::remarks::Remarks;
 use super::{Targets, net64, quad};
 use crate::text::lines::Lines;
 
@@ -37,6 +38,8 @@ pub struct ListFile {
     pub format: Format,
     /// What is missing of it.
     pub lack: Option<Lack>,
+    /// What is to be told of the database that it was chosen out of.
+    pub remarks: Remarks,
     /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
     pub looks: &'static str,
     /// What of a folder was not read: hidden files, editors' backups.

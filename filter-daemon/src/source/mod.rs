@@ -4,7 +4,9 @@
 //! `format`,
 //! `special` takes out what no list means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
+pub mod chosen;
 pub mod copies;
+pub mod database;
 pub mod file;
 pub mod folder;
 pub mod format;
@@ -18,15 +20,18 @@ pub mod patience;
 mod permission;
 mod quad;
 mod rejected;
-mod special;
+mod remarks;
+pub mod special;
 pub mod trouble;
 pub mod well_known;
 pub mod wide;
 
 pub use crate::blocklist::{Accepted, Targets};
+pub use chosen::{Chosen, Database};
 pub use copies::{Copies, Draft};
 pub use format::{Column, Format, How};
 pub use limits::Limits;
 pub use list::ListFile;
 pub use rejected::{Reason, Rejected};
+pub use remarks::Remarks;
 pub use special::Special;

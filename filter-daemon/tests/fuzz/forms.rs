@@ -30,7 +30,7 @@ fn read(input: &[u8]) {
     let format = Some(Format::ALL[sum % Format::ALL.len()]);
     let column = [None, Some(Column::Number(2)), Some(Column::Name("ip".into()))][sum / 16 % 3].clone();
     let min_score = [None, Some(3)][sum / 64 % 2];
-    holds(input, &How { format, column, min_score, special: Special::EXCLUDED });
+    holds(input, &How { format, column, min_score, ..How::default() });
 }
 
 fn holds(input: &[u8], how: &How) {

@@ -167,6 +167,7 @@ fn warn(list: &CheckedList, console: &mut Console) {
     for line in &list.lines {
         console.note(line);
     }
+    list.remarks.iter().for_each(|told| console.note(&format!("warning: {told}")));
     list.well_known.iter().for_each(|told| console.note(&format!("warning: {told}")));
     let untold = list.rejected.saturating_sub(list.lines.len() as u64);
     if untold > 0 {

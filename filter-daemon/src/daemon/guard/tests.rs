@@ -28,7 +28,7 @@ use crate::config::Config;
 use crate::host::What;
 use crate::kernel::Filter;
 use crate::kernel::memory::Memory;
-use crate::source::{How, Special};
+use crate::source::{How, Remarks, Special};
 
 /// Reloads of one story, at its beginning a start.
 const RELOADS: u64 = 50;
@@ -321,8 +321,13 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             checksum: 0,
         };
         let path = accepted.path.clone();
-        let found =
-            Found::Accepted { targets: targets.clone(), accepted, draft: None, remarks: Default::default() };
+        let found = Found::Accepted {
+            targets: targets.clone(),
+            accepted,
+            draft: None,
+            read: Default::default(),
+            remarks: Remarks::default(),
+        };
         LoadedList {
             name,
             path,

@@ -10,7 +10,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile, Rejected};
+use crate::source::{Draft, Limits, ListFile, Rejected, Remarks};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -27,6 +27,8 @@ pub enum Found {
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
         /// How it was read: with other words in the configuration it is read otherwise.
+        read: ReadAs,
+        /// What is to be told of the database that it was chosen out of.
         remarks: Remarks,
     },
     /// Something that is not believed.
@@ -36,7 +38,7 @@ pub enum Found {
         /// What is to be in force instead; none if what is stays.
         targets: Option<Targets>,
         /// How that was read.
-        remarks: Option<Remarks>,
+        read: Option<ReadAs>,
         /// What is known of it, if it comes from its copy.
         accepted: Option<Accepted>,
     },
@@ -44,7 +46,7 @@ pub enum Found {
 
 /// How a list was read, for those who ask.
 #[derive(Clone, Debug, Default)]
-pub struct Remarks {
+pub struct ReadAs {
     /// How many of its lines were not understood.
     pub rejected: u64,
     /// The first of them.
@@ -57,7 +59,7 @@ pub struct Remarks {
     pub left_out: Vec<String>,
 }
 
-impl Remarks {
+impl ReadAs {
     fn of(file: &ListFile) -> Self {
         Self {
             rejected: file.rejected_count,
@@ -85,7 +87,11 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     // What is read in another way is no change of the file.
-    let alike = before.filter(|before| before.id.is_none() || before.reading.how == list.how.to_string());
+    let is_alike = |before: &&Known| match before.id {
+        Some(_) => before.reading.how == list.how.to_string(),
+        None => !before.is_of_another_choice(list),
+    };
+    let alike = before.filter(is_alike);
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         sources.denied.push(list.path.clone());
@@ -118,18 +124,24 @@ pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> C
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
         let message = format!("list {name} could not be put back, and is what it is: {why}");
         let told = Explanation::new(message, "`filterd reload` reads its file");
-        return Found::Doubted { told, targets: None, remarks: None, accepted: None };
+        return Found::Doubted { told, targets: None, read: None, accepted: None };
     };
-    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
-        let remarks = Remarks::of(&file);
-        return Found::Accepted { targets: file.targets, accepted: accepted.clone(), draft: None, remarks };
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(list) {
+        let (read, remarks) = (ReadAs::of(&file), file.remarks);
+        return Found::Accepted {
+            targets: file.targets,
+            accepted: accepted.clone(),
+            draft: None,
+            read,
+            remarks,
+        };
     }
     let message = format!(
         "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
     );
     Found::Doubted {
         told: Explanation::new(message, "`filterd reload` reads it"),
-        remarks: Some(Remarks::of(&file)),
+        read: Some(ReadAs::of(&file)),
         targets: Some(file.targets),
         accepted: Some(accepted.clone()),
     }
@@ -169,8 +181,8 @@ impl Judging<'_> {
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
                 let told =
                     self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
-                let remarks = Some(Remarks::of(&file));
-                Found::Doubted { told, targets: Some(file.targets), remarks, accepted: None }
+                let read = Some(ReadAs::of(&file));
+                Found::Doubted { told, targets: Some(file.targets), read, accepted: None }
             }
             (Verdict::HoldBack(doubt), read) => self.hold_back(doubt, read),
             (Verdict::TakePart(doubt), Err(error)) => self.hold_back(doubt, Err(error)),
@@ -178,14 +190,14 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let remarks = Remarks::of(&file);
-        let (targets, rejected) = (file.targets, remarks.rejected);
+        let read = ReadAs::of(&file);
+        let (targets, rejected, remarks) = (file.targets, read.rejected, file.remarks);
         let entries = targets.len() as u64;
         let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
                 let accepted = accepted.clone();
-                return Found::Accepted { targets, accepted, draft: None, remarks };
+                return Found::Accepted { targets, accepted, draft: None, read, remarks };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
@@ -193,7 +205,7 @@ impl Judging<'_> {
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None, remarks };
+            return Found::Accepted { targets, accepted, draft: None, read, remarks };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
@@ -206,7 +218,7 @@ impl Judging<'_> {
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft), remarks }
+        Found::Accepted { targets, accepted, draft: Some(draft), read, remarks }
     }
 
     /// It is to be gone.
@@ -224,7 +236,8 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft, remarks: Remarks::default() }
+        let (targets, read, remarks) = (Targets::default(), ReadAs::default(), Remarks::default());
+        Found::Accepted { targets, accepted, draft, read, remarks }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
@@ -236,7 +249,7 @@ impl Judging<'_> {
         let stays = |instead| Found::Doubted {
             told: self.explain(&why, instead),
             targets: None,
-            remarks: None,
+            read: None,
             accepted: None,
         };
         let (entries, is_running) =
@@ -248,7 +261,7 @@ impl Judging<'_> {
             Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
-                    remarks: Some(Remarks::of(&copy)),
+                    read: Some(ReadAs::of(&copy)),
                     targets: Some(copy.targets),
                     accepted: Some(accepted.clone()),
                 },

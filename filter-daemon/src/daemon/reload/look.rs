@@ -13,7 +13,7 @@ use crate::source::file::FileError;
 use crate::source::folder::Folder;
 use crate::source::input::Input;
 use crate::source::patience::Progress;
-use crate::source::{Copies, Draft, ListFile, list};
+use crate::source::{Copies, Draft, ListFile, database, list};
 
 /// What a look at a file brings.
 pub enum Look {
@@ -55,17 +55,22 @@ impl Looking {
 
     /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
     pub fn look(self, progress: Progress) -> Result<Look, FileError> {
-        let (path, limits) = (&self.list.path, &self.list.limits);
-        let stamp = stamp_of(path);
+        let (path, limits, how) = (&self.list.path, &self.list.limits, &self.list.how);
+        let stamp = stamp_of(&self.list);
         if stamp.is_some() && stamp == self.before {
             return Ok(Look::Unchanged);
         }
-        let input = Input::open(path, limits.most_bytes())?;
-        let left_out = input.left_out();
         let is_copied = stamp.is_some() && stamp == self.copied;
         let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
-        let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
-        let file = ListFile { left_out, ..list::parse(path, input, limits.max_entries, &self.list.how)? };
+        let copy = draft.as_mut().map(|draft| draft as &mut dyn Write);
+        let file = match &how.database {
+            Some(database) => database::list(database, limits, how, copy, &progress)?,
+            None => {
+                let input = Input::open(path, limits.most_bytes())?.copied_to(copy).telling(progress);
+                let left_out = input.left_out();
+                ListFile { left_out, ..list::parse(path, input, limits.max_entries, how)? }
+            }
+        };
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }
 }
@@ -75,10 +80,13 @@ fn is_read_as(reading: &Reading, list: &List) -> bool {
     reading.path == list.path && reading.ttl == list.ttl && reading.how == list.how.to_string()
 }
 
-/// What identifies what is at this path at the moment, if anything is.
-pub fn stamp_of(path: &Path) -> Option<Stamp> {
-    let found = std::fs::metadata(path).ok()?;
-    if found.is_dir() { folder(path, &found) } else { Some(stamp(&found)) }
+/// What identifies what this list says at the moment, if anything is there.
+pub fn stamp_of(list: &List) -> Option<Stamp> {
+    if let Some(database) = &list.how.database {
+        return database::stamp(database);
+    }
+    let found = std::fs::metadata(&list.path).ok()?;
+    if found.is_dir() { folder(&list.path, &found) } else { Some(stamp(&found)) }
 }
 
 /// What identifies all files of a folder: their lengths together, the newest time, and a sum over what identifies each.
@@ -108,8 +116,8 @@ fn time_in(Stamp([_, _, _, modified, ..]): Stamp) -> Option<u64> {
     u64::try_from(modified.cast_signed()).ok()
 }
 
-/// When the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
+/// When the database was made that a list was chosen out of, or the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
 pub fn written(reading: &Reading) -> Option<u64> {
     let accepted = reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
-    accepted.or(reading.stamp).and_then(time_in)
+    reading.built.or_else(|| accepted.or(reading.stamp).and_then(time_in))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::find::{Found, Remarks};
+use super::find::{Found, ReadAs};
 use super::load::{Loaded, LoadedList};
 use super::reaching::Reaching;
 use super::warnings;
@@ -199,22 +199,24 @@ fn note(
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
-        Found::Doubted { told, remarks, accepted, .. } => {
-            if let Some(remarks) = remarks {
-                note_remarks(reading, remarks);
+        Found::Doubted { told, read, accepted, .. } => {
+            if let Some(read) = read {
+                note_read(reading, read);
             }
             reading.accepted = accepted.or(reading.accepted.take());
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, remarks, .. } => {
-            let read_as = if remarks.format == "plain" { "" } else { remarks.format };
-            let read_as = if read_as.is_empty() { String::new() } else { format!(", read as {read_as}") };
+        Found::Accepted { accepted, draft: bytes, read, remarks, .. } => {
+            let read_as =
+                if read.format == "plain" { String::new() } else { format!(", read as {}", read.format) };
             tracing::info!("list {name}: {}{read_as}", counted_as(entries, ["entry", "entries"]));
-            warnings::of_rejected(&name, remarks.rejected, &mut reloaded.warnings);
-            warnings::of_left_out(&name, &remarks.left_out, &mut reloaded.warnings);
-            warnings::of_special(&name, remarks.special, &mut reloaded.warnings);
+            warnings::of_rejected(&name, read.rejected, &mut reloaded.warnings);
+            warnings::of_left_out(&name, &read.left_out, &mut reloaded.warnings);
+            warnings::of_special(&name, read.special, &mut reloaded.warnings);
+            reloaded.warnings.extend(remarks.told(&name, clock::on_the_wall(now)));
+            reading.built = remarks.built;
             reading.stamp = accepted.stamp;
-            note_remarks(reading, remarks);
+            note_read(reading, read);
             reading.trouble = None;
             reading.accepted = Some(accepted);
             draft = bytes;
@@ -231,8 +233,8 @@ fn note(
     Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
 }
 
-fn note_remarks(reading: &mut Reading, remarks: Remarks) {
-    let Remarks { rejected, examples, special, format, .. } = remarks;
+fn note_read(reading: &mut Reading, read: ReadAs) {
+    let ReadAs { rejected, examples, special, format, .. } = read;
     (reading.rejected, reading.examples, reading.special, reading.format) =
         (rejected, examples, special, format);
 }

@@ -4,6 +4,7 @@
 mod edit;
 pub mod failure;
 mod guarding;
+mod own;
 mod pause;
 mod question;
 mod test;
@@ -23,6 +24,10 @@ impl Owner {
             Call::Add(Asked { request, reply }) => self.add(Polarity::Block, request, reply),
             Call::Remove(Asked { request, reply }) => self.remove(Polarity::Block, request, reply),
             Call::Allow(Asked { request, reply }) => self.add(Polarity::Allow, request, reply),
+            Call::Import(Asked { request, reply }) => {
+                let polarity = if request.allow { Polarity::Allow } else { Polarity::Block };
+                self.add(polarity, request.add, reply);
+            }
             Call::Disallow(Asked { request, reply }) => self.remove(Polarity::Allow, request, reply),
             Call::Flush(Asked { request, reply }) => self.flush(request, reply),
             Call::Test(Asked { request, reply }) => answer(reply, Ok(self.test(request))),
