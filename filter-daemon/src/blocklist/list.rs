@@ -109,8 +109,10 @@ pub struct Reading {
     pub stamp: Option<Stamp>,
     /// How many of its lines were not understood.
     pub rejected: u64,
-    /// The first of these, for people.
+    /// The first of them, as they are told.
     pub examples: Vec<String>,
+    /// What it was read as; nothing if it never was.
+    pub format: &'static str,
     /// How many of its targets were special ranges, or in part, and were taken out.
     pub special: u64,
     /// How it is read, in words of whoever reads sources: the same where nothing about it has changed.

@@ -10,6 +10,7 @@ use filter_common::target::{Span, Target};
 
 use super::chosen;
 use super::feed;
+use super::forms;
 use super::limits::{entries, ipv6_prefix, share, ttl};
 use super::nearest::nearest;
 use super::path;
@@ -33,7 +34,7 @@ const KEYS: [Key<Config>; 10] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 21] = [
+const LIST_KEYS: [Key<Draft>; 25] = [
     Key { name: "name", take: name },
     Key { name: "path", take: list_path },
     Key { name: "country", take: |faults, node, draft| draft.chosen.countries(faults, node) },
@@ -55,8 +56,19 @@ const LIST_KEYS: [Key<Draft>; 21] = [
     },
     Key {
         name: "max_entries",
-        take: |faults, node, draft| entries(faults, node, &mut draft.limits.max_entries),
+        take: |faults, node, draft| {
+            entries(faults, node, "`max_entries`", 1, &mut draft.limits.max_entries);
+        },
     },
+    Key {
+        name: "min_entries",
+        take: |faults, node, draft| {
+            entries(faults, node, "`min_entries`", 0, &mut draft.limits.min_entries);
+        },
+    },
+    Key { name: "format", take: |faults, node, draft| forms::format(faults, node, &mut draft.how) },
+    Key { name: "column", take: |faults, node, draft| forms::column(faults, node, &mut draft.how) },
+    Key { name: "min_score", take: |faults, node, draft| forms::min_score(faults, node, &mut draft.how) },
     Key { name: "include_special", take: include_special },
     Key { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
     Key { name: "except_ports", take: |faults, node, draft| ports::except(faults, node, &mut draft.ports) },
@@ -293,6 +305,15 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         if draft.allows && draft.ipv6_prefix.is_some() {
             let message = format!("list `{name}` allows, and what is allowed is never widened");
             faults.tell(item.number, message, "remove `ipv6_prefix`, or name the prefixes in the list");
+        }
+        forms::must_fit(faults, &name, &draft.how, item.number);
+        if is_chosen && draft.how.is_about_form() {
+            let message = format!("list `{name}` comes out of a database, which has a form of its own");
+            faults.tell(item.number, message, "remove `format`, `column` and `min_score`");
+        }
+        if draft.limits.min_entries > draft.limits.max_entries {
+            let message = format!("list `{name}` must have more targets than it may have");
+            faults.tell(item.number, message, "lower `min_entries`, or raise `max_entries`");
         }
         let ipv6_prefix = draft.ipv6_prefix.unwrap_or(AS_GIVEN);
         if is_live && faults.first(&mut names, name.as_str(), node) {

@@ -41,17 +41,18 @@ pub fn share(faults: &mut Faults, node: Node, subject: &str, into: &mut u8) {
 }
 
 /// `5000000`; with commas, underscores or blanks between the digits, as people write large numbers, it is text to YAML.
-pub fn entries(faults: &mut Faults, node: Node, into: &mut u64) {
+pub fn entries(faults: &mut Faults, node: Node, subject: &str, least: u64, into: &mut u64) {
     let number = match &node.value {
         Value::Number(number) => *number,
         Value::Text(word) => grouped(word),
         Value::Nothing | Value::Bool(_) | Value::List(_) | Value::Map(_) | Value::Tagged => None,
     };
     match number {
-        Some(number @ 1..=MOST_ENTRIES) => *into = number,
+        Some(number) if (least..=MOST_ENTRIES).contains(&number) => *into = number,
         _ => {
-            let message = format!("`max_entries` is a number of targets, not {}", said(&node.value));
-            faults.tell(node.number, message, "write 1 to 1000000000, as in 5000000");
+            let message = format!("{subject} is a number of targets, not {}", said(&node.value));
+            let help = format!("write {least} to {MOST_ENTRIES}, as in 5000000");
+            faults.tell(node.number, message, help);
         }
     }
 }

@@ -4,6 +4,7 @@ mod check;
 mod chosen;
 mod diagnostic;
 mod feed;
+mod forms;
 mod interface;
 mod limits;
 pub mod name;

@@ -291,11 +291,44 @@ fn a_list_says_how_much_it_may_change() {
         ("max_entries: 5,000,000", "unknown key `000`"),
         ("max_entries: 5e6", "`max_entries` is a number of targets"),
         ("max_entry: 5", "did you mean `max_entries`?"),
+        ("min_entries: many", "`min_entries` is a number of targets, not `many`"),
+        ("min_entries: 8, max_entries: 7", "list `a` must have more targets than it may have"),
         ("include_special: yes", "did you mean true?"),
         ("include_private: true", "unknown key `include_private`"),
     ] {
         let told = told(format!("lists: [{{name: a, path: a, {key}}}]"));
         assert!(told.contains(expected), "{key}: {told}");
+    }
+}
+
+#[test]
+fn a_list_says_how_it_is_read() {
+    let how = |keys: &str| config(&format!("lists: [{{name: a, path: a, {keys}}}]")).lists[0].how.to_string();
+    assert_eq!(how("ttl: 7d"), "");
+    assert_eq!(how("format: ipsum, min_score: 3"), "format ipsum, min_score 3");
+    assert_eq!(how("min_score: 0"), "min_score 0");
+    assert_eq!(how("column: dst_ip"), "column `dst_ip`");
+    assert_eq!(how("format: json, column: 2, include_wide: true"), "format json, column 2, include_wide");
+    for format in crate::source::Format::ALL {
+        assert_eq!(how(&format!("format: {format}")), format!("format {format}"));
+    }
+    assert_eq!(config("lists: [{name: a, path: a, min_entries: 10}]").lists[0].limits.min_entries, 10);
+    for (keys, expected) in [
+        ("format: cvs", "did you mean csv?"),
+        ("format: netset", "did you mean firehol?"),
+        ("format: xml", "it is one of plain, firehol, spamhaus, ranges, csf, ipsum"),
+        ("format: 7", "`format` must be text"),
+        ("column: 0", "`column` is a column of the list, not 0"),
+        ("column: [a]", "not a list"),
+        ("min_score: high", "`min_score` is a number, not `high`"),
+        ("min_score: -1", "`min_score` is a number"),
+        ("format: ipset, column: 2", "list `a` has a `column`, and its format is ipset"),
+        ("format: csv, min_score: 2", "list `a` has a `min_score`, and its format is csv"),
+        ("asn: [AS64500], database: /x, format: csv", "has a form of its own"),
+        ("column: ip, min_score: 2", "list `a` has both `column` and `min_score`"),
+    ] {
+        let told = told(format!("lists: [{{name: a, path: a, {keys}}}]"));
+        assert!(told.contains(expected), "{keys}: {told}");
     }
 }
 
@@ -361,4 +394,15 @@ fn a_file_is_read_and_its_relative_paths_begin_at_its_folder() {
     let path = folder.path().join("filterd.yaml");
     std::fs::write(&path, "lists: [{name: drop, path: drop.txt}]").unwrap();
     assert_eq!(load(&path).unwrap().lists[0].path, folder.path().join("drop.txt"));
+}
+
+/// What docs/lists.md tells to write is taken as it stands there.
+#[test]
+fn every_configuration_in_the_page_on_lists_is_valid() {
+    let page = include_str!("../../../docs/lists.md");
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lists: Vec<_> = blocks.map(|block| config(block).lists.len()).collect();
+    let lines = page.lines().filter(|line| line.trim_start().starts_with("- {name: ")).count();
+    assert_eq!((lists.len(), lists.iter().sum::<usize>()), (2, lines), "each line is in a block");
+    assert!(lines > 15);
 }

@@ -67,6 +67,14 @@ pub enum FileError {
         /// What it is.
         kind: &'static str,
     },
+    /// A folder with more files than a list may have.
+    #[error("{}: has more than {most} files", printable::path(path))]
+    TooMany {
+        /// Where it is.
+        path: PathBuf,
+        /// As many would have been read.
+        most: usize,
+    },
     /// It is longer than anything of its kind may be.
     #[error("{}: has more than {most} bytes", printable::path(path))]
     TooLarge {
@@ -111,6 +119,7 @@ impl Explain for FileError {
             Self::Unusable { remedy, .. } => Some(remedy.clone()),
             Self::Missing { .. }
             | Self::NotPlain { .. }
+            | Self::TooMany { .. }
             | Self::TooLarge { .. }
             | Self::Unreadable { .. } => None,
         }

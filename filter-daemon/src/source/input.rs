@@ -1,33 +1,39 @@
 //! The bytes of a list file on their way to the parser: no more of them than there may be, told of as they come, and, if
 //! the list may be believed, written down beside.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::file::{self, FileError};
+use super::folder::Folder;
 use super::patience::Progress;
 
-/// An open file that may be a list.
+/// An open file, or the files of a folder, that may be a list.
 pub struct Input<'a> {
-    file: File,
+    file: Box<dyn Read>,
+    left_out: Vec<String>,
     left: u64,
     copy: Option<&'a mut dyn Write>,
     progress: Progress,
 }
 
 impl<'a> Input<'a> {
-    /// Opens a plain file of at most so many bytes.
+    /// Opens a plain file, or all files of a folder, of at most so many bytes.
     ///
     /// # Errors
-    /// When it cannot be opened, or is larger.
+    /// When one cannot be opened, or all of it is larger.
     pub fn open(path: &Path, most: u64) -> Result<Self, FileError> {
-        let file = file::open(path)?;
-        let length = file.metadata().map_err(|error| FileError::new(path, error))?.len();
+        let (file, length, left_out) = if path.is_dir() { folder(path)? } else { plain(path)? };
         if length > most {
             return Err(FileError::TooLarge { path: path.into(), most });
         }
-        Ok(Self { file, left: most, copy: None, progress: Progress::default() })
+        Ok(Self { file, left_out, left: most, copy: None, progress: Progress::default() })
+    }
+
+    /// What of a folder is no part of it.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<String> {
+        self.left_out.clone()
     }
 
     /// Also writes what is read into `copy`.
@@ -43,6 +49,22 @@ impl<'a> Input<'a> {
         self.progress = progress;
         self
     }
+}
+
+/// What is read, how long it is, and what was left out of it.
+type Opened = (Box<dyn Read>, u64, Vec<String>);
+
+fn plain(path: &Path) -> Result<Opened, FileError> {
+    let file = file::open(path)?;
+    let length = file.metadata().map_err(|error| FileError::new(path, error))?.len();
+    Ok((Box::new(file), length, Vec::new()))
+}
+
+fn folder(path: &Path) -> Result<Opened, FileError> {
+    let folder = Folder::list(path)?;
+    let left_out = folder.left_out().to_vec();
+    let (files, length) = folder.open()?;
+    Ok((Box::new(files), length, left_out))
 }
 
 impl Read for Input<'_> {

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use super::format::Lack;
+
 /// Shorter lists than this may shrink as they like: somebody edits them by hand.
 const SHRINKS_FREELY: u64 = 100;
 
@@ -23,11 +25,13 @@ pub struct Limits {
     pub max_rejected: u8,
     /// How many targets it may have.
     pub max_entries: u64,
+    /// How many it must have.
+    pub min_entries: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_shrink: 50, max_rejected: 25, max_entries: 5_000_000 }
+        Self { max_shrink: 50, max_rejected: 25, max_entries: 5_000_000, min_entries: 0 }
     }
 }
 
@@ -48,6 +52,8 @@ pub enum Seen {
         targets: u64,
         /// There are more than the list may have; they were not read.
         is_cut: bool,
+        /// What is missing by the list's own words.
+        lack: Option<Lack>,
     },
 }
 
@@ -74,6 +80,15 @@ pub enum Doubt {
         /// So many were on it.
         before: u64,
     },
+    /// It has fewer targets than it must have.
+    TooFew {
+        /// So many.
+        least: u64,
+        /// So many are there.
+        now: u64,
+    },
+    /// Something is missing of it.
+    Lacks(Lack),
     /// Too many of its lines are something else.
     Rejected {
         /// Lines.
@@ -122,11 +137,14 @@ impl Limits {
             Seen::Missing => return Some(Doubt::Missing),
             Seen::Unreadable => return Some(Doubt::Unreadable),
             Seen::Lines { is_cut: true, .. } => return Some(Doubt::TooMany { most: self.max_entries }),
+            Seen::Lines { lack: Some(lack), .. } => return Some(Doubt::Lacks(lack)),
             Seen::Lines { lines, rejected, targets, .. } => (lines, rejected, targets),
         };
         let may_shrink = self.max_shrink >= 100;
         if percent(rejected) > lines.saturating_mul(self.max_rejected.into()) {
             Some(Doubt::Rejected { lines, rejected })
+        } else if now < self.min_entries {
+            Some(Doubt::TooFew { least: self.min_entries, now })
         } else if now == 0 && before > 0 && !may_shrink {
             Some(Doubt::Empty { before })
         } else if before >= SHRINKS_FREELY
@@ -148,7 +166,7 @@ impl Doubt {
     /// limit is a word of the operator's own.
     #[must_use]
     pub fn may_be_meant(&self) -> bool {
-        !matches!(self, Self::Unreadable | Self::TooMany { .. })
+        !matches!(self, Self::Unreadable | Self::TooMany { .. } | Self::TooFew { .. })
     }
 }
 
@@ -169,6 +187,9 @@ impl fmt::Display for Doubt {
             }
             Self::Shrunk { before, now: 1 } => write!(f, "has 1 target, and had {before}"),
             Self::Shrunk { before, now } => write!(f, "has {now} targets, and had {before}"),
+            Self::TooFew { least, now: 1 } => write!(f, "has 1 target, and must have {least}"),
+            Self::TooFew { least, now } => write!(f, "has {now} targets, and must have {least}"),
+            Self::Lacks(lack) => lack.fmt(f),
             Self::TooMany { most } => write!(f, "has more than {most} targets"),
         }
     }
@@ -179,7 +200,7 @@ mod tests {
     use super::*;
 
     fn lines(targets: u64, rejected: u64) -> Seen {
-        Seen::Lines { lines: targets + rejected, rejected, targets, is_cut: false }
+        Seen::Lines { lines: targets + rejected, rejected, targets, is_cut: false, lack: None }
     }
 
     fn told(verdict: Verdict) -> String {
@@ -192,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_doubt_has_its_answer() {
-        let cut = Seen::Lines { lines: 9, rejected: 0, targets: 9, is_cut: true };
+        let cut = Seen::Lines { lines: 9, rejected: 0, targets: 9, is_cut: true, lack: None };
         let cases = [
             ("the first time, anything may be there", lines(7, 0), None, "accept"),
             ("or nothing", lines(0, 0), None, "accept"),
@@ -243,7 +264,7 @@ mod tests {
         for seen in [lines(0, 0), lines(1, 0), lines(1, 9), lines(0, 9), Seen::Missing] {
             assert_eq!(Limits::default().judge(seen, Some(1000), true), Verdict::Accept, "{seen:?}");
         }
-        let cut = Seen::Lines { lines: 9, rejected: 0, targets: 9, is_cut: true };
+        let cut = Seen::Lines { lines: 9, rejected: 0, targets: 9, is_cut: true, lack: None };
         for seen in [Seen::Unreadable, cut] {
             assert_ne!(Limits::default().judge(seen, Some(1000), true), Verdict::Accept, "{seen:?}");
         }
@@ -260,7 +281,8 @@ mod tests {
     #[test]
     fn no_count_is_too_large_to_be_judged() {
         let limits = Limits { max_entries: u64::MAX, ..Limits::default() };
-        let most = Seen::Lines { lines: u64::MAX, rejected: u64::MAX, targets: u64::MAX, is_cut: false };
+        let most =
+            Seen::Lines { lines: u64::MAX, rejected: u64::MAX, targets: u64::MAX, is_cut: false, lack: None };
         assert_eq!(limits.judge(most, Some(u64::MAX), false), Verdict::Accept);
         assert_eq!(limits.most_bytes(), u64::MAX);
     }

@@ -1,56 +1,46 @@
 //! A line of a list, wherever it comes from: a target, or what is wrong with it.
 
-use std::borrow::Cow;
-use std::path::Path;
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv4Addr};
 
-use filter_common::target::Span;
+use filter_common::target::{Span, Target};
 
-use super::rejected::{Reason, Rejected};
+use super::quad;
+use super::rejected::Reason;
 use crate::text::lines::{Content, Line};
-use crate::text::printable;
 
-/// A line that was not understood.
-pub struct Unread<'a> {
-    /// What it says, comment and blanks aside.
-    pub content: &'a [u8],
-    line: u64,
-    reason: Reason,
-}
+/// What a line says, comment and blanks aside, and what that names or is wrong with it; none if it says nothing.
+pub type Said<'a> = Option<(&'a [u8], Result<Span, Reason>)>;
 
-/// Reads a line; none if it says nothing.
-pub fn read<'a>(line: &Line<'a>) -> Option<Result<Span, Unread<'a>>> {
-    let unread = |content, reason| Unread { content, line: line.number, reason };
+/// Reads a line with a target on it.
+pub fn read<'a>(line: &Line<'a>) -> Said<'a> {
     match line.content() {
         Content::Nothing => None,
-        Content::TooLong(content) => Some(Err(unread(content, Reason::TooLong))),
-        Content::Says(content) => {
-            Some(target(&String::from_utf8_lossy(content)).map_err(|reason| unread(content, reason)))
-        }
+        Content::TooLong(content) => Some((content, Err(Reason::TooLong))),
+        Content::Says(content) => Some((content, whole(&String::from_utf8_lossy(content)))),
     }
 }
 
-fn target(content: &str) -> Result<Span, Reason> {
+/// What a word names, blanks aside.
+pub fn target(word: &[u8]) -> Result<Span, Reason> {
+    let word = word.trim_ascii();
+    if let Some(address) = quad::parse(word) {
+        return Ok(Target::from(IpAddr::from(Ipv4Addr::from_bits(address))).into());
+    }
+    String::from_utf8_lossy(word).parse().map_err(Reason::NoTarget)
+}
+
+fn whole(content: &str) -> Result<Span, Reason> {
     content.parse().map_err(|error| {
         let word = content.split([' ', '\t', ',']).next().unwrap_or(content);
-        let more = word != content && word.parse::<Span>().is_ok();
-        if more { Reason::More } else { Reason::NoTarget(error) }
+        let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| content.starts_with(beginning));
+        if begins(&["Include ", "Include\t"]) {
+            Reason::Include
+        } else if begins(&["tcp|", "udp|", "icmp|"]) {
+            Reason::Ports
+        } else if word != content && word.parse::<Span>().is_ok() {
+            Reason::More
+        } else {
+            Reason::NoTarget(error)
+        }
     })
-}
-
-impl<'a> Unread<'a> {
-    /// A line that was understood, and is not taken: it names a good part of all addresses there are.
-    pub fn wide(line: &Line<'a>) -> Self {
-        let content = match line.content() {
-            Content::Says(content) | Content::TooLong(content) => content,
-            Content::Nothing => b"",
-        };
-        Self { content, line: line.number, reason: Reason::Wide }
-    }
-
-    /// The same, to be kept, with the file that it is in.
-    pub fn of(&self, path: &Arc<Path>) -> Rejected {
-        let text: Cow<'_, str> = String::from_utf8_lossy(self.content);
-        Rejected { path: path.clone(), line: self.line, text: printable::excerpt(&text), reason: self.reason }
-    }
 }

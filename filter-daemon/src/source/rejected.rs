@@ -32,6 +32,43 @@ pub enum Reason {
     Wide,
     /// It has more bytes than are looked at.
     TooLong,
+    /// It is meant for some ports only.
+    Ports,
+    /// It names another file.
+    Include,
+    /// There is no score behind its target.
+    NoScore,
+    /// It has no such column.
+    NoColumn,
+    /// Quotes are opened and not closed.
+    OpenQuote,
+    /// Its ends and its mask name different addresses.
+    Mask,
+    /// It is an entry of a set that holds more than addresses.
+    Kind,
+    /// More exceptions than a set may have.
+    Exceptions,
+    /// It is not what this form has here.
+    Form,
+}
+
+impl Rejected {
+    /// This, on that line of that file, and what is wrong with it.
+    #[must_use]
+    pub fn new(path: &Arc<Path>, line: u64, content: &[u8], reason: Reason) -> Self {
+        let text = printable::excerpt(&String::from_utf8_lossy(content));
+        Self { path: path.clone(), line, text, reason }
+    }
+}
+
+impl Rejected {
+    /// Where in its list it is and what is wrong, but not what it says: that is for whoever may read the file.
+    #[must_use]
+    pub fn within(&self) -> String {
+        let Self { path, line, reason, .. } = self;
+        let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        printable::sentence(&format!("{file}:{line} {reason}"))
+    }
 }
 
 impl fmt::Display for Rejected {
@@ -49,18 +86,20 @@ impl fmt::Display for Reason {
             Self::Wide => f.write_str(
                 "is wider than a /8, or a /16 of IPv6: where a list means that, its configuration says `include_wide: true`",
             ),
+            Self::Ports => f.write_str("is meant for some ports only: give a list of its own `ports:`"),
+            Self::Include => {
+                f.write_str("names another file: name that as a list, or both as a folder (`path: FOLDER`)")
+            }
+            Self::NoScore => f.write_str("has no score behind its target, and `min_score` asks for one"),
+            Self::NoColumn => f.write_str("has no column of targets: `column:` of the list says which it is"),
+            Self::OpenQuote => f.write_str("opens quotes and does not close them"),
+            Self::Mask => f.write_str("names other addresses by its ends than by its mask"),
+            Self::Kind => f.write_str("is more than an address (a port, an interface, a mark), and is not blocked"),
+            Self::Exceptions => f.write_str("is one exception more than a list may have"),
+            Self::Form => f.write_str("is nothing that this format has"),
             Self::TooLong => write!(f, "goes on for more than {} bytes", lines::LONGEST),
         }
     }
-}
-
-/// Lines of a list that were not understood: how many, and the first of them in words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rejects {
-    /// All of them.
-    pub count: u64,
-    /// The first.
-    pub examples: Vec<String>,
 }
 
 #[cfg(test)]

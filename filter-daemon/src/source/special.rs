@@ -52,6 +52,41 @@ const V6: [(u128, u8); 6] = [
     (0xFF00 << 112, 8),  // multicast: ff00::/8
 ];
 
+/// Takes out of sorted targets what a list means as exceptions: those themselves, and what lies in wider ones around them. What
+/// is named within an exception stays, as a set in the kernel would have it.
+pub fn except(targets: &mut Targets, exceptions: &[Target]) {
+    if exceptions.is_empty() {
+        return;
+    }
+    let mut around = Vec::new();
+    let all = targets.iter().filter(|target| {
+        let is_touched = exceptions.iter().any(|exception| target.covers(exception));
+        around.extend(is_touched.then_some(*target));
+        !is_touched
+    });
+    let mut left: Targets = all.collect();
+    let v4: Vec<_> = exceptions
+        .iter()
+        .filter_map(|target| if let Target::V4(prefix) = target { Some(*prefix) } else { None })
+        .collect();
+    let v6: Vec<_> = exceptions
+        .iter()
+        .filter_map(|target| if let Target::V6(prefix) = target { Some(*prefix) } else { None })
+        .collect();
+    for target in around {
+        match target {
+            Target::V4(prefix) => rest(prefix, &within(prefix, &v4), &mut |part| left.push(Target::V4(part))),
+            Target::V6(prefix) => rest(prefix, &within(prefix, &v6), &mut |part| left.push(Target::V6(part))),
+        }
+    }
+    left.sort();
+    *targets = left;
+}
+
+fn within<A: Address>(prefix: Prefix<A>, ranges: &[Prefix<A>]) -> Vec<Prefix<A>> {
+    ranges.iter().copied().filter(|range| prefix.covers(range)).collect()
+}
+
 /// Takes what is special out of sorted targets, which are sorted afterwards. Tells how many of them were special, or in part.
 pub fn take_out(targets: &mut Targets) -> u64 {
     let before = targets.addresses.len() + targets.nets64.len();

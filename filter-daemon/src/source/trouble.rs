@@ -147,6 +147,10 @@ fn remedy(name: &str, why: &Why<'_>, mood: Mood) -> String {
             "if it is meant to be so long, raise its `max_entries` in the configuration, then `filterd reload`"
                 .to_owned()
         }
+        (Why::Doubt(Doubt::TooFew { .. }, _), _) => {
+            "if it is meant to be so short, lower its `min_entries` in the configuration, then `filterd reload`"
+                .to_owned()
+        }
         (Why::Error(FileError::Missing { .. }), _) => {
             format!("put the file back, then `filterd reload`; {accept}")
         }

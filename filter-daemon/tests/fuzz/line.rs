@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use filterd::source::line;
+use filterd::source::{Rejected, line};
 use filterd::text::lines::{LONGEST, Lines};
 
 use crate::hold::Reader;
@@ -24,11 +24,11 @@ fn read(input: &[u8]) {
         assert!(line.bytes.len() <= LONGEST);
         match line::read(&line) {
             None => {}
-            Some(Ok(span)) => {
+            Some((_, Ok(span))) => {
                 assert_eq!(span.to_string().parse(), Ok(span), "{span} is written as it is read")
             }
-            Some(Err(unread)) => {
-                let told = unread.of(&path).to_string();
+            Some((content, Err(reason))) => {
+                let told = Rejected::new(&path, line.number, content, reason).to_string();
                 assert!(told.len() < 1000 && !told.contains(char::is_control), "{told:?}");
             }
         }

@@ -9,6 +9,7 @@ mod configuration;
 mod copy;
 mod corpus;
 mod database;
+mod forms;
 mod hold;
 mod line;
 mod list;

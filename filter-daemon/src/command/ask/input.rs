@@ -43,10 +43,13 @@ impl<R: Read> Input<R> {
         while let Some(next) = self.lines.read()? {
             match line::read(&next) {
                 None => {}
-                Some(Ok(span)) if entry::is_line(next.bytes) => return Ok(Some(Line::Listed(span))),
-                Some(Ok(span)) => return Ok(Some(Line::Span(span))),
-                Some(Err(unread)) if unread.content.starts_with(b"{") => return Ok(Some(Line::Json)),
-                Some(Err(unread)) => return Ok(Some(Line::Rejected(unread.of(&self.name)))),
+                Some((_, Ok(span))) if entry::is_line(next.bytes) => return Ok(Some(Line::Listed(span))),
+                Some((_, Ok(span))) => return Ok(Some(Line::Span(span))),
+                Some((content, Err(_))) if content.starts_with(b"{") => return Ok(Some(Line::Json)),
+                Some((content, Err(reason))) => {
+                    let rejected = Rejected::new(&self.name, next.number, content, reason);
+                    return Ok(Some(Line::Rejected(rejected)));
+                }
             }
         }
         Ok(None)

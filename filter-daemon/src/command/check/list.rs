@@ -31,6 +31,12 @@ pub struct CheckedList {
     pub targets: usize,
     pub rejected: u64,
     pub special: u64,
+    /// What it was read as, if it could be read.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub format: String,
+    /// What of a folder was not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Why it would not be what its file says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -92,6 +98,8 @@ impl CheckedList {
             targets: file.map_or(0, |file| file.targets.len()),
             rejected: file.map_or(0, |file| file.rejected_count),
             special: file.map_or(0, |file| file.special),
+            format: file.map(|file| file.format.name().to_owned()).unwrap_or_default(),
+            left_out: file.map(|file| file.left_out.clone()).unwrap_or_default(),
             well_known: file
                 .filter(|_| !list.allows)
                 .and_then(|file| well_known::told(&format!("list {}", list.name), &file.targets)),

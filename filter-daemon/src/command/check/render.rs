@@ -27,7 +27,15 @@ pub fn render(checked: &Checked) -> String {
         let allowed = if list.allows { " allowed" } else { "" };
         let (found, path) = (found(list), printable::path(&list.path));
         let ports = list.ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
-        text.push_str(&format!("  {}: {found}{allowed}{ports} ({path})\n", list.name));
+        let form = if ["", "plain"].contains(&list.format.as_str()) {
+            String::new()
+        } else {
+            format!(", read as {}", list.format)
+        };
+        text.push_str(&format!("  {}: {found}{allowed}{ports}{form} ({path})\n", list.name));
+        if !list.left_out.is_empty() {
+            text.push_str(&format!("    not read: {}\n", list.left_out.join(", ")));
+        }
     }
     text
 }

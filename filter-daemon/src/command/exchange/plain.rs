@@ -80,9 +80,9 @@ impl Form for Lines {
         let allowed = line.bytes.strip_prefix(ALLOW.as_bytes()).filter(|rest| mark(rest).is_some());
         let line = &Line { bytes: allowed.unwrap_or(line.bytes), ..*line };
         let span = match line::read(line)? {
-            Ok(span) => span,
-            Err(unread) => {
-                let Rejected { text, reason, .. } = unread.of(&self.name);
+            (_, Ok(span)) => span,
+            (content, Err(reason)) => {
+                let Rejected { text, reason, .. } = Rejected::new(&self.name, line.number, content, reason);
                 return Some(Err(format!("`{text}` {reason}")));
             }
         };

@@ -104,6 +104,8 @@ fn remarks(list: &List, clock: &Clock) -> String {
     let replies = list.hits.map_or(0, |hits| hits.replies);
     others.extend(list.fetching.as_ref().map(|fetching| fetched(fetching, clock)));
     others.extend((replies > 0).then(|| format!("{} replies to this host passed", count(replies))));
+    let is_plain = ["", "plain"].contains(&list.format.as_str());
+    others.extend((!is_plain).then(|| format!("read as {}", list.format)));
     let others = (!others.is_empty()).then(|| format!("{}: {}\n", list.name, others.join(", ")));
     let origin = list.origin.as_ref().filter(|_| list.fetching.is_some());
     let origin = origin.map(|origin| format!("    {}\n", printable::on_one_line(origin)));

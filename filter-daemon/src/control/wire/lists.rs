@@ -49,9 +49,12 @@ pub struct List {
     /// Lines that were not understood when it was last read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: u64,
-    /// The first of these.
+    /// The first of these lines: where each is, and what is wrong with it. What it says `filterd check` shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
+    /// What its file was read as (`plain`, `csv` …), if it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub format: String,
     /// Entries of it that were left out as a whole or in part: private, loopback and other special ranges.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub special: u64,

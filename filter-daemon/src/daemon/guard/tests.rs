@@ -28,7 +28,7 @@ use crate::config::Config;
 use crate::host::What;
 use crate::kernel::Filter;
 use crate::kernel::memory::Memory;
-use crate::source::{How, Rejects, Remarks, Special};
+use crate::source::{How, Remarks, Special};
 
 /// Reloads of one story, at its beginning a start.
 const RELOADS: u64 = 50;
@@ -325,8 +325,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             targets: targets.clone(),
             accepted,
             draft: None,
-            rejected: Rejects::default(),
-            special: 0,
+            read: Default::default(),
             remarks: Remarks::default(),
         };
         LoadedList {

@@ -12,7 +12,7 @@ use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile, Rejects, Remarks};
+use crate::source::{Draft, Limits, ListFile, Rejected, Remarks};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -30,10 +30,8 @@ pub enum Found {
         accepted: Accepted,
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
-        /// How many of its lines were not understood: with other words in the configuration others are.
-        rejected: Rejects,
-        /// How many of them were special, and taken out.
-        special: u64,
+        /// How it was read: with other words in the configuration it is read otherwise.
+        read: ReadAs,
         /// What is to be told of the database that it was chosen out of.
         remarks: Remarks,
     },
@@ -43,14 +41,42 @@ pub enum Found {
         told: Explanation,
         /// What is to be in force instead; none if what is stays.
         targets: Option<Targets>,
-        /// How many lines of that were not understood.
-        rejected: Option<Rejects>,
-        /// How many of them were special, and taken out.
-        special: Option<u64>,
+        /// How that was read.
+        read: Option<ReadAs>,
         /// What is known of it, if it comes from its copy.
         accepted: Option<Accepted>,
     },
 }
+
+/// How a list was read, for those who ask.
+#[derive(Clone, Debug, Default)]
+pub struct ReadAs {
+    /// How many of its lines were not understood.
+    pub rejected: u64,
+    /// The first of them.
+    pub examples: Vec<String>,
+    /// How many of its targets were special, and taken out.
+    pub special: u64,
+    /// What it was read as.
+    pub format: &'static str,
+    /// What of a folder was not read.
+    pub left_out: Vec<String>,
+}
+
+impl ReadAs {
+    fn of(file: &ListFile) -> Self {
+        Self {
+            rejected: file.rejected_count,
+            examples: file.rejected.iter().take(MOST_EXAMPLES).map(Rejected::within).collect(),
+            special: file.special,
+            format: file.format.name(),
+            left_out: file.left_out.clone(),
+        }
+    }
+}
+
+/// More lines of a list than these tell nobody more; `check` shows them.
+const MOST_EXAMPLES: usize = 3;
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
@@ -103,10 +129,9 @@ fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
     let Some(accepted) = copy else { return Found::Awaited };
     match sources.copies.read(accepted, &list.how) {
         Ok(file) => {
-            let rejected = file.rejects();
-            let ListFile { targets, special, remarks, .. } = file;
-            let accepted = Accepted { stamp: None, ..accepted.clone() };
-            Found::Accepted { targets, accepted, draft: None, rejected, special, remarks }
+            let (read, accepted) = (ReadAs::of(&file), Accepted { stamp: None, ..accepted.clone() });
+            let ListFile { targets, remarks, .. } = file;
+            Found::Accepted { targets, accepted, draft: None, read, remarks }
         }
         Err(error) => {
             let path = printable::path(&sources.copies.path(accepted)).to_string();
@@ -128,21 +153,25 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
         let message = format!("list {name} could not be put back, and is what it is: {why}");
         let told = Explanation::new(message, "`filterd reload` reads its file");
-        return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
+        return Found::Doubted { told, targets: None, read: None, accepted: None };
     };
     if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(list, path) {
-        let (rejected, accepted) = (file.rejects(), accepted.clone());
-        let ListFile { targets, special, remarks, .. } = file;
-        return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
+        let (read, remarks) = (ReadAs::of(&file), file.remarks);
+        return Found::Accepted {
+            targets: file.targets,
+            accepted: accepted.clone(),
+            draft: None,
+            read,
+            remarks,
+        };
     }
     let message = format!(
         "list {name} is what it was before a reload that was not confirmed: {shown} may say otherwise"
     );
     Found::Doubted {
         told: Explanation::new(message, "`filterd reload` reads it"),
-        rejected: Some(file.rejects()),
+        read: Some(ReadAs::of(&file)),
         targets: Some(file.targets),
-        special: Some(file.special),
         accepted: Some(accepted.clone()),
     }
 }
@@ -181,9 +210,8 @@ impl Judging<'_> {
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
                 let told =
                     self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
-                let rejected = Some(file.rejects());
-                let special = Some(file.special);
-                Found::Doubted { told, targets: Some(file.targets), rejected, special, accepted: None }
+                let read = Some(ReadAs::of(&file));
+                Found::Doubted { told, targets: Some(file.targets), read, accepted: None }
             }
             (Verdict::HoldBack(doubt), read) => self.hold_back(doubt, read),
             (Verdict::TakePart(doubt), Err(error)) => self.hold_back(doubt, Err(error)),
@@ -191,14 +219,14 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let rejected = file.rejects();
-        let ListFile { targets, special, remarks, .. } = file;
+        let read = ReadAs::of(&file);
+        let (targets, rejected, remarks) = (file.targets, read.rejected, file.remarks);
         let entries = targets.len() as u64;
         let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
                 let accepted = accepted.clone();
-                return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
+                return Found::Accepted { targets, accepted, draft: None, read, remarks };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
@@ -206,7 +234,7 @@ impl Judging<'_> {
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
+            return Found::Accepted { targets, accepted, draft: None, read, remarks };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
@@ -214,12 +242,12 @@ impl Judging<'_> {
             stamp,
             at: clock::now(),
             entries,
-            rejected: rejected.count,
+            rejected,
             is_missing: false,
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special, remarks }
+        Found::Accepted { targets, accepted, draft: Some(draft), read, remarks }
     }
 
     /// It is to be gone.
@@ -237,8 +265,8 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        let (targets, remarks) = (Targets::default(), Remarks::default());
-        Found::Accepted { targets, accepted, draft, rejected: Rejects::default(), special: 0, remarks }
+        let (targets, read, remarks) = (Targets::default(), ReadAs::default(), Remarks::default());
+        Found::Accepted { targets, accepted, draft, read, remarks }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
@@ -250,8 +278,7 @@ impl Judging<'_> {
         let stays = |instead| Found::Doubted {
             told: self.explain(&why, instead),
             targets: None,
-            rejected: None,
-            special: None,
+            read: None,
             accepted: None,
         };
         let (entries, is_running) =
@@ -263,9 +290,8 @@ impl Judging<'_> {
             Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
-                    rejected: Some(copy.rejects()),
+                    read: Some(ReadAs::of(&copy)),
                     targets: Some(copy.targets),
-                    special: Some(copy.special),
                     accepted: Some(accepted.clone()),
                 },
                 Err(error) => self.without_copy(read, &error),

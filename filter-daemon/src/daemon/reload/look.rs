@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use super::matching::Known;
 use crate::blocklist::{Reading, Stamp};
 use crate::config::List;
 use crate::source::file::FileError;
+use crate::source::folder::Folder;
 use crate::source::input::Input;
 use crate::source::patience::Progress;
 use crate::source::{Copies, Draft, ListFile, database, list};
@@ -68,7 +70,8 @@ impl Looking {
             Some(database) => database::list(database, limits, how, copy, &progress)?,
             None => {
                 let input = Input::open(&self.file, limits.most_bytes())?.copied_to(copy).telling(progress);
-                list::parse(path, input, limits.max_entries, how)?
+                let left_out = input.left_out();
+                ListFile { left_out, ..list::parse(path, input, limits.max_entries, how)? }
             }
         };
         Ok(Look::Read(Box::new((file, stamp, draft))))
@@ -82,10 +85,26 @@ fn is_read_as(reading: &Reading, list: &List) -> bool {
 
 /// What identifies what this list, whose file is at `path`, says at the moment, if anything is there.
 pub fn stamp_of(list: &List, path: &Path) -> Option<Stamp> {
-    match &list.how.database {
-        Some(database) => database::stamp(database),
-        None => std::fs::metadata(path).ok().map(|file| stamp(&file)),
+    if let Some(database) = &list.how.database {
+        return database::stamp(database);
     }
+    let found = std::fs::metadata(path).ok()?;
+    if found.is_dir() { folder(path, &found) } else { Some(stamp(&found)) }
+}
+
+/// What identifies all files of a folder: their lengths together, the newest time, and a sum over what identifies each.
+fn folder(path: &Path, found: &Metadata) -> Option<Stamp> {
+    let folder = Folder::list(path).ok()?;
+    let files = folder.look().ok()?;
+    let mut sum = crc32fast::Hasher::new();
+    for (path, file) in &files {
+        sum.update(path.as_os_str().as_bytes());
+        stamp(file).0.iter().for_each(|word| sum.update(&word.to_le_bytes()));
+    }
+    let length = files.iter().map(|(_, file)| file.size()).sum();
+    let newest = files.iter().map(|(_, file)| file.mtime()).max().unwrap_or_default();
+    let sum = u64::from(sum.finalize());
+    Some(Stamp([found.dev(), found.ino(), length, newest.cast_unsigned(), files.len() as u64, sum, 0]))
 }
 
 /// What identifies the contents of a file without reading it.

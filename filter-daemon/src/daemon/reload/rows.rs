@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::find::Found;
+use super::find::{Found, ReadAs};
 use super::load::{Loaded, LoadedList};
 use super::reaching::Reaching;
 use super::warnings;
@@ -18,7 +18,7 @@ use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
 use crate::source::copies::Bytes;
-use crate::source::{How, Rejects};
+use crate::source::How;
 use crate::text::Explanation;
 
 /// What a configuration makes of the lists.
@@ -201,23 +201,24 @@ fn note(
         Found::Unchanged => reloaded.unchanged += 1,
         // It is read when it was fetched, whatever it was before.
         Found::Awaited => (reading.stamp, reading.trouble) = (None, None),
-        Found::Doubted { told, rejected, special, accepted, .. } => {
-            reading.special = special.unwrap_or(reading.special);
-            reading.accepted = accepted.or(reading.accepted.take());
-            if let Some(Rejects { count, examples }) = rejected {
-                (reading.rejected, reading.examples) = (count, examples);
+        Found::Doubted { told, read, accepted, .. } => {
+            if let Some(read) = read {
+                note_read(reading, read);
             }
+            reading.accepted = accepted.or(reading.accepted.take());
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, rejected, special, remarks, .. } => {
-            reading.special = special;
-            tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
-            warnings::of_rejected(&name, rejected.count, &mut reloaded.warnings);
-            warnings::of_special(&name, special, &mut reloaded.warnings);
+        Found::Accepted { accepted, draft: bytes, read, remarks, .. } => {
+            let read_as =
+                if read.format == "plain" { String::new() } else { format!(", read as {}", read.format) };
+            tracing::info!("list {name}: {}{read_as}", counted_as(entries, ["entry", "entries"]));
+            warnings::of_rejected(&name, read.rejected, &mut reloaded.warnings);
+            warnings::of_left_out(&name, &read.left_out, &mut reloaded.warnings);
+            warnings::of_special(&name, read.special, &mut reloaded.warnings);
             reloaded.warnings.extend(remarks.told(&name, clock::on_the_wall(now)));
             reading.built = remarks.built;
             reading.stamp = accepted.stamp;
-            (reading.rejected, reading.examples) = (rejected.count, rejected.examples);
+            note_read(reading, read);
             reading.trouble = None;
             reading.accepted = Some(accepted);
             draft = bytes;
@@ -232,6 +233,12 @@ fn note(
         None => is_renamed.then(|| Bytes::Before(read.clone())),
     };
     Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
+}
+
+fn note_read(reading: &mut Reading, read: ReadAs) {
+    let ReadAs { rejected, examples, special, format, .. } = read;
+    (reading.rejected, reading.examples, reading.special, reading.format) =
+        (rejected, examples, special, format);
 }
 
 /// The same for a list of this name with its file there. What another file was, and that it may be missing, says nothing of

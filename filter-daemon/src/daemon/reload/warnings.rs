@@ -44,3 +44,11 @@ pub fn of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
     };
     warnings.push(format!("list {name}: {lines} not understood, and skipped: `filterd check` shows more"));
 }
+
+/// What of a folder is no part of its list.
+pub fn of_left_out(name: &str, left_out: &[String], warnings: &mut Vec<String>) {
+    if !left_out.is_empty() {
+        let names = left_out.join(", ");
+        warnings.push(format!("list {name}: not read, as hidden, a folder or somebody's backup: {names}"));
+    }
+}

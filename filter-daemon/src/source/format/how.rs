@@ -37,6 +37,12 @@ impl How {
         Self { format: Some(Format::Plain), ..Self::recognised(special) }
     }
 
+    /// Does anything of it say what the form is?
+    #[must_use]
+    pub fn is_about_form(&self) -> bool {
+        self.format.is_some() || self.column.is_some() || self.min_score.is_some()
+    }
+
     /// A list of any form.
     #[must_use]
     pub fn recognised(special: Special) -> Self {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use filter_common::target::Span;
 
-use super::super::Reason;
+use super::super::{Reason, Special};
 use super::*;
 
 fn list(text: impl AsRef<[u8]>) -> ListFile {
@@ -127,10 +127,11 @@ fn a_list_may_be_empty() {
 #[test]
 fn a_file_without_a_single_target_says_what_it_looks_like() {
     assert_eq!(looks("<!DOCTYPE html>\n<html>"), ": it looks like HTML, so the download has probably failed");
-    assert!(looks("{\"cidr\":\"1.10.16.0/20\"}").contains("looks like JSON"));
+    assert!(looks("{\n\"cidr\":\"1.10.16.0/20\"\n}").contains("looks like JSON, of which only lines"));
     assert!(looks([0x1f, 0x8b, 8, 0]).contains("looks compressed"));
     assert!(looks(b"\xff\xfe1\0.\0").contains("looks like UTF-16"));
     assert!(looks(b"\0\0\0\0").ends_with("looks binary"));
+    assert_eq!(looks("{\"ip\":\"rubbish\"}"), " (read as json: an object a line)");
     assert_eq!((looks("rubbish"), looks("<html>\n203.0.113.7")), ("", ""));
 }
 
@@ -165,7 +166,12 @@ fn files_that_cannot_be_read_say_why() {
     let folder = tempfile::tempdir().unwrap();
     let read = |path: &Path| read(path, &Limits::default(), &How::default(), Progress::default());
     assert!(read(&folder.path().join("no.txt")).unwrap_err().to_string().ends_with("no such file"));
-    assert!(read(folder.path()).unwrap_err().to_string().contains("this is a directory"));
+    std::os::unix::fs::symlink("/nowhere", folder.path().join("link.txt")).unwrap();
+    let within = read(folder.path()).unwrap_err();
+    assert!(
+        within.to_string().ends_with("link.txt: cannot be read: it leads nowhere, or has just gone"),
+        "{within}"
+    );
 }
 
 #[test]
@@ -200,7 +206,8 @@ proptest! {
     ) {
         let meant = lines.iter().filter(|line| !content(line).is_empty()).count() as u64;
         let understood = lines.iter().filter(|line| content(line).parse::<Span>().is_ok()).count() as u64;
-        let list = list(lines.join("\n"));
+        let how = How::plain(Special::INCLUDED);
+        let list = parse(Path::new("drop.txt"), lines.join("\n").as_bytes(), u64::MAX, &how).unwrap();
         prop_assert_eq!((list.lines, list.rejected_count), (meant, meant - understood));
     }
 

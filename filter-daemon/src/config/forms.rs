@@ -1,0 +1,96 @@
+//! How a list is to be read: `format: csv`, `column: dst_ip`, `min_score: 3`.
+
+use super::ListName;
+use super::nearest::nearest;
+use super::raw::{Node, Value};
+use super::shape::{Faults, Word, kind};
+use crate::source::{Column, Format, How};
+use crate::text::printable::excerpt;
+
+/// Words for a format that others use.
+const ALSO: [(&str, Format); 7] = [
+    ("text", Format::Plain),
+    ("netset", Format::Firehol),
+    ("drop", Format::Spamhaus),
+    ("jsonl", Format::Json),
+    ("ndjson", Format::Json),
+    ("range", Format::Ranges),
+    ("nftables", Format::Nft),
+];
+
+/// `format:`.
+pub fn format(faults: &mut Faults, node: Node, how: &mut How) {
+    let Some(Word { node, text }) = faults.text(node, "`format`") else { return };
+    if let Some(format) = Format::ALL.into_iter().find(|format| format.name() == text) {
+        how.format = Some(format);
+        return;
+    }
+    let names = Format::ALL.map(Format::name);
+    let also = ALSO.iter().find(|(name, _)| *name == text).map(|(_, format)| format.name());
+    let help = match also.or_else(|| nearest(&text, names)) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => format!("it is one of {}; without it the form is recognised", names.join(", ")),
+    };
+    faults.tell(node, format!("there is no format `{}`", excerpt(&text)), help);
+}
+
+/// `column:`, a name or a number.
+pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
+    how.column = match &node.value {
+        Value::Number(Some(number @ 1..=1000)) => Some(Column::Number(*number as u16)),
+        Value::Text(name) if !name.is_empty() => Some(Column::Name(name.as_str().into())),
+        other => {
+            let message = format!("`column` is a column of the list, not {}", told(other));
+            faults.tell(
+                node.number,
+                message,
+                "write its number, the first one being 1, or what its header calls it",
+            );
+            return;
+        }
+    };
+}
+
+/// `min_score:`.
+pub fn min_score(faults: &mut Faults, node: Node, how: &mut How) {
+    match &node.value {
+        Value::Number(Some(score)) if u32::try_from(*score).is_ok() => {
+            how.min_score = u32::try_from(*score).ok()
+        }
+        other => {
+            let message = format!("`min_score` is a number, not {}", told(other));
+            faults.tell(node.number, message, "write the least score that a line must have, as in 3");
+        }
+    }
+}
+
+fn told(value: &Value) -> String {
+    match value {
+        Value::Number(Some(number)) => number.to_string(),
+        Value::Text(text) => format!("`{}`", excerpt(text)),
+        other => kind(other).to_owned(),
+    }
+}
+
+/// What is said of one list must fit together.
+pub fn must_fit(faults: &mut Faults, name: &ListName, how: &How, node: usize) {
+    let Some(format) = how.format else {
+        if how.column.is_some() && how.min_score.is_some() {
+            let message = format!("list `{name}` has both `column` and `min_score`");
+            faults.tell(
+                node,
+                message,
+                "remove one: tables have columns, and lines of ipsum's form have scores",
+            );
+        }
+        return;
+    };
+    if how.column.is_some() && !matches!(format, Format::Csv | Format::Json) {
+        let message = format!("list `{name}` has a `column`, and its format is {format}");
+        faults.tell(node, message, "remove `column`, or write `format: csv`");
+    }
+    if how.min_score.is_some() && format != Format::Ipsum {
+        let message = format!("list `{name}` has a `min_score`, and its format is {format}");
+        faults.tell(node, message, "remove `min_score`, or write `format: ipsum`");
+    }
+}

@@ -1,0 +1,158 @@
+//! A table: fields between commas (or semicolons, tabs, bars), some in quotes, and one column of targets. Comments begin with `#`,
+//! and so may the line that says what the columns are called, as abuse.ch has it.
+
+use super::{Column, How, Rows, head};
+use crate::source::line::{self, Said};
+use crate::source::rejected::Reason;
+use crate::text::lines::Line;
+
+/// What may stand between fields; where several could, the first.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// What a column of sources is called, where several columns hold addresses.
+const KNOWN: [&str; 9] =
+    ["ip", "dst_ip", "src_ip", "ip_address", "ipaddress", "cidr", "network", "prefix", "indicator"];
+
+/// More lines than these are not looked at to find the column.
+const MOST_ASKED: usize = 500;
+
+/// More columns than these no table has.
+const MOST_COLUMNS: usize = 64;
+
+/// Rows of a table.
+pub struct Csv {
+    delimiter: u8,
+    /// Counted from zero; none where it is not known which it is.
+    column: Option<usize>,
+    has_begun: bool,
+}
+
+impl Csv {
+    /// Of a table that begins like this.
+    pub fn new(head: &[u8], how: &How) -> Self {
+        let rows = |delimiter| data(head).filter(|row| has_target(row, delimiter)).count();
+        // Of those that do as well, the first: the last of the greatest, backwards.
+        let delimiter = DELIMITERS.into_iter().rev().max_by_key(|delimiter| rows(*delimiter)).unwrap_or(b',');
+        let column = match &how.column {
+            Some(Column::Number(number)) => usize::from(*number).checked_sub(1),
+            Some(Column::Name(name)) => named(head, delimiter, &[name]),
+            None => guess(head, delimiter),
+        };
+        Self { delimiter, column, has_begun: false }
+    }
+}
+
+impl Rows for Csv {
+    fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
+        let mark = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
+        let row = mark.unwrap_or(line.bytes).trim_ascii_end();
+        if row.trim_ascii().is_empty() || row.trim_ascii_start().starts_with(b"#") {
+            return None;
+        }
+        let is_header = !self.has_begun && row.contains(&self.delimiter) && !has_target(row, self.delimiter);
+        self.has_begun = true;
+        if is_header {
+            return None;
+        }
+        if !line.whole {
+            return Some((row, Err(Reason::TooLong)));
+        }
+        let field = self.column.and_then(|column| fields(row, self.delimiter).nth(column));
+        match field {
+            None => Some((row, Err(Reason::NoColumn))),
+            Some(Err(Open)) => Some((row, Err(Reason::OpenQuote))),
+            Some(Ok([])) => Some((row, line::target(b""))),
+            Some(Ok(field)) => Some((field, line::target(field))),
+        }
+    }
+}
+
+/// Could it be a row with a target?
+pub fn could_be(line: &[u8]) -> bool {
+    // What tabs part may be a hosts file.
+    [b',', b';'].into_iter().any(|delimiter| has_target(line, delimiter))
+}
+
+fn has_target(row: &[u8], delimiter: u8) -> bool {
+    row.contains(&delimiter) && fields(row, delimiter).flatten().any(|field| line::target(field).is_ok())
+}
+
+/// Lines that are no comments.
+fn data(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head::lines(head).filter(|line| !line.starts_with(b"#")).take(MOST_ASKED)
+}
+
+/// The column that has one of these names, in the line that says what columns are called.
+fn named(head: &[u8], delimiter: u8, names: &[&str]) -> Option<usize> {
+    let is_it = |field: &[u8]| names.iter().any(|name| field.eq_ignore_ascii_case(name.as_bytes()));
+    let headers = head::lines(head).take(MOST_ASKED).map(|line| {
+        let begin = line.iter().position(|byte| !matches!(byte, b'#' | b' ')).unwrap_or(line.len());
+        &line[begin..]
+    });
+    let headers = headers.take_while(|line| !has_target(line, delimiter));
+    let places = headers.filter(|line| line.contains(&delimiter)).filter_map(|line| {
+        let mut places = fields(line, delimiter)
+            .enumerate()
+            .filter(|(_, field)| field.as_ref().is_ok_and(|field| is_it(field)));
+        let (place, _) = places.next()?;
+        places.next().is_none().then_some(place)
+    });
+    places.last()
+}
+
+/// The column in which most rows have a target; where there are several, the only one with a name that tells.
+fn guess(head: &[u8], delimiter: u8) -> Option<usize> {
+    let mut counts = [0_usize; MOST_COLUMNS];
+    let mut rows = 0;
+    for row in data(head).filter(|row| has_target(row, delimiter)) {
+        rows += 1;
+        for (count, field) in counts.iter_mut().zip(fields(row, delimiter)) {
+            *count += usize::from(field.is_ok_and(|field| line::target(field).is_ok()));
+        }
+    }
+    let most = counts.into_iter().max().filter(|most| *most > 0)?;
+    let mut full = (0..MOST_COLUMNS).filter(|column| 2 * counts[*column] >= rows);
+    match (full.next(), full.next()) {
+        (Some(only), None) => Some(only),
+        (Some(_), Some(_)) => named(head, delimiter, &KNOWN).filter(|column| 2 * counts[*column] >= rows),
+        (None, _) => counts.iter().position(|count| *count == most),
+    }
+}
+
+/// Quotes that do not close.
+#[derive(Clone, Copy, Debug)]
+struct Open;
+
+/// What stands between delimiters, without quotes and blanks around it.
+fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Result<&[u8], Open>> {
+    let mut rest = Some(row);
+    std::iter::from_fn(move || {
+        let row = rest?;
+        let blanks = row.iter().take_while(|byte| **byte == b' ').count();
+        let (field, after) = match row[blanks..].strip_prefix(b"\"") {
+            Some(quoted) => match closing(quoted) {
+                Some(end) => (Ok(&quoted[..end]), &quoted[end + 1..]),
+                None => (Err(Open), &row[row.len()..]),
+            },
+            None => {
+                let end = row.iter().position(|byte| *byte == delimiter).unwrap_or(row.len());
+                (Ok(row[..end].trim_ascii()), &row[end..])
+            }
+        };
+        let next = after.iter().position(|byte| *byte == delimiter);
+        rest = next.map(|next| &after[next + 1..]);
+        Some(field)
+    })
+}
+
+/// Where quotes close; two of them stand for one.
+fn closing(quoted: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += quoted[at..].iter().position(|byte| *byte == b'"')?;
+        if quoted.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
+}

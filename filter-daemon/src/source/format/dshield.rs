@@ -1,0 +1,53 @@
+//! First address, last address and mask, tabs or blanks between them, and anything behind, as DShield's block.txt has it.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use filter_common::target::Span;
+
+use super::Rows;
+use crate::source::line::Said;
+use crate::source::rejected::Reason;
+use crate::text::lines::{Content, Line};
+
+/// Lines with ends and a mask.
+pub struct Dshield;
+
+impl Rows for Dshield {
+    fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
+        let content = match line.content() {
+            Content::Nothing => return None,
+            Content::TooLong(content) => return Some((content, Err(Reason::TooLong))),
+            Content::Says(content) => content,
+        };
+        // What the columns are called is the only line that begins so.
+        let is_header = content.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"start"));
+        (!is_header).then(|| (content, block(content).unwrap_or(Err(Reason::Form))))
+    }
+}
+
+/// Could it be such a line?
+pub fn could_be(line: &[u8]) -> bool {
+    matches!(block(line), Some(Ok(_)))
+}
+
+/// The range, if it is one and its mask says the same.
+fn block(content: &[u8]) -> Option<Result<Span, Reason>> {
+    let mut words = std::str::from_utf8(content).ok()?.split_ascii_whitespace();
+    let [first, last]: [Ipv4Addr; 2] = [words.next()?.parse().ok()?, words.next()?.parse().ok()?];
+    let length = length(words.next()?)?;
+    let host = u32::MAX.checked_shr(length.into()).unwrap_or(0);
+    if first.to_bits() & host != 0 || last.to_bits() != first.to_bits() | host {
+        return Some(Err(Reason::Mask));
+    }
+    Some(Span::new(IpAddr::V4(first), IpAddr::V4(last)).map_err(Reason::NoTarget))
+}
+
+/// `24`, or `255.255.255.0`.
+fn length(mask: &str) -> Option<u8> {
+    if let Ok(length) = mask.parse::<u8>() {
+        return (length <= 32).then_some(length);
+    }
+    let mask = mask.parse::<Ipv4Addr>().ok()?.to_bits();
+    let length = mask.leading_ones();
+    (mask.count_ones() == length).then_some(length as u8)
+}

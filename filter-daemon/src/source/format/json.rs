@@ -1,0 +1,142 @@
+//! An object of JSON a line. Spamhaus DROP ends with one that tells how many there are: a list that was cut off lacks it.
+
+use std::fmt;
+
+use filter_common::target::Span;
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+
+use super::{Column, How, Lack, Rows};
+use crate::source::line::{self, Said};
+use crate::source::rejected::Reason;
+use crate::text::lines::Line;
+
+/// What the key of a target is called, where nobody has said it.
+const KEYS: [&str; 8] = ["cidr", "ip", "network", "prefix", "address", "ip_address", "range", "value"];
+
+/// A number that only Spamhaus gives.
+const NUMBER: &str = "sblid";
+
+/// Lines of JSON.
+pub struct Json {
+    key: Option<Column>,
+    /// Since the last count.
+    records: u64,
+    /// Does it end with a count?
+    is_counted: bool,
+    lack: Option<Lack>,
+}
+
+impl Json {
+    /// As `how` says.
+    pub fn new(how: &How) -> Self {
+        Self { key: how.column.clone(), records: 0, is_counted: false, lack: None }
+    }
+
+    /// A list may be several, one behind the other.
+    fn count(&mut self, said: Option<u64>) {
+        let has = std::mem::take(&mut self.records);
+        let wrong = said.filter(|said| *said != has).map(|said| Lack::Records { said, has });
+        self.lack = self.lack.or(wrong);
+    }
+
+    fn take(&mut self, record: Record) -> Option<Result<Span, Reason>> {
+        if record.is_metadata {
+            self.count(record.count);
+            return None;
+        }
+        self.records += 1;
+        self.is_counted |= record.is_numbered;
+        Some(record.target.map_or(Err(Reason::NoColumn), |target| line::target(target.as_bytes())))
+    }
+}
+
+impl Rows for Json {
+    fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
+        let mark = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
+        let content = mark.unwrap_or(line.bytes).trim_ascii();
+        if content.is_empty() || matches!(content[0], b'#' | b';') {
+            return None;
+        }
+        if !line.whole {
+            return Some((content, Err(Reason::TooLong)));
+        }
+        match record(content, self.key.as_ref()) {
+            Some(record) => self.take(record).map(|said| (content, said)),
+            None => Some((content, Err(Reason::Form))),
+        }
+    }
+
+    fn lack(&self) -> Option<Lack> {
+        let is_uncounted = self.is_counted && self.records > 0;
+        self.lack.or(is_uncounted.then_some(Lack::Count))
+    }
+}
+
+/// What matters of an object.
+#[derive(Default)]
+struct Record {
+    target: Option<String>,
+    is_numbered: bool,
+    is_metadata: bool,
+    count: Option<u64>,
+}
+
+fn record(line: &[u8], key: Option<&Column>) -> Option<Record> {
+    let mut line = serde_json::Deserializer::from_slice(line);
+    let record = line.deserialize_map(Keys(key)).ok()?;
+    line.end().ok().map(|()| record)
+}
+
+struct Keys<'a>(Option<&'a Column>);
+
+impl Keys<'_> {
+    /// How good a key is this for a target: the lower the better.
+    fn rank(&self, key: &str, place: usize) -> Option<usize> {
+        match self.0 {
+            None => KEYS.iter().position(|known| *known == key),
+            Some(Column::Name(name)) => (**name == *key).then_some(0),
+            Some(Column::Number(number)) => (usize::from(*number) == place).then_some(0),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Keys<'_> {
+    type Value = Record;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
+        let (mut record, mut best, mut place) = (Record::default(), usize::MAX, 0);
+        while let Some(key) = map.next_key::<String>()? {
+            place += 1;
+            record.is_numbered |= key == NUMBER;
+            let rank = self.rank(&key, place).filter(|rank| *rank < best);
+            let value = match (rank, key.as_str()) {
+                (None, "records" | "type") | (Some(_), _) => map.next_value::<Scalar>()?,
+                (None, _) => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            match (rank, key.as_str(), value) {
+                (Some(rank), _, Scalar::Text(text)) => (record.target, best) = (Some(text), rank),
+                (None, "type", Scalar::Text(text)) => record.is_metadata = text == "metadata",
+                (None, "records", Scalar::Number(number)) => record.count = Some(number),
+                _ => {}
+            }
+        }
+        Ok(record)
+    }
+}
+
+/// A value that is of use.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Text(String),
+    Number(u64),
+    Other(IgnoredAny),
+}

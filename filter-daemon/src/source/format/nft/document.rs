@@ -1,0 +1,206 @@
+//! A JSON document as it comes, word by word: nothing of it is kept but the word in hand.
+
+use std::io::{self, BufReader, Read};
+
+/// Longer words are cut: no address has so many characters.
+const LONGEST: usize = 256;
+
+/// A document that is being read.
+pub struct Document<R> {
+    bytes: io::Bytes<BufReader<R>>,
+    ahead: Option<u8>,
+    line: u64,
+    /// Has a value just ended? Then a comma or a bracket follows.
+    is_behind: bool,
+}
+
+/// Why reading ends before the document does.
+#[derive(Debug)]
+pub enum Fault {
+    /// There is nothing more.
+    End,
+    /// It is no JSON.
+    Broken,
+    /// There is no room for more.
+    Full,
+    /// It cannot be read.
+    Input(io::Error),
+}
+
+/// What comes next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Object,
+    Array,
+    Other,
+}
+
+impl<R: Read> Document<R> {
+    pub fn new(input: R) -> Self {
+        Self {
+            bytes: BufReader::with_capacity(64 * 1024, input).bytes(),
+            ahead: None,
+            line: 1,
+            is_behind: false,
+        }
+    }
+
+    /// The line that is being read, counted from one.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// What kind of value is this?
+    pub fn kind(&mut self) -> Result<Kind, Fault> {
+        Ok(match self.next()? {
+            b'"' => Kind::Text,
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            _ => Kind::Other,
+        })
+    }
+
+    /// Begins an object or array.
+    pub fn open(&mut self, bracket: u8) -> Result<(), Fault> {
+        self.expect(bracket)?;
+        self.is_behind = false;
+        Ok(())
+    }
+
+    /// Some editors put a mark before everything.
+    pub fn skip_mark(&mut self) -> Result<(), Fault> {
+        for byte in "\u{feff}".bytes() {
+            if self.peek()? == byte {
+                self.take()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next key of an object that was begun; none at its end.
+    pub fn key(&mut self) -> Result<Option<String>, Fault> {
+        if self.is_over(b'}')? {
+            return Ok(None);
+        }
+        let key = self.text()?;
+        self.expect(b':')?;
+        self.is_behind = false;
+        Ok(Some(key))
+    }
+
+    /// Is there another item in an array that was begun?
+    pub fn has_item(&mut self) -> Result<bool, Fault> {
+        Ok(!self.is_over(b']')?)
+    }
+
+    /// A text, as far as it matters.
+    pub fn text(&mut self) -> Result<String, Fault> {
+        self.expect(b'"')?;
+        let mut text = Vec::new();
+        loop {
+            let byte = match self.take()? {
+                b'"' => break,
+                // Whatever it stands for, it is no part of an address.
+                b'\\' => match self.take()? {
+                    b'/' => b'/',
+                    _ => b'?',
+                },
+                byte => byte,
+            };
+            if text.len() < LONGEST {
+                text.push(byte);
+            }
+        }
+        self.is_behind = true;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// A number, or a word without quotes.
+    pub fn scalar(&mut self) -> Result<String, Fault> {
+        let mut scalar = String::new();
+        while matches!(self.peek()?, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') {
+            let byte = self.take()?;
+            if scalar.len() < LONGEST {
+                scalar.push(char::from(byte));
+            }
+        }
+        self.is_behind = true;
+        if scalar.is_empty() { Err(Fault::Broken) } else { Ok(scalar) }
+    }
+
+    /// Reads over a value, however deep.
+    pub fn skip(&mut self) -> Result<(), Fault> {
+        let mut open: u64 = 0;
+        loop {
+            match self.next()? {
+                b'"' => _ = self.text()?,
+                b'{' | b'[' => {
+                    open += 1;
+                    self.take()?;
+                }
+                b'}' | b']' => {
+                    open = open.checked_sub(1).ok_or(Fault::Broken)?;
+                    self.take()?;
+                }
+                b',' | b':' if open > 0 => _ = self.take()?,
+                _ => _ = self.scalar()?,
+            }
+            if open == 0 {
+                self.is_behind = true;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Nothing may follow.
+    pub fn must_end(&mut self) -> Result<(), Fault> {
+        match self.next() {
+            Err(Fault::End) => Ok(()),
+            Ok(_) => Err(Fault::Broken),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn is_over(&mut self, bracket: u8) -> Result<bool, Fault> {
+        if self.next()? == bracket {
+            self.take()?;
+            self.is_behind = true;
+            return Ok(true);
+        }
+        if self.is_behind {
+            self.expect(b',')?;
+            self.is_behind = false;
+        }
+        Ok(false)
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+        if self.next()? != byte {
+            return Err(Fault::Broken);
+        }
+        self.take().map(|_| ())
+    }
+
+    /// The next byte that is no blank, which stays.
+    fn next(&mut self) -> Result<u8, Fault> {
+        while self.peek()?.is_ascii_whitespace() {
+            self.take()?;
+        }
+        self.peek()
+    }
+
+    fn peek(&mut self) -> Result<u8, Fault> {
+        if self.ahead.is_none() {
+            self.ahead = Some(self.bytes.next().ok_or(Fault::End)?.map_err(Fault::Input)?);
+        }
+        self.ahead.ok_or(Fault::End)
+    }
+
+    fn take(&mut self) -> Result<u8, Fault> {
+        let byte = self.peek()?;
+        self.ahead = None;
+        self.line += u64::from(byte == b'\n');
+        Ok(byte)
+    }
+}

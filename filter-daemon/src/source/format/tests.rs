@@ -1,0 +1,225 @@
+//! Samples in the forms of those who publish lists, whole and spoilt: what becomes of each stands in `outcomes.txt`, to be read.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::*;
+use crate::source::limits::{Limits, Verdict};
+use crate::source::list;
+use crate::source::special::Special;
+
+macro_rules! samples {
+    ($($name:literal)*) => { [$(($name, include_str!(concat!("tests/samples/", $name)))),*] };
+}
+
+const SAMPLES: [(&str, &str); 13] = samples! {
+    "plain.txt" "firehol.netset" "spamhaus.txt" "spamhaus.json" "ipsum.txt" "feodo.csv" "two-columns.csv" "dshield.txt"
+    "ranges.txt" "ipset.save" "nft.json" "csf.deny" "hosts"
+};
+
+const HTML: &str = "<!DOCTYPE html>\n<html><head><title>504 Gateway Time-out</title></head>\n<body>\n<h1>504</h1>\n</body></html>\n";
+
+/// How a list is spoilt.
+fn spoilt(text: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let middle = text[..text.len() / 2].rfind('\n').map_or(0, |at| at + 1);
+    let (before, after) = text.split_at(middle);
+    let within = |more: &str| format!("{before}{more}{after}").into_bytes();
+    let other = |character: char| match character {
+        '\t' => ',',
+        ',' | ' ' => '\t',
+        other => other,
+    };
+    let utf16 = text.encode_utf16().flat_map(u16::to_le_bytes);
+    let counted =
+        text.replacen("\"records\":4", "\"records\":5", 1).replacen("], \"handle\"", ", \"handle\"", 1);
+    vec![
+        ("whole", text.into()),
+        ("cut off", text[..text.len() * 2 / 3].into()),
+        ("HTML in the middle", within(HTML)),
+        ("HTML instead", HTML.into()),
+        ("other separators", text.chars().map(other).collect::<String>().into()),
+        ("UTF-16", [0xff, 0xfe].into_iter().chain(utf16).collect()),
+        ("BOM", format!("\u{feff}{text}").into()),
+        ("CRLF", text.replace('\n', "\r\n").into()),
+        ("NULs", text.replace("203", "2\u{0}3").into()),
+        ("a giant line", within(&("1".repeat(1 << 20) + "\n"))),
+        ("twice", text.repeat(2).into()),
+        (
+            "a wide range",
+            text.replacen("198.51.100.0", "0.0.0.0", 1).replacen("0.0.0.0/24", "0.0.0.0/0", 1).into(),
+        ),
+        ("wrong count or brackets", counted.into()),
+        ("empty", Vec::new()),
+    ]
+}
+
+fn outcome(name: &str, text: &[u8], how: &How) -> String {
+    let list = list::parse(Path::new(name), text, 1000, how).expect("memory can be read");
+    let verdict = match Limits::default().judge(list.seen(), Some(1), false) {
+        Verdict::Accept => "believed".to_owned(),
+        Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => format!("HELD BACK, it {doubt}{}", list.looks),
+    };
+    let mut told = format!("{}, {verdict}\n", list.format);
+    let targets: Vec<_> = list.targets.iter().map(|target| target.to_string()).collect();
+    writeln!(told, "    {} of {} lines: {}", targets.len(), list.lines, targets.join(" ")).expect("a string");
+    if list.special > 0 {
+        writeln!(told, "    {} special", list.special).expect("a string takes it");
+    }
+    list.rejected.iter().take(3).for_each(|line| writeln!(told, "    {line}").expect("a string takes it"));
+    told
+}
+
+#[test]
+fn what_becomes_of_every_sample_whole_and_spoilt_is_as_it_was_read() {
+    let mut told = String::new();
+    for (name, text) in SAMPLES {
+        for (way, spoilt) in spoilt(text) {
+            write!(told, "{name}, {way}: {}", outcome(name, &spoilt, &How::default()))
+                .expect("a string takes it");
+        }
+        told.push('\n');
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/source/format/tests/outcomes.txt");
+    let known = std::fs::read_to_string(&path).unwrap_or_default();
+    if told != known {
+        if std::env::var_os("FILTERD_WRITE_OUTCOMES").is_some() {
+            std::fs::write(&path, &told).unwrap();
+        }
+        let differ =
+            told.lines().zip(known.lines()).position(|(now, before)| now != before).unwrap_or_default();
+        let line = |text: &str| text.lines().nth(differ).unwrap_or_default().to_owned();
+        panic!(
+            "line {}: {:?} was {:?} (FILTERD_WRITE_OUTCOMES=1 writes it: read it)",
+            differ + 1,
+            line(&told),
+            line(&known)
+        );
+    }
+}
+
+fn targets(text: &str, how: &How) -> (Vec<String>, Vec<String>) {
+    let list = list::parse(Path::new("l"), text.as_bytes(), 1000, how).expect("memory can be read");
+    let rejected = list.rejected.iter().map(|line| line.reason.to_string()).collect();
+    (list.targets.iter().map(|target| target.to_string()).collect(), rejected)
+}
+
+fn sample(name: &str) -> &'static str {
+    SAMPLES.iter().find(|(known, _)| *known == name).expect("it is one of them").1
+}
+
+#[test]
+fn only_targets_with_a_high_enough_score_are_taken() {
+    let taken = |least| {
+        let how = How { min_score: Some(least), ..How::default() };
+        targets(sample("ipsum.txt"), &how)
+    };
+    assert_eq!(taken(0).0.len(), 6);
+    assert_eq!(taken(5).0, ["203.0.113.7", "203.0.113.8", "203.0.113.9"]);
+    assert_eq!(taken(10), (vec![], vec![]), "that is no slip of the list's");
+    let (taken, rejected) = targets(
+        "203.0.113.7\n203.0.113.8 x\n203.0.113.9\t7\n",
+        &How { min_score: Some(3), ..How::default() },
+    );
+    assert_eq!((taken.len(), rejected.len()), (1, 2));
+    assert!(rejected[0].contains("`min_score`"), "{rejected:?}");
+}
+
+#[test]
+fn a_column_is_found_by_its_place_or_its_name() {
+    let by = |column| targets(sample("two-columns.csv"), &How { column: Some(column), ..How::default() }).0;
+    assert_eq!(by(Column::Number(2)), ["198.51.100.0/24"]);
+    assert_eq!(by(Column::Name("start".into())), ["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+    assert!(by(Column::Name("port".into())).is_empty() && by(Column::Number(9)).is_empty());
+    let feodo =
+        |column| targets(sample("feodo.csv"), &How { column: Some(column), ..How::default() }).0.len();
+    assert_eq!(
+        (feodo(Column::Name("dst_ip".into())), feodo(Column::Number(2))),
+        (4, 4),
+        "behind a commented header"
+    );
+    assert_eq!(feodo(Column::Name("dst_port".into())), 0);
+    let (semicolons, _) = targets("seen;source\n2026;203.0.113.7\n2026;203.0.113.8\n", &How::default());
+    assert_eq!(semicolons.len(), 2);
+    let named = How { format: Some(Format::Csv), ..How::default() };
+    assert_eq!(
+        targets("x\t203.0.113.7\ty\n", &named).0,
+        ["203.0.113.7"],
+        "tabs, if somebody says that it is a table"
+    );
+    assert_eq!(
+        targets(
+            "x,203.0.113.8\nx,\"203.0.113.7\n",
+            &How { column: Some(Column::Number(2)), ..How::default() }
+        )
+        .1
+        .len(),
+        1
+    );
+}
+
+#[test]
+fn where_several_columns_hold_addresses_the_name_tells_or_nobody() {
+    let (none, rejected) = targets("a,b\n192.0.2.1,198.51.100.1\n", &How::default());
+    assert!(none.is_empty() && rejected[0].contains("`column:`"), "{rejected:?}");
+    assert_eq!(targets("seen_by,src_ip\n192.0.2.1,198.51.100.1\n", &How::default()).0, ["198.51.100.1"]);
+}
+
+#[test]
+fn a_hosts_file_blocks_nothing_of_what_it_says_of_this_host() {
+    let how = How::recognised(Special::INCLUDED);
+    let (taken, rejected) = targets(sample("hosts"), &how);
+    assert_eq!((taken.len(), rejected.len()), (0, 5), "{taken:?}");
+}
+
+#[test]
+fn a_named_format_is_not_looked_for() {
+    let how = How { format: Some(Format::Plain), ..How::default() };
+    assert_eq!(targets(sample("feodo.csv"), &how).0, Vec::<String>::new());
+    let wrong = How { format: Some(Format::Nft), ..How::default() };
+    let list = list::parse(Path::new("l"), sample("plain.txt").as_bytes(), 1000, &wrong).unwrap();
+    assert_eq!((list.targets.len(), list.lack), (0, Some(Lack::Broken { line: 1 })));
+}
+
+#[test]
+fn a_key_of_objects_is_found_by_its_name() {
+    let text = "{\"a\":\"192.0.2.1\",\"ip\":\"198.51.100.1\",\"n\":{\"ip\":[1,{}]}}\n{\"value\":\"x\",\"ip\":\"198.51.100.2\"}\n{\"ip\":7}\n";
+    assert_eq!(targets(text, &How::default()).0, ["198.51.100.1", "198.51.100.2"]);
+    assert_eq!(
+        targets(text, &How { column: Some(Column::Name("a".into())), ..How::default() }).0,
+        ["192.0.2.1"]
+    );
+}
+
+#[test]
+fn a_set_of_any_size_is_read_as_it_comes_and_no_further_than_it_may() {
+    let elements: Vec<_> = (0..5000).map(|n| format!("\"198.18.{}.{}\"", n / 250, n % 250)).collect();
+    let text = format!(
+        "{{\"nftables\":[{{\"set\":{{\"type\":\"ipv4_addr\",\"elem\":[{}]}}}}]}}",
+        elements.join(",")
+    );
+    let list = |most| list::parse(Path::new("l"), text.as_bytes(), most, &How::default()).unwrap();
+    assert_eq!((list(5000).targets.len(), list(5000).is_cut), (5000, false));
+    assert_eq!((list(1000).targets.len(), list(1000).is_cut), (1000, true));
+    let deep = format!("{{\"nftables\":[{}", "[".repeat(1 << 20));
+    assert_eq!(
+        list::parse(Path::new("l"), deep.as_bytes(), 9, &How::default()).unwrap().lack,
+        Some(Lack::End)
+    );
+}
+
+#[test]
+fn each_file_of_a_folder_has_a_form_of_its_own_and_its_lines_are_told_by_its_name() {
+    use crate::source::parts;
+    let files = ["feodo.csv", "ipset.save", "plain.txt"];
+    let mut stream = Vec::new();
+    files.iter().for_each(|name| stream.extend([parts::before(name), sample(name).into()].concat()));
+    stream.extend([parts::before("x.txt"), b"rubbish\n".to_vec()].concat());
+    let list = list::parse(Path::new("/lists"), &stream[..], 1000, &How::default()).unwrap();
+    let alone: std::collections::BTreeSet<_> =
+        files.iter().flat_map(|name| targets(sample(name), &How::default()).0).collect();
+    let together: std::collections::BTreeSet<_> =
+        list.targets.iter().map(|target| target.to_string()).collect();
+    assert_eq!(together, alone);
+    let last = list.rejected.last().unwrap().to_string();
+    assert!(last.starts_with("/lists/x.txt:1: error: `rubbish`"), "{last}");
+}

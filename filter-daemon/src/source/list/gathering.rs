@@ -1,0 +1,156 @@
+//! What comes together while a list is read: targets, and what was not understood, in no more room than it may take.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use filter_common::target::{Span, Target};
+
+use super::ListFile;
+use crate::source::format::{Format, Lack};
+use crate::source::rejected::{Reason, Rejected};
+use crate::source::special::{self, Special};
+
+/// How many of the lines that were not understood are kept, to be shown to somebody.
+const KEPT: usize = 100;
+
+/// A list that is being read.
+pub struct Gathering {
+    path: Arc<Path>,
+    list: ListFile,
+    understood: u64,
+    /// As many targets as it may have.
+    most: usize,
+    /// So many may be in memory, repetitions among them.
+    room: usize,
+    special: Special,
+    // The first line that was not understood, to guess what the file is.
+    beginning: Vec<u8>,
+}
+
+impl Gathering {
+    /// Of what is called `path`, of at most so many targets.
+    pub fn new(path: &Path, most: u64, special: Special) -> Self {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        Self {
+            path: path.into(),
+            list: ListFile::default(),
+            understood: 0,
+            most,
+            room: most.saturating_add(most / 4),
+            special,
+            beginning: Vec::new(),
+        }
+    }
+
+    /// What follows is called so, and has this form.
+    pub fn begin(&mut self, path: Arc<Path>, format: Format) {
+        self.path = path;
+        self.list.format = format;
+    }
+
+    /// It names this address, which needs no more thought.
+    #[inline]
+    pub fn address(&mut self, address: u32) {
+        self.list.targets.addresses.push(address);
+        self.understood += 1;
+    }
+
+    /// It names this /64.
+    #[inline]
+    pub fn net64(&mut self, net: u64) {
+        self.list.targets.nets64.push(net);
+        self.understood += 1;
+    }
+
+    /// This line names this, or was not understood. `content` is shown of it.
+    pub fn take(&mut self, line: u64, content: &[u8], said: Result<Span, Reason>) {
+        match said {
+            Ok(span) if span.into_iter().any(|target| self.special.doubts(target)) => {
+                self.reject(line, content, Reason::Wide);
+            }
+            Ok(span) => {
+                self.understood += 1;
+                span.into_iter().for_each(|target| self.list.targets.push(target));
+            }
+            Err(reason) => self.reject(line, content, reason),
+        }
+    }
+
+    fn reject(&mut self, line: u64, content: &[u8], reason: Reason) {
+        if self.list.rejected_count == 0 {
+            self.beginning = content.iter().copied().take(16).collect();
+        }
+        self.list.rejected_count += 1;
+        if self.list.rejected.len() < KEPT {
+            self.list.rejected.push(Rejected::new(&self.path, line, content, reason));
+        }
+    }
+
+    /// This is missing of it; the first of several counts.
+    pub fn lacks(&mut self, lack: Option<Lack>) {
+        self.list.lack = self.list.lack.or(lack);
+    }
+
+    /// Are there more targets than there may be? What is said twice counts once, so it is looked at closely, and that not
+    /// more often than every time a quarter of all has come.
+    pub fn is_full(&mut self) -> bool {
+        if self.list.targets.len() <= self.room {
+            return false;
+        }
+        self.list.targets.sort();
+        self.list.targets.len() > self.most
+    }
+
+    /// A part of it, to be gathered beside and joined.
+    pub fn part(&self) -> Self {
+        let (path, list) = (self.path.clone(), ListFile { format: self.list.format, ..ListFile::default() });
+        Self { path, list, understood: 0, beginning: Vec::new(), ..*self }
+    }
+
+    /// A part, without these.
+    pub fn join(&mut self, mut part: Self, exceptions: &[Target]) {
+        part.list.targets.sort();
+        special::except(&mut part.list.targets, exceptions);
+        self.list.targets.extend(&part.list.targets);
+        self.understood += part.understood;
+        if self.list.rejected_count == 0 {
+            self.beginning = part.beginning;
+        }
+        self.list.rejected_count += part.list.rejected_count;
+        let room = KEPT - self.list.rejected.len();
+        self.list.rejected.extend(part.list.rejected.into_iter().take(room));
+        self.lacks(part.list.lack);
+    }
+
+    /// All of it.
+    pub fn finish(self) -> ListFile {
+        let mut list = self.list;
+        list.lines = self.understood + list.rejected_count;
+        list.targets.sort();
+        list.is_cut = list.targets.len() > self.most;
+        list.targets.truncate(self.most);
+        if !self.special.included {
+            list.special = special::take_out(&mut list.targets);
+        }
+        let is_json = self.beginning.starts_with(b"{") && !list.format.is_plain();
+        if self.understood == 0 && list.rejected_count > 0 && !is_json {
+            list.looks = looks(&self.beginning);
+        }
+        if list.looks.is_empty() {
+            list.looks = list.format.taken_for();
+        }
+        list
+    }
+}
+
+/// What a file is that begins like this and holds no target.
+fn looks(beginning: &[u8]) -> &'static str {
+    match beginning {
+        [b'<', ..] => ": it looks like HTML, so the download has probably failed",
+        [b'{' | b'[', ..] => ": it looks like JSON, of which only lines and nft's own are read",
+        [0x1f, 0x8b, ..] | [b'P', b'K', ..] => ": it looks compressed, so unpack it first",
+        [0, ..] => ": it looks binary",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [_, 0, ..] => ": it looks like UTF-16, so save it as UTF-8",
+        _ => "",
+    }
+}
