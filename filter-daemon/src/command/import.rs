@@ -140,7 +140,7 @@ impl Import {
         (name, progress): (&str, &Progress),
     ) -> Result<(), Trouble> {
         let mut read = 0;
-        while let Some(row) = reading.next().map_err(Trouble::Input)? {
+        while let Some(row) = reading.row().map_err(Trouble::Input)? {
             let sifted =
                 row.and_then(|(line, item)| sifting.sift(item).map_err(|fault| Rejected { line, fault }));
             match sifted {
@@ -195,10 +195,8 @@ impl Import {
         let is_partly = incomplete.is_some()
             || !left.faults().is_empty()
             || outcome.changed.idle == Some(Idle::NothingAttached);
-        match outcome.exit(false) {
-            Exit::Done if is_partly => Exit::Partly,
-            exit => exit,
-        }
+        let exit = outcome.exit(false);
+        if exit == Exit::Done && is_partly { Exit::Partly } else { exit }
     }
 }
 

@@ -152,10 +152,8 @@ impl Request {
 }
 
 fn size(page: &Change) -> usize {
-    match page {
-        Change::Want(Want { targets, .. }) | Change::Release { targets, .. } => targets.len(),
-        _ => 0,
-    }
+    let (Change::Want(Want { targets, .. }) | Change::Release { targets, .. }) = page else { return 0 };
+    targets.len()
 }
 
 impl Work for Request {

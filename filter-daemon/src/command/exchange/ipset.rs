@@ -64,8 +64,8 @@ impl Writer for Ipset {
         let family = if matches!(target, Target::V4(_)) { 4 } else { 6 };
         let name = set_name::of(&entry.list, allow, family, LONGEST_NAME);
         if !name.starts_with(&entry.list) && self.renamed.insert(name.clone()) {
-            self.lost.note(format!(
-                "and all others of list `{}`: its set is called {name}, since ipset's names are short",
+            self.lost.say(format!(
+                "list `{}`: its set is called {name}, since ipset's names are short",
                 entry.list
             ));
         }

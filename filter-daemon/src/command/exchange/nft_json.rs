@@ -60,12 +60,11 @@ pub fn read(text: &[u8]) -> Result<Vec<Result<Item, Fault>>, Fault> {
 }
 
 fn element(begun: Begun, set: &str, usual: Option<u64>, one: Value) -> Result<Item, Fault> {
-    let element = match one {
-        Value::Object(mut whole) if whole.contains_key("elem") => {
-            let element = whole.remove("elem").unwrap_or_default();
-            serde_json::from_value(element).map_err(|error| format!("it is no element: {error}"))?
+    let element = match one.get("elem") {
+        Some(element) => {
+            Element::deserialize(element).map_err(|error| format!("it is no element: {error}"))?
         }
-        val => Element { val, timeout: None, expires: None, comment: None },
+        None => Element { val: one, timeout: None, expires: None, comment: None },
     };
     let Element { val, timeout, expires, comment } = element;
     let left = expires.or(timeout).or(usual);

@@ -88,7 +88,7 @@ impl<R: Read> Reading<R> {
     }
 
     /// The next entry, or what is wrong with it.
-    pub fn next(&mut self) -> io::Result<Option<Row>> {
+    pub fn row(&mut self) -> io::Result<Option<Row>> {
         match &mut self.rows {
             Rows::All(rows) => Ok(rows.next().map(|row| placed(row, None))),
             Rows::Lines(lines, form) => {

@@ -9,7 +9,7 @@ fn read(text: &str) -> Vec<String> {
     let begun = super::list_of::Begun::now().item("::1".parse().unwrap(), "x", Some(0), None).unwrap();
     let begun = begun.own.until.unwrap();
     let mut told = Vec::new();
-    while let Some(row) = reading.next().unwrap() {
+    while let Some(row) = reading.row().unwrap() {
         told.push(match row {
             Ok((_, item)) => {
                 let list = item.list.map(|list| list.to_string()).unwrap_or_default();

@@ -86,7 +86,7 @@ fn exported(blocklist: &Blocklist, format: Format, now: u64) -> Vec<u8> {
 fn read(text: &[u8]) -> Vec<Item> {
     let mut reading = Reading::begin(text, None).expect("it is recognised");
     let mut items = Vec::new();
-    while let Some(row) = reading.next().unwrap() {
+    while let Some(row) = reading.row().unwrap() {
         items.push(row.expect("every line is read").1);
     }
     assert_eq!(reading.fault(), None);
@@ -194,7 +194,7 @@ fn what_was_cut_off_is_told() {
     let text = str::from_utf8(&text).unwrap();
     let cut: String = text.lines().take(2).map(|line| format!("{line}\n")).collect();
     let mut reading = Reading::begin(cut.as_bytes(), None).unwrap();
-    while reading.next().unwrap().is_some() {}
+    while reading.row().unwrap().is_some() {}
     assert!(reading.fault().unwrap().contains("1 entry was read"));
 }
 
