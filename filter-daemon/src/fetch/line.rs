@@ -39,8 +39,8 @@ impl Line {
         Ok(())
     }
 
-    /// The next one; none when the other end is gone.
-    pub fn receive(&self) -> io::Result<Option<(Duration, OwnedFd)>> {
+    /// The next one, with the socket that should be beside it; none when the other end is gone.
+    pub fn receive(&self) -> io::Result<Option<(Duration, Option<OwnedFd>)>> {
         let mut millis = [0; 8];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);
@@ -53,7 +53,6 @@ impl Line {
             RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
             _ => None,
         });
-        let socket = socket.ok_or_else(|| io::Error::other("a packet without a socket"))?;
         Ok(Some((Duration::from_millis(u64::from_be_bytes(millis)), socket)))
     }
 }

@@ -21,8 +21,8 @@ const MOST_MEMORY: u64 = 512 << 20;
 /// A connection, a name server or two, a file that says who they are, and what it began with.
 const MOST_DESCRIPTORS: u64 = 32;
 
-/// Whoever starts fetches writes nothing, and listens to nobody.
-pub fn spawner() -> io::Result<()> {
+/// Whoever starts fetches writes nothing, and listens to nobody. Does the kernel know of ports, too?
+pub fn spawner() -> io::Result<bool> {
     files::spawner().map_err(io::Error::other)
 }
 

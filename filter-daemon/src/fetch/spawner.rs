@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -58,7 +59,11 @@ pub fn be(user: Option<&str>) -> io::Result<()> {
     // Signals to a whole terminal or service are for the other process: this one ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     let line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
-    restrict::spawner()?;
+    if !restrict::spawner()? {
+        tracing::info!(
+            "this kernel's Landlock (from Linux 6.7 on, if switched on) does not limit which ports fetches of lists ask"
+        );
+    }
     serve(&line)
 }
 
@@ -88,16 +93,10 @@ fn serve(line: &Line) -> io::Result<()> {
             continue;
         }
         let Some((patience, socket)) = line.receive()? else { break };
-        if fetches.len() >= MOST {
-            _ = message::send(
-                &mut std::os::unix::net::UnixStream::from(socket),
-                &Head::Failed(FetchError::Busy),
-            );
-            continue;
-        }
-        match start(patience, socket) {
+        let Some(socket) = socket else { continue };
+        match start(patience, &socket, fetches.len()) {
             Ok(fetch) => fetches.push(fetch),
-            Err(error) => tracing::error!("cannot start a process to fetch a list: {error}"),
+            Err(error) => _ = message::send(&mut UnixStream::from(socket), &Head::Failed(error)),
         }
     }
     fetches.iter_mut().for_each(end);
@@ -147,20 +146,27 @@ fn end(fetch: &mut Fetch) {
     _ = fetch.child.wait();
 }
 
-fn start(patience: Duration, socket: OwnedFd) -> io::Result<Fetch> {
+fn start(patience: Duration, socket: &OwnedFd, under_way: usize) -> Result<Fetch, FetchError> {
+    if under_way >= MOST {
+        return Err(FetchError::Busy);
+    }
+    spawn(patience, socket).map_err(|error| FetchError::Interrupted(format!("it cannot be started: {error}")))
+}
+
+fn spawn(patience: Duration, socket: &OwnedFd) -> io::Result<Fetch> {
+    let (given, socket) = (socket.try_clone()?, socket.try_clone()?);
     let mut command = Command::new("/proc/self/exe");
     command.arg0("filterd").arg(child::VERB).arg(std::process::id().to_string()).current_dir("/").env_clear();
     // Where an operator keeps the authorities to be trusted, if not where the system does.
-    command.envs(
-        ["SSL_CERT_FILE", "SSL_CERT_DIR"]
-            .into_iter()
-            .filter_map(|name| Some((name, std::env::var_os(name)?))),
-    );
-    command.stdin(Stdio::from(socket.try_clone()?));
-    let child = command.spawn()?;
-    let pid = Pid::from_child(&child);
-    let ended = pidfd_open(pid, PidfdFlags::empty())?;
-    let latest =
-        clock::instant().checked_add(patience.saturating_add(LATEST)).unwrap_or_else(|| clock::instant());
+    let authorities = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter();
+    command.envs(authorities.filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.stdin(Stdio::from(given));
+    let mut child = command.spawn()?;
+    let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).inspect_err(|_| {
+        _ = child.kill();
+        _ = child.wait();
+    })?;
+    let now = clock::instant();
+    let latest = now.checked_add(patience.saturating_add(LATEST)).unwrap_or(now);
     Ok(Fetch { child, ended, socket, latest })
 }

@@ -33,7 +33,7 @@ http {
         root $HOME/www;
         location /private/ { auth_basic lists; auth_basic_user_file $HOME/users; alias $HOME/www/; }
         location /slow/ { gzip off; limit_rate 512; alias $HOME/www/; }
-        location /inside { return 302 http://10.9.9.9/; }
+        location /inside { return 302 https://10.9.9.9/; }
         location /busy { add_header Retry-After 60 always; return 429; }
         location /gateway { return 504; }
         location /down { proxy_pass http://9.9.9.11; }

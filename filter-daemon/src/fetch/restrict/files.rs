@@ -2,8 +2,8 @@
 //! what it leaves open, users and system calls close for the most part.
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetError, Scope,
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 
 /// What is asked for.
@@ -23,15 +23,21 @@ const READ: [&str; 7] = [
 /// Lists are at http's and https' ports. A name server is asked over TCP what is too long for a datagram.
 const PORTS: [u16; 3] = [80, 443, 53];
 
-/// Nothing is written, and nobody listened to.
-pub fn spawner() -> Result<(), RulesetError> {
-    Ruleset::default()
+/// Landlock knows of ports from this version on.
+const WITH_PORTS: u32 = ABI::V4 as u32;
+
+/// Nothing is written, and nobody listened to. Does the kernel know of ports?
+pub fn spawner() -> Result<bool, RulesetError> {
+    let restricted = Ruleset::default()
         .handle_access(AccessFs::from_write(NEWEST))?
         .handle_access(AccessNet::BindTcp)?
         .scope(Scope::from_all(NEWEST))?
         .create()?
         .restrict_self()?;
-    Ok(())
+    Ok(match restricted.landlock {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi as u32 >= WITH_PORTS,
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => false,
+    })
 }
 
 /// Names are looked up, and these ports asked, and `port`.
