@@ -332,6 +332,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             ports: None,
             reach: Reach::AS_GIVEN,
             before,
+            turned: None,
             found,
         }
     });

@@ -51,6 +51,8 @@ pub struct LoadedList {
     pub reach: Reach,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
+    /// The list in force that it was before, where its entries meant something else.
+    pub turned: Option<ListId>,
     /// Does it mean special ranges?
     pub special: Special,
     /// What was found.
@@ -62,6 +64,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
     let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
     let known = files.map(|(id, list)| Known {
         id: Some(id),
+        turned: None,
         name: list.name.clone(),
         polarity: Some(list.polarity),
         ports: blocklist.clause(list),
@@ -70,6 +73,14 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
         reading: list.reading.clone().unwrap_or_default(),
     });
     known.collect()
+}
+
+impl LoadedList {
+    /// The list in force whose entries this one is to have: its file is not believed, and there is no copy.
+    pub fn keeps_entries_of(&self) -> Option<ListId> {
+        let has_none = matches!(self.found, Found::Doubted { targets: None, .. });
+        self.turned.filter(|_| has_none)
+    }
 }
 
 impl Loaded {
@@ -95,6 +106,7 @@ impl Loaded {
                 reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.and_then(|known| known.id),
+                turned: before.and_then(|known| known.turned),
                 found: find(list, before, accept.has_list(list.name.as_str()), sources),
             }
         });
@@ -127,6 +139,7 @@ impl Loaded {
                 reach: Reach::to(list.ipv6_prefix),
                 special: list.special,
                 before: before.filter(is_same).and_then(|known| known.id),
+                turned: None,
                 found: find::restored(list, copies.iter().find(is_of), |accepted| {
                     let held = way_back.and_then(|way_back| way_back.read(accepted, list.special));
                     held.unwrap_or_else(|| sources.copies.read(accepted, list.special))
