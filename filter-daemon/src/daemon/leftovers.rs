@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::cli::Detach;
 use crate::command::render::console;
+use crate::control::pins_note;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::kernel::KernelError;
@@ -19,6 +20,8 @@ pub fn detach(detach: &Detach) -> ExitCode {
     }
     match leftovers::remove(&detach.pin_dir) {
         Ok(removed) => {
+            // It is gone because somebody wants it: no start need wonder.
+            _ = pins_note::detached(&detach.socket, &detach.pin_dir);
             tell(detach, removed.as_ref());
             Exit::Done.into()
         }
