@@ -70,7 +70,7 @@ impl Trial {
                 };
                 let unnoted = if self.place.is_there() { "" } else { UNNOTED };
                 let message = format!(
-                    "the configuration of {by} is on trial until {until}, then rolled back{now}{unnoted}"
+                    "a reload of {by} is on trial until {until}, then rolled back{now}{unnoted}"
                 );
                 (since, message, remedy)
             }
