@@ -5,9 +5,9 @@
 //! none of them. What people are shown, and what travels to other processes, is turned into the time on the wall as it is
 //! at that moment ([`on_the_wall`]).
 
-use std::{fmt, fs};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{fmt, fs};
 
 use rustix::time::{ClockId, clock_gettime};
 

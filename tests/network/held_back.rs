@@ -288,8 +288,7 @@ fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
     let drop = net.home().path("drop.txt");
     fs::remove_file(&drop).expect("it was there");
     std::os::unix::fs::symlink(net.home().path("secret"), &drop).expect("a link can be made");
-    let told =
-        net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not taken");
+    let told = net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not taken");
     told.complains("filterd check");
     net.filterd(["status"]).succeeds().is_silent_about("hidden");
     assert!(!net.daemon().log().contains("hidden"));

@@ -17,7 +17,9 @@ fn flowing(text: &str) -> String {
     let mut flowing = String::new();
     let mut before = "";
     for line in text.lines() {
-        let goes_on = ![before, line].iter().any(|line| line.is_empty() || line.starts_with(' ') || line.ends_with(':'));
+        let goes_on = ![before, line]
+            .iter()
+            .any(|line| line.is_empty() || line.starts_with(' ') || line.ends_with(':'));
         if !flowing.is_empty() {
             flowing.push(if goes_on { ' ' } else { '\n' });
         }
@@ -33,8 +35,10 @@ mod tests {
 
     #[test]
     fn paragraphs_become_lines_and_what_is_indented_stays() {
-        let text = "This is\nlong.\n\nExit codes: 0 done\nor not.\n\nExamples:\n  filterd add\n  filterd remove";
-        let expected = "This is long.\n\nExit codes: 0 done or not.\n\nExamples:\n  filterd add\n  filterd remove";
+        let text =
+            "This is\nlong.\n\nExit codes: 0 done\nor not.\n\nExamples:\n  filterd add\n  filterd remove";
+        let expected =
+            "This is long.\n\nExit codes: 0 done or not.\n\nExamples:\n  filterd add\n  filterd remove";
         assert_eq!(flowing(text), expected);
     }
 

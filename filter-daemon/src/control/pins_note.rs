@@ -65,7 +65,8 @@ impl Noted {
     fn of(noted: &[u8]) -> Self {
         let mut parts = noted.split(|byte| *byte == END);
         let pins = parts.next().unwrap_or_default().to_vec();
-        let mut word = || Some(std::str::from_utf8(parts.next()?).ok()?.to_owned()).filter(|word| !word.is_empty());
+        let mut word =
+            || Some(std::str::from_utf8(parts.next()?).ok()?.to_owned()).filter(|word| !word.is_empty());
         let (unsaved, trial, attached) = (word(), word(), word());
         Self { pins, unsaved: unsaved.and_then(|since| since.parse().ok()), trial, attached }
     }

@@ -134,7 +134,8 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     let server = listen(run).await?;
     let state = lock_state(&run.state_dir)?;
     let unsaved = pins_note::unsaved(&run.socket);
-    let was_attached = pins_note::attached(&run.socket, &run.pin_dir).is_some_and(|boot| boot == pinned::this_boot());
+    let was_attached =
+        pins_note::attached(&run.socket, &run.pin_dir).is_some_and(|boot| boot == pinned::this_boot());
     note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let is_gone = was_attached && !broker.found_attached();

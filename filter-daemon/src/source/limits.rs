@@ -221,12 +221,7 @@ mod tests {
                 None,
                 "take part: has 3 lines, and 1 of them was not taken",
             ),
-            (
-                "but nothing is nothing",
-                lines(0, 1),
-                None,
-                "hold back: has one line, and it was not taken",
-            ),
+            ("but nothing is nothing", lines(0, 1), None, "hold back: has one line, and it was not taken"),
             ("it is gone", Seen::Missing, Some(4), "hold back: is missing"),
             ("it never was", Seen::Missing, None, "hold back: is missing"),
             ("permissions", Seen::Unreadable, Some(4), "hold back: cannot be read"),

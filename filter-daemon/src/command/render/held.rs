@@ -224,7 +224,11 @@ mod tests {
         all[0].ports.clear();
         let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `a` on port 22 only, list `b` on all \
                      but port 22";
-        assert_eq!(told(&all, &Words::blocked(true)).lines().next(), Some(words), "together they leave nothing open");
+        assert_eq!(
+            told(&all, &Words::blocked(true)).lines().next(),
+            Some(words),
+            "together they leave nothing open"
+        );
         let words =
             "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `a` on port 22 only, list `b`";
         assert_eq!(first(vec![ssh, by("198.51.100.77", "b", "live")]), words);

@@ -10,8 +10,9 @@ pub fn how_counted(since: Option<u64>, other: Option<Hits>, gone: Option<Hits>, 
         return "Packets are not counted for lists: `counters: total` in the configuration\n".to_owned();
     };
     let (at, ago) = (clock.on_the_wall(since), clock.elapsed(since));
-    let mut text =
-        format!("Each packet is counted for one list, the first that has the entry it meets (a /24\nor wider before an address of its own), since {at} ({ago} ago).");
+    let mut text = format!(
+        "Each packet is counted for one list, the first that has the entry it meets (a /24\nor wider before an address of its own), since {at} ({ago} ago)."
+    );
     let told = [("Lists without counters of their own, together", other), ("Lists that are gone", gone)];
     for (which, hits) in told {
         text += &hits.map(|hits| format!(" {which}: {}.", counted(hits.all(), "hit"))).unwrap_or_default();

@@ -10,6 +10,7 @@ pub fn of(rejected: u64, special: u64, expired: u64) -> Vec<String> {
         1 => Some("1 line was not taken".to_owned()),
         lines => Some(format!("{} lines were not taken", count(lines))),
     };
-    let special = (special > 0).then(|| format!("special ranges in {}, left out", counted(special, "target")));
+    let special =
+        (special > 0).then(|| format!("special ranges in {}, left out", counted(special, "target")));
     expired.into_iter().chain(rejected).chain(special).collect()
 }

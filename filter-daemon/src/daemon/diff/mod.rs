@@ -96,8 +96,16 @@ impl Diff {
         let drops = [now, settings_of(&loaded.config).strictness()];
         let stage = Stage::Come { list: 0, from: 0 };
         let reaching = reaching(&loaded, blocklist);
-        let mut this =
-            Self { lists: Vec::new(), stage, peers, replaced: HashSet::new(), reaching, turned: Vec::new(), drops, reply };
+        let mut this = Self {
+            lists: Vec::new(),
+            stage,
+            peers,
+            replaced: HashSet::new(),
+            reaching,
+            turned: Vec::new(),
+            drops,
+            reply,
+        };
         this.take(loaded, blocklist);
         this
     }
@@ -118,7 +126,8 @@ impl Diff {
         }
         for list in loaded.lists {
             let (before, keeps) = (now_of(&list), list.keeps_entries_of());
-            let before_ports = before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
+            let before_ports =
+                before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
             let targets = match list.found {
                 Found::Unchanged => None,
                 Found::Accepted { targets, .. } => Some(targets),
@@ -247,7 +256,10 @@ fn ports_told(clause: Option<Clause>) -> String {
 /// Lists that are there and would reach otherwise.
 fn reaching(loaded: &Loaded, blocklist: &Blocklist) -> Vec<(Arc<str>, Reach)> {
     let rows = blocklist.lists();
-    let files = loaded.lists.iter().filter_map(|list| Some((rows.get(list.before.or_else(|| list.keeps_entries_of())?), list.reach)));
+    let files = loaded
+        .lists
+        .iter()
+        .filter_map(|list| Some((rows.get(list.before.or_else(|| list.keeps_entries_of())?), list.reach)));
     let live = rows.live(Polarity::Block).map(|id| {
         let list = rows.get(id);
         let said = loaded.config.live.iter().find(|said| said.name.as_str() == &*list.name);

@@ -103,7 +103,8 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
-        let LoadedList { name, path, ttl, polarity, ports, reach, special, before, turned: _, mut found } = list;
+        let LoadedList { name, path, ttl, polarity, ports, reach, special, before, turned: _, mut found } =
+            list;
         let id = match before {
             Some(id) => {
                 self.reaching.begin(id, reach, blocklist.lists_mut());

@@ -113,7 +113,8 @@ pub fn not_durable(failure: NotWritten) -> Explanation {
                       (`filterd list` has what would be lost)";
         return Explanation::new(message, remedy);
     }
-    let remedy =
-        format!("filterd writes it as soon as it can, and `filterd status` tells while something is missing; {IF_REPLACED}");
+    let remedy = format!(
+        "filterd writes it as soon as it can, and `filterd status` tells while something is missing; {IF_REPLACED}"
+    );
     Explanation::new(message, remedy)
 }

@@ -102,7 +102,11 @@ impl Server {
 
     /// What is pinned.
     pub fn earlier(&self) -> Earlier {
-        Earlier { latest_generation: self.pins.latest_generation(), blocked: self.pins.has_blocked(), attached: self.found_at_work }
+        Earlier {
+            latest_generation: self.pins.latest_generation(),
+            blocked: self.pins.has_blocked(),
+            attached: self.found_at_work,
+        }
     }
 
     /// Does what is asked.
