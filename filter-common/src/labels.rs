@@ -27,9 +27,9 @@ pub const KINDS: u32 = Counted::ALL.len() as u32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counters {
     /// Only all together: no label is kept.
-    #[default]
     Total,
     /// For each list.
+    #[default]
     Lists,
 }
 

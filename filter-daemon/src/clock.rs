@@ -93,6 +93,11 @@ pub fn on_the_wall(then: Timestamp) -> u64 {
     then.later_by(seconds(offset() - own_offset())).secs()
 }
 
+/// When the clock on the wall, as it goes now, says so.
+pub fn from_the_wall(then: u64) -> Timestamp {
+    Timestamp::begun(Duration::from_secs(then)).later_by(-seconds(offset() - own_offset()))
+}
+
 /// To measure how long something takes, whatever is done to the clock meanwhile.
 pub fn instant() -> Instant {
     Instant::now()

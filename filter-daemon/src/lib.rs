@@ -12,6 +12,7 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod exit;
+pub mod fetch;
 pub mod host;
 pub mod journal;
 pub mod kernel;

@@ -11,5 +11,7 @@ fn main() -> ExitCode {
         Invocation::Client(client) => command::execute(client),
         Invocation::Detach(leftovers) => daemon::detach(&leftovers),
         Invocation::Keep { pin_dir, beside, log } => daemon::keep(&pin_dir, beside, log),
+        Invocation::StartFetches { user, log } => daemon::start_fetches(user.as_deref(), log),
+        Invocation::Fetch => daemon::fetch(),
     }
 }

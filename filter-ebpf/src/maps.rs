@@ -104,11 +104,11 @@ impl Tables for Maps<'_> {
         filterd_allows6(address.high, address.low) != 0
     }
 
+    /// What most hits need, to be counted, is done in line: a call takes longer than that.
     #[inline(always)]
     fn follow4(&self, found: Found4) -> Reason {
-        let is_asked =
-            read(&SETTINGS.overlap) != 0 || read(&SETTINGS.match_new) != 0 || read(&SETTINGS.lists) != 0;
-        if !is_asked {
+        if read(&SETTINGS.match_new) == 0 && !self.may_overlap() {
+            self.count4(found, Counted::of_drop(self.enforcement()));
             return found.reason();
         }
         let (number, label) = match found {
@@ -152,11 +152,10 @@ impl Tables for Maps<'_> {
             return;
         }
         match found {
-            Found6::Told(_) => {
+            Found6::Told(_) | Found6::Net64(..) => {
                 let address = Address6 { high, low };
                 count(set::label6(&blocked(), &block_labels(), address, found), counted as u32)
             }
-            Found6::Net64(shuffled, home) => filterd_count_net64(shuffled, home, counted as u32),
             Found6::Other => filterd_count6(high, low, counted as u32),
         };
     }
@@ -378,13 +377,6 @@ extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_count_net64(shuffled: u64, home: u32, counted: u32) -> u32 {
-    let (address, found) = (Address6 { high: 0, low: 0 }, Found6::Net64(shuffled, home));
-    count(set::label6(&blocked(), &block_labels(), address, found), counted)
-}
-
-#[unsafe(no_mangle)]
-#[inline(never)]
 extern "C" fn filterd_count6(high: u64, low: u64, counted: u32) -> u32 {
     count(set::label6(&blocked(), &block_labels(), Address6 { high, low }, Found6::Other), counted)
 }
@@ -421,10 +413,10 @@ pub fn count(label: Label, counted: u32) -> u32 {
         return 0;
     }
     // SAFETY: it asks for nothing but the number of the processor.
-    let processor = unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor);
-    let counter = processor * labels::COUNTERS + u32::from(label) * labels::KINDS + counted % labels::KINDS;
-    // Linux 6.1 does not see that the sum of these has a limit.
-    let counter = counter & (small(&SETTINGS.last_processor) * labels::COUNTERS + (labels::COUNTERS - 1));
+    let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor));
+    // In whole words: of the parts of one Linux 6.1 does not see that their sum has a limit.
+    let of_label = u64::from(label) * u64::from(labels::KINDS) + u64::from(counted % labels::KINDS);
+    let counter = processor * u64::from(labels::COUNTERS) + of_label;
     let counter = (&raw const LISTS).cast::<u64>().wrapping_add(counter as usize).cast_mut();
     // SAFETY: the map has so many counters for each processor, as the verifier has made sure.
     let before = unsafe { counter.read_volatile() };

@@ -12,6 +12,7 @@ pub mod home;
 mod ip;
 mod leftovers;
 pub mod life;
+pub mod mmdb;
 mod namespace;
 mod net;
 pub mod numbered;
@@ -20,8 +21,10 @@ mod own_run;
 mod random;
 mod refusal;
 mod reply;
+mod site;
 mod talk;
 pub mod traffic;
+mod web;
 mod wire;
 
 pub use daemon::Daemon;
@@ -35,10 +38,12 @@ pub use net::Net;
 pub use other_time::OtherTime;
 pub use own_run::OwnRun;
 pub use random::Random;
-pub use refusal::{Refusal, keeper_of};
+pub use refusal::{Refusal, fetcher_of, keeper_of};
 pub use reply::Reply;
+pub use site::Site;
 pub use talk::{Talk, is_error};
 pub use traffic::{Fate, Traffic};
+pub use web::{Asked, Authority, Web, Where};
 pub use wire::Wire;
 
 /// The host that filterd guards. What is its own, and its gateway, is never blocked: so that stories may block what they like,

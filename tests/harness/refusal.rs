@@ -44,10 +44,26 @@ impl Drop for Refusal {
     }
 }
 
-/// The privileged process of this daemon: its only child.
+/// The privileged process of this daemon.
 pub fn keeper_of(daemon: u32) -> u32 {
+    child_of(daemon, "filterd-broker")
+}
+
+/// The process from which this daemon has its fetches started.
+pub fn fetcher_of(daemon: u32) -> u32 {
+    child_of(daemon, "filterd-fetcher")
+}
+
+/// The one child that calls itself this.
+#[track_caller]
+fn child_of(daemon: u32, name: &str) -> u32 {
     let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
-    children.trim().parse().expect("it has one child")
+    let is_called = |child: &&str| {
+        fs::read_to_string(format!("/proc/{child}/comm")).is_ok_and(|comm| comm.trim() == name)
+    };
+    let mut named = children.split_whitespace().filter(is_called);
+    let found = named.next().and_then(|child| child.parse().ok());
+    found.unwrap_or_else(|| panic!("no {name} among its children: {children:?}"))
 }
 
 fn tracer_of(process: u32) -> String {

@@ -24,6 +24,8 @@ fn what_a_list_would_be_read_as_is_told_though_no_entry_would_change() {
 fn diff_tells_what_a_reload_would_change_and_changes_nothing() {
     let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
     net.filterd(["diff"]).succeeds().says("nothing would change\n");
+    // When it is answered, copies are on disk.
+    net.filterd(["reload"]).succeeds();
     let before = state(&net);
     net.file("drop.txt", "192.0.2.78\n203.0.113.0/24\n");
     net.file("more.txt", "2001:db8:bad::/48\n");

@@ -1,10 +1,9 @@
 //! `pause` and `resume`: for a while what is listed passes, and is counted apart.
 
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, OtherTime};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, OtherTime, keeper_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -174,9 +173,7 @@ fn a_pause_lasts_as_long_in_another_time() {
 
 fn daemon_and_broker(net: &Net) -> [i32; 2] {
     let daemon = net.daemon().id();
-    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
-    let broker = children.trim().parse().unwrap_or_else(|_| panic!("one child, not {children:?}"));
-    [i32::try_from(daemon).expect("process ids are small"), broker]
+    [daemon, keeper_of(daemon)].map(|process| i32::try_from(process).expect("process ids are small"))
 }
 
 fn signal(both: [i32; 2], signal: Signal) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-use harness::{ATTACKER, BYSTANDER, Net};
+use harness::{ATTACKER, BYSTANDER, Net, keeper_of};
 use nix::sys::signal::Signal;
 
 const CAP_NET_ADMIN: u64 = 1 << 12;
@@ -76,12 +76,6 @@ fn the_keeper_ends_with_its_daemon() {
 fn a_user_that_does_not_exist_is_refused() {
     let net = Net::new();
     net.another_filterd_with("", &["--user", "no-such-user"]).exits(2).complains("no such user");
-}
-
-/// The one child that it has.
-fn keeper_of(daemon: u32) -> u32 {
-    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
-    children.trim().parse().unwrap_or_else(|_| panic!("one child, not {children:?}"))
 }
 
 fn line(process: u32, name: &str) -> String {

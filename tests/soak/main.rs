@@ -7,6 +7,7 @@ mod clients;
 mod crowd;
 mod day;
 mod exact;
+mod exchange;
 mod filter;
 mod kill;
 mod life;

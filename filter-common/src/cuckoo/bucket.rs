@@ -72,13 +72,14 @@ impl Lanes {
         (first | second) & self.highs != 0
     }
 
-    /// The flags of the first of the two that has any, and all bits of a number if that is the second one. Without a branch: no
-    /// processor foresees in which home somebody stands.
+    /// The lowest flag there is in either of the two, and all bits of a number if the first one does not have it. Without a
+    /// branch: no processor foresees in which home somebody stands.
     #[inline(always)]
-    pub const fn flags(&self, [first, second]: [u64; 2]) -> (u64, u64) {
-        let first = first & self.highs;
-        let not_in_first = ((first | first.wrapping_neg()) >> 63).wrapping_sub(1);
-        (first | second & self.highs & not_in_first, not_in_first)
+    pub const fn lowest(&self, [first, second]: [u64; 2]) -> (u64, u64) {
+        let flags = (first | second) & self.highs;
+        let lowest = flags & flags.wrapping_neg();
+        let not_in_first = ((first & lowest).wrapping_sub(1) as i64 >> 63) as u64;
+        (lowest, not_in_first)
     }
 
     /// The bit at which the lowest lane of `word` begins that holds `code`.
@@ -100,11 +101,11 @@ impl Lanes {
         self.count_of(self.ones & ((1 << at) - 1), self.last())
     }
 
-    /// How many lanes there are up to the one with the lowest of these flags, itself among them; the last lane begins at the
-    /// bit `last`. Without a branch, and at most 15 for all that a verifier knows.
+    /// How many lanes there are up to the one with this flag, itself among them; the last lane begins at the bit `last`.
+    /// Without a branch, and at most 15 for all that a verifier knows.
     #[inline(always)]
-    pub const fn up_to(&self, flags: u64, last: u32) -> u32 {
-        self.count_of((flags & flags.wrapping_neg()).wrapping_sub(1) & self.ones, last)
+    pub const fn up_to(&self, flag: u64, last: u32) -> u32 {
+        self.count_of(flag.wrapping_sub(1) & self.ones, last)
     }
 
     /// The bit at which the last lane begins.
@@ -200,9 +201,16 @@ mod tests {
             prop_assert_eq!(lanes.either((word, sought), (word, 7)), first.is_some());
             for (lane, code) in (0..).zip(stored) {
                 prop_assert_eq!(lanes.number(lane * lanes.bits()), lane);
-                let flags = lanes.matches(word, code);
-                prop_assert!(lanes.up_to(flags, lanes.last()) <= lane + 1);
-                prop_assert_eq!(code, lanes.get(word, (lanes.up_to(flags, lanes.last()) - 1) * lanes.bits()));
+                for (buckets, not_in_first) in [([word, 0], 0), ([0, word], u64::MAX)] {
+                    // Codes are never zero: an empty word has none of them.
+                    let seen = lanes.seen((buckets[0], code), (buckets[1], code));
+                    if code != 0 {
+                        let (flag, elsewhere) = lanes.lowest(seen);
+                        prop_assert_eq!(elsewhere, not_in_first);
+                        prop_assert!(lanes.up_to(flag, lanes.last()) <= lane + 1);
+                        prop_assert_eq!(code, lanes.get(word, (lanes.up_to(flag, lanes.last()) - 1) * lanes.bits()));
+                    }
+                }
                 prop_assert_eq!(lanes.get(word, lane * lanes.bits()), code);
             }
         }

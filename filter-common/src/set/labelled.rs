@@ -177,11 +177,11 @@ pub fn number_of_label4(set: &impl Set, [first, second]: [u32; 2], seen: [u64; 2
         return UNSEEN;
     }
     let lanes = lanes4(set);
-    let (flags, not_in_first) = lanes.flags(seen);
+    let (flag, not_in_first) = lanes.lowest(seen);
     let bucket = first ^ (first ^ second) & not_in_first as u32;
     let last_lane = set.small_setting(|settings| &settings.addresses4.last_lane);
     let lanes_before = bucket * set.small_setting(|settings| &settings.addresses4.lanes);
-    lanes_before + lanes.up_to(flags, last_lane) + (stash::LABELS - 1)
+    lanes_before + lanes.up_to(flag, last_lane) + (stash::LABELS - 1)
 }
 
 /// The label of an IPv6 address that `set` holds so.

@@ -109,12 +109,14 @@ pub struct Reading {
     pub stamp: Option<Stamp>,
     /// How many of its lines were not understood.
     pub rejected: u64,
+    /// The first of these, for people.
+    pub examples: Vec<String>,
     /// How many of its targets were special ranges, or in part, and were taken out.
     pub special: u64,
-    /// Does it mean special ranges?
-    pub includes_special: bool,
-    /// Does it mean prefixes that are very wide?
-    pub takes_wide: bool,
+    /// How it is read, in words of whoever reads sources: the same where nothing about it has changed.
+    pub how: String,
+    /// When the database that it was chosen out of was made, in seconds since 1970; none where there is none.
+    pub built: Option<u64>,
     /// What was last believed of it; none if nothing ever was.
     pub accepted: Option<Accepted>,
     /// How long what it names stays on the list; for good if none.

@@ -20,6 +20,7 @@ use crate::command::Verb;
 use crate::control::client::{Endpoint, TIMEOUT};
 use crate::control::wire;
 use crate::exit::Exit;
+use crate::fetch;
 use crate::kernel::broker::process;
 use crate::text::printable;
 pub use everywhere::{Everywhere, With};
@@ -44,6 +45,15 @@ pub enum Invocation {
         /// To log as the daemon does.
         log: Log,
     },
+    /// To start fetches for a daemon.
+    StartFetches {
+        /// As whom, if we are root.
+        user: Option<String>,
+        /// To log as the daemon does.
+        log: Log,
+    },
+    /// To fetch once.
+    Fetch,
 }
 
 /// What `detach` needs to know.
@@ -106,6 +116,10 @@ enum Command {
         #[arg(long)]
         beside: bool,
     },
+    #[command(name = fetch::SPAWNER, hide = true)]
+    StartFetches { user: Option<String> },
+    #[command(name = fetch::CHILD, hide = true)]
+    Fetch,
     #[command(flatten)]
     Verb(Verb),
 }
@@ -129,7 +143,7 @@ impl Command {
         match self {
             Self::Run(With { everywhere, .. }) | Self::Detach(With { everywhere, .. }) => Some(everywhere),
             Self::Verb(verb) => Some(verb.everywhere()),
-            Self::Help(_) | Self::Keep { .. } => None,
+            Self::Help(_) | Self::Keep { .. } | Self::StartFetches { .. } | Self::Fetch => None,
         }
     }
 }
@@ -222,6 +236,10 @@ fn read(
         Some(Command::Keep { pin_dir, beside }) => {
             return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet, false) });
         }
+        Some(Command::StartFetches { user }) => {
+            return Ok(Invocation::StartFetches { user, log: run.log(quiet, false) });
+        }
+        Some(Command::Fetch) => return Ok(Invocation::Fetch),
         Some(Command::Run(further)) => run.and(further.own),
         None => run,
     };

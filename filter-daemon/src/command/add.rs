@@ -117,7 +117,7 @@ fn allowed(changed: &Changed, clock: &Clock) -> Vec<String> {
 }
 
 /// What becomes of packets all the same.
-fn but(changed: &Changed) -> String {
+pub fn but(changed: &Changed) -> String {
     match (changed.idle, &changed.except[..]) {
         (None, []) => String::new(),
         (None, names) => {

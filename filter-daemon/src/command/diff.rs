@@ -68,6 +68,10 @@ fn render(found: &Reply) -> String {
     if found.is_empty() {
         lines.push("nothing would change".to_owned());
     }
+    let not_fetched = &found.not_fetched;
+    lines.extend((!not_fetched.is_empty()).then(|| {
+        format!("not fetched yet, so nothing is known of what would come of it: {}", not_fetched.join(", "))
+    }));
     let unseen = found.unseen.iter().map(|why| format!("not looked at: {}", printable::on_one_line(why)));
     lines.extend(peers(found));
     lines.extend(guarded(found));

@@ -1,17 +1,15 @@
 //! `filterd list`: what is blocked, entry by entry.
 
-use std::sync::mpsc;
-use std::thread;
-
 use clap::Args;
 
+use super::ask::entries;
 use super::ask::trouble::Trouble;
 use super::ask::which::Which;
 use super::render::console::Console;
 use super::render::entry::{self, ALL_LISTS};
 use super::render::moment::Clock;
-use crate::control::client::{Client, ClientError, Endpoint};
-use crate::control::wire::{self, Entry};
+use crate::control::client::Endpoint;
+use crate::control::wire;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -47,28 +45,13 @@ impl List {
 
 /// Shows what is asked for as it comes. Tells how many entries that were.
 pub fn show(request: &wire::List, socket: &Endpoint, console: &mut Console) -> Result<usize, Trouble> {
-    let mut client = Client::connect(socket)?;
-    client.send(request)?;
+    let entries = entries::of(request, socket)?;
     let clock = Clock::system();
-    let (pages, arriving) = mpsc::channel();
-    // A pager that nobody scrolls must not keep the daemon waiting, which would hang up: so the answer is
-    // fetched as fast as it comes, whatever becomes of the output.
-    let fetching = thread::spawn(move || fetch(client, &pages));
     let mut shown = 0;
-    for page in arriving {
+    while let Some(page) = entries.next_page() {
         shown += page.len();
         page.iter().try_for_each(|one| console.answer(one, |one| entry::line(one, &clock)))?;
     }
-    fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    entries.end()?;
     Ok(shown)
-}
-
-fn fetch(mut client: Client, pages: &mpsc::Sender<Vec<Entry>>) -> Result<(), ClientError> {
-    loop {
-        let page = client.receive::<wire::List>()?;
-        let reader_left = pages.send(page.parameters.entries).is_err();
-        if reader_left || !page.continues {
-            return Ok(());
-        }
-    }
 }

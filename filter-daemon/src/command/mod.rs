@@ -7,7 +7,10 @@ mod ask;
 mod check;
 mod confirm;
 mod diff;
+pub mod exchange;
+mod export;
 mod flush;
+mod import;
 mod list;
 mod lists;
 mod pause;
@@ -29,6 +32,7 @@ use crate::cli::{Client, Everywhere, With};
 use crate::control::client::Endpoint;
 use crate::exit::Exit;
 use allow::AllowVerb;
+use lists::ListsVerb;
 use render::console::{self, Console};
 
 /// What can be asked of filterd. The arguments of the one that was typed are in its file; those of the others are never
@@ -63,6 +67,15 @@ pub enum Verb {
     /// on several lists is shown for each. With --json one object a line. A list that has no entry, or does not exist, is
     /// no error: live lists come with their first entry and go with their last.
     List(With<list::List>),
+    /// Write down what is blocked and allowed, for an import or for another firewall
+    ///
+    /// Everything that is in force, whichever list has it: what blocks first, then what allows, marked as such. `plain` and `json`
+    /// carry list, end and note, and `filterd import` brings all of it back; what another format cannot carry is told.
+    Export(With<export::Export>),
+    /// Put on live lists what a file holds: an export, an `ipset save`, an `nft -j list`, or any list of addresses
+    ///
+    /// List, end and note of each entry are kept. Importing again changes nothing.
+    Import(With<import::Import>),
     /// Remove everything that was added
     ///
     /// Empties the live lists, those that `filterd add` fills; one that allows only where it is named. What the configuration or a list file blocks stays
@@ -77,7 +90,7 @@ pub enum Verb {
     /// In the configuration's order, then those that commands made. An entry that several lists have counts as shared for
     /// each, and what is dropped for it is counted for the first of them. Where a list is not what its file says, that
     /// is told below, with what to do about it; then it exits with 7.
-    Lists(With<lists::Lists>),
+    Lists(lists::Lists),
     /// Show how many packets were dropped and passed, and why, since the filter was attached
     Stats(With<stats::Stats>),
     /// Read the configuration and the lists again, and apply the difference
@@ -123,9 +136,14 @@ macro_rules! whichever {
             },
             Verb::Test($with) => $what,
             Verb::List($with) => $what,
+            Verb::Export($with) => $what,
+            Verb::Import($with) => $what,
             Verb::Flush($with) => $what,
             Verb::Status($with) => $what,
-            Verb::Lists($with) => $what,
+            Verb::Lists(lists) => match (&lists.verb, &lists.show) {
+                (None, $with) => $what,
+                (Some(ListsVerb::Refresh($with)), _) => $what,
+            },
             Verb::Stats($with) => $what,
             Verb::Reload($with) => $what,
             Verb::Confirm($with) => $what,

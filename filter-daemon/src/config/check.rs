@@ -2,18 +2,22 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use filter_common::labels::Counters;
 use filter_common::target::{Span, Target};
 
+use super::chosen;
+use super::feed;
 use super::limits::{entries, ipv6_prefix, share, ttl};
 use super::nearest::nearest;
+use super::path;
 use super::ports;
 use super::raw::{Node, Value};
-use super::shape::{Fault, Faults, Key, Word, kind};
-use super::{AS_GIVEN, Config, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
-use crate::source::{Limits, Special};
+use super::shape::{Fault, Faults, Key, kind};
+use super::{AS_GIVEN, Config, Feed, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
+use crate::source::{Format, How, Limits, Special};
 use crate::text::printable::excerpt;
 
 const KEYS: [Key<Config>; 10] = [
@@ -29,9 +33,12 @@ const KEYS: [Key<Config>; 10] = [
     Key { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 12] = [
+const LIST_KEYS: [Key<Draft>; 21] = [
     Key { name: "name", take: name },
-    Key { name: "path", take: path },
+    Key { name: "path", take: list_path },
+    Key { name: "country", take: |faults, node, draft| draft.chosen.countries(faults, node) },
+    Key { name: "asn", take: |faults, node, draft| draft.chosen.autonomous(faults, node) },
+    Key { name: "database", take: |faults, node, draft| draft.chosen.database(faults, node) },
     Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
     Key {
         name: "ipv6_prefix",
@@ -54,6 +61,15 @@ const LIST_KEYS: [Key<Draft>; 12] = [
     Key { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
     Key { name: "except_ports", take: |faults, node, draft| ports::except(faults, node, &mut draft.ports) },
     Key { name: "include_wide", take: include_wide },
+    Key { name: "url", take: |faults, node, draft| feed::url(faults, node, &mut draft.feed) },
+    Key { name: "refresh", take: |faults, node, draft| feed::refresh(faults, node, &mut draft.feed) },
+    Key { name: "timeout", take: |faults, node, draft| feed::timeout(faults, node, &mut draft.feed) },
+    Key { name: "auth", take: |faults, node, draft| feed::auth(faults, node, &mut draft.feed) },
+    Key { name: "insecure", take: |faults, node, draft| feed::insecure(faults, node, &mut draft.feed) },
+    Key {
+        name: "allow_private",
+        take: |faults, node, draft| feed::allow_private(faults, node, &mut draft.feed),
+    },
 ];
 
 /// The keys without which a list is none.
@@ -89,7 +105,13 @@ pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
         }
     }
     for list in &mut config.lists {
-        list.path = folder.join(&list.path);
+        match &mut list.feed {
+            Some(feed) => feed.relate_to(folder),
+            None => list.path = folder.join(&list.path),
+        }
+        if let Some(database) = &mut list.how.database {
+            Arc::make_mut(database).paths.iter_mut().for_each(|path| *path = folder.join(&*path));
+        }
     }
     (config, faults.0)
 }
@@ -148,7 +170,7 @@ fn durable(faults: &mut Faults, node: Node, config: &mut Config) {
 }
 
 /// True or false, and nothing that only looks like it.
-fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
+pub fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
     let help = match &node.value {
         Value::Bool(truth) => return Some(*truth),
         Value::Text(word) => match word.to_lowercase().as_str() {
@@ -220,11 +242,13 @@ fn address_taken_for_a_key(value: &Value) -> Option<String> {
 struct Draft {
     name: Option<(ListName, usize)>,
     path: Option<PathBuf>,
+    chosen: chosen::Said,
     allows: bool,
     limits: Limits,
-    special: Special,
+    how: How,
     ttl: Option<Duration>,
     ports: ports::Said,
+    feed: feed::Said,
     ipv6_prefix: Option<u8>,
 }
 
@@ -252,15 +276,25 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         let said = faults.fields(map, &LIST_KEYS, &mut draft);
         let is_live =
             said.contains_key("ipv6_prefix") && said.keys().all(|key| LIVE_KEYS.contains(&key.as_ref()));
-        let is_needed = |name: &&&str| !(is_live && **name == "path");
+        let is_feed = said.contains_key("url");
+        let is_chosen = chosen::KEYS.iter().any(|key| said.contains_key(*key));
+        let is_needed = |name: &&&str| !((is_live || is_chosen || is_feed) && **name == "path");
         for name in NEEDED.iter().filter(is_needed).filter(|name| !said.contains_key(**name)) {
             faults.tell(item.number, format!("this list has no `{name}`"), LIST_EXAMPLE);
         }
         let ports = draft.ports.check(draft.allows, faults);
+        if is_feed && said.contains_key("path") {
+            let help = "write the one or the other: what is fetched is kept in the state directory";
+            faults.tell(item.number, "this list has both `path` and `url`", help);
+        }
+        let feed = draft.feed.check(faults);
+        let path = feed.as_ref().map(Feed::shown).or(draft.path);
         if let Some((clause, node)) = ports {
             ports::must_be_few(faults, &config.lists, clause, node);
         }
         let ports = ports.map(|(clause, _)| clause);
+        let has_path = path.is_some();
+        let database = if is_chosen { draft.chosen.check(item.number, has_path, faults) } else { None };
         let Some((name, node)) = draft.name else { continue };
         if name.as_str() == DEFAULT_LIVE && !is_live {
             faults.tell(node, format!("the name `{name}` is reserved"), "choose another name");
@@ -276,12 +310,14 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             continue;
         }
         if faults.first(&mut names, name.as_str(), node)
-            && let Some(path) = draft.path
+            && let Some(path) = path.or_else(|| Some(database.as_ref()?.path().to_owned()))
         {
             // What must pass may well be private.
-            let special = if draft.allows { Special::INCLUDED } else { draft.special };
-            let Draft { allows, limits, ttl, .. } = draft;
-            config.lists.push(List { name, path, allows, limits, special, ttl, ports, ipv6_prefix });
+            let special = if draft.allows { Special::INCLUDED } else { draft.how.special };
+            let Draft { allows, limits, how, ttl, .. } = draft;
+            let format = database.as_ref().map_or(how.format, |_| Some(Format::Plain));
+            let how = How { special, format, database: database.map(Arc::new), ..how };
+            config.lists.push(List { name, path, feed, allows, limits, how, ttl, ports, ipv6_prefix });
         }
     }
 }
@@ -301,13 +337,13 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
 fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let meaning = "write true to block private, loopback and other special ranges that the list names";
     if let Some(truth) = truth(faults, node, "`include_special`", meaning) {
-        draft.special.included = truth;
+        draft.how.special.included = truth;
     }
 }
 
 fn include_wide(faults: &mut Faults, node: Node, draft: &mut Draft) {
     let meaning = "write true to block prefixes shorter than /8, or than /16 of IPv6, that the list names";
-    draft.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.special.wide);
+    draft.how.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.how.special.wide);
 }
 
 fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {
@@ -315,17 +351,8 @@ fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {
     draft.allows = truth(faults, node, "`allow` of a list", meaning).unwrap_or(draft.allows);
 }
 
-fn path(faults: &mut Faults, node: Node, draft: &mut Draft) {
-    let Some(Word { node, text }) = faults.text(node, "the path of a list") else { return };
-    if text.is_empty() {
-        faults.tell(node, "the path of a list is empty", "write where its file is");
-    } else if text.contains('\0') {
-        faults.tell(node, "no path has a zero byte in it", "remove \\0");
-    } else if text.starts_with('~') {
-        faults.tell(node, "nothing stands for ~ here", "write the whole path, from / on");
-    } else if text.contains("://") {
-        faults.tell(node, "the path of a list is a file, not an address on the web", "download it first");
-    } else {
-        draft.path = Some(text.into());
+fn list_path(faults: &mut Faults, node: Node, draft: &mut Draft) {
+    if let Some(word) = faults.text(node, "the path of a list") {
+        draft.path = path::path(faults, word, "the path of a list").or(draft.path.take());
     }
 }

@@ -1,16 +1,20 @@
 //! The configuration: read raw, then checked into what the daemon trusts; all errors are told at once.
 
 mod check;
+mod chosen;
 mod diagnostic;
+mod feed;
 mod interface;
 mod limits;
 pub mod name;
 mod nearest;
 mod nesting;
+mod path;
 pub mod pin;
 mod place;
 mod ports;
 mod raw;
+pub mod secret;
 mod shape;
 mod syntax;
 
@@ -24,9 +28,10 @@ use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::source::file::{self, FileError};
-use crate::source::{Limits, Special};
+use crate::source::{How, Limits};
 pub use check::MOST_LISTS;
 pub use diagnostic::{ConfigError, Invalid};
+pub use feed::{Auth, Feed, Scheme, Secret};
 pub use interface::{InterfaceNameError, check_interface_name};
 pub use name::{ListName, ListNameError};
 
@@ -111,19 +116,21 @@ pub enum Mode {
     Generic,
 }
 
-/// A file that names targets.
+/// A file that names targets, of the operator's own or one that was fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// What it is called.
     pub name: ListName,
-    /// Where it is.
+    /// Where it is; of one that is fetched, what its `url` is called.
     pub path: PathBuf,
+    /// What is to be fetched, if it is: what was fetched then lies in the state directory.
+    pub feed: Option<Feed>,
     /// Is what it names allowed, rather than blocked?
     pub allows: bool,
     /// How much it may change without being asked about.
     pub limits: Limits,
-    /// Does it mean private, loopback and other special ranges, or half the internet?
-    pub special: Special,
+    /// How it is read.
+    pub how: How,
     /// How long what it names stays on the list; for good if none.
     pub ttl: Option<Duration>,
     /// On which ports what it names is blocked; on all if none.

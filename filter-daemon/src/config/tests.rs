@@ -1,5 +1,7 @@
 //! Stories of configurations: what they mean, and what is told of those that mean nothing.
 
+mod chosen;
+mod feed;
 mod fuzz;
 mod ports;
 

@@ -26,6 +26,10 @@ pub struct Done {
     pub disallowed: u64,
 }
 
+/// Small pages, as those of an import of which each entry says something else, share a turn up to so many targets: a
+/// millisecond.
+const TOGETHER: usize = 128;
+
 /// Told at the end, with the outcome of all that the journal was told.
 pub type Answered = Box<dyn FnOnce(Result<Done, NotDone>, &mut Parts<'_>, Outcome) + Send>;
 
@@ -54,10 +58,15 @@ impl Done {
     }
 }
 
+/// The changes that `page` makes of each page of targets.
+pub fn pages(targets: &Targets, page: impl Fn(Targets) -> Change) -> Vec<Change> {
+    targets.pages(PAGE).map(page).collect()
+}
+
 impl Request {
-    /// The changes that `page` makes of each page of targets.
-    pub fn new(targets: &Targets, page: impl Fn(Targets) -> Change, answer: Answered) -> Self {
-        let pages: VecDeque<Change> = targets.pages(PAGE).map(page).collect();
+    /// These changes, which are about all these targets.
+    pub fn new(targets: &Targets, pages: Vec<Change>, answer: Answered) -> Self {
+        let pages = VecDeque::from(pages);
         // Of a single page it is the page that says it.
         let enters = pages.len() > 1 && matches!(pages.front(), Some(Change::Want(_)));
         Self {
@@ -86,6 +95,24 @@ impl Request {
             self.entering = None;
         }
         has_room
+    }
+
+    /// The next page, and those behind it that are small; false if there is no room for the first.
+    fn do_pages(&mut self, parts: &mut Parts<'_>) -> bool {
+        let mut targets = 0;
+        while let Some(page) = self.pages.pop_front() {
+            targets += size(&page);
+            let is_first = targets == size(&page);
+            if (!is_first && targets > TOGETHER) || !self.has_room(&page, parts) {
+                self.pages.push_front(page);
+                return !is_first;
+            }
+            self.do_page(&page, parts);
+            if self.failed.is_some() {
+                break;
+            }
+        }
+        true
     }
 
     fn do_page(&mut self, page: &Change, parts: &mut Parts<'_>) {
@@ -124,18 +151,25 @@ impl Request {
     }
 }
 
+fn size(page: &Change) -> usize {
+    match page {
+        Change::Want(Want { targets, .. }) | Change::Release { targets, .. } => targets.len(),
+        _ => 0,
+    }
+}
+
 impl Work for Request {
     fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
         if self.failed.is_some() {
             let Some(undo) = self.undo.pop() else { return self.end(parts) };
             self.undo_page(undo, parts.protection);
         } else {
-            let Some(page) = self.pages.pop_front() else { return self.end(parts) };
-            if !self.has_room(&page, parts) {
-                self.pages.push_front(page);
+            if self.pages.is_empty() {
+                return self.end(parts);
+            }
+            if !self.do_pages(parts) {
                 return Turn::Wait;
             }
-            self.do_page(&page, parts);
         }
         if self.is_over() {
             return self.end(parts);

@@ -14,6 +14,7 @@ mod covering;
 mod diff;
 mod error;
 mod expiry;
+mod feeds;
 mod flows;
 mod flush;
 mod guard;
@@ -33,6 +34,7 @@ mod persistence;
 mod pinned;
 mod privilege;
 mod reading;
+mod refreshing;
 mod reload;
 mod reloading;
 mod report;
@@ -55,6 +57,7 @@ use nix::sys::signal::{SigSet, Signal};
 use crate::cli::{Log, Run};
 use crate::command::render::console;
 use crate::exit::Exit;
+use crate::fetch;
 use crate::kernel::broker::process;
 use error::DaemonError;
 pub use leftovers::detach;
@@ -103,5 +106,25 @@ pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
             tracing::error!("the broker is started by filterd itself, and by nobody else: {error}");
             Exit::Kernel.into()
         }
+    }
+}
+
+/// Is the process that starts fetches for another one.
+pub fn start_fetches(user: Option<&str>, log: Log) -> ExitCode {
+    log::start(log);
+    match fetch::be_spawner(user) {
+        Ok(()) => Exit::Done.into(),
+        Err(error) => {
+            tracing::error!("the process that fetches lists has ended: {error}");
+            Exit::Unreachable.into()
+        }
+    }
+}
+
+/// Is a process that fetches once. Whoever asked hears what went wrong.
+pub fn fetch() -> ExitCode {
+    match fetch::be_child() {
+        Ok(()) => Exit::Done.into(),
+        Err(_) => Exit::Unreachable.into(),
     }
 }

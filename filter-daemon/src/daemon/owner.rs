@@ -16,6 +16,7 @@ use super::configuration::Configuration;
 use super::counting::Counting;
 use super::diff::Diff;
 use super::expiry::Untold;
+use super::feeds::{Feeds, Means};
 use super::flows::Flows;
 use super::guard::Guard;
 use super::interfaces::Interfaces;
@@ -26,6 +27,7 @@ use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
 use super::reading::Readings;
+use super::refreshing::Refreshing;
 use super::reload::Reload;
 use super::time::Time;
 use super::turns::{Minded, Turns};
@@ -61,6 +63,9 @@ pub struct Owner {
     pub(super) readings: Readings,
     pub(super) lists: Lists,
     pub(super) guard: Guard,
+    pub(super) feeds: Feeds,
+    /// Who waits for what is fetched.
+    pub(super) refreshing: Refreshing,
     /// What a reload has changed, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
     /// Who waits until the copies of what they have confirmed are on disk.
@@ -75,8 +80,10 @@ pub struct Owner {
 
 impl Owner {
     /// Does what was prepared.
-    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence) -> Self {
-        let Prepared { config, protection, configuration, readings, lists, alarm, guard } = prepared;
+    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, means: Means) -> Self {
+        let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } =
+            prepared;
+        feeds.go_by(means);
         let time = Time::begin(persistence.clock_is_behind());
         Self {
             run: run.clone(),
@@ -99,6 +106,8 @@ impl Owner {
             readings,
             lists,
             guard,
+            feeds,
+            refreshing: Refreshing::default(),
             reloaded: None,
             confirming: Vec::new(),
             successor: None,

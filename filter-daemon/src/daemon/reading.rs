@@ -1,7 +1,8 @@
 //! The configuration and its lists are read away from the owner, one reading at a time. Whoever asks while another is under
 //! way may have changed what that one has read already, and so gets a further one.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
@@ -11,6 +12,7 @@ use super::diff::{Guarded, Read as Compared, gather};
 use super::error::DaemonError;
 use super::reload::{Known, Loaded, Sources};
 use crate::clock;
+use crate::config::Config;
 use crate::control::ReplyTo;
 use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::{Reply, Request};
@@ -22,6 +24,8 @@ pub struct Readings {
     sources: Option<Sources>,
     now: Option<Reading>,
     next: VecDeque<Asked>,
+    /// Lists that are to be read when nothing else is.
+    stale: BTreeSet<Arc<str>>,
 }
 
 /// What is read for, and who waits for what comes of it.
@@ -32,6 +36,8 @@ enum Asked {
     Rollback,
     /// To be compared with what is.
     Diff(ReplyTo<diff::Reply>),
+    /// Of the configuration in force, these lists.
+    Refresh(BTreeSet<Arc<str>>),
 }
 
 /// What was read.
@@ -58,7 +64,7 @@ struct Reading {
 impl Readings {
     /// Readings with what was learned by earlier ones.
     pub fn of(sources: Sources) -> Self {
-        Self { sources: Some(sources), now: None, next: VecDeque::new() }
+        Self { sources: Some(sources), now: None, next: VecDeque::new(), stale: BTreeSet::new() }
     }
 
     /// Notes that it is to be read, or read again. Whoever accepts anything has a reading alone: what is wrong with their words
@@ -75,6 +81,32 @@ impl Readings {
     /// Notes that it is to be read, and compared with what is then.
     pub fn ask_diff(&mut self, answer: ReplyTo<diff::Reply>) {
         self.next.push_back(Asked::Diff(answer));
+    }
+
+    /// Notes that these lists of the configuration in force are to be read. Reloads come first: they read them, too.
+    pub fn ask_refresh(&mut self, lists: impl IntoIterator<Item = Arc<str>>) {
+        self.stale.extend(lists);
+    }
+
+    /// The lists that are read for a refresh, if one is under way.
+    pub fn refreshed(&self) -> Option<&BTreeSet<Arc<str>>> {
+        match &self.now.as_ref()?.asked {
+            Asked::Refresh(lists) => Some(lists),
+            Asked::Reload { .. } | Asked::Rollback | Asked::Diff(_) => None,
+        }
+    }
+
+    /// Is nothing to be read but lists that have changed?
+    pub fn is_refresh_next(&self) -> bool {
+        self.now.is_none() && self.next.is_empty() && !self.stale.is_empty()
+    }
+
+    /// Begins to read them.
+    pub fn begin_refresh(&mut self, config: &Config, known: Vec<Known>) {
+        let (lists, config) = (std::mem::take(&mut self.stale), config.clone());
+        self.read_for(Asked::Refresh(lists.clone()), move |sources| {
+            Ok(Read::Reload(Loaded::refresh(config, &known, &lists, sources)))
+        });
     }
 
     /// Notes that what was before a trial is to be read, before anything else is.
@@ -123,23 +155,34 @@ impl Readings {
     /// Begins to read for those who have waited longest.
     pub fn begin(&mut self, source: Source, known: Vec<Known>, guarded: Guarded) {
         let Some(asked) = self.next.pop_front() else { return };
-        let mut sources = self.sources.take().expect("one reading at a time");
         let what = match &asked {
             Asked::Reload { request, .. } => What::File(request.accept.clone()),
             Asked::Rollback => What::Before,
             Asked::Diff(_) => What::Difference,
+            Asked::Refresh(_) => unreachable!("nobody queues it: it is begun by itself"),
         };
-        let loading = tokio::task::spawn_blocking(move || {
+        self.read_for(asked, move |sources| {
             sources.writes = !matches!(what, What::Difference);
-            let read = match what {
-                What::File(accept) => source.load(&known, &accept, &mut sources).map(Read::Reload),
-                What::Before => source.restore(&known, &mut sources).map(Read::Reload),
+            match what {
+                What::File(accept) => source.load(&known, &accept, sources).map(Read::Reload),
+                What::Before => source.restore(&known, sources).map(Read::Reload),
                 What::Difference => {
-                    let loaded = source.load(&known, &Accept::default(), &mut sources);
+                    let loaded = source.load(&known, &Accept::default(), sources);
                     loaded.map(|loaded| Read::Diff(gather(loaded, guarded)))
                 }
-            };
-            (read, sources)
+            }
+        });
+    }
+
+    fn read_for(
+        &mut self,
+        asked: Asked,
+        read: impl FnOnce(&mut Sources) -> Result<Read, DaemonError> + Send + 'static,
+    ) {
+        let mut sources = self.sources.take().expect("one reading at a time");
+        let loading = tokio::task::spawn_blocking(move || {
+            sources.writes = true;
+            (read(&mut sources), sources)
         });
         self.now = Some(Reading { began: clock::instant(), loading: Some(loading), asked });
     }
@@ -172,7 +215,7 @@ impl Readings {
     pub fn accept(&self) -> Accept {
         match self.now.as_ref().map(|reading| &reading.asked) {
             Some(Asked::Reload { request, .. }) => request.accept.clone(),
-            Some(Asked::Rollback | Asked::Diff(_)) | None => Accept::default(),
+            Some(Asked::Rollback | Asked::Diff(_) | Asked::Refresh(_)) | None => Accept::default(),
         }
     }
 
@@ -188,6 +231,11 @@ impl Readings {
         };
         // A client that has gone meanwhile is told nothing.
         waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
+    }
+
+    /// What was read of lists is in force, or refused.
+    pub fn end_refresh(&mut self) {
+        self.now = None;
     }
 
     /// What was read was compared: tells who waits.

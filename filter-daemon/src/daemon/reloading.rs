@@ -33,6 +33,7 @@ impl Owner {
             let guarded = self.guard.view().copied();
             self.readings.begin(self.configuration.source(), known, guarded);
         }
+        self.read_stale();
     }
 
     /// Has the configuration read, to be compared with what is.
@@ -46,6 +47,7 @@ impl Owner {
         // What came while it was read is allowed before anything is blocked.
         self.guard.look_at_files(&mut self.protection);
         match read {
+            Ok(Read::Reload(loaded)) if self.readings.refreshed().is_some() => self.begin_refresh(loaded),
             Ok(Read::Reload(loaded)) => self.begin_reload(Ok(loaded)),
             Ok(Read::Diff(read)) => self.begin_diff(read),
             Err(error) if self.readings.is_for_diff() => self.end_diff(Err(error)),
@@ -114,6 +116,10 @@ impl Owner {
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
     pub(super) async fn finish_reload(&mut self, reload: Reload) {
         match reload.finish(self.protection.blocklist_mut()) {
+            Ok((_, reloaded, to_keep)) if self.readings.refreshed().is_some() => {
+                self.reloaded = Some(reloaded);
+                self.lists.keep(to_keep);
+            }
             Ok((config, mut reloaded, to_keep)) => {
                 reloaded = self.follow(config, reloaded).await;
                 match self.readings.trial().map(|(length, _)| length) {
@@ -156,6 +162,8 @@ impl Owner {
                 "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
             );
         }
+        self.feeds.follow(&self.config);
+        self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
         self.flows.follow(self.protection.filter_mut());
@@ -189,9 +197,16 @@ impl Owner {
 
     /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
     fn end_reload(&mut self, mut reloaded: Result<Reloaded, DaemonError>) {
+        if self.readings.refreshed().is_some() {
+            self.end_refresh(reloaded);
+            return;
+        }
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well();
+                if !self.configuration.trial.is_on() {
+                    self.feeds.tidy();
+                }
                 reloaded.not_kept.extend(self.configuration.without_copy());
                 super::report::log_reload(reloaded, self.readings.is_waited_for());
             }

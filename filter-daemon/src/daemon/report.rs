@@ -37,7 +37,8 @@ impl Owner {
                 .iter()
                 .map(|(_, list)| {
                     let guarded = guarded.get(&list.name).copied().unwrap_or(0);
-                    Self::list_status(self.protection.blocklist(), list, guarded)
+                    let status = Self::list_status(self.protection.blocklist(), list, guarded);
+                    self.feeds.tell_status(status)
                 })
                 .collect(),
         }
@@ -54,6 +55,8 @@ impl Owner {
         faults.extend(self.pinned.gap());
         faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
+        faults.extend(self.feeds.faults(self.protection.blocklist()));
+        faults.extend(self.refreshing.fault());
         let has_deadlines = self.protection.blocklist().next_deadline().is_some();
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
@@ -62,7 +65,9 @@ impl Owner {
 
     /// Every list, and what is known of it.
     pub fn lists_report(&mut self) -> lists::Reply {
-        self.counting.report(&self.protection)
+        let mut report = self.counting.report(&self.protection);
+        self.feeds.tell(&mut report.lists, &self.config, self.protection.blocklist());
+        report
     }
 
     /// What became of how many packets.

@@ -1,6 +1,6 @@
 //! Bringing the daemon up, and down again.
 //!
-//! First what needs privileges: the socket, and a process of its own for the broker. Then they are given up,
+//! First what needs privileges: the socket, and processes of their own for the broker and for fetches. Then they are given up,
 //! and only then is anything read. Everything is filled and published before the first interface is attached: the first
 //! packet that meets the filter meets all of it.
 
@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 
 use super::configuration::Configuration;
 use super::error::DaemonError;
+use super::feeds::Means;
 use super::guard::{self, Guard};
 use super::owner::{Ended, Owner, Prepared, Signals};
 use super::persistence::{self, Before};
@@ -29,6 +30,7 @@ use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
 use crate::control::{Call, Handle, Server, SocketError, pins_note, told_by_whom};
+use crate::fetch::Fetcher;
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
@@ -139,8 +141,9 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let is_gone = was_attached && !broker.found_attached();
+    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
-    let mut owner = open(run, broker, unsaved).await?;
+    let mut owner = open(run, broker, unsaved, means).await?;
     if unsaved.is_some() && owner.losses_are_noted() {
         note(&server.handle()?, run, None);
     }
@@ -158,6 +161,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let (sources, read) = read(run)?;
     succession::must_protect_as_well(&read.1)?;
@@ -170,7 +174,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, Dae
     let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
-    let mut owner = Owner::of(run, prepared, persistence);
+    let mut owner = Owner::of(run, prepared, persistence, means);
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
@@ -307,7 +311,7 @@ fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, DaemonError> {
+async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> Result<Owner, DaemonError> {
     let (sources, read) = read(run)?;
     let begun = clock::instant();
     // Whoever blocked anything had a journal.
@@ -323,7 +327,7 @@ async fn open(run: &Run, broker: Broker, unsaved: Option<u64>) -> Result<Owner, 
             Ok((persistence, blocklist)) => {
                 let facts = (blocklist, Guard::begin(&run.state_dir).await);
                 let prepared = Prepared::new(run, read, sources, broker, facts)?;
-                return Ok(Owner::of(run, prepared, persistence));
+                return Ok(Owner::of(run, prepared, persistence, means));
             }
         }
     }

@@ -21,8 +21,8 @@ use crate::text::{Explain, printable};
 /// notes of a pause, of a reload on trial, and of who asks by SSH.
 const FILES: [&str; 5] = ["live.redb", "configuration", "pause", "trial", "askers"];
 
-/// What its own directories are called: the last good copies of lists.
-const DIRECTORIES: [&str; 1] = ["lists"];
+/// What its own directories are called: the last good copies of lists, and what was fetched.
+const DIRECTORIES: [&str; 2] = ["lists", "feeds"];
 
 /// What file systems put into their uppermost directory.
 const LOST_AND_FOUND: &str = "lost+found";

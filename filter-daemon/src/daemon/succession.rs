@@ -38,7 +38,7 @@ const MARGIN: Duration = Duration::from_millis(500);
 pub fn must_protect_as_well(loaded: &Loaded) -> Result<(), SuccessionError> {
     let nothing = loaded.lists.iter().find_map(|list| match &list.found {
         Found::Doubted { told, targets: None, .. } => Some((list, told)),
-        Found::Doubted { .. } | Found::Accepted { .. } | Found::Unchanged => None,
+        Found::Doubted { .. } | Found::Accepted { .. } | Found::Unchanged | Found::Awaited => None,
     });
     match nothing {
         Some((list, told)) => {

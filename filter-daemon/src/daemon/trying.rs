@@ -60,6 +60,10 @@ impl Owner {
             .accepted
             .as_ref()
             .is_some_and(|accepted| self.lists.has_copy(accepted) && !is_in_part(accepted.entries));
+        let is_awaited = list.entries == 0
+            && reading.accepted.is_none()
+            && self.config.lists.iter().any(|said| said.feed.is_some() && said.name.as_str() == &*list.name);
+        let is_kept = is_kept || is_awaited;
         let message = || format!("there is no copy of list {} as it is in force", list.name);
         (!is_kept).then(|| Explanation::new(message(), "`filterd reload` without --confirm"))
     }
@@ -112,6 +116,7 @@ impl Owner {
             return;
         }
         self.configuration.trial.forget();
+        self.feeds.tidy();
         let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
         let confirmed = confirm::Reply { confirmed: true, rolled_back: None, not_kept: not_kept.collect() };
         for reply in self.confirming.drain(..) {

@@ -41,6 +41,8 @@ pub enum What {
     Session(String),
     /// Whoever asks filterd for something is logged in from there.
     Asker,
+    /// This list was last fetched from there.
+    Feed(String),
 }
 
 /// What was found, and what could not be found out: each to be told with what to do.
@@ -145,6 +147,7 @@ impl fmt::Display for What {
             Self::Session(user) if user.is_empty() => f.write_str("somebody is logged in from there"),
             Self::Session(user) => write!(f, "{user} is logged in from there"),
             Self::Asker => f.write_str("whoever asks filterd is logged in from there by SSH"),
+            Self::Feed(list) => write!(f, "list {list} is fetched from there"),
         }
     }
 }

@@ -83,6 +83,16 @@ pub enum FileError {
         /// For so long nothing came.
         waited: Duration,
     },
+    /// It is there, and not what it should be.
+    #[error("{}: {why}", printable::path(path))]
+    Unusable {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The system's own words.
     #[error("{}: cannot be read: {source}", printable::path(path))]
     Unreadable {
@@ -98,6 +108,7 @@ impl Explain for FileError {
         match self {
             Self::Denied { path } => Some(permission::mend(path)),
             Self::Silent { .. } => Some("look after the file system on which it is".to_owned()),
+            Self::Unusable { remedy, .. } => Some(remedy.clone()),
             Self::Missing { .. }
             | Self::NotPlain { .. }
             | Self::TooLarge { .. }

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::file::FileError;
+use super::format::{Format, How};
 use super::input::Input;
 use super::limits::{Limits, Seen};
 use super::line::{self, Unread};
 use super::patience::Progress;
-use super::rejected::Rejected;
+use super::rejected::{Rejected, Rejects};
+use super::remarks::Remarks;
 use super::special::{self, Special};
 use super::{Targets, net64, quad};
 use crate::text::lines::{Line, Lines};
@@ -32,11 +34,25 @@ pub struct ListFile {
     pub special: u64,
     /// There are more targets than the list may have, and what follows was not read.
     pub is_cut: bool,
+    /// What it was read as.
+    pub format: Format,
+    /// What is to be told of the database that it was chosen out of.
+    pub remarks: Remarks,
     /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
     pub looks: &'static str,
 }
 
+/// As many lines that were not understood are told wherever there is room for a few.
+const EXAMPLES: usize = 3;
+
 impl ListFile {
+    /// What was not understood of it.
+    #[must_use]
+    pub fn rejects(&self) -> Rejects {
+        let examples = self.rejected.iter().take(EXAMPLES).map(ToString::to_string);
+        Rejects { count: self.rejected_count, examples: examples.collect() }
+    }
+
     /// The same in counts.
     #[must_use]
     pub fn seen(&self) -> Seen {
@@ -51,21 +67,16 @@ impl ListFile {
 ///
 /// # Errors
 /// When the file cannot be read, or is too large.
-pub fn read(
-    path: &Path,
-    limits: &Limits,
-    special: Special,
-    progress: Progress,
-) -> Result<ListFile, FileError> {
-    parse(path, Input::open(path, limits.most_bytes())?.telling(progress), limits.max_entries, special)
+pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Result<ListFile, FileError> {
+    parse(path, Input::open(path, limits.most_bytes())?.telling(progress), limits.max_entries, how)
 }
 
 /// Reads a list of at most so many targets out of `input`, which is called `path`. What is beyond them is not read.
 ///
 /// # Errors
 /// When the input fails.
-pub fn parse(path: &Path, input: impl Read, most: u64, special: Special) -> Result<ListFile, FileError> {
-    let mut list = Reading::new(path, most, special);
+pub fn parse(path: &Path, input: impl Read, most: u64, how: &How) -> Result<ListFile, FileError> {
+    let mut list = Reading::new(path, most, how.special);
     let mut lines = Lines::new(input);
     while let Some(line) = lines.read().map_err(|error| FileError::new(path, error))? {
         let targets = &mut list.list.targets;

@@ -1,10 +1,15 @@
 //! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
 //!
-//! `file` opens, `input` reads no more than it may, `patience` waits no longer than it should, `list` and `line` parse,
+//! `file` opens, `input` reads no more than it may, `patience` waits no longer than it should, `list` and `line` parse what has any
+//! `format`,
 //! `special` takes out what no list means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
+pub mod chosen;
 pub mod copies;
+pub mod database;
+pub mod feeds;
 pub mod file;
+pub mod format;
 pub mod input;
 pub mod limits;
 pub mod line;
@@ -14,14 +19,19 @@ pub mod patience;
 mod permission;
 mod quad;
 mod rejected;
-mod special;
+mod remarks;
+pub mod special;
 pub mod trouble;
 pub mod well_known;
 pub mod wide;
 
 pub use crate::blocklist::{Accepted, Targets};
+pub use chosen::{Chosen, Database};
 pub use copies::{Copies, Draft};
+pub use feeds::Feeds;
+pub use format::{Column, Format, How};
 pub use limits::Limits;
 pub use list::ListFile;
-pub use rejected::{Reason, Rejected};
+pub use rejected::{Reason, Rejected, Rejects};
+pub use remarks::Remarks;
 pub use special::Special;

@@ -54,6 +54,15 @@ impl fmt::Display for Reason {
     }
 }
 
+/// Lines of a list that were not understood: how many, and the first of them in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rejects {
+    /// All of them.
+    pub count: u64,
+    /// The first.
+    pub examples: Vec<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

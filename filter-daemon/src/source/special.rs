@@ -91,6 +91,15 @@ pub fn take_out(targets: &mut Targets) -> u64 {
     special as u64
 }
 
+/// What is left of a target without what is special of it; nothing if nothing of it is special.
+pub fn without(target: Target) -> Option<Targets> {
+    is_special_in_part(target).then(|| {
+        let mut left: Targets = [target].into_iter().collect();
+        take_out(&mut left);
+        left
+    })
+}
+
 fn v4() -> impl Iterator<Item = Prefix4> {
     V4.into_iter().map(|(first, length)| Prefix::covering(first, length))
 }

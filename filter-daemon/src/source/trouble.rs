@@ -52,7 +52,8 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
         Why::Doubt(doubt, looks) => format!("{} {doubt}{looks}", printable::path(path)),
     };
     let message = format!("list {name} {}: {cause}; {}", state(instead, mood), in_force(instead, mood));
-    Explanation::new(message, remedy(name, why, mood) + look_after(instead, mood))
+    let remedy = if is_fetched(path) { remedy_fetched(name, why, mood) } else { remedy(name, why, mood) };
+    Explanation::new(message, remedy + look_after(instead, mood))
 }
 
 impl From<&Accepted> for Instead {
@@ -114,6 +115,28 @@ const fn look_after(instead: Instead, mood: Mood) -> &'static str {
         }
         (Instead::Damaged | Instead::Lost, Mood::Would) => "; look after the disk of the state directory",
         _ => "",
+    }
+}
+
+/// A list is called by the address that it is fetched from, or by the path of its file, which never has such a beginning.
+fn is_fetched(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| ["http://", "https://"].iter().any(|scheme| path.starts_with(scheme)))
+}
+
+/// What is fetched nobody mends here.
+fn remedy_fetched(name: &str, why: &Why<'_>, mood: Mood) -> String {
+    let again = match mood {
+        Mood::Is => {
+            format!("filterd fetches it again by itself, and at once by `filterd lists refresh {name}`")
+        }
+        Mood::Would => "see what is there".to_owned(),
+    };
+    match why {
+        Why::Doubt(Doubt::TooMany { .. }, _) | Why::Error(_) => {
+            let own = remedy(name, why, mood);
+            if let Why::Error(FileError::Unreadable { .. }) = why { again } else { own }
+        }
+        Why::Doubt(..) => format!("{again}; if this is meant: `filterd reload --accept {name}`"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Copies of lists: what is not what was written is damaged, and what was written is read again.
 
 use filterd::source::copies::{self, header};
-use filterd::source::{Accepted, Special, list};
+use filterd::source::{Accepted, How, Special, list};
 
 use crate::hold::Reader;
 use crate::words;
@@ -32,24 +32,25 @@ fn whatever_list_was_kept_is_read_as_it_was() {
         let Ok(found) = header::read(&mut &sealed(input)[..]) else { return };
         let (bytes, checksum) = (list.len() as u64, crc32fast::hash(list));
         let accepted = Accepted { bytes, checksum, ..found };
-        let (again, kept) =
-            copies::whole(&written(&accepted, list)[..], Special::INCLUDED).expect("nothing is damaged");
+        let (again, kept) = copies::whole(&written(&accepted, list)[..], &how()).expect("nothing is damaged");
         assert_eq!(again, accepted);
-        let read = list::parse(&accepted.path, list, u64::MAX, Special::INCLUDED)
-            .expect("bytes in memory can be read");
+        let read = list::parse(&accepted.path, list, u64::MAX, &how()).expect("bytes in memory can be read");
         assert_eq!(kept, read);
     };
     Reader { name: "copy", words: &words::COPIES, fixed: FIXED, per_byte: 2 * PER_BYTE, read }.holds();
 }
 
 fn read(input: &[u8]) {
-    let Ok((accepted, list)) = copies::whole(input, Special::INCLUDED) else { return };
+    let Ok((accepted, list)) = copies::whole(input, &how()) else { return };
     let bytes = &input[header::LENGTH..];
     assert_eq!(accepted.checksum, crc32fast::hash(bytes), "other bytes than were written");
     assert!(list.targets.len() as u64 <= accepted.entries, "more than were accepted");
-    let again = copies::whole(&written(&accepted, bytes)[..], Special::INCLUDED)
-        .expect("what was read can be written");
+    let again = copies::whole(&written(&accepted, bytes)[..], &how()).expect("what was read can be written");
     assert_eq!(again, (accepted, list));
+}
+
+fn how() -> How {
+    How::recognised(Special::INCLUDED)
 }
 
 fn written(accepted: &Accepted, list: &[u8]) -> Vec<u8> {
@@ -74,7 +75,6 @@ fn sealed(input: &[u8]) -> Vec<u8> {
 #[test]
 fn the_corpus_is_of_copies() {
     let kept = crate::corpus::of("copy");
-    let good =
-        kept.iter().filter(|input| copies::whole(&sealed(input)[..], Special::INCLUDED).is_ok()).count();
+    let good = kept.iter().filter(|input| copies::whole(&sealed(input)[..], &how()).is_ok()).count();
     assert!(good >= 4, "only {good} of {} are whole", kept.len());
 }

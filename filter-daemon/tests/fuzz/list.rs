@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use filterd::source::Special;
 use filterd::source::list::{self, ListFile};
+use filterd::source::{How, Special};
 
 use crate::hold::Reader;
 use crate::words;
@@ -33,5 +33,6 @@ fn read(input: &[u8]) {
 }
 
 fn parsed(text: &[u8]) -> ListFile {
-    list::parse(Path::new("l.txt"), text, MOST, Special::INCLUDED).expect("bytes in memory can be read")
+    list::parse(Path::new("l.txt"), text, MOST, &How::plain(Special::INCLUDED))
+        .expect("bytes in memory can be read")
 }

@@ -1,5 +1,5 @@
 //! Whatever comes in from outside is read without a panic, and in memory that the input bounds: lists, the configuration,
-//! both sides of the wire, the line to the broker, the journal's rows and pages, the copies of lists.
+//! both sides of the wire, the line to the broker, the journal's rows and pages, the copies of lists, databases of networks.
 //!
 //! What is fed in begins as a kept corpus and is changed at random, the same in every run. `FILTERD_FUZZ` says how many
 //! inputs each story takes (`cargo xtask soak fuzz` says a million), `FILTERD_SEED` which are the first.
@@ -8,6 +8,7 @@ mod broker;
 mod configuration;
 mod copy;
 mod corpus;
+mod database;
 mod hold;
 mod line;
 mod list;

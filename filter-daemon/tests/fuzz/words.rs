@@ -22,6 +22,52 @@ pub const COPIES: [&str; 18] = [
     "\0",
 ];
 
+/// Of databases of networks: names, and control bytes of maps, texts, numbers, arrays and pointers.
+pub const DATABASES: [&str; 20] = [
+    "\u{0}\u{0}\u{0}\u{0}",
+    "\u{7}iso_code",
+    "Giso_code",
+    "Gcountry",
+    "BCN",
+    "Ccode",
+    "country_code",
+    "registered_country",
+    "autonomous_system_number",
+    "node_count",
+    "record_size",
+    "ip_version",
+    "MaxMind.com",
+    " \u{0}",
+    " \u{1}",
+    "(\u{0}\u{0}",
+    "\u{2}\u{4}",
+    "\u{1}\u{7}",
+    "\u{8}\u{2}",
+    "\u{1f}\u{4}",
+];
+
+/// Of the registries' files.
+pub const DELEGATED: [&str; 18] = [
+    "2|apnic|20261120|5|19830613|20261119|+1000\n",
+    "2.3|ripencc|",
+    "apnic|",
+    "|CN|",
+    "|ipv4|",
+    "|ipv6|",
+    "|asn|",
+    "|*|",
+    "|summary\n",
+    "|allocated\n",
+    "|assigned|",
+    "|reserved|",
+    "1.0.1.0|256|",
+    "2001:250::|35|",
+    "::|0|",
+    "0.0.0.0|4294967296|",
+    "\n",
+    "# a comment\n",
+];
+
 /// Of targets, and of the lines that they stand in.
 pub const TARGETS: [&str; 34] = [
     "0.0.0.0",

@@ -13,6 +13,7 @@ mod changes;
 mod clocks;
 mod counters;
 mod deaths;
+mod feeds;
 mod host;
 mod judge;
 mod left_out;
@@ -41,7 +42,7 @@ use wanted::Time;
 pub use planted::Planted;
 use world::World;
 
-use crate::{Net, OwnRun, Random};
+use crate::{Net, OwnRun, Random, Site};
 
 /// So long another order of lists may take to come about: a second is promised, machines are slow.
 const SOON: Duration = Duration::from_secs(20);
@@ -67,6 +68,8 @@ pub struct Life {
     /// It took its filter with it.
     is_detached: bool,
     left_out: LeftOut,
+    /// Where one of its lists is fetched from.
+    site: Site,
     /// Where the host's sessions are written down.
     run: OwnRun,
     /// What the host needs beside what it always needs.
@@ -131,6 +134,7 @@ impl Life {
         let run = net.lives_with_its_own_run();
         net.home().be_patient();
         net.start(&plan.text());
+        let site = Site::up(&net);
         let applied = plan.clone();
         Self {
             net,
@@ -145,6 +149,7 @@ impl Life {
             frozen: None,
             is_detached: false,
             left_out,
+            site,
             run,
             needed: Vec::new(),
             questions: Vec::new(),
@@ -179,7 +184,8 @@ impl Life {
             33..36 => self.unless_left_out("new", Self::begin_something),
             36..50 => self.remove(),
             50..53 => self.flush(),
-            53..71 => self.reload(),
+            53..66 => self.reload(),
+            66..71 => self.unless_left_out("feed", Self::feed),
             71..74 => self.unless_left_out("failing", Self::failing_reload),
             74..76 => self.unless_left_out("taken", Self::add_to_a_list_of_the_configuration),
             76..79 => self.unless_left_out("taken", Self::configure_the_name_of_a_live_list),

@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use super::prefix::Prefix;
 use super::reference::{Configured, Reference};
 use super::wanted::{AS_GIVEN, Wanted};
+use crate::Site;
 
 /// The list of the configuration's own `block`.
 pub const CONFIG: &str = "config";
 
 /// The list of its own `allow`.
 pub const CONFIG_ALLOW: &str = "config-allow";
+
+/// The list that is fetched.
+pub const FED: &str = "fed";
 
 /// What is in a file; nothing if there is none.
 type Content = Option<Vec<Prefix>>;
@@ -56,6 +60,8 @@ pub struct Plan {
     /// How far lists reach that commands fill.
     pub reach: BTreeMap<String, u8>,
     pub files: BTreeMap<String, Content>,
+    /// What was fetched last of the list that is fetched, if there is one.
+    pub fed: Option<Vec<Prefix>>,
 }
 
 impl Plan {
@@ -71,6 +77,7 @@ impl Plan {
             lists: Vec::new(),
             reach: BTreeMap::new(),
             files: BTreeMap::new(),
+            fed: None,
         }
     }
 
@@ -81,7 +88,13 @@ impl Plan {
             words.join(", ")
         };
         let live = self.reach.iter().map(|(name, reach)| format!("{{name: {name}{}}}", reaching(*reach)));
-        let lists: Vec<_> = self.lists.iter().map(Listed::text).chain(live).collect();
+        let fed = self.fed.iter().map(|_| {
+            format!(
+                "{{name: {FED}, {}, include_special: true, include_wide: true, max_shrink: 100%}}",
+                Site::keys()
+            )
+        });
+        let lists: Vec<_> = self.lists.iter().map(Listed::text).chain(fed).chain(live).collect();
         format!(
             "enforce: {}\non_exit: {}\ncounters: {}\nmatch: {}\nblock: [{}]\nallow: [{}]\nlists: [{}]\n",
             self.enforce,
@@ -119,6 +132,8 @@ impl Plan {
                 false => configured.blocked.insert(list.name.clone(), wanted.reaching(list.reach)),
             };
         }
+        let fed = self.fed.iter().map(|fed| (FED.to_owned(), Wanted::all(fed)));
+        configured.blocked.extend(fed);
         configured
     }
 
@@ -148,7 +163,8 @@ impl Plan {
     /// The names of its lists that block, in their order.
     pub fn order(&self) -> Vec<&str> {
         let blocks = self.lists.iter().filter(|list| !list.allows);
-        std::iter::once(CONFIG).chain(blocks.map(|list| list.name.as_str())).collect()
+        let fed = self.fed.iter().map(|_| FED);
+        std::iter::once(CONFIG).chain(blocks.map(|list| list.name.as_str())).chain(fed).collect()
     }
 
     pub fn content(&self, file: &str) -> Option<&Vec<Prefix>> {

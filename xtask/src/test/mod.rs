@@ -55,7 +55,7 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 7] = [
+pub const TOOLS: [Tool; 10] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -63,7 +63,13 @@ pub const TOOLS: [Tool; 7] = [
     asked("bpftool", "bpftool", "version"),
     tool("strace", "strace"),
     asked("tc", "iproute2", "-V"),
+    asked("nginx", "nginx", "-v"),
+    tool("ipset", "ipset"),
+    tool("nft", "nftables"),
 ];
+
+/// How many of them are for all: the rest is for stories that go on for long.
+const USUAL: usize = 8;
 
 /// Tells the ring of the judge where that lies.
 const JUDGE_OBJECT: &str = "FILTERD_JUDGE_OBJECT";
@@ -120,7 +126,8 @@ impl Ring {
             Self::Units | Self::Judge => &[],
             Self::Model => &model::TOOLS,
             Self::Program | Self::Verifier => &TOOLS[..1],
-            Self::Network | Self::OddInputs | Self::Soak => &TOOLS,
+            Self::Network | Self::OddInputs => &TOOLS[..USUAL],
+            Self::Soak => &TOOLS,
         }
     }
 }

@@ -124,7 +124,7 @@ fn from_input<M: Method<Reply = Changed>>(
         console.note("one target a line, Ctrl-D ends");
     }
     let progress = Progress::new(console.progress && !console.input_is_terminal, console.input_length);
-    interrupt::tell_when_interrupted(batches.progress(), console.json);
+    interrupt::tell_when_interrupted(batches.progress(), console.json, "standard input".to_owned());
     let is_file = console.input_length.is_some();
     let mut stream = Stream { batches, read: 0, rejected: Rejects::default(), progress: &progress, is_file };
     let ended = stream.run(console);
@@ -177,7 +177,7 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
                 Line::Span(span) | Line::Listed(span) => {
                     self.read += 1;
                     self.batches.push(span)?;
-                    self.progress.show(self.read, &input);
+                    self.progress.show(self.read, input.position());
                 }
                 Line::Rejected(rejected) => {
                     self.rejected.count += 1;
@@ -208,12 +208,17 @@ fn conclude<M: Method<Reply = Changed>>(
     let rejected = rejected.count;
     let outcome = Outcome { changed, rejected, errors, remedies: Vec::new(), refusals, first };
     match ended {
-        // Nothing but what is guarded was named.
-        Ok(()) if outcome.changed.named == 0 && outcome.rejected == 0 && !outcome.refusals.is_empty() => {
-            Err(Trouble::Refused(Failure::Guarded(joined(outcome.refusals))))
-        }
-        Ok(()) => Ok(outcome),
+        Ok(()) => unless_all_guarded(outcome),
         Err(error) => Err(partly(outcome, error.into())),
+    }
+}
+
+/// An error where nothing but what is guarded was named.
+pub fn unless_all_guarded(outcome: Outcome) -> Result<Outcome, Trouble> {
+    let nothing_else = outcome.changed.named == 0 && outcome.rejected == 0 && !outcome.refusals.is_empty();
+    match nothing_else {
+        true => Err(Trouble::Refused(Failure::Guarded(joined(outcome.refusals)))),
+        false => Ok(outcome),
     }
 }
 
@@ -224,7 +229,8 @@ fn joined(refusals: Vec<Explanation>) -> Explanation {
     Explanation { message, remedy }
 }
 
-fn partly(done: Outcome, cause: Trouble) -> Trouble {
+/// What ended a command of which some was done by then.
+pub fn partly(done: Outcome, cause: Trouble) -> Trouble {
     if done.changed.named == 0 {
         return cause;
     }
@@ -248,7 +254,7 @@ fn of_list(verb: &str) -> Trouble {
             "standard input is what `filterd list` wrote: `{verb}` would forget the list, the time and the note of each entry"
         ),
         format!(
-            "entries cannot be read back yet; to {does} their targets all the same, say for how long and in which list: \
+            "what `filterd export` writes, `filterd import` reads with all of that; to {does} their targets all the same, say for how long and in which list: \
              `cut -d'#' -f1 FILE | filterd {verb} - --ttl TIME --list NAME`"
         ),
     ))

@@ -101,10 +101,11 @@ mod tests {
         let text = "203.0.113.7 evil\n203.0.113.7,1\nevil\n10.0.0.1/8\n\u{202e}x\n\x1b[2J\n::1%lo\n";
         let place = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&place, format!("192.0.2.1\n{text}")).unwrap();
-        use crate::source::Special;
+        use crate::source::{How, Special};
         let limits = crate::source::Limits::default();
         let progress = crate::source::patience::Progress::default();
-        let file = crate::source::list::read(place.path(), &limits, Special::INCLUDED, progress).unwrap();
+        let file = crate::source::list::read(place.path(), &limits, &How::plain(Special::INCLUDED), progress)
+            .unwrap();
         let path = place.path().display().to_string();
         let of_file: Vec<_> =
             file.rejected.iter().map(|line| line.to_string().replace(&path, NAME)).collect();

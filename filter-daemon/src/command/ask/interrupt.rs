@@ -34,12 +34,11 @@ impl Done {
         self.answered.fetch_add(lines, Ordering::Relaxed);
     }
 
-    fn explain(&self) -> Explanation {
+    fn explain(&self, input: &str) -> Explanation {
         // In this order, so that nothing is answered that was not sent.
         let answered = self.answered.load(Ordering::Relaxed);
         let open = self.sent.load(Ordering::Relaxed).saturating_sub(answered);
-        let mut message =
-            format!("interrupted: {} of standard input had been done", counted(answered, "line"));
+        let mut message = format!("interrupted: {} of {input} had been done", counted(answered, "line"));
         if open > 0 {
             message
                 .push_str(&format!(", and {} more were on their way, which may be done, too", count(open)));
@@ -48,8 +47,9 @@ impl Done {
     }
 }
 
-/// From now on, signals that would end this process end it with a word about `done`. One that is ignored stays so.
-pub fn tell_when_interrupted(done: Arc<Done>, json: bool) {
+/// From now on, signals that would end this process end it with a word about how much of `input` is `done`. One that is ignored
+/// stays so.
+pub fn tell_when_interrupted(done: Arc<Done>, json: bool, input: String) {
     let mut signals = SigSet::empty();
     GIVING_UP.into_iter().filter(|signal| !is_ignored(*signal)).for_each(|signal| signals.add(signal));
     let Ok(came) = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC) else { return };
@@ -59,7 +59,7 @@ pub fn tell_when_interrupted(done: Arc<Done>, json: bool) {
     }
     thread::spawn(move || {
         let Ok(Some(signal)) = came.read_signal() else { return };
-        let failure = Failure::Partly(done.explain());
+        let failure = Failure::Partly(done.explain(&input));
         if json {
             console::print_json(&failure)
         } else {
@@ -89,8 +89,11 @@ mod tests {
         done.is_told(2048);
         let message = "interrupted: 2,048 lines of standard input had been done, and 7,952 more were on their way, \
                        which may be done, too";
-        assert_eq!(done.explain().message, message);
+        assert_eq!(done.explain("standard input").message, message);
         done.is_told(7952);
-        assert_eq!(done.explain().message, "interrupted: 10,000 lines of standard input had been done");
+        assert_eq!(
+            done.explain("standard input").message,
+            "interrupted: 10,000 lines of standard input had been done"
+        );
     }
 }

@@ -4,11 +4,13 @@
 pub mod addition;
 pub mod batch;
 pub mod change;
+pub mod entries;
 pub mod guarded;
 pub mod input;
-mod interrupt;
+pub mod interrupt;
 mod left_at_work;
-mod progress;
+pub mod messages;
+pub mod progress;
 pub mod removal;
 pub mod target;
 pub mod trouble;

@@ -4,8 +4,6 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::input::Input;
-
 /// A bar, or none.
 pub struct Progress(Option<ProgressBar>);
 
@@ -24,10 +22,10 @@ impl Progress {
         }))
     }
 
-    /// So many targets have been read.
-    pub fn show<R: std::io::Read>(&self, targets: u64, input: &Input<R>) {
+    /// So many targets have been read, out of so many bytes.
+    pub fn show(&self, targets: u64, position: u64) {
         if let Some(bar) = self.0.as_ref().filter(|_| targets.is_multiple_of(STEP)) {
-            bar.set_position(input.position());
+            bar.set_position(position);
             bar.set_message(super::super::render::figure::counted(targets, "target"));
         }
     }

@@ -7,7 +7,7 @@ use crate::control::wire::entry::LIVE;
 use crate::control::wire::status::ListStatus;
 use crate::source::copies::CopyError;
 use crate::source::trouble::Instead;
-use crate::source::{Accepted, Copies, Special};
+use crate::source::{Accepted, Copies, How};
 
 /// All of them.
 pub struct Known {
@@ -72,7 +72,7 @@ impl Known {
 
     /// Is this copy what was written, as far as we may see? A filterd that starts gives its user what root's has left.
     pub fn is_good(&self, copy: &Accepted) -> bool {
-        match self.copies.read(copy, Special::INCLUDED) {
+        match self.copies.read(copy, &How::default()) {
             Ok(_) => true,
             Err(CopyError::System { source, .. }) => source.kind() == ErrorKind::PermissionDenied,
             Err(CopyError::Damaged | CopyError::Full { .. } | CopyError::Gone) => false,

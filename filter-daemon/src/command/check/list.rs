@@ -6,14 +6,16 @@ use nix::unistd::geteuid;
 use serde::Serialize;
 
 use super::MOST_TOLD;
+use super::fetching::Fetching;
 use super::known::{Before, Known};
 use crate::accounts;
+use crate::clock;
 use crate::config::List;
 use crate::source::file::FileError;
 use crate::source::limits::{Seen, Verdict};
 use crate::source::patience::Patience;
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{ListFile, list, well_known};
+use crate::source::{ListFile, database, list, well_known};
 use crate::text::{Explain, Explanation, printable};
 
 /// What was found in one list.
@@ -41,6 +43,9 @@ pub struct CheckedList {
     /// What of it many hosts need.
     #[serde(skip)]
     pub well_known: Option<String>,
+    /// What is to be told of the database that it was chosen out of.
+    #[serde(skip)]
+    pub remarks: Vec<String>,
     /// Lines that were not understood.
     #[serde(skip)]
     pub lines: Vec<String>,
@@ -64,11 +69,19 @@ type Read = Result<ListFile, FileError>;
 
 impl CheckedList {
     /// Reads `list`, and judges it as a daemon would.
-    pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>) -> Self {
-        let (limits, special, path) = (list.limits, list.special, list.path.clone());
-        let read = patience
-            .read(&list.path, move |progress| list::read(&path, &limits, special, progress))
-            .flatten();
+    pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>, fetching: &mut Fetching) -> Self {
+        let (limits, how, path) = (list.limits, list.how.clone(), list.path.clone());
+        let read = match (&list.feed, how.database.clone()) {
+            (Some(feed), _) => fetching.read(list, feed),
+            (None, Some(database)) => {
+                let read = move |progress| database::list(&database, &limits, &how, None, &progress);
+                patience.read(&list.path, read).flatten()
+            }
+            (None, None) => {
+                let read = move |progress| list::read(&path, &limits, &how, progress);
+                patience.read(&list.path, read).flatten()
+            }
+        };
         let doubted = doubt(list, &read, known.before(list), known);
         let file = read.as_ref().ok();
         Self {
@@ -82,6 +95,9 @@ impl CheckedList {
             well_known: file
                 .filter(|_| !list.allows)
                 .and_then(|file| well_known::told(&format!("list {}", list.name), &file.targets)),
+            remarks: file.map_or_else(Vec::new, |file| {
+                file.remarks.told(list.name.as_str(), clock::on_the_wall(clock::now()))
+            }),
             lines: file.map_or_else(Vec::new, |file| {
                 file.rejected.iter().take(MOST_TOLD).map(ToString::to_string).collect()
             }),

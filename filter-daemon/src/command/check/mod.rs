@@ -1,5 +1,6 @@
 //! `filterd check`: would this configuration be taken? Needs no daemon; one that runs is asked what it has.
 
+mod fetching;
 mod known;
 mod list;
 mod render;
@@ -21,6 +22,7 @@ use crate::exit::Exit;
 use crate::source::patience::Patience;
 use crate::source::{Copies, Targets, well_known, wide};
 use crate::text::{Explain, Explanation, printable};
+use fetching::Fetching;
 use known::Known;
 use list::{CheckedList, Fate};
 use render::render;
@@ -141,9 +143,9 @@ fn must_not_be_live(config: &Config, running: &[status::ListStatus]) -> Result<(
 
 impl Checked {
     fn new(file: &Path, config: &Config, known: &Known) -> Self {
-        let mut patience = Patience::default();
-        let lists: Vec<_> =
-            config.lists.iter().map(|list| CheckedList::new(list, known, &mut patience)).collect();
+        let (mut patience, mut fetching) = (Patience::default(), Fetching::default());
+        let check = |list| CheckedList::new(list, known, &mut patience, &mut fetching);
+        let lists: Vec<_> = config.lists.iter().map(check).collect();
         Self {
             file: file.to_owned(),
             valid: true,
@@ -167,6 +169,7 @@ fn warn(list: &CheckedList, console: &mut Console) {
     for line in &list.lines {
         console.note(line);
     }
+    list.remarks.iter().for_each(|told| console.note(&format!("warning: {told}")));
     list.well_known.iter().for_each(|told| console.note(&format!("warning: {told}")));
     let untold = list.rejected.saturating_sub(list.lines.len() as u64);
     if untold > 0 {

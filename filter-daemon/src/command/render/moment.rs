@@ -53,7 +53,8 @@ impl Clock {
         format!("{SINCE}{}", self.ago(then))
     }
 
-    fn ago(&self, then: u64) -> String {
+    /// `2 h ago`.
+    pub fn ago(&self, then: u64) -> String {
         match self.now.saturating_sub(then) {
             0 => "just now".to_owned(),
             seconds => format!("{} ago", length(seconds)),

@@ -79,6 +79,12 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
 fn taken_out(one: &Tested, entry: &Entry) -> String {
     let Entry { target, list, .. } = entry;
     let place = match one.files.iter().find(|file| file.list == *list) {
+        // What is fetched others publish.
+        Some(file) if file.path.contains("://") => {
+            return format!(
+                "take list `{list}`, which is fetched, out of the configuration, then `filterd reload`"
+            );
+        }
         Some(file) => format!("{} (list `{list}`)", file.path),
         None => "`block:` in the configuration".to_owned(),
     };

@@ -5,6 +5,7 @@ use std::time::Duration;
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
+use super::import::Own;
 use super::strings::Strings;
 use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;
@@ -43,6 +44,8 @@ pub struct Request {
     pub ttl: Option<Duration>,
     /// Why.
     pub note: Option<String>,
+    /// What each target says of its own, in place of `ttl` and `note`; nothing if none does.
+    pub own: Vec<Own>,
     /// Does what the list blocks for longer end then, too?
     pub shorten: bool,
     /// Is a prefix shorter than /8, or than /16 of IPv6, meant?
@@ -63,6 +66,7 @@ impl Method for Add {
             list: words::optional(self.list, words::list_name)?,
             ttl: self.ttl.map(words::ttl).transpose()?,
             note: words::optional(self.note, words::note)?,
+            own: Vec::new(),
             shorten: self.shorten,
             wide: self.wide,
             by: None,

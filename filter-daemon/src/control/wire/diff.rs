@@ -41,6 +41,9 @@ pub struct Reply {
     /// Lists that would not be what their files say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
+    /// Lists of which nothing was fetched yet: what would come of them is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_fetched: Vec<String>,
     /// How many live peers were looked at.
     pub peers: u64,
     /// How many of them would be cut.

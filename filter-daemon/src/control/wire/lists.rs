@@ -37,7 +37,7 @@ pub struct Reply {
 pub struct List {
     /// Its name.
     pub name: String,
-    /// `config`, `file` or `live`.
+    /// `config`, `file`, `url` or `live`.
     pub kind: String,
     /// Does it allow, rather than block?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -49,6 +49,9 @@ pub struct List {
     /// Lines that were not understood when it was last read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: u64,
+    /// The first of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
     /// Entries of it that were left out as a whole or in part: private, loopback and other special ranges.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub special: u64,
@@ -76,6 +79,31 @@ pub struct List {
     /// Why it is not what its file says, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Trouble>,
+    /// Its file, or where it is fetched from, without what may be a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// How it is fetched, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetching: Option<Fetching>,
+}
+
+/// How a list is fetched. All times are in seconds since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fetching {
+    /// When what is here came; never if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<u64>,
+    /// When its server last said that this is what there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<u64>,
+    /// When it is fetched next.
+    pub next: u64,
+    /// It is being fetched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub now: bool,
+    /// Why it could not be fetched last, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Trouble>,
 }
 
 /// Why a list is not what its file says, since when, and what to do.
@@ -88,9 +116,9 @@ pub struct Trouble {
     pub told: Explanation,
 }
 
-/// A list takes less than nine kilobytes on the line, if its fault names a path as long as may be and every byte of it has to
-/// be escaped.
-const MOST_LISTS: usize = 64;
+/// A list takes less than twenty kilobytes on the line, if its faults name a path as long as may be and every byte of it has
+/// to be escaped.
+const MOST_LISTS: usize = 32;
 
 fn is_zero(number: &u64) -> bool {
     *number == 0

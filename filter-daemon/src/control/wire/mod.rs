@@ -24,6 +24,7 @@ pub mod hand_over;
 mod held;
 mod hits;
 mod idle;
+pub mod import;
 pub mod list;
 pub mod lists;
 mod message;
@@ -31,6 +32,7 @@ mod method;
 mod parts;
 pub mod pause;
 pub mod ping;
+pub mod refresh;
 pub mod reload;
 pub mod remove;
 pub mod resume;
@@ -62,12 +64,14 @@ pub use hand_over::HandOver;
 pub use held::{Held, HeldBy, MOST_WITHIN};
 pub use hits::Hits;
 pub use idle::Idle;
+pub use import::Import;
 pub use list::List;
 pub use lists::Lists;
 pub use message::{Envelope, Line};
 pub use method::{Answers, Asked, Method};
 pub use pause::Pause;
 pub use ping::Ping;
+pub use refresh::Refresh;
 pub use reload::Reload;
 pub use remove::Remove;
 pub use resume::Resume;
@@ -76,7 +80,7 @@ pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Allow, Disallow, Test, List, Lists, Flush, Status, Stats, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Stats, Refresh, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

@@ -33,6 +33,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
         list: Some("ssh".parse().unwrap()),
         ttl: Some(Duration::from_secs(7200)),
         note: Some("brute force".into()),
+        own: Vec::new(),
         shorten: false,
         wide: false,
         by: None,

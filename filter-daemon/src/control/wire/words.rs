@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use filter_common::target::{Span, Target};
 
+use super::import::MOST_ENTRIES;
 use super::strings::Strings;
 use super::{Failure, MOST_ADDRESSES, MOST_TARGETS};
+use crate::clock;
 use crate::config::ListName;
 use crate::text::printable;
 
@@ -88,6 +90,24 @@ pub fn targets(words: &Strings) -> Result<Vec<Target>, Failure> {
         }
     }
     Ok(targets)
+}
+
+/// What an import names.
+pub fn imported(words: &Strings) -> Result<Vec<Target>, Failure> {
+    at_most(words, MOST_ENTRIES, "entries")?;
+    every(words, target)
+}
+
+/// When an entry is to end, in seconds since 1970. What is over by now is no error: it was on its way.
+pub fn end(until: u64) -> Result<u64, Failure> {
+    // Whoever counted from ten years on has read the clock a little earlier, or later.
+    let latest = clock::since_1970() + LONGEST_TTL + Duration::from_secs(60);
+    if until <= latest.as_secs() {
+        return Ok(until);
+    }
+    Err(Failure::InvalidRequest(
+        format!("an entry that ends at {until}: that is in more than ten years").into(),
+    ))
 }
 
 /// What a test asks for.

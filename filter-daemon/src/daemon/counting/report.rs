@@ -87,6 +87,7 @@ fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
         entries: list.entries,
         shared: blocklist.shared_by(id),
         rejected: reading.map_or(0, |reading| reading.rejected),
+        examples: reading.map_or_else(Vec::new, |reading| reading.examples.clone()),
         special: reading.map_or(0, |reading| reading.special),
         expired: list.spent.len() as u64,
         hits: counted.map(|(told, (label, _))| hits(told.of(label))),
@@ -96,6 +97,8 @@ fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
         written: reading.and_then(written),
         read: read.map(|read| clock::on_the_wall(read.at)),
         fault: reading.and_then(trouble),
+        origin: None,
+        fetching: None,
     }
 }
 

@@ -130,6 +130,10 @@ impl Diff {
                 before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
             let targets = match list.found {
                 Found::Unchanged => None,
+                Found::Awaited => {
+                    self.reply.not_fetched.push(list.name.to_string());
+                    None
+                }
                 Found::Accepted { targets, .. } => Some(targets),
                 Found::Doubted { told, targets, .. } => {
                     let (list, since) = (list.name.to_string(), clock::now().secs());

@@ -39,8 +39,11 @@ fn lists_read_otherwise(now: &Config, then: &Config) -> Vec<String> {
         });
         let limits = (before.limits != list.limits).then(|| "other limits".to_owned());
         let prefix = (before.ipv6_prefix != list.ipv6_prefix).then(|| widens(list.ipv6_prefix));
-        let special = (before.special != list.special).then(|| "include_special".to_owned());
-        let told: Vec<_> = [ttl, prefix, limits, special].into_iter().flatten().collect();
+        let how = (before.how != list.how).then(|| match list.how.to_string() {
+            nothing if nothing.is_empty() => "read as any list".to_owned(),
+            how => format!("read with {how}"),
+        });
+        let told: Vec<_> = [ttl, prefix, limits, how].into_iter().flatten().collect();
         (!told.is_empty()).then(|| format!("list {}: {}", list.name, told.join(", ")))
     });
     told.chain(live_lists_read_otherwise(now, then)).collect()

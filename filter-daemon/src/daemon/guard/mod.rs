@@ -65,6 +65,8 @@ pub struct Guard {
     undone: Option<Untold>,
     /// Whoever asks, as long as their SSH connections stand.
     askers: Askers,
+    /// Whom lists were fetched from.
+    feeds: Vec<Fact>,
 }
 
 impl Guard {
@@ -94,6 +96,7 @@ impl Guard {
             files_untold: Vec::new(),
             undone: None,
             askers: Askers::default(),
+            feeds: Vec::new(),
         }
     }
 
@@ -216,9 +219,20 @@ impl Guard {
         }
     }
 
-    /// All there are. Whatever else this host comes to need (the hosts that feeds come from, say) is one more source here.
+    /// Whom lists were fetched from. They are guarded when files are looked at next.
+    pub fn follow_feeds(&mut self, feeds: Vec<Fact>) {
+        self.feeds = feeds;
+    }
+
+    /// The addresses of this host.
+    pub fn own(&self) -> Vec<IpAddr> {
+        let own = self.links.iter().filter(|fact| matches!(fact.what, host::What::Own(_)));
+        own.map(|fact| fact.address).collect()
+    }
+
+    /// All there are. Whatever else this host comes to need is one more source here.
     fn facts(&self) -> impl Iterator<Item = Fact> + '_ {
-        self.links.iter().chain(&self.files).cloned().chain(self.askers.facts())
+        self.links.iter().chain(&self.files).chain(&self.feeds).cloned().chain(self.askers.facts())
     }
 
     /// What is to be allowed, and why.

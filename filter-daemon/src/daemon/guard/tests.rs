@@ -28,7 +28,7 @@ use crate::config::Config;
 use crate::host::What;
 use crate::kernel::Filter;
 use crate::kernel::memory::Memory;
-use crate::source::Special;
+use crate::source::{How, Rejects, Remarks, Special};
 
 /// Reloads of one story, at its beginning a start.
 const RELOADS: u64 = 50;
@@ -321,14 +321,20 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             checksum: 0,
         };
         let path = accepted.path.clone();
-        let found =
-            Found::Accepted { targets: targets.clone(), accepted, draft: None, rejected: 0, special: 0 };
+        let found = Found::Accepted {
+            targets: targets.clone(),
+            accepted,
+            draft: None,
+            rejected: Rejects::default(),
+            special: 0,
+            remarks: Remarks::default(),
+        };
         LoadedList {
             name,
             path,
             ttl: None,
             polarity,
-            special: Special::INCLUDED,
+            how: How::recognised(Special::INCLUDED),
             ports: None,
             reach: Reach::AS_GIVEN,
             before,

@@ -27,6 +27,7 @@ impl Owner {
             self.configuration.trial.until_due(),
             self.counting.until_due(),
             Some(self.guard.until_due()),
+            self.feeds.until_due(),
         ];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
@@ -52,7 +53,9 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
+        self.guard.follow_feeds(self.feeds.facts());
         self.guard.mind(&mut self.protection);
+        self.feeds.mind(|| self.guard.own());
         self.mind_pause();
         self.mind_trial();
         self.counting.look(&self.protection);

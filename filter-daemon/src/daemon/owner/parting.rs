@@ -45,6 +45,16 @@ impl Owner {
         self.protection.filter_mut().stand_alone()
     }
 
+    /// The state directory is to be another filterd's: nothing that is fetched is written there any more.
+    pub fn let_go_of_feeds(&self) {
+        self.feeds.let_go();
+    }
+
+    /// It is not.
+    pub fn come_back_to_feeds(&self) {
+        self.feeds.come_back();
+    }
+
     /// Another filterd has this one's place.
     pub fn give_way(&mut self) {
         if let Err(error) = self.protection.filter_mut().give_way() {

@@ -7,6 +7,7 @@ use crate::daemon::alarm::Alarm;
 use crate::daemon::commit::Protection;
 use crate::daemon::configuration::Configuration;
 use crate::daemon::error::DaemonError;
+use crate::daemon::feeds::Feeds;
 use crate::daemon::guard::Guard;
 use crate::daemon::lists::Lists;
 use crate::daemon::reading::Readings;
@@ -23,6 +24,7 @@ pub struct Prepared {
     pub(super) lists: Lists,
     pub(super) alarm: Alarm,
     pub(super) guard: Guard,
+    pub(super) feeds: Feeds,
 }
 
 impl Prepared {
@@ -36,7 +38,9 @@ impl Prepared {
     ) -> Result<Self, DaemonError> {
         configuration.is_coming(&mut loaded);
         configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
+        let feeds = Feeds::begin(&run.state_dir, &loaded.config);
         // Before anything is blocked.
+        guard.follow_feeds(feeds.facts());
         guard.enter(&mut blocklist).map_err(DaemonError::from)?;
         let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist)?;
         reload::tell_log(&found);
@@ -48,6 +52,6 @@ impl Prepared {
         }
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
         let (readings, alarm) = (Readings::of(sources), Alarm::new()?);
-        Ok(Self { config, protection, configuration, readings, lists, alarm, guard })
+        Ok(Self { config, protection, configuration, readings, lists, alarm, guard, feeds })
     }
 }

@@ -10,12 +10,14 @@ use crate::clock;
 use crate::control::Call;
 use crate::control::wire::reload::Request;
 use crate::daemon::error::DaemonError;
+use crate::daemon::feeds::Outcome;
 use crate::daemon::lists::Outcomes;
 use crate::daemon::reading::Read;
 use crate::daemon::turns::Next;
 use crate::host::Fact;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
+use crate::source::feeds::Key;
 
 /// What wakes the loop up from outside.
 pub struct Signals {
@@ -55,6 +57,7 @@ enum Event {
     Facts(Result<Vec<Fact>, String>),
     Loaded(Box<Result<Read, DaemonError>>),
     Kept(Outcomes),
+    Fetched((Key, Outcome)),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
 }
@@ -63,6 +66,7 @@ impl Owner {
     /// Serves requests, signals and time, until another filterd takes over or the broker is gone.
     pub async fn work(&mut self, signals: &mut Signals) -> Ended {
         self.lists.write_next();
+        self.begin_to_fetch();
         self.counting.look(&self.protection);
         loop {
             let next = self.next(signals).await;
@@ -88,6 +92,7 @@ impl Owner {
                 }
                 Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded),
                 Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
+                Next::Own(Event::Fetched((key, outcome))) => self.note_fetched(key, outcome),
                 Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
                 Next::Own(Event::Compacted(written)) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
@@ -144,6 +149,7 @@ impl Owner {
                 result = self.capacity.grace_period() => Event::GraceIsOver(result),
                 loaded = self.readings.read() => Event::Loaded(Box::new(loaded)),
                 outcomes = self.lists.written() => Event::Kept(outcomes),
+                fetched = self.feeds.fetched() => Event::Fetched(fetched),
                 found = self.guard.found() => Event::Facts(found),
                 written = self.persistence.compacted() => Event::Compacted(written),
                 Some(()) = hangup.recv() => Event::Hangup,

@@ -1,16 +1,18 @@
 //! What stands where a list should be, and whether it is believed: read and decided in the thread that reads.
 
+use std::path::Path;
+
 use super::look::{self, Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
-use crate::blocklist::{Accepted, Reading, Stamp, Targets};
+use crate::blocklist::{Accepted, Stamp, Targets};
 use crate::clock;
 use crate::config::List;
 use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
 use crate::source::trouble::{Instead, Mood, Why, explain};
-use crate::source::{Draft, Limits, ListFile, Special};
+use crate::source::{Draft, Limits, ListFile, Rejects, Remarks};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -18,6 +20,8 @@ use crate::text::{Explanation, printable};
 pub enum Found {
     /// The very file that was read last time.
     Unchanged,
+    /// It was not fetched yet: what is in force stays.
+    Awaited,
     /// A list that is believed.
     Accepted {
         /// Its targets.
@@ -27,9 +31,11 @@ pub enum Found {
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
         /// How many of its lines were not understood: with other words in the configuration others are.
-        rejected: u64,
+        rejected: Rejects,
         /// How many of them were special, and taken out.
         special: u64,
+        /// What is to be told of the database that it was chosen out of.
+        remarks: Remarks,
     },
     /// Something that is not believed.
     Doubted {
@@ -38,7 +44,7 @@ pub enum Found {
         /// What is to be in force instead; none if what is stays.
         targets: Option<Targets>,
         /// How many lines of that were not understood.
-        rejected: Option<u64>,
+        rejected: Option<Rejects>,
         /// How many of them were special, and taken out.
         special: Option<u64>,
         /// What is known of it, if it comes from its copy.
@@ -48,21 +54,24 @@ pub enum Found {
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
-    let look = Looking::new(list, before, sources.writes.then(|| sources.copies.clone()));
+    let file = sources.file_of(list);
+    let look = Looking::new(list, file, before, sources.writes.then(|| sources.copies.clone()));
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
         Ok(Look::Read(contents)) => Ok(*contents),
+        Err(FileError::Missing { .. }) if list.feed.is_some() => return awaited(list, before, sources),
         Err(error) => Err(error),
     };
     let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
-    // What is taken out, or no longer, is no change of the file.
-    let alike = before.filter(|before| {
-        let Reading { includes_special: included, takes_wide: wide, .. } = before.reading;
-        before.id.is_none() || list.special == Special { included, wide }
-    });
+    // What is read in another way is no change of the file.
+    let is_alike = |before: &&Known| match before.id {
+        Some(_) => before.reading.how == list.how.to_string(),
+        None => !before.is_of_another_choice(list),
+    };
+    let alike = before.filter(is_alike);
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         sources.denied.push(list.path.clone());
@@ -76,7 +85,7 @@ impl Found {
         match self {
             Self::Accepted { targets, .. } => Some(targets),
             Self::Doubted { targets, .. } => targets.as_ref(),
-            Self::Unchanged => None,
+            Self::Unchanged | Self::Awaited => None,
         }
     }
 
@@ -86,10 +95,34 @@ impl Found {
     }
 }
 
+/// What stands for a list of which nothing was fetched yet, or not from where it is fetched from now on: what is in force
+/// stays; at a start, it is what its copy says.
+fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
+    let copy =
+        before.filter(|before| before.id.is_none()).and_then(|before| before.reading.accepted.as_ref());
+    let Some(accepted) = copy else { return Found::Awaited };
+    match sources.copies.read(accepted, &list.how) {
+        Ok(file) => {
+            let rejected = file.rejects();
+            let ListFile { targets, special, remarks, .. } = file;
+            let accepted = Accepted { stamp: None, ..accepted.clone() };
+            Found::Accepted { targets, accepted, draft: None, rejected, special, remarks }
+        }
+        Err(error) => {
+            let path = printable::path(&sources.copies.path(accepted)).to_string();
+            tracing::error!("list {}: {error}, and counts as none: {path}", list.name);
+            Found::Awaited
+        }
+    }
+}
+
 /// What the copy of `list` says, for one that is to be what it was; its file may say anything.
-pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> Copied) -> Found {
+pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&Accepted) -> Copied) -> Found {
     let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
-    let (name, path) = (list.name.as_str(), printable::path(&list.path));
+    if accepted.is_none() && list.feed.is_some() {
+        return Found::Awaited;
+    }
+    let (name, shown) = (list.name.as_str(), printable::path(&list.path));
     let read = accepted.map(|accepted| (accepted, read(accepted)));
     let Some((accepted, Ok(file))) = read else {
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
@@ -97,17 +130,18 @@ pub fn restored(list: &List, copy: Option<&Known>, read: impl Fn(&Accepted) -> C
         let told = Explanation::new(message, "`filterd reload` reads its file");
         return Found::Doubted { told, targets: None, rejected: None, special: None, accepted: None };
     };
-    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(&list.path) {
-        let ListFile { targets, rejected_count: rejected, special, .. } = file;
-        return Found::Accepted { targets, accepted: accepted.clone(), draft: None, rejected, special };
+    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(list, path) {
+        let (rejected, accepted) = (file.rejects(), accepted.clone());
+        let ListFile { targets, special, remarks, .. } = file;
+        return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
     }
     let message = format!(
-        "list {name} is what it was before a reload that was not confirmed: {path} may say otherwise"
+        "list {name} is what it was before a reload that was not confirmed: {shown} may say otherwise"
     );
     Found::Doubted {
         told: Explanation::new(message, "`filterd reload` reads it"),
+        rejected: Some(file.rejects()),
         targets: Some(file.targets),
-        rejected: Some(file.rejected_count),
         special: Some(file.special),
         accepted: Some(accepted.clone()),
     }
@@ -147,7 +181,7 @@ impl Judging<'_> {
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
                 let told =
                     self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
-                let rejected = Some(file.rejected_count);
+                let rejected = Some(file.rejects());
                 let special = Some(file.special);
                 Found::Doubted { told, targets: Some(file.targets), rejected, special, accepted: None }
             }
@@ -157,13 +191,14 @@ impl Judging<'_> {
     }
 
     fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let ListFile { targets, rejected_count: rejected, special, .. } = file;
+        let rejected = file.rejects();
+        let ListFile { targets, special, remarks, .. } = file;
         let entries = targets.len() as u64;
         let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
                 let accepted = accepted.clone();
-                return Found::Accepted { targets, accepted, draft: None, rejected, special };
+                return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
@@ -171,7 +206,7 @@ impl Judging<'_> {
         let is_same =
             |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None, rejected, special };
+            return Found::Accepted { targets, accepted, draft: None, rejected, special, remarks };
         }
         let accepted = Accepted {
             name: self.list.name.as_str().into(),
@@ -179,12 +214,12 @@ impl Judging<'_> {
             stamp,
             at: clock::now(),
             entries,
-            rejected,
+            rejected: rejected.count,
             is_missing: false,
             bytes,
             checksum,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special }
+        Found::Accepted { targets, accepted, draft: Some(draft), rejected, special, remarks }
     }
 
     /// It is to be gone.
@@ -202,7 +237,8 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
         });
-        Found::Accepted { targets: Targets::default(), accepted, draft, rejected: 0, special: 0 }
+        let (targets, remarks) = (Targets::default(), Remarks::default());
+        Found::Accepted { targets, accepted, draft, rejected: Rejects::default(), special: 0, remarks }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
@@ -225,11 +261,11 @@ impl Judging<'_> {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(self.nothing),
             Some(accepted) if is_running => stays(accepted.into()),
-            Some(accepted) => match self.sources.copies.read(accepted, self.list.special) {
+            Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
+                    rejected: Some(copy.rejects()),
                     targets: Some(copy.targets),
-                    rejected: Some(copy.rejected_count),
                     special: Some(copy.special),
                     accepted: Some(accepted.clone()),
                 },

@@ -1,5 +1,6 @@
 //! The configuration and its list files: read away from the owner, then applied as changes by it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +12,11 @@ use super::matching::{self, Known, polarity_of};
 use super::sources::Sources;
 use super::way_back::WayBack;
 use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Reach, Targets};
-use crate::config::Config;
+use crate::config::{Config, List};
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
-use crate::source::Special;
+use crate::source::How;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -53,10 +54,27 @@ pub struct LoadedList {
     pub before: Option<ListId>,
     /// The list in force that it was before, where its entries meant something else.
     pub turned: Option<ListId>,
-    /// Does it mean special ranges?
-    pub special: Special,
+    /// How it is read.
+    pub how: How,
     /// What was found.
     pub found: Found,
+}
+
+impl LoadedList {
+    fn of(list: &List, before: Option<ListId>, found: Found) -> Self {
+        Self {
+            name: list.name.as_str().into(),
+            path: list.path.clone(),
+            ttl: list.ttl,
+            polarity: polarity_of(list),
+            ports: list.ports,
+            reach: Reach::to(list.ipv6_prefix),
+            how: list.how.clone(),
+            before,
+            turned: None,
+            found,
+        }
+    }
 }
 
 /// The lists whose files have been read before, for the next reading.
@@ -78,7 +96,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
 impl LoadedList {
     /// The list in force whose entries this one is to have: its file is not believed, and there is no copy.
     pub fn keeps_entries_of(&self) -> Option<ListId> {
-        let has_none = matches!(self.found, Found::Doubted { targets: None, .. });
+        let has_none = matches!(self.found, Found::Doubted { targets: None, .. } | Found::Awaited);
         self.turned.filter(|_| has_none)
     }
 }
@@ -97,21 +115,30 @@ impl Loaded {
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
             let before = turned.as_ref().or(before);
-            LoadedList {
-                name: list.name.as_str().into(),
-                path: list.path.clone(),
-                ttl: list.ttl,
-                polarity: polarity_of(list),
-                ports: list.ports,
-                reach: Reach::to(list.ipv6_prefix),
-                special: list.special,
-                before: before.and_then(|known| known.id),
-                turned: before.and_then(|known| known.turned),
-                found: find(list, before, accept.has_list(list.name.as_str()), sources),
-            }
+            let found = find(list, before, accept.has_list(list.name.as_str()), sources);
+            let turned = before.and_then(|known| known.turned);
+            LoadedList { turned, ..LoadedList::of(list, before.and_then(|known| known.id), found) }
         });
         let lists = lists.collect();
         Ok(Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 })
+    }
+
+    /// This configuration, which is in force, with those of its lists read that are `named`; all others are as they are.
+    pub fn refresh(
+        config: Config,
+        known: &[Known],
+        named: &BTreeSet<Arc<str>>,
+        sources: &mut Sources,
+    ) -> Self {
+        let before = matching::match_up(known, &config.lists);
+        let lists = config.lists.iter().zip(before).map(|(list, before)| {
+            let is_named = named.contains(list.name.as_str());
+            let found = if is_named { find(list, before, false, sources) } else { Found::Unchanged };
+            LoadedList::of(list, before.and_then(|known| known.id), found)
+        });
+        let lists = lists.collect();
+        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
+        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
     }
 
     /// This configuration with its lists as their copies say, whatever is in their files: those in hand, else those that lie
@@ -130,21 +157,12 @@ impl Loaded {
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
             let is_same = |known: &&Known| !known.is_turned_by(list);
-            LoadedList {
-                name: list.name.as_str().into(),
-                path: list.path.clone(),
-                ttl: list.ttl,
-                polarity: polarity_of(list),
-                ports: list.ports,
-                reach: Reach::to(list.ipv6_prefix),
-                special: list.special,
-                before: before.filter(is_same).and_then(|known| known.id),
-                turned: None,
-                found: find::restored(list, copies.iter().find(is_of), |accepted| {
-                    let held = way_back.and_then(|way_back| way_back.read(accepted, list.special));
-                    held.unwrap_or_else(|| sources.copies.read(accepted, list.special))
-                }),
-            }
+            let file = sources.file_of(list);
+            let found = find::restored(list, &file, copies.iter().find(is_of), |accepted| {
+                let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
+                held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))
+            });
+            LoadedList::of(list, before.filter(is_same).and_then(|known| known.id), found)
         });
         let lists = lists.collect();
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());

@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::matching::Known;
 use crate::blocklist::{Reading, Stamp};
@@ -11,7 +11,7 @@ use crate::config::List;
 use crate::source::file::FileError;
 use crate::source::input::Input;
 use crate::source::patience::Progress;
-use crate::source::{Copies, Draft, ListFile, Special, list};
+use crate::source::{Copies, Draft, ListFile, database, list};
 
 /// What a look at a file brings.
 pub enum Look {
@@ -27,6 +27,8 @@ pub type Contents = (ListFile, Option<Stamp>, Option<Draft>);
 /// What the thread that reads has to know.
 pub struct Looking {
     list: List,
+    /// Where its file is.
+    file: PathBuf,
     /// What the file was when it was read last.
     before: Option<Stamp>,
     /// What it was when its copy was made.
@@ -37,7 +39,7 @@ pub struct Looking {
 
 impl Looking {
     /// Of `list`, which was `before`, written down among `copies`.
-    pub fn new(list: &List, before: Option<&Known>, copies: Option<Copies>) -> Self {
+    pub fn new(list: &List, file: PathBuf, before: Option<&Known>, copies: Option<Copies>) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
@@ -47,35 +49,43 @@ impl Looking {
                 .filter(|accepted| accepted.path == list.path)
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
+            file,
             copies,
         }
     }
 
     /// The stamp is taken before reading: a file that changes meanwhile is read again next time.
     pub fn look(self, progress: Progress) -> Result<Look, FileError> {
-        let (path, limits) = (&self.list.path, &self.list.limits);
-        let stamp = stamp_of(path);
+        let (path, limits, how) = (&self.list.path, &self.list.limits, &self.list.how);
+        let stamp = stamp_of(&self.list, &self.file);
         if stamp.is_some() && stamp == self.before {
             return Ok(Look::Unchanged);
         }
-        let input = Input::open(path, limits.most_bytes())?;
         let is_copied = stamp.is_some() && stamp == self.copied;
         let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
-        let input = input.copied_to(draft.as_mut().map(|draft| draft as &mut dyn Write)).telling(progress);
-        let file = list::parse(path, input, limits.max_entries, self.list.special)?;
+        let copy = draft.as_mut().map(|draft| draft as &mut dyn Write);
+        let file = match &how.database {
+            Some(database) => database::list(database, limits, how, copy, &progress)?,
+            None => {
+                let input = Input::open(&self.file, limits.most_bytes())?.copied_to(copy).telling(progress);
+                list::parse(path, input, limits.max_entries, how)?
+            }
+        };
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }
 }
 
 /// Was the same file read, and taken for the same?
 fn is_read_as(reading: &Reading, list: &List) -> bool {
-    let special = Special { included: reading.includes_special, wide: reading.takes_wide };
-    reading.path == list.path && reading.ttl == list.ttl && special == list.special
+    reading.path == list.path && reading.ttl == list.ttl && reading.how == list.how.to_string()
 }
 
-/// What identifies what is at this path at the moment, if anything is.
-pub fn stamp_of(path: &Path) -> Option<Stamp> {
-    std::fs::metadata(path).ok().map(|file| stamp(&file))
+/// What identifies what this list, whose file is at `path`, says at the moment, if anything is there.
+pub fn stamp_of(list: &List, path: &Path) -> Option<Stamp> {
+    match &list.how.database {
+        Some(database) => database::stamp(database),
+        None => std::fs::metadata(path).ok().map(|file| stamp(&file)),
+    }
 }
 
 /// What identifies the contents of a file without reading it.
@@ -90,8 +100,8 @@ fn time_in(Stamp([_, _, _, modified, ..]): Stamp) -> Option<u64> {
     u64::try_from(modified.cast_signed()).ok()
 }
 
-/// When the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
+/// When the database was made that a list was chosen out of, or the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
 pub fn written(reading: &Reading) -> Option<u64> {
     let accepted = reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
-    accepted.or(reading.stamp).and_then(time_in)
+    reading.built.or_else(|| accepted.or(reading.stamp).and_then(time_in))
 }

@@ -7,6 +7,7 @@ use filter_common::ports::Clause;
 
 use crate::blocklist::{ListId, Polarity, Reading};
 use crate::config::List;
+use crate::source::database;
 
 /// A list that was there before: of the configuration in force, or, at a start, one of which there is a copy.
 #[derive(Clone, Debug)]
@@ -32,7 +33,8 @@ pub struct Known {
 pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>> {
     type Is = fn(&Known, &List) -> bool;
     let has_name: Is = |known, list| &*known.name == list.name.as_str();
-    let has_path: Is = |known, list| known.reading.path == list.path;
+    // Many lists are chosen out of one database.
+    let has_path: Is = |known, list| known.reading.path == list.path && !known.is_of_another_choice(list);
     let has_both: Is = |known, list| &*known.name == list.name.as_str() && known.reading.path == list.path;
     let mut free: Vec<&Known> = known.iter().collect();
     let mut found: Vec<Option<&Known>> = vec![None; lists.len()];
@@ -46,6 +48,13 @@ pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>
 }
 
 impl Known {
+    /// Was something else chosen out of the database of `list` when this was read?
+    pub fn is_of_another_choice(&self, list: &List) -> bool {
+        let stamp = self.reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
+        let chosen = list.how.database.as_ref().zip(stamp);
+        chosen.is_some_and(|(database, stamp)| database::is_of_another_choice(stamp, database))
+    }
+
     /// Does `list` mean something else for those on it than this one did? What a copy does not say is no other thing.
     pub fn is_turned_by(&self, list: &List) -> bool {
         self.polarity.is_some_and(|was| (was, self.ports) != (polarity_of(list), list.ports))
@@ -69,7 +78,7 @@ pub const fn polarity_of(list: &List) -> Polarity {
 mod tests {
     use super::*;
     use crate::blocklist::{Lists, Origin};
-    use crate::source::{Limits, Special};
+    use crate::source::{How, Limits};
 
     fn known(lists: &[(&str, &str)]) -> Vec<Known> {
         let mut rows = Lists::default();
@@ -89,9 +98,10 @@ mod tests {
         let list = |(name, path): &(&str, &str)| List {
             name: name.parse().unwrap(),
             path: path.into(),
+            feed: None,
             allows: false,
             limits: Limits::default(),
-            special: Special::default(),
+            how: How::default(),
             ttl: None,
             ipv6_prefix: 128,
             ports: None,

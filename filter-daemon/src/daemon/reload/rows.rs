@@ -17,8 +17,8 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
-use crate::source::Special;
 use crate::source::copies::Bytes;
+use crate::source::{How, Rejects};
 use crate::text::Explanation;
 
 /// What a configuration makes of the lists.
@@ -42,7 +42,7 @@ pub struct Rows {
 struct FoundList {
     id: ListId,
     path: PathBuf,
-    special: Special,
+    how: How,
     ttl: Option<Duration>,
     found: Found,
 }
@@ -103,8 +103,7 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
-        let LoadedList { name, path, ttl, polarity, ports, reach, special, before, turned: _, mut found } =
-            list;
+        let LoadedList { name, path, ttl, polarity, ports, reach, how, before, turned: _, mut found } = list;
         let id = match before {
             Some(id) => {
                 self.reaching.begin(id, reach, blocklist.lists_mut());
@@ -126,7 +125,7 @@ impl Rows {
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
             Found::Doubted { targets, .. } => targets.take(),
-            Found::Unchanged => None,
+            Found::Unchanged | Found::Awaited => None,
         };
         if let Some(turned) = keeps {
             self.kept.push((turned, self.contents.len()));
@@ -138,7 +137,7 @@ impl Rows {
         // What is held back keeps the time it had, until it is read again.
         let ttl = if targets.is_some() || keeps.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
-        self.found.push(FoundList { id, path, special, ttl, found });
+        self.found.push(FoundList { id, path, how, ttl, found });
         Ok(())
     }
 
@@ -148,7 +147,7 @@ impl Rows {
         match &found.found {
             Found::Doubted { accepted, .. } => Some(accepted.as_ref()?.at),
             Found::Accepted { accepted, .. } => Some(accepted.at),
-            Found::Unchanged => None,
+            Found::Unchanged | Found::Awaited => None,
         }
     }
 
@@ -200,29 +199,35 @@ fn note(
     now: Timestamp,
     reloaded: &mut Reloaded,
 ) -> Option<ToKeep> {
-    let FoundList { id, path, special, ttl, found } = found;
+    let FoundList { id, path, how, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries) = (list.name.clone(), list.entries);
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
     (reading.path, reading.ttl) = (path, ttl);
-    (reading.includes_special, reading.takes_wide) = (special.included, special.wide);
+    reading.how = how.to_string();
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,
+        // It is read when it was fetched, whatever it was before.
+        Found::Awaited => (reading.stamp, reading.trouble) = (None, None),
         Found::Doubted { told, rejected, special, accepted, .. } => {
             reading.special = special.unwrap_or(reading.special);
             reading.accepted = accepted.or(reading.accepted.take());
-            reading.rejected = rejected.unwrap_or(reading.rejected);
+            if let Some(Rejects { count, examples }) = rejected {
+                (reading.rejected, reading.examples) = (count, examples);
+            }
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, rejected, special, .. } => {
+        Found::Accepted { accepted, draft: bytes, rejected, special, remarks, .. } => {
             reading.special = special;
             tracing::info!("list {name}: {}", counted_as(entries, ["entry", "entries"]));
-            warnings::of_rejected(&name, rejected, &mut reloaded.warnings);
+            warnings::of_rejected(&name, rejected.count, &mut reloaded.warnings);
             warnings::of_special(&name, special, &mut reloaded.warnings);
+            reloaded.warnings.extend(remarks.told(&name, clock::on_the_wall(now)));
+            reading.built = remarks.built;
             reading.stamp = accepted.stamp;
-            reading.rejected = rejected;
+            (reading.rejected, reading.examples) = (rejected.count, rejected.examples);
             reading.trouble = None;
             reading.accepted = Some(accepted);
             draft = bytes;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::look::Look;
 use super::matching::Known;
 use crate::blocklist::Reading;
-use crate::config::{self, ConfigError};
+use crate::config::{self, ConfigError, Feed, List};
+use crate::source::feeds::{Feeds, Key};
 use crate::source::file::FileError;
 use crate::source::patience::Patience;
 use crate::source::{Copies, Draft, copies};
@@ -15,6 +16,8 @@ use crate::text::printable;
 pub struct Sources {
     /// What was good before.
     pub copies: Copies,
+    /// What was fetched.
+    feeds: Feeds,
     /// One of them is damaged where it says what it is of.
     pub(super) has_lost_one: bool,
     /// Who reads list files, and which of them hang.
@@ -32,12 +35,19 @@ impl Sources {
     pub fn of(state: &Path) -> Self {
         Self {
             copies: Copies::of(state),
+            feeds: Feeds::of(state),
             has_lost_one: false,
             lists: Patience::default(),
             denied: Vec::new(),
             writes: true,
             config: Patience::default(),
         }
+    }
+
+    /// Where the file of this list is.
+    pub fn file_of(&self, list: &List) -> PathBuf {
+        let of_feed = |feed: &Feed| self.feeds.file(Key::of(&feed.key()));
+        list.feed.as_ref().map_or_else(|| list.path.clone(), of_feed)
     }
 
     /// The lists that our user may not read, and of which there is no copy, when they were last looked at.

@@ -6,7 +6,7 @@ use super::matching::Known;
 use super::sources::Sources;
 use crate::blocklist::{Accepted, Reading};
 use crate::source::copies::{CopyError, Held};
-use crate::source::{Copies, ListFile, Special};
+use crate::source::{Copies, How, ListFile};
 
 /// Copies that are held open: half of the files that a process may have open where nobody has said more. Others are read
 /// where they lie.
@@ -55,7 +55,7 @@ impl WayBack {
     }
 
     /// What the copy of this says, if it is in hand.
-    pub fn read(&self, accepted: &Accepted, special: Special) -> Option<Result<ListFile, CopyError>> {
-        Some(self.held.iter().find(|held| held.accepted() == accepted)?.read(special))
+    pub fn read(&self, accepted: &Accepted, how: &How) -> Option<Result<ListFile, CopyError>> {
+        Some(self.held.iter().find(|held| held.accepted() == accepted)?.read(how))
     }
 }

@@ -9,6 +9,7 @@ use super::failure::{
     belongs_elsewhere, is_the_guards, not_done, not_durable, other_polarity, partly_flushed, reserved,
 };
 use super::guarding::{self, Guarding};
+use super::own;
 use super::question::{all_allowed, held, longer, overlapping, wider};
 use crate::blocklist::{Blocklist, Change, From, ListId, Polarity, Reach, Targets, Want};
 use crate::clock;
@@ -27,16 +28,13 @@ use crate::journal::NotWritten;
 
 impl Owner {
     pub(super) fn add(&mut self, polarity: Polarity, request: add::Request, reply: ReplyTo<Changed>) {
-        let add::Request { targets, list, ttl, note, shorten, wide, by } = request;
+        let add::Request { targets, list, ttl, note, own, shorten, wide, by } = request;
         let list: Arc<str> = list.as_ref().map_or(default_list(polarity), ListName::as_str).into();
         if let Err(failure) = self.must_be_live(&list, polarity) {
             return answer(reply, Err(failure));
         }
         let (until, note, by) = (ttl.map(clock::after), note.map(Arc::from), by.map(Arc::from));
-        let page = |targets| {
-            let (list, note, by) = (list.clone(), note.clone(), by.clone());
-            Change::Want(Want { until, shorten, note, by, ..Want::live(list, polarity, targets) })
-        };
+        let each = own::parted(&targets, own);
         let mut targets: Targets = targets.into_iter().collect();
         let reach = match polarity {
             Polarity::Block => self.protection.blocklist().lists().reach_of(&list),
@@ -51,8 +49,15 @@ impl Owner {
             Err(failure) => return answer(reply, Err(failure)),
         };
         let (idle, except) = (self.idle(), self.except());
-        let all = targets.clone();
-        self.carry_out(&targets, page, reply, move |done, blocklist| {
+        let (all, of) =
+            (targets.clone(), Want { shorten, by, ..Want::live(list, polarity, Targets::default()) });
+        let pages: Vec<Change> = match each {
+            None => change::pages(&targets, |targets| {
+                Change::Want(Want { until, note: note.clone(), targets, ..of.clone() })
+            }),
+            Some(each) => own::pages(each, &targets, &of),
+        };
+        self.carry_out(&targets, pages, reply, move |done, blocklist| {
             let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
             let Guarding { left_out, refused, around, warnings } = guarding;
             changed.refused = left_out;
@@ -94,8 +99,9 @@ impl Owner {
                 list.map_or(From::EveryLiveList(polarity), |name| From::List(name.as_str().into()))
             }
         };
-        let (page, all) = (|targets| Change::Release { from: from.clone(), targets }, targets.clone());
-        self.carry_out(&targets, page, reply, move |done, blocklist| {
+        let pages = change::pages(&targets, |targets| Change::Release { from: from.clone(), targets });
+        let all = targets.clone();
+        self.carry_out(&targets, pages, reply, move |done, blocklist| {
             let mut changed = Changed { idle, ..changed(polarity, all.len() as u64, done) };
             changed.held = held(blocklist, polarity, &all, changed.left);
             if polarity == Polarity::Block && !changed.held.is_empty() {
@@ -137,7 +143,7 @@ impl Owner {
     fn carry_out(
         &mut self,
         targets: &Targets,
-        page: impl Fn(Targets) -> Change,
+        pages: Vec<Change>,
         reply: ReplyTo<Changed>,
         tell: impl FnOnce(Done, &Blocklist) -> Changed + Send + 'static,
     ) {
@@ -146,7 +152,7 @@ impl Owner {
             let answered = result.map(|done| tell(done, parts.protection.blocklist())).map_err(not_done);
             answer_when_written(answered, reply, durable, parts, outcome);
         };
-        let work = change::Request::new(targets, page, Box::new(answer));
+        let work = change::Request::new(targets, pages, Box::new(answer));
         if let Some(work) = work.at_once(&mut self.parts()) {
             self.pages.push(work);
         }

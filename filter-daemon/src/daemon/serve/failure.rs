@@ -13,7 +13,7 @@ use crate::kernel::KernelError;
 use crate::text::{Explain, Explanation};
 
 /// There is no list of this name.
-fn no_list(name: &str) -> Failure {
+pub fn no_list(name: &str) -> Failure {
     Failure::Unparsable(Explanation::new(
         format!("no such list: {name}"),
         "`filterd status` names those there are; a live list goes with its last entry",

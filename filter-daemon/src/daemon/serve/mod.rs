@@ -4,6 +4,7 @@
 mod edit;
 pub mod failure;
 mod guarding;
+mod own;
 mod pause;
 mod question;
 mod test;
@@ -23,11 +24,16 @@ impl Owner {
             Call::Add(Asked { request, reply }) => self.add(Polarity::Block, request, reply),
             Call::Remove(Asked { request, reply }) => self.remove(Polarity::Block, request, reply),
             Call::Allow(Asked { request, reply }) => self.add(Polarity::Allow, request, reply),
+            Call::Import(Asked { request, reply }) => {
+                let polarity = if request.allow { Polarity::Allow } else { Polarity::Block };
+                self.add(polarity, request.add, reply);
+            }
             Call::Disallow(Asked { request, reply }) => self.remove(Polarity::Allow, request, reply),
             Call::Flush(Asked { request, reply }) => self.flush(request, reply),
             Call::Test(Asked { request, reply }) => answer(reply, Ok(self.test(request))),
             Call::List(Asked { request, reply }) => answer(reply, self.list_page(request)),
             Call::Lists(Asked { reply, .. }) => answer(reply, Ok(self.lists_report())),
+            Call::Refresh(Asked { request, reply }) => self.refresh(request, reply),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),

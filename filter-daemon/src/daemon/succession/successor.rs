@@ -26,6 +26,7 @@ pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: 
     }
     info!("another filterd takes this one's place: requests wait");
     owner.hand_over_journal();
+    owner.let_go_of_feeds();
     match talk(stream, socket, state) {
         Ok(()) => {
             socket.is_handed_over();
@@ -35,6 +36,7 @@ pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: 
         }
         Err(error) => {
             warn!("the other filterd did not take this one's place ({error}): this one goes on");
+            owner.come_back_to_feeds();
             if let Err(error) = owner.come_back() {
                 tracing::error!("{}", error.explain());
             }

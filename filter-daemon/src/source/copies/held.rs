@@ -5,7 +5,7 @@ use std::io::{self, Seek};
 
 use super::{Copies, CopyError, header, open, whole};
 use crate::blocklist::Accepted;
-use crate::source::{ListFile, Special};
+use crate::source::{How, ListFile};
 
 /// The copy of one list.
 #[derive(Debug)]
@@ -38,10 +38,10 @@ impl Held {
     ///
     /// # Errors
     /// When it cannot be read, or is not what was written.
-    pub fn read(&self, special: Special) -> Result<ListFile, CopyError> {
+    pub fn read(&self, how: &How) -> Result<ListFile, CopyError> {
         let mut file = &self.file;
         file.rewind().map_err(|_| CopyError::Damaged)?;
-        let (found, list) = whole(file, special)?;
+        let (found, list) = whole(file, how)?;
         if found == self.accepted { Ok(list) } else { Err(CopyError::Damaged) }
     }
 }

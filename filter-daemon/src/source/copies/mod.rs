@@ -18,7 +18,7 @@ use std::time::SystemTime;
 
 use nix::fcntl::OFlag;
 
-use super::{ListFile, Special, list};
+use super::{How, ListFile, list};
 use crate::blocklist::Accepted;
 pub use draft::Draft;
 pub use held::Held;
@@ -125,10 +125,10 @@ impl Copies {
     ///
     /// # Errors
     /// When it cannot be read, or is not what was written.
-    pub fn read(&self, accepted: &Accepted, special: Special) -> Result<ListFile, CopyError> {
+    pub fn read(&self, accepted: &Accepted, how: &How) -> Result<ListFile, CopyError> {
         let path = self.path(accepted);
         let system = |source| CopyError::System { path: path.clone(), source };
-        let (found, list) = whole(open(&path).map_err(system)?, special)?;
+        let (found, list) = whole(open(&path).map_err(system)?, how)?;
         if found == *accepted { Ok(list) } else { Err(CopyError::Damaged) }
     }
 
@@ -209,20 +209,20 @@ impl Copies {
 ///
 /// # Errors
 /// When it is not what was written.
-pub fn whole(mut input: impl Read, special: Special) -> Result<(Accepted, ListFile), CopyError> {
+pub fn whole(mut input: impl Read, how: &How) -> Result<(Accepted, ListFile), CopyError> {
     let accepted = header::read(&mut input).map_err(|_| CopyError::Damaged)?;
     let mut sum = crc32fast::Hasher::new();
     let mut bytes = 0;
     let input =
         Summed { input: input.take(accepted.bytes.saturating_add(1)), sum: &mut sum, bytes: &mut bytes };
     // As many as are in so many bytes: it was believed.
-    let list = list::parse(&accepted.path, input, u64::MAX, special).map_err(|_| CopyError::Damaged)?;
+    let list = list::parse(&accepted.path, input, u64::MAX, how).map_err(|_| CopyError::Damaged)?;
     let is_whole = bytes == accepted.bytes && sum.finalize() == accepted.checksum;
     if is_whole { Ok((accepted, list)) } else { Err(CopyError::Damaged) }
 }
 
 /// FNV-1a of 64 bits, <http://www.isthe.com/chongo/tech/comp/fnv/>: the same in every version of this program.
-fn fnv(bytes: &[u8]) -> u64 {
+pub(super) fn fnv(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }

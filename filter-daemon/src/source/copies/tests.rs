@@ -58,7 +58,7 @@ fn a_copy_says_what_was_read_and_is_for_nobody_else() {
     let place = Place::new();
     let accepted = place.keep("drop", "203.0.113.7\n198.51.100.0/24\n");
     assert_eq!(place.copies.find().copies, std::slice::from_ref(&accepted));
-    let list = place.copies.read(&accepted, Special::EXCLUDED).unwrap();
+    let list = place.copies.read(&accepted, &How::default()).unwrap();
     assert_eq!((list.targets.len(), list.rejected_count), (2, 0));
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&place.state.path().join("lists")), 0o700);
@@ -86,7 +86,7 @@ fn a_list_that_is_renamed_keeps_its_copy() {
     let renamed = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), before: None };
     place.copies.keep(vec![renamed], Vec::new()).remove(0).unwrap();
     assert_eq!((place.names(), place.files()), (vec!["spamhaus".to_owned()], 1));
-    assert_eq!(place.copies.read(&accepted, Special::EXCLUDED).unwrap().targets.len(), 1);
+    assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_damaged_copy_is_none_whatever_byte_it_is() {
         fs::write(&path, bytes).unwrap();
         let found = place.copies.find();
         found.copies.is_empty() && found.damaged == [path.clone()]
-            || matches!(place.copies.read(&accepted, Special::EXCLUDED), Err(CopyError::Damaged))
+            || matches!(place.copies.read(&accepted, &How::default()), Err(CopyError::Damaged))
     };
     // The zeros that fill the header up say nothing.
     let said = whole.iter().position(|byte| *byte == 0).unwrap();
@@ -169,10 +169,10 @@ fn a_copy_in_hand_is_read_whatever_becomes_of_the_directory() {
     // What is known of its file may have changed since it was written.
     let held = place.copies.hold(&Accepted { stamp: None, ..accepted.clone() }).unwrap();
     std::fs::remove_dir_all(place.state.path().join("lists")).unwrap();
-    assert!(place.copies.read(&accepted, Special::EXCLUDED).is_err());
+    assert!(place.copies.read(&accepted, &How::default()).is_err());
     for _ in 0..2 {
         assert_eq!(held.accepted(), &accepted);
-        assert_eq!(held.read(Special::EXCLUDED).unwrap().targets.len(), 2);
+        assert_eq!(held.read(&How::default()).unwrap().targets.len(), 2);
     }
     assert!(place.copies.hold(&accepted).is_err());
 }

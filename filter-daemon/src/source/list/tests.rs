@@ -10,7 +10,8 @@ use super::super::Reason;
 use super::*;
 
 fn list(text: impl AsRef<[u8]>) -> ListFile {
-    parse(Path::new("drop.txt"), text.as_ref(), u64::MAX, Special::INCLUDED).expect("memory can be read")
+    parse(Path::new("drop.txt"), text.as_ref(), u64::MAX, &How::recognised(Special::INCLUDED))
+        .expect("memory can be read")
 }
 
 fn targets(text: &str) -> Vec<String> {
@@ -25,13 +26,13 @@ fn looks(text: impl AsRef<[u8]>) -> &'static str {
 fn private_and_other_special_ranges_are_left_out_unless_they_are_meant() {
     let text = b"203.0.113.7\n10.0.0.1\n8.0.0.0/6\nfe80::/64\nnonsense\n";
     let special = Special { wide: true, ..Special::EXCLUDED };
-    let left = parse(Path::new("drop.txt"), &text[..], u64::MAX, special).unwrap();
+    let left = parse(Path::new("drop.txt"), &text[..], u64::MAX, &How::recognised(special)).unwrap();
     let told: Vec<_> = left.targets.iter().map(|target| target.to_string()).collect();
     assert_eq!(told, ["203.0.113.7", "8.0.0.0/7", "11.0.0.0/8"]);
     assert_eq!((left.lines, left.rejected_count, left.special), (5, 1, 3));
     let meant = list(text);
     assert_eq!((meant.targets.len(), meant.special), (4, 0));
-    let nothing = parse(Path::new("own.txt"), &b"192.168.0.0/16\n"[..], u64::MAX, Special::EXCLUDED).unwrap();
+    let nothing = parse(Path::new("own.txt"), &b"192.168.0.0/16\n"[..], u64::MAX, &How::default()).unwrap();
     assert_eq!((nothing.targets.len(), nothing.looks), (0, ""), "it is a list, though nothing is left of it");
 }
 
@@ -40,7 +41,8 @@ fn private_and_other_special_ranges_are_left_out_unless_they_are_meant() {
 fn a_line_that_names_a_good_part_of_the_internet_is_not_taken_unless_it_is_meant() {
     let text = "203.0.113.7\n0.0.0.0/0\n::/0\n6.0.0.0/7\n1.0.0.0-9.0.0.0\n224.0.0.0/3\nfc00::/7\n8.0.0.0/8\n2001::/16\n";
     let told = |special| {
-        let list = parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, special).unwrap();
+        let list =
+            parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, &How::recognised(special)).unwrap();
         let rejected: Vec<_> = list.rejected.iter().map(|line| line.text.clone()).collect();
         (list.targets.iter().map(|target| target.to_string()).collect::<Vec<_>>(), rejected)
     };
@@ -50,7 +52,7 @@ fn a_line_that_names_a_good_part_of_the_internet_is_not_taken_unless_it_is_meant
     let (left, rejected) = told(Special { included: true, wide: false });
     assert_eq!((left.len(), rejected.as_slice()), (5, wide.as_slice()), "{left:?}");
     assert!(told(Special::INCLUDED).1.is_empty());
-    let list = parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, Special::EXCLUDED).unwrap();
+    let list = parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, &How::default()).unwrap();
     assert!(list.rejected[0].to_string().contains("`include_wide: true`"), "{}", list.rejected[0]);
 }
 
@@ -102,7 +104,7 @@ fn of_much_rubbish_a_hundred_lines_are_kept_and_all_are_counted() {
 #[test]
 fn an_endless_line_is_one_rejected_line() {
     let endless = io::repeat(b'1').take(5_000_000).chain(&b"\n203.0.113.7\n"[..]);
-    let list = parse(Path::new("drop.txt"), endless, u64::MAX, Special::INCLUDED).unwrap();
+    let list = parse(Path::new("drop.txt"), endless, u64::MAX, &How::recognised(Special::INCLUDED)).unwrap();
     assert_eq!(list.targets.len(), 1);
     assert_eq!(list.rejected.len(), 1);
     assert_eq!((list.rejected[0].line, list.rejected[0].reason), (1, Reason::TooLong));
@@ -135,7 +137,8 @@ fn a_file_without_a_single_target_says_what_it_looks_like() {
 #[test]
 fn what_is_beyond_the_limit_is_not_read_and_repetitions_do_not_count() {
     let cut = |text: &str, most| {
-        let list = parse(Path::new("drop.txt"), text.as_bytes(), most, Special::INCLUDED).unwrap();
+        let list =
+            parse(Path::new("drop.txt"), text.as_bytes(), most, &How::recognised(Special::INCLUDED)).unwrap();
         (list.targets.len(), list.is_cut)
     };
     let twice = "10.0.0.1\n10.0.0.2\n10.0.0.3\n10.0.0.4\n".repeat(50);
@@ -150,7 +153,8 @@ fn ranges_that_make_many_targets_take_no_more_room_than_the_limit() {
     // Each line makes 254 targets out of 80 bytes.
     let line = |block: u32| format!("2001:db8:{block:x}::1-2001:db8:{block:x}:ffff:ffff:ffff:ffff:fffe\n");
     let bomb: String = (0..1000).map(line).collect();
-    let list = parse(Path::new("drop.txt"), bomb.as_bytes(), 1000, Special::INCLUDED).unwrap();
+    let list =
+        parse(Path::new("drop.txt"), bomb.as_bytes(), 1000, &How::recognised(Special::INCLUDED)).unwrap();
     assert!(list.is_cut && list.lines < 10, "{} lines", list.lines);
     assert_eq!(list.targets.len(), 1000);
     assert!(list.targets.others.capacity() < 4000, "room for {}", list.targets.others.capacity());
@@ -159,7 +163,7 @@ fn ranges_that_make_many_targets_take_no_more_room_than_the_limit() {
 #[test]
 fn files_that_cannot_be_read_say_why() {
     let folder = tempfile::tempdir().unwrap();
-    let read = |path: &Path| read(path, &Limits::default(), Special::INCLUDED, Progress::default());
+    let read = |path: &Path| read(path, &Limits::default(), &How::default(), Progress::default());
     assert!(read(&folder.path().join("no.txt")).unwrap_err().to_string().ends_with("no such file"));
     assert!(read(folder.path()).unwrap_err().to_string().contains("this is a directory"));
 }
@@ -170,7 +174,7 @@ fn a_file_is_read_from_disk() {
     let path = folder.path().join("drop.txt");
     std::fs::write(&path, "203.0.113.7\n").unwrap();
     assert_eq!(
-        read(&path, &Limits::default(), Special::INCLUDED, Progress::default()).unwrap().targets.addresses,
+        read(&path, &Limits::default(), &How::default(), Progress::default()).unwrap().targets.addresses,
         [0xcb00_7107]
     );
 }

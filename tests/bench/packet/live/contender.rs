@@ -23,9 +23,11 @@ pub enum Contender {
     Nobody,
     /// A program in the driver that looks at nothing.
     DropAll,
-    /// filterd as shipped, the daemon running.
+    /// filterd as shipped, the daemon running, with two lists.
     Filterd,
-    /// The same where the driver knows no XDP.
+    /// The same, which does not count for each list.
+    FilterdTotal,
+    /// The same as the first where the driver knows no XDP.
     FilterdGeneric,
     /// A program in the driver that asks a BPF hash map.
     Hash,
@@ -40,10 +42,11 @@ pub enum Contender {
 }
 
 /// All of them; the first is what is subtracted from the others.
-pub const CONTENDERS: [Contender; 9] = [
+pub const CONTENDERS: [Contender; 10] = [
     Contender::Nobody,
     Contender::DropAll,
     Contender::Filterd,
+    Contender::FilterdTotal,
     Contender::FilterdGeneric,
     Contender::Hash,
     Contender::XdpFilter,
@@ -71,14 +74,9 @@ impl Contender {
             Self::DropAll => Some(attached(&net, sized("bench_drop", "HASH", 1)?, "bench_drop")?),
             Self::Hash => Some(attached(&net, rivals::hash(stage, entries + 1)?, "bench_hash")?),
             Self::XdpFilter => Some(attached(&net, rivals::xdp_filter(entries + 1)?, rivals::XDP_FILTER)?),
-            Self::Filterd | Self::FilterdGeneric => {
-                net.file("crowd.txt", &lists::lines(entries));
-                let mode = if self == Self::Filterd { "native" } else { "generic" };
-                net.start(&format!(
-                    "mode: {mode}\nlists: [{{name: crowd, path: $HOME/crowd.txt, include_special: true}}]"
-                ));
-                None
-            }
+            Self::Filterd => filterd(&mut net, entries, "mode: native"),
+            Self::FilterdTotal => filterd(&mut net, entries, "mode: native\ncounters: total"),
+            Self::FilterdGeneric => filterd(&mut net, entries, "mode: generic"),
             Self::NftIngress => nft(&net, &lists::nft("netdev", "ingress device eth0 priority 0", entries))?,
             Self::NftPrerouting => nft(&net, &lists::nft("ip", "prerouting priority raw", entries))?,
             Self::Ipset => {
@@ -114,6 +112,19 @@ pub fn wire() -> Result<Net> {
     Ok(net)
 }
 
+/// With every other one of the crowd on one list, and the rest on another.
+fn filterd(net: &mut Net, entries: u32, settings: &str) -> Option<Ebpf> {
+    let lines = lists::lines(entries);
+    let list = |(first, name): (usize, &str)| {
+        let lines: Vec<_> = lines.lines().skip(first).step_by(2).collect();
+        net.file(&format!("{name}.txt"), &(lines.join("\n") + "\n"));
+        format!("{{name: {name}, path: $HOME/{name}.txt, include_special: true}}")
+    };
+    let lists = [(0, "one"), (1, "other")].map(list).join(", ");
+    net.start(&format!("{settings}\nlists: [{lists}]"));
+    None
+}
+
 /// In the driver, not in the stack behind it.
 fn attached(net: &Net, mut object: Ebpf, name: &str) -> Result<Ebpf> {
     let program: &mut Xdp = object.program_mut(name).context("it is loaded")?.try_into()?;
@@ -140,6 +151,7 @@ impl fmt::Display for Contender {
             Self::Nobody => "nobody",
             Self::DropAll => "a program that drops all",
             Self::Filterd => "filterd, native",
+            Self::FilterdTotal => "filterd, native, `counters: total`",
             Self::FilterdGeneric => "filterd, generic",
             Self::Hash => "BPF hash map",
             Self::XdpFilter => "xdp-filter",

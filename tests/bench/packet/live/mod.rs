@@ -21,11 +21,15 @@ use flood::Flood;
 /// How many are listed.
 const ENTRIES: u32 = 1_000_000;
 
+/// From so many of these a flood comes, beside that from all of them.
+const FLOOD: u32 = 10_000;
+
 /// What came out for one contender, in nanoseconds a frame, with what sending it takes.
 #[derive(Debug)]
 struct Outcome {
     of: Contender,
     listed: Figures,
+    flood: Figures,
     unlisted: Figures,
     /// What an unguarded host took in the same round is subtracted.
     added: Figures,
@@ -36,15 +40,16 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let (rounds, milliseconds) = if short { (9, 100) } else { (25, 250) };
     let frames = Amount { packets: 2_000_000, at_most: Duration::from_millis(milliseconds) };
     let listed = flood::load(stage, Senders::Listed, ENTRIES)?;
+    let few = flood::load(stage, Senders::Listed, FLOOD)?;
     let unlisted = flood::load(stage, Senders::Unlisted, ENTRIES)?;
     let hosts = CONTENDERS.into_iter().map(|of| of.guard(stage, ENTRIES)).collect::<Result<Vec<_>>>()?;
     hosts.iter().try_for_each(|host| look(host, &listed, &unlisted))?;
     rounds::stay_here()?;
-    let mut samples = vec![[const { Vec::new() }; 2]; hosts.len()];
+    let mut samples = vec![[const { Vec::new() }; 3]; hosts.len()];
     for round in 0..rounds {
         eprint!("\rround {} of {rounds} ", round + 1);
         for (host, own) in hosts.iter().zip(&mut samples) {
-            for (flood, own) in [&listed, &unlisted].into_iter().zip(own) {
+            for (flood, own) in [&listed, &few, &unlisted].into_iter().zip(own) {
                 own.push(send(host, flood, frames)?);
             }
         }
@@ -52,7 +57,7 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     eprintln!();
     let outcomes: Vec<_> =
         hosts.iter().zip(&samples).map(|(host, own)| outcome(host, own, &samples[0])).collect();
-    Ok(report::page(&outcomes, &report::Method { rounds, frames, entries: ENTRIES }))
+    Ok(report::page(&outcomes, &report::Method { rounds, frames, entries: ENTRIES, flood: FLOOD }))
 }
 
 /// All frames in one call: around each the kernel waits for grace periods, and meanwhile the caches are others'.
@@ -62,11 +67,12 @@ fn send(host: &Guarded, flood: &Flood, frames: Amount) -> Result<f64> {
     flood.send(host.net.peer(), frames.at(cost))
 }
 
-fn outcome(host: &Guarded, [listed, unlisted]: &[Vec<f64>; 2], unguarded: &[Vec<f64>; 2]) -> Outcome {
-    let added = unlisted.iter().zip(&unguarded[1]).map(|(own, nobody)| own - nobody).collect();
+fn outcome(host: &Guarded, [listed, few, unlisted]: &[Vec<f64>; 3], unguarded: &[Vec<f64>; 3]) -> Outcome {
+    let added = unlisted.iter().zip(&unguarded[2]).map(|(own, nobody)| own - nobody).collect();
     Outcome {
         of: host.by,
         listed: Figures::of(listed.clone()),
+        flood: Figures::of(few.clone()),
         unlisted: Figures::of(unlisted.clone()),
         added: Figures::of(added),
     }
@@ -86,6 +92,7 @@ fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
         Contender::Nobody => most.contains(&of_listed) && most.contains(&of_unlisted),
         Contender::DropAll => of_listed == 0 && of_unlisted == 0,
         Contender::Filterd
+        | Contender::FilterdTotal
         | Contender::FilterdGeneric
         | Contender::Hash
         | Contender::XdpFilter

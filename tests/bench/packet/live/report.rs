@@ -16,6 +16,7 @@ pub struct Method {
     pub rounds: usize,
     pub frames: Amount,
     pub entries: u32,
+    pub flood: u32,
 }
 
 /// What is told.
@@ -34,11 +35,12 @@ pub fn page(outcomes: &[Outcome], method: &Method) -> Page {
 
 fn said(method: &Method) -> String {
     format!(
-        "{} rounds, in which each host has its turn: {} each of listed and of other sources, all at random, over a veth pair \
-         with one queue. {} addresses are listed. Medians of nanoseconds of a processor's time a frame, sending and receiving together, and the \
+        "{} rounds, in which each host has its turn: {} each of listed sources, of {} of these and of other sources, all at random, \
+         over a veth pair with one queue. {} addresses are listed. Medians of nanoseconds of a processor's time a frame, sending and receiving together, and the \
          middle half of the rounds. Frames that pass go to where no route leads.",
         method.rounds,
         method.frames.told("frames"),
+        grouped(method.flood.into()),
         grouped(method.entries.into())
     )
 }
@@ -50,11 +52,13 @@ fn costs(outcomes: &[Outcome]) -> Table {
             outcome.of.to_string(),
             cell(outcome.listed),
             format!("{:.2}", outcome.listed.median / drop_all),
+            cell(outcome.flood),
             cell(outcome.unlisted),
             if outcome.of == Contender::DropAll { String::new() } else { cell(outcome.added) },
         ]
     };
-    let heads = ["guarded by", "listed frames", "÷ dropping all", "other frames", "added to them"];
+    let heads =
+        ["guarded by", "listed frames", "÷ dropping all", "of a few listed", "other frames", "added to them"];
     Table {
         title: "Nanoseconds a frame".to_owned(),
         heads: heads.map(str::to_owned).into(),
@@ -68,7 +72,7 @@ fn cell(figures: Figures) -> String {
 
 /// What was aimed at, and whether it holds here.
 fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
-    use Contender::{DropAll, Filterd, Hash, Ipset, NftIngress, NftPrerouting, XdpFilter};
+    use Contender::{DropAll, Filterd, FilterdTotal, Hash, Ipset, NftIngress, NftPrerouting, XdpFilter};
     let own = listed(outcomes, Filterd);
     let added = |of| find(outcomes, of).added.median;
     let least = |(rival, factor)| {
@@ -78,8 +82,11 @@ fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
         let measured = added(rival) / added(Filterd);
         Goal::least(&format!("added to other frames: {rival} ÷ filterd"), measured, 3.0)
     };
-    let drop_all = own / listed(outcomes, DropAll);
-    let mut goals = vec![Goal::most(&format!("a listed frame: filterd ÷ {DropAll}"), drop_all, 1.35)];
+    let drop_all = listed(outcomes, FilterdTotal) / listed(outcomes, DropAll);
+    let mut goals = vec![Goal::most(&format!("a listed frame: {FilterdTotal} ÷ {DropAll}"), drop_all, 1.35)];
+    let flood = |of| find(outcomes, of).flood.median;
+    let few = flood(Filterd) / flood(DropAll);
+    goals.push(Goal::most(&format!("a frame of a few listed: {Filterd} ÷ {DropAll}"), few, 1.35));
     let rivals = [(XdpFilter, 5.0), (NftIngress, 5.0), (NftPrerouting, 5.0), (Ipset, 5.0), (Hash, 3.0)];
     goals.extend(rivals.map(least));
     goals.push(Goal::most("added to other frames, ns", added(Filterd), 70.0));

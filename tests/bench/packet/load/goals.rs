@@ -1,10 +1,13 @@
 //! What was aimed at, and whether it holds here. What was not measured is not in the table.
 
+use std::time::Duration;
+
 use filterd_measure::goals::{self, Goal};
 use filterd_measure::tables::Table;
 
 use super::report::Outcome;
 use super::six::{Six, Way};
+use super::size::Size;
 
 const MILLION: u32 = 1_000_000;
 const TEN_MILLION: u32 = 10_000_000;
@@ -41,8 +44,22 @@ pub fn table(outcome: &Outcome) -> Table {
             most(&format!("ms {who} at most while {}", wait.way), Some(measured), 10.0)
         })
     }));
+    goals.extend(of_size(outcome));
     goals.extend(of_six(outcome));
     goals::table("Goals", goals.into_iter().flatten())
+}
+
+/// Of lists as large as operators have them.
+fn of_size(outcome: &Outcome) -> [Option<Goal>; 5] {
+    let size = outcome.size.as_ref();
+    let seconds = |of: fn(&Size) -> Duration| size.map(|size| of(size).as_secs_f64());
+    [
+        most("seconds until a start with 1.88 M entries filters", seconds(|size| size.starts[0]), 4.0),
+        most("seconds until a start with their copies filters", seconds(|size| size.starts[1]), 4.0),
+        most("seconds to reload one in a hundred of them", seconds(|size| size.reload), 1.0),
+        most("ms that anybody waits meanwhile", size.map(|size| size.wait.worst), 10.0),
+        most("MB of the daemon with them", size.map(|size| size.resident as f64 / 1e6), 250.0),
+    ]
 }
 
 /// Of lists of IPv6: the worst of all sizes counts.

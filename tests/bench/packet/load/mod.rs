@@ -8,6 +8,7 @@ mod goals;
 mod kernel;
 mod report;
 mod six;
+mod size;
 mod tools;
 mod waits;
 
@@ -58,8 +59,10 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let bulks = bulk::measure(stage, extent.bulks)?;
     eprintln!("waits beside a reload");
     let waits = waits::measure()?;
+    eprintln!("lists as large as operators have them");
+    let size = Some(size::measure()?);
     let six = six::measure(short)?;
-    Ok(report::page(&report::Outcome { fills, singles, bulks, waits, six }))
+    Ok(report::page(&report::Outcome { fills, singles, bulks, waits, six, size }))
 }
 
 /// Measures lists of IPv6 alone.

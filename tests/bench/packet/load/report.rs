@@ -7,6 +7,7 @@ use pages::page::{Chapter, Page};
 
 use super::bulk::Bulk;
 use super::six::{self, Six};
+use super::size::{self, Size};
 use super::waits::Wait;
 
 /// A list that was loaded.
@@ -36,6 +37,7 @@ pub struct Outcome {
     pub bulks: Vec<Bulk>,
     pub waits: Vec<Wait>,
     pub six: Vec<Six>,
+    pub size: Option<Size>,
 }
 
 /// The same fills of several rounds as one; of their sizes the middle one, since others use the memory, too.
@@ -63,6 +65,7 @@ pub fn page(outcome: &Outcome) -> Page {
             Chapter::of("One address more", ONE_MORE, outcome.singles()),
             Chapter::of("A million changes", BULK, outcome.bulks()),
             Chapter::of("Waiting for somebody else's million", WAITS, outcome.waits()),
+            Chapter::of("All lists at once", SIZE, size::table(outcome.size.as_ref())),
             Chapter::of("IPv6 lists", SIX, six::table(&outcome.six)),
             Chapter::of("Goals", "Of medians.", super::goals::table(outcome)),
         ],
@@ -101,6 +104,9 @@ const BULK: &str = "From the start of the command to its end. The flood is of fr
 
 const WAITS: &str =
     "Single addresses are added over a line of their own, one after the other, until that is answered.";
+
+const SIZE: &str = "Once each, out of three files. A start is over when it is ready, and packets are dropped before that. While it \
+    reloads, somebody else adds single addresses over a line of his own.";
 
 const SIX: &str = "Once each. From the start of `filterd reload` to its end, while somebody else adds single addresses over a line of his own: \
     the longest that one of them took is how long the owner of the state was away. Live ones come by commands, and the \

@@ -1,32 +1,58 @@
 //! `filterd lists`: every list, how long it is, and what is dropped for it.
 
-use clap::Args;
+pub mod refresh;
 
-use super::ask::trouble::Trouble;
+use clap::{Args, Subcommand};
+
+use super::ask::trouble;
 use super::render::console::Console;
 use super::render::figure::{count, headed};
 use super::render::hits::{self, rate};
 use super::render::moment::Clock;
 use super::render::remark;
+use crate::cli::With;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire;
-use crate::control::wire::lists::{List, Reply};
+use crate::control::wire::lists::{Fetching, List, Reply, Trouble};
 use crate::exit::Exit;
+use crate::text::printable;
 
 #[derive(Debug, Args)]
-pub struct Lists {}
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Lists {
+    #[command(flatten)]
+    pub show: With<Show>,
+    #[command(subcommand)]
+    pub verb: Option<ListsVerb>,
+}
 
-impl Lists {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+// What else can be done about lists. (As a doc comment this would become the help of `lists`.)
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub enum ListsVerb {
+    /// Fetch lists now, and read them
+    ///
+    /// A list is fetched by itself as often as its `refresh:` says, and sooner after it failed. Pauses do not end because
+    /// of it.
+    Refresh(With<refresh::Refresh>),
+}
+
+#[derive(Debug, Args)]
+pub struct Show {}
+
+impl Show {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, trouble::Trouble> {
         let lists = ask(socket)?;
         console.answer(&lists, |lists| render(lists, &Clock::system()))?;
-        let is_well = lists.lists.iter().all(|list| list.fault.is_none());
+        let has_failed =
+            |list: &List| list.fetching.as_ref().is_some_and(|fetching| fetching.failed.is_some());
+        let is_well = lists.lists.iter().all(|list| list.fault.is_none() && !has_failed(list));
         Ok(if is_well { Exit::Done } else { Exit::Partly })
     }
 }
 
 /// All parts of the answer as one.
-fn ask(socket: &Endpoint) -> Result<Reply, ClientError> {
+pub fn ask(socket: &Endpoint) -> Result<Reply, ClientError> {
     let mut client = Client::connect(socket)?;
     client.send(&wire::Lists {})?;
     let mut all: Option<Reply> = None;
@@ -70,24 +96,49 @@ fn row(list: &List, clock: &Clock) -> [String; 7] {
 
 /// What else is to be told of a list, and what to do.
 fn remarks(list: &List, clock: &Clock) -> String {
-    let fault = list.fault.as_ref().map(|fault| {
-        let mut lines = fault.told.lines();
-        let first = format!("{} ({})\n", lines.next().unwrap_or_default(), clock.since(fault.since));
-        first + &lines.map(|line| format!("    {line}\n")).collect::<String>()
-    });
+    let not_fetched = list.fetching.as_ref().and_then(|fetching| fetching.failed.as_ref());
+    let fault =
+        list.fault.iter().chain(not_fetched).map(|fault| told(fault, clock)).reduce(|all, one| all + &one);
     let (rejected, special) = if fault.is_some() { (0, 0) } else { (list.rejected, list.special) };
     let mut others = remark::of(rejected, special, list.expired);
     let replies = list.hits.map_or(0, |hits| hits.replies);
+    others.extend(list.fetching.as_ref().map(|fetching| fetched(fetching, clock)));
     others.extend((replies > 0).then(|| format!("{} replies to this host passed", count(replies))));
     let others = (!others.is_empty()).then(|| format!("{}: {}\n", list.name, others.join(", ")));
-    fault.into_iter().chain(others).collect()
+    let origin = list.origin.as_ref().filter(|_| list.fetching.is_some());
+    let origin = origin.map(|origin| format!("    {}\n", printable::on_one_line(origin)));
+    let examples = list.examples.iter().map(|line| format!("    {}\n", printable::on_one_line(line)));
+    fault.into_iter().chain(others).chain(examples).chain(origin).collect()
+}
+
+/// What is wrong with a list, and what to do.
+fn told(fault: &Trouble, clock: &Clock) -> String {
+    let mut lines = fault.told.lines();
+    let first = format!("{} ({})\n", lines.next().unwrap_or_default(), clock.since(fault.since));
+    first + &lines.map(|line| format!("    {line}\n")).collect::<String>()
+}
+
+/// When it was fetched, and will be.
+fn fetched(fetching: &Fetching, clock: &Clock) -> String {
+    let before = match (fetching.fetched, fetching.checked) {
+        (None, _) => "not fetched yet".to_owned(),
+        (Some(fetched), Some(checked)) if checked > fetched => {
+            format!("fetched {}, the same {}", clock.ago(fetched), clock.ago(checked))
+        }
+        (Some(fetched), _) => format!("fetched {}", clock.ago(fetched)),
+    };
+    let next = if fetching.now {
+        "being fetched now".to_owned()
+    } else {
+        format!("next {}", clock.at(fetching.next))
+    };
+    format!("{before}, {next}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::control::wire::Hits;
-    use crate::control::wire::lists::Trouble;
     use crate::text::Explanation;
 
     const NOW: u64 = 1_795_296_480;

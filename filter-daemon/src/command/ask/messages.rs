@@ -1,0 +1,134 @@
+//! Messages on their way to the daemon, a few of them ahead of their answers, which are summed up.
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::interrupt::Done;
+use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::wire::{Changed, Failure, Method, Widened};
+use crate::text::Explanation;
+
+/// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
+/// and works on the next meanwhile.
+const MOST_UNANSWERED: usize = 4;
+
+/// Of how many targets it is told that they stay blocked, or for longer, as in a single answer.
+pub const MOST_TOLD: usize = 100;
+
+/// Sends messages, and sums up what they changed.
+pub struct Messages<'a, M> {
+    socket: &'a Endpoint,
+    idle: Vec<Client>,
+    /// Those who wait for an answer, in the order in which they asked, and to how many words.
+    busy: VecDeque<(Client, u64)>,
+    sum: Changed,
+    progress: Arc<Done>,
+    refusals: Vec<Explanation>,
+    method: PhantomData<M>,
+}
+
+impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
+    /// Connects.
+    pub fn to(socket: &'a Endpoint) -> Result<Self, ClientError> {
+        Ok(Self {
+            socket,
+            idle: vec![Client::connect(socket)?],
+            busy: VecDeque::new(),
+            sum: Changed::default(),
+            progress: Arc::default(),
+            refusals: Vec::new(),
+            method: PhantomData,
+        })
+    }
+
+    /// How far it is, for whoever may have to tell it while this waits.
+    pub fn progress(&self) -> Arc<Done> {
+        self.progress.clone()
+    }
+
+    /// Why whole messages were refused: all they named is guarded.
+    pub fn refusals(&mut self) -> Vec<Explanation> {
+        std::mem::take(&mut self.refusals)
+    }
+
+    /// What the daemon has done so far. After a refusal, the messages behind it are answered too.
+    pub fn done(&mut self, ended: &Result<(), ClientError>) -> Changed {
+        if let Err(ClientError::Failed(_)) = ended {
+            while !self.busy.is_empty() {
+                // Only what was done counts here: why not all was done is known.
+                let _ = self.await_answers(self.busy.len() - 1);
+            }
+        }
+        std::mem::take(&mut self.sum)
+    }
+
+    /// Sends one that names so many, as soon as not too many are unanswered.
+    pub fn send(&mut self, message: &M, lines: u64) -> Result<(), ClientError> {
+        self.await_answers(MOST_UNANSWERED - 1)?;
+        let mut client = self.idle.pop().map_or_else(|| Client::connect(self.socket), Ok)?;
+        self.progress.sends(lines);
+        client.send(message)?;
+        self.busy.push_back((client, lines));
+        Ok(())
+    }
+
+    /// Waits until no more than so many are unanswered.
+    pub fn await_answers(&mut self, left: usize) -> Result<(), ClientError> {
+        while self.busy.len() > left {
+            let Some((mut client, lines)) = self.busy.pop_front() else { break };
+            let answered = client.receive::<M>();
+            self.idle.push(client);
+            let changed = match answered {
+                // What is guarded keeps nothing else from being blocked.
+                Err(ClientError::Failed(Failure::Guarded(why))) => {
+                    self.sum.refused += lines;
+                    self.refusals.push(why);
+                    self.refusals.truncate(MOST_TOLD);
+                    self.progress.is_told(lines);
+                    continue;
+                }
+                answered => answered?.parameters,
+            };
+            self.progress.is_told(lines);
+            self.take(changed);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, changed: Changed) {
+        self.sum.named += changed.named;
+        self.sum.changed += changed.changed;
+        self.sum.entered += changed.entered;
+        self.sum.left += changed.left;
+        self.sum.not_durable = self.sum.not_durable.take().or(changed.not_durable);
+        // What was so last.
+        self.sum.idle = changed.idle;
+        self.sum.except = changed.except;
+        self.sum.held.extend(changed.held);
+        self.sum.held.truncate(MOST_TOLD);
+        self.sum.longer.extend(changed.longer);
+        self.sum.longer.truncate(MOST_TOLD);
+        self.sum.covered += changed.covered;
+        self.sum.covered_by.extend(changed.covered_by);
+        self.sum.covered_by.truncate(MOST_TOLD);
+        self.sum.allowed += changed.allowed;
+        self.sum.allowed_by.extend(changed.allowed_by);
+        self.sum.allowed_by.truncate(MOST_TOLD);
+        self.sum.refused += changed.refused;
+        self.sum.guarded.extend(changed.guarded);
+        self.sum.guarded.truncate(MOST_TOLD);
+        // A prefix of an earlier message may be around the same address.
+        self.sum.around.extend(changed.around);
+        self.sum.around.truncate(MOST_TOLD);
+        let widened = self.sum.widened.map_or(0, |widened| widened.count);
+        self.sum.widened = changed
+            .widened
+            .map(|more| Widened { count: widened + more.count, ..more })
+            .or(self.sum.widened.take());
+        self.sum.warnings.extend(changed.warnings);
+        self.sum.warnings.truncate(MOST_TOLD);
+        self.sum.blocked_by.extend(changed.blocked_by);
+        self.sum.blocked_by.truncate(MOST_TOLD);
+    }
+}

@@ -1,0 +1,54 @@
+//! What a list that is fetched would be: fetched as the daemon does it, read as it comes, and kept nowhere.
+
+use std::io;
+use std::path::Path;
+
+use crate::config::secret::{self, Handed};
+use crate::config::{Feed, List};
+use crate::fetch::{Fetched, Fetcher, Order};
+use crate::source::file::FileError;
+use crate::source::{ListFile, list};
+use crate::text::{Explain, Explanation};
+
+/// Whoever fetches, once anything is to be.
+#[derive(Default)]
+pub struct Fetching(Option<Fetcher>);
+
+impl Fetching {
+    /// What this list has at the moment.
+    pub fn read(&mut self, list: &List, feed: &Feed) -> Result<ListFile, FileError> {
+        let body = self.fetch(list, feed).map_err(|told| cannot(&list.path, told))?;
+        let Fetched::Body(body) = body else {
+            return Err(cannot(&list.path, "its server answers that nothing has changed".into()));
+        };
+        list::parse(&list.path, body, list.limits.max_entries, &list.how)
+    }
+
+    fn fetch(&mut self, list: &List, feed: &Feed) -> Result<Fetched, Explanation> {
+        let credentials =
+            feed.auth.as_ref().map(|auth| secret::credentials(auth, &Handed::by_systemd())).transpose()?;
+        let fetcher = match &self.0 {
+            Some(fetcher) => fetcher,
+            None => {
+                let cannot = |error: io::Error| Explanation::from(format!("nothing can be fetched: {error}"));
+                self.0.insert(Fetcher::start(None, &["--quiet"]).map_err(cannot)?)
+            }
+        };
+        let order = Order {
+            url: feed.url.clone(),
+            etag: None,
+            last_modified: None,
+            credentials,
+            insecure: feed.insecure,
+            allow_private: feed.allow_private,
+            own: Vec::new(),
+            most_bytes: list.limits.most_bytes(),
+            patience: feed.timeout,
+        };
+        fetcher.fetch(order).map_err(|error| error.explain())
+    }
+}
+
+fn cannot(path: &Path, told: Explanation) -> FileError {
+    FileError::Unreadable { path: path.into(), source: io::Error::other(told.to_string()) }
+}

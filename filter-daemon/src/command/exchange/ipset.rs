@@ -1,0 +1,182 @@
+//! What `ipset restore` reads and `ipset save` writes: two sets a list, one a family, whose elements have an end and a comment.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Write};
+
+use filter_common::target::{Prefix, Target};
+
+use super::list_of::Begun;
+use super::lost::Lost;
+use super::{Fault, Form, Item, Writer, set_name};
+use crate::control::wire::lists::List;
+use crate::control::wire::{Entry, words};
+use crate::text::lines::Line;
+use crate::text::printable;
+
+/// The longest name of a set.
+const LONGEST_NAME: usize = 31;
+
+/// The longest end, in seconds from now: 24 days.
+const LONGEST_TIMEOUT: u64 = 2_147_483;
+
+/// The longest comment, in bytes.
+const LONGEST_COMMENT: usize = 255;
+
+/// A set has room for a quarter more than it has entries, and for these at least.
+const LEAST_ROOM: u64 = 65_536;
+
+/// Writes it.
+pub struct Ipset {
+    now: u64,
+    renamed: BTreeSet<String>,
+    lost: Lost,
+}
+
+impl Ipset {
+    /// Ends are counted from there on.
+    pub fn from(now: u64) -> Self {
+        Self { now, renamed: BTreeSet::new(), lost: Lost::default() }
+    }
+}
+
+impl Writer for Ipset {
+    fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()> {
+        for list in lists {
+            let room = (list.entries + list.entries / 4).max(LEAST_ROOM);
+            for (family, inet) in [(4, "inet"), (6, "inet6")] {
+                let name = set_name::of(&list.name, list.allows, family, LONGEST_NAME);
+                writeln!(out, "create {name} hash:net family {inet} maxelem {room} timeout 0 comment")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(ports) = &entry.ports {
+            self.lost.note(format!("left out, for it blocks {ports}, and a set has no ports"));
+            return Ok(());
+        }
+        if entry.blocks.is_some() {
+            self.lost
+                .note("blocks more than it names, as its list widens IPv6: only what it names is written");
+        }
+        let Ok(target) = entry.target.parse::<Target>() else { return Ok(()) };
+        let family = if matches!(target, Target::V4(_)) { 4 } else { 6 };
+        let name = set_name::of(&entry.list, allow, family, LONGEST_NAME);
+        if !name.starts_with(&entry.list) && self.renamed.insert(name.clone()) {
+            self.lost.note(format!(
+                "and all others of list `{}`: its set is called {name}, since ipset's names are short",
+                entry.list
+            ));
+        }
+        let Some(timeout) = self.timeout(entry) else { return Ok(()) };
+        let comment = comment(entry.note.as_deref(), LONGEST_COMMENT, &mut self.lost);
+        halves(target)
+            .into_iter()
+            .try_for_each(|target| writeln!(out, "add {name} {target}{timeout}{comment}"))
+    }
+
+    fn end(&mut self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn lost(&self) -> &Lost {
+        &self.lost
+    }
+}
+
+impl Ipset {
+    /// None if it is over.
+    fn timeout(&mut self, entry: &Entry) -> Option<String> {
+        let Some(until) = entry.until else { return Some(String::new()) };
+        let left = until.saturating_sub(self.now);
+        if left > LONGEST_TIMEOUT {
+            self.lost.note("lasts longer than ipset can count, and will end in 24 days");
+        }
+        (left > 0).then(|| format!(" timeout {}", left.min(LONGEST_TIMEOUT)))
+    }
+}
+
+/// No set of ipset takes a prefix without a bit.
+fn halves(target: Target) -> Vec<Target> {
+    match target {
+        Target::V4(all) if all.length() == 0 => {
+            [all.first(), all.last()].map(|end| Target::V4(Prefix::covering(end, 1))).to_vec()
+        }
+        Target::V6(all) if all.length() == 0 => {
+            [all.first(), all.last()].map(|end| Target::V6(Prefix::covering(end, 1))).to_vec()
+        }
+        Target::V4(_) | Target::V6(_) => vec![target],
+    }
+}
+
+/// A note as a comment of at most so many bytes. What of it is lost is told.
+pub fn comment(note: Option<&str>, most: usize, lost: &mut Lost) -> String {
+    let Some(note) = note else { return String::new() };
+    let mut text = note.replace('"', "'");
+    if text != note {
+        lost.note("has a note with \", which became '");
+    }
+    if text.len() > most {
+        let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        text.truncate(end);
+        lost.note(format!("has a note of more than {most} bytes, which was cut there"));
+    }
+    if text.is_empty() { String::new() } else { format!(" comment \"{text}\"") }
+}
+
+/// Reads it.
+pub struct Saved {
+    begun: Begun,
+    /// The ends that elements have which do not say another.
+    timeouts: HashMap<String, u64>,
+}
+
+impl Default for Saved {
+    fn default() -> Self {
+        Self { begun: Begun::now(), timeouts: HashMap::new() }
+    }
+}
+
+impl Form for Saved {
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+        let Ok(text) = str::from_utf8(line.bytes) else { return Some(Err("it is no text".to_owned())) };
+        let mut parts = text.trim_ascii().splitn(3, ' ');
+        match (parts.next(), parts.next(), parts.next().unwrap_or_default()) {
+            (None | Some(""), _, _) | (Some("flush" | "COMMIT"), _, _) => None,
+            (Some(word), _, _) if word.starts_with('#') => None,
+            (Some("create"), Some(set), rest) => {
+                if let Some(timeout) = option(rest, "timeout").filter(|timeout| *timeout > 0) {
+                    self.timeouts.insert(set.to_owned(), timeout);
+                }
+                None
+            }
+            (Some("add"), Some(set), rest) => Some(self.element(set, rest)),
+            _ => Some(Err(format!("{} is nothing that `ipset save` writes", printable::word(text)))),
+        }
+    }
+}
+
+impl Saved {
+    fn element(&self, set: &str, rest: &str) -> Result<Item, Fault> {
+        let (rest, comment) = match rest.split_once(" comment \"") {
+            Some((rest, comment)) => {
+                (rest, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment)))
+            }
+            None => (rest, None),
+        };
+        let (target, options) = rest.split_once(' ').unwrap_or((rest, ""));
+        if options.split(' ').any(|word| word == "nomatch") {
+            return Err(format!("{} is an exception (nomatch), and is left out", printable::word(target)));
+        }
+        let span = words::span(target)?;
+        let left = option(options, "timeout").or(self.timeouts.get(set).copied()).filter(|left| *left > 0);
+        self.begun.item(span, set, left, comment)
+    }
+}
+
+/// The number behind this word.
+fn option(words: &str, name: &str) -> Option<u64> {
+    let mut words = words.split(' ').skip_while(|word| *word != name);
+    words.nth(1)?.parse().ok()
+}

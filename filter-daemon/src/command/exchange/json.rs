@@ -1,0 +1,150 @@
+//! filterd's own format: a JSON object a line, the first of which says what it is, and the last how many there were.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::lost::Lost;
+use super::{Fault, Form, Item, Writer};
+use crate::command::render::figure::counted_as;
+use crate::control::wire::import::Own;
+use crate::control::wire::lists::List;
+use crate::control::wire::{Entry, words};
+use crate::text::lines::{Content, Line};
+use crate::text::printable;
+
+/// Raised when a field changes its meaning; new fields may come without it.
+const VERSION: u32 = 1;
+
+/// What the first line says, and by which it is recognised.
+pub const MARK: &str = "\"filterd\":\"export\"";
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+struct Head<'a> {
+    version: u32,
+    filterd: Cow<'a, str>,
+}
+
+/// The last line.
+#[derive(Serialize, Deserialize)]
+struct Tail {
+    entries: u64,
+}
+
+/// Any other line.
+#[derive(Serialize, Deserialize)]
+struct Row<'a> {
+    target: Cow<'a, str>,
+    list: Cow<'a, str>,
+    /// Seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    allow: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ports: Option<Cow<'a, str>>,
+    /// These three are for people and programs; an import leaves them aside.
+    #[serde(default)]
+    since: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<Cow<'a, str>>,
+}
+
+/// Writes it, and reads it.
+#[derive(Default)]
+pub struct Json {
+    /// Of how many entries.
+    entries: u64,
+    has_begun: bool,
+    is_over: bool,
+    lost: Lost,
+}
+
+impl Writer for Json {
+    fn begin(&mut self, _: &[List], out: &mut dyn Write) -> io::Result<()> {
+        line(&Head { version: VERSION, filterd: "export".into() }, out)
+    }
+
+    fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
+        self.entries += 1;
+        let text = |text: &'_ Option<String>| text.as_deref().map(str::to_owned).map(Cow::Owned);
+        let row = Row {
+            target: (&*entry.target).into(),
+            list: (&*entry.list).into(),
+            until: entry.until,
+            note: text(&entry.note),
+            allow,
+            ports: text(&entry.ports),
+            since: entry.since,
+            by: text(&entry.by),
+            origin: text(&entry.origin),
+        };
+        line(&row, out)
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        line(&Tail { entries: self.entries }, out)
+    }
+
+    fn lost(&self) -> &Lost {
+        &self.lost
+    }
+}
+
+fn line(of: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, of)?;
+    out.write_all(b"\n")
+}
+
+impl Form for Json {
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+        if line.content() == Content::Nothing {
+            return None;
+        }
+        if !std::mem::replace(&mut self.has_begun, true) {
+            return head(line).err().map(Err);
+        }
+        if let Ok(Tail { entries }) = serde_json::from_slice(line.bytes) {
+            self.is_over = entries == self.entries;
+            return None;
+        }
+        self.entries += 1;
+        Some(row(line.bytes))
+    }
+
+    fn fault(&self) -> Option<String> {
+        let read = counted_as(self.entries, ["entry was", "entries were"]);
+        (!self.is_over).then(|| format!("it is not all of what was exported: {read} read, and then it ended"))
+    }
+}
+
+fn head(line: &Line<'_>) -> Result<(), Fault> {
+    match serde_json::from_slice::<Head<'_>>(line.bytes) {
+        Ok(Head { version: ..=VERSION, filterd }) if filterd == "export" => Ok(()),
+        Ok(Head { version, .. }) => {
+            Err(format!("it is of version {version}, and this filterd reads {VERSION}"))
+        }
+        Err(_) => Err("this is no first line of `filterd export --format json`".to_owned()),
+    }
+}
+
+fn row(bytes: &[u8]) -> Result<Item, Fault> {
+    let row: Row<'_> = serde_json::from_slice(bytes).map_err(|error| {
+        format!("{} is no entry: {}", printable::bytes(bytes), printable::sentence(&error.to_string()))
+    })?;
+    let note = row.note.map(|note| words::note(&note)).transpose()?;
+    Ok(Item {
+        span: words::target(&row.target)?.into(),
+        list: Some(words::list_name(&row.list)?),
+        own: Own { until: row.until, note },
+        allow: row.allow,
+        on_ports: row.ports.is_some(),
+        is_ours: true,
+    })
+}

@@ -1,0 +1,213 @@
+//! What `nft -f` reads: a table of our own with two sets a list, one a family, which rules of any chain in it can name. Loading
+//! it again replaces what the sets hold, in one transaction, and leaves rules and chains alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use filter_common::target::Target;
+
+use super::ipset::comment;
+use super::list_of::Begun;
+use super::lost::Lost;
+use super::{Fault, Form, Item, Writer, set_name};
+use crate::control::wire::lists::List;
+use crate::control::wire::{Entry, words};
+use crate::text::lines::Line;
+use crate::text::{printable, quantity};
+
+/// Our table.
+const TABLE: &str = "inet filterd_export";
+
+/// Far below what nft takes.
+const LONGEST_NAME: usize = 64;
+
+/// The longest comment, in bytes.
+const LONGEST_COMMENT: usize = 128;
+
+/// So many elements are one statement.
+const TOGETHER: usize = 1024;
+
+/// Writes it.
+pub struct Nft {
+    now: u64,
+    /// The elements that are not written yet, by set.
+    gathered: BTreeMap<String, Vec<String>>,
+    /// The widest prefix that was written last, by set, and its end: nothing in a set may lie within another.
+    widest: BTreeMap<String, (Target, Option<u64>)>,
+    sets: BTreeSet<String>,
+    lost: Lost,
+}
+
+impl Nft {
+    /// Ends are counted from there on.
+    pub fn from(now: u64) -> Self {
+        Self {
+            now,
+            gathered: BTreeMap::new(),
+            widest: BTreeMap::new(),
+            sets: BTreeSet::new(),
+            lost: Lost::default(),
+        }
+    }
+
+    fn begin_set(&mut self, name: &str, kind: &str, out: &mut dyn Write) -> io::Result<()> {
+        if !self.sets.insert(name.to_owned()) {
+            return Ok(());
+        }
+        writeln!(out, "add set {TABLE} {name} {{ type {kind}; flags interval, timeout; }}")?;
+        writeln!(out, "flush set {TABLE} {name}")
+    }
+
+    /// Is it blocked by what the set has already?
+    fn is_within(&mut self, name: &str, target: Target, until: Option<u64>) -> bool {
+        match self.widest.get(name) {
+            Some((wide, wide_until)) if wide.covers(&target) => {
+                let lasts = wide_until.is_none_or(|end| until.is_some_and(|until| until <= end));
+                self.lost.note(match lasts {
+                    true => "left out, for it lies within a wider one, which lasts as long: no element of nft overlaps another",
+                    false => "left out, for it lies within a wider one, though that ends sooner: no element of nft overlaps another",
+                });
+                true
+            }
+            _ => {
+                self.widest.insert(name.to_owned(), (target, until));
+                false
+            }
+        }
+    }
+
+    fn write(name: &str, elements: &mut Vec<String>, out: &mut dyn Write) -> io::Result<()> {
+        if elements.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "add element {TABLE} {name} {{")?;
+        elements.drain(..).try_for_each(|element| writeln!(out, "\t{element},"))?;
+        writeln!(out, "}}")
+    }
+}
+
+impl Writer for Nft {
+    fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "# filterd export: `nft -f FILE` makes or refills these sets; rules are yours to write"
+        )?;
+        writeln!(out, "add table {TABLE}")?;
+        for list in lists {
+            for (family, kind) in [(4, "ipv4_addr"), (6, "ipv6_addr")] {
+                self.begin_set(&name(&list.name, list.allows, family), kind, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(ports) = &entry.ports {
+            self.lost.note(format!("left out, for it blocks {ports}, and a set has no ports"));
+            return Ok(());
+        }
+        if entry.blocks.is_some() {
+            self.lost
+                .note("blocks more than it names, as its list widens IPv6: only what it names is written");
+        }
+        let Ok(target) = entry.target.parse::<Target>() else { return Ok(()) };
+        let (family, kind) = match target {
+            Target::V4(_) => (4, "ipv4_addr"),
+            Target::V6(_) => (6, "ipv6_addr"),
+        };
+        let left = entry.until.map(|until| until.saturating_sub(self.now));
+        let name = name(&entry.list, allow, family);
+        if left == Some(0) || self.is_within(&name, target, entry.until) {
+            return Ok(());
+        }
+        // It may have come since.
+        self.begin_set(&name, kind, out)?;
+        let timeout = left.map(|left| format!(" timeout {}", time(left))).unwrap_or_default();
+        let comment = comment(entry.note.as_deref(), LONGEST_COMMENT, &mut self.lost);
+        let elements = self.gathered.entry(name.clone()).or_default();
+        elements.push(format!("{target}{timeout}{comment}"));
+        if elements.len() < TOGETHER { Ok(()) } else { Self::write(&name, elements, out) }
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.gathered.iter_mut().try_for_each(|(name, elements)| Self::write(name, elements, out))
+    }
+
+    fn lost(&self) -> &Lost {
+        &self.lost
+    }
+}
+
+/// No name of a set begins with a digit or a dash.
+fn name(list: &str, allow: bool, family: u8) -> String {
+    let name = set_name::of(list, allow, family, LONGEST_NAME - 1);
+    if name.starts_with(|first: char| first.is_ascii_lowercase()) { name } else { format!("_{name}") }
+}
+
+/// The list's part of a set's name.
+pub fn unprefixed(set: &str) -> &str {
+    set.strip_prefix('_').unwrap_or(set)
+}
+
+/// As nft writes it: it takes no number of more than eight digits.
+fn time(seconds: u64) -> String {
+    let (days, seconds) = (seconds / 86_400, seconds % 86_400);
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{days}d{hours}h{minutes}m{seconds}s")
+}
+
+/// Reads what [`Nft`] writes.
+pub struct Statements {
+    begun: Begun,
+    /// The set to which elements are added.
+    set: Option<String>,
+}
+
+impl Default for Statements {
+    fn default() -> Self {
+        Self { begun: Begun::now(), set: None }
+    }
+}
+
+/// How files begin that [`Statements`] reads.
+pub const MARK: &str = "# filterd export: `nft -f";
+
+impl Form for Statements {
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+        let Ok(text) = str::from_utf8(line.bytes) else { return Some(Err("it is no text".to_owned())) };
+        let text = text.trim_ascii();
+        if text.is_empty() || text.starts_with('#') {
+            return None;
+        }
+        if let Some(rest) = text.strip_prefix("add element ") {
+            self.set = rest.strip_suffix(" {").and_then(|rest| rest.rsplit(' ').next()).map(str::to_owned);
+            return None;
+        }
+        if ["}", "add table", "add set", "flush set"].iter().any(|word| text.starts_with(word)) {
+            self.set = None;
+            return None;
+        }
+        let Some(set) = &self.set else {
+            return Some(Err(format!("{} is nothing that filterd writes for nft", printable::word(text))));
+        };
+        Some(element(self.begun, set, text.strip_suffix(',').unwrap_or(text)))
+    }
+}
+
+fn element(begun: Begun, set: &str, text: &str) -> Result<Item, Fault> {
+    let (text, comment) = match text.split_once(" comment \"") {
+        Some((text, comment)) => {
+            (text, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment)))
+        }
+        None => (text, None),
+    };
+    let (target, left) = match text.split_once(" timeout ") {
+        Some((target, time)) => {
+            let time =
+                quantity::duration(time).map_err(|_| format!("{} is no time", printable::word(time)))?;
+            (target, Some(time.as_secs()))
+        }
+        None => (text, None),
+    };
+    begun.item(words::span(target)?, unprefixed(set), left, comment)
+}

@@ -1,0 +1,128 @@
+//! One target a line, with a comment by which an import brings back list, end and note. What allows stands in comments as a
+//! whole, so that whoever reads a plain list never blocks it.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use filter_common::target::Span;
+use jiff::Timestamp;
+
+use super::lost::Lost;
+use super::{Fault, Form, Item, Writer};
+use crate::config::ListName;
+use crate::control::wire::import::Own;
+use crate::control::wire::lists::List;
+use crate::control::wire::{Entry, words};
+use crate::source::{Rejected, line};
+use crate::text::lines::Line;
+use crate::text::printable;
+
+/// How the comment of an entry begins.
+const MARK: &str = "# filterd list=";
+
+/// How the line of one begins that allows.
+const ALLOW: &str = "#allow ";
+
+/// Writes it.
+#[derive(Default)]
+pub struct Plain {
+    lost: Lost,
+}
+
+impl Writer for Plain {
+    fn begin(&mut self, _: &[List], out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "# filterd export: `filterd import FILE` brings back list, end and note")
+    }
+
+    fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(ports) = &entry.ports {
+            self.lost.note(format!("left out, for it blocks {ports}, and plain has no ports"));
+            return Ok(());
+        }
+        let allow = if allow { ALLOW } else { "" };
+        write!(out, "{allow}{:<20} {MARK}{}", entry.target, entry.list)?;
+        if let Some(until) = entry.until.and_then(moment) {
+            write!(out, " until={until}")?;
+        }
+        if let Some(note) = &entry.note {
+            write!(out, " note={note}")?;
+        }
+        writeln!(out)
+    }
+
+    fn end(&mut self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn lost(&self) -> &Lost {
+        &self.lost
+    }
+}
+
+fn moment(seconds: u64) -> Option<Timestamp> {
+    Timestamp::from_second(seconds.try_into().ok()?).ok()
+}
+
+/// Reads it, and any other list of one target a line.
+pub struct Lines {
+    name: Arc<Path>,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { name: Path::new("").into() }
+    }
+}
+
+impl Form for Lines {
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+        let allowed = line.bytes.strip_prefix(ALLOW.as_bytes()).filter(|rest| mark(rest).is_some());
+        let line = &Line { bytes: allowed.unwrap_or(line.bytes), ..*line };
+        let span = match line::read(line)? {
+            Ok(span) => span,
+            Err(unread) => {
+                let Rejected { text, reason, .. } = unread.of(&self.name);
+                return Some(Err(format!("`{text}` {reason}")));
+            }
+        };
+        Some(match mark(line.bytes) {
+            Some(mark) => ours(span, mark, allowed.is_some()),
+            None => Ok(Item::bare(span)),
+        })
+    }
+}
+
+/// What the comment of an entry that filterd has written says.
+fn mark(line: &[u8]) -> Option<&[u8]> {
+    let comment = line.iter().position(|byte| *byte == b'#')?;
+    line[comment..].strip_prefix(MARK.as_bytes())
+}
+
+fn ours(span: Span, mark: &[u8], allow: bool) -> Result<Item, Fault> {
+    let damaged =
+        |why: &str| format!("the comment {} is not as filterd wrote it: {why}", printable::bytes(mark));
+    let mark = str::from_utf8(mark).map_err(|_| damaged("it is no text"))?;
+    let (head, note) = match mark.split_once(" note=") {
+        Some((head, note)) => (head, Some(words::note(note)?)),
+        None => (mark, None),
+    };
+    let mut parts = head.trim_ascii_end().split(' ');
+    let list: ListName = words::list_name(parts.next().unwrap_or_default())?;
+    let until = match parts.next().map(|word| word.strip_prefix("until=").map(str::parse::<Timestamp>)) {
+        None => None,
+        Some(Some(Ok(until))) => Some(u64::try_from(until.as_second()).unwrap_or_default()),
+        Some(_) => return Err(damaged("write until=2026-11-22T21:30:00Z")),
+    };
+    match parts.next() {
+        None => Ok(Item {
+            span,
+            list: Some(list),
+            own: Own { until, note },
+            allow,
+            on_ports: false,
+            is_ours: true,
+        }),
+        Some(_) => Err(damaged("more follows behind its end")),
+    }
+}

@@ -1,0 +1,188 @@
+//! A file or stream on its way in: its format recognised by how it begins, its entries one after the other.
+
+use std::io::{self, Chain, Cursor, Read};
+use std::vec;
+
+use super::format::Format;
+use super::{Fault, Form, Item, ipset, json, nft, nft_json, plain};
+use crate::text::Explanation;
+use crate::text::lines::{Line, Lines};
+use crate::text::printable;
+
+/// What is looked at to recognise a format: far more than any head of comments has.
+const BEGINNING: usize = 64 * 1024;
+
+/// The largest document of JSON that is read as a whole.
+const LARGEST_DOCUMENT: u64 = 1 << 30;
+
+/// Entries as they are read.
+pub struct Reading<R> {
+    rows: Rows<R>,
+    /// What it was recognised as.
+    pub format: Format,
+    /// How many bytes of it were read where that is not told by lines.
+    whole: u64,
+}
+
+enum Rows<R> {
+    Lines(Lines<Chain<Cursor<Vec<u8>>, R>>, Box<dyn Form>),
+    All(vec::IntoIter<Result<Item, Fault>>),
+}
+
+/// An entry with the number of its line, if it has one; or what is wrong with it.
+pub type Row = Result<(Option<u64>, Item), Rejected>;
+
+/// Something that could not be read, and where it stands if that is known.
+#[derive(Debug, PartialEq)]
+pub struct Rejected {
+    /// Counted from one.
+    pub line: Option<u64>,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+impl Rejected {
+    /// Told with the name of what was read.
+    pub fn told(&self, name: &str) -> String {
+        let Self { line, fault } = self;
+        let place = line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{name}{place}: error: {fault}")
+    }
+}
+
+/// Why nothing of it can be read.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// The input failed.
+    Input(io::Error),
+    /// It is something else.
+    Other(Explanation),
+}
+
+impl<R: Read> Reading<R> {
+    /// Begins to read `input`, which is of that format, or of the one that it seems to be.
+    pub fn begin(mut input: R, format: Option<Format>) -> Result<Self, Unreadable> {
+        let beginning = beginning(&mut input).map_err(Unreadable::Input)?;
+        let first = first_line(&beginning).unwrap_or_default();
+        let format = match format {
+            Some(format) => format,
+            None => recognised(&beginning, first).map_err(Unreadable::Other)?,
+        };
+        let is_document = format == Format::Nft && first.starts_with(b"{");
+        let is_ours = beginning.starts_with(nft::MARK.as_bytes());
+        let mut all = Cursor::new(beginning).chain(input);
+        if is_document {
+            let mut text = Vec::new();
+            let read = (&mut all).take(LARGEST_DOCUMENT).read_to_end(&mut text).map_err(Unreadable::Input)?;
+            let rows = nft_json::read(&text).map_err(|fault| Unreadable::Other(fault.into()))?;
+            return Ok(Self { rows: Rows::All(rows.into_iter()), format, whole: read as u64 });
+        }
+        let form: Box<dyn Form> = match format {
+            Format::Plain => Box::<plain::Lines>::default(),
+            Format::Ipset => Box::<ipset::Saved>::default(),
+            Format::Json => Box::<json::Json>::default(),
+            Format::Nft if is_ours => Box::<nft::Statements>::default(),
+            Format::Nft => return Err(Unreadable::Other(no_nft())),
+        };
+        Ok(Self { rows: Rows::Lines(Lines::new(all), form), format, whole: 0 })
+    }
+
+    /// The next entry, or what is wrong with it.
+    pub fn next(&mut self) -> io::Result<Option<Row>> {
+        match &mut self.rows {
+            Rows::All(rows) => Ok(rows.next().map(|row| placed(row, None))),
+            Rows::Lines(lines, form) => {
+                while let Some(line) = lines.read()? {
+                    if let Some(row) = read(&line, form.as_mut()) {
+                        return Ok(Some(row));
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// What is wrong with all of it, once nothing more has come.
+    pub fn fault(&self) -> Option<String> {
+        match &self.rows {
+            Rows::Lines(_, form) => form.fault(),
+            Rows::All(_) => None,
+        }
+    }
+
+    /// How many bytes have been read.
+    pub fn position(&self) -> u64 {
+        match &self.rows {
+            Rows::Lines(lines, _) => lines.position(),
+            Rows::All(_) => self.whole,
+        }
+    }
+}
+
+fn read(line: &Line<'_>, form: &mut dyn Form) -> Option<Row> {
+    Some(placed(form.read(line)?, Some(line.number)))
+}
+
+fn placed(row: Result<Item, Fault>, line: Option<u64>) -> Row {
+    row.map(|item| (line, item)).map_err(|fault| Rejected { line, fault })
+}
+
+/// As much as it takes to see a line that says something.
+fn beginning(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut beginning = Vec::new();
+    let mut more = vec![0; BEGINNING];
+    while beginning.len() < BEGINNING && first_line(&beginning).is_none() {
+        match input.read(&mut more) {
+            Ok(0) => break,
+            Ok(read) => beginning.extend_from_slice(&more[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(beginning)
+}
+
+/// The first line that is neither blank nor a comment, whether all of it has come or not.
+fn first_line(beginning: &[u8]) -> Option<&[u8]> {
+    let beginning = beginning.strip_prefix("\u{feff}".as_bytes()).unwrap_or(beginning);
+    beginning
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .find(|line| !line.is_empty() && line[0] != b'#')
+}
+
+fn recognised(beginning: &[u8], first: &[u8]) -> Result<Format, Explanation> {
+    let has = |word: &str| first.windows(word.len()).any(|part| part == word.as_bytes());
+    match first {
+        [b'{', ..] if has(json::MARK) => Ok(Format::Json),
+        [b'{', ..] if has("\"nftables\"") => Ok(Format::Nft),
+        [b'{', ..] => Err(no_json(first)),
+        [b'[' | b'<', ..] => Err(Explanation::new(
+            format!("it begins with {}, which is no list", printable::bytes(first)),
+            "if it was downloaded, look whether it is what was asked for",
+        )),
+        _ if beginning.starts_with(nft::MARK.as_bytes()) => Ok(Format::Nft),
+        _ if first.starts_with(b"create ") || first.starts_with(b"add ") && !has("add table") => {
+            Ok(Format::Ipset)
+        }
+        _ if has("table ") => Err(no_nft()),
+        _ => Ok(Format::Plain),
+    }
+}
+
+fn no_json(first: &[u8]) -> Explanation {
+    Explanation::new(
+        format!(
+            "it begins with {}, which is no export of filterd's and no list of nft's",
+            printable::bytes(first)
+        ),
+        "`filterd export --format json` writes what is read here; what `filterd list --json` wrote does not say what blocks and what allows",
+    )
+}
+
+fn no_nft() -> Explanation {
+    Explanation::new(
+        "of nft, only JSON is read",
+        "`nft -j list ruleset | filterd import -` reads all sets of addresses",
+    )
+}

@@ -1,0 +1,122 @@
+//! What other programs write, and what nobody meant to be read.
+
+use super::format::Format;
+use super::reading::{Reading, Unreadable};
+
+/// `list target left note` of each entry, a fault as such.
+fn read(text: &str) -> Vec<String> {
+    let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+    let begun = super::list_of::Begun::now().item("::1".parse().unwrap(), "x", Some(0), None).unwrap();
+    let begun = begun.own.until.unwrap();
+    let mut told = Vec::new();
+    while let Some(row) = reading.next().unwrap() {
+        told.push(match row {
+            Ok((_, item)) => {
+                let list = item.list.map(|list| list.to_string()).unwrap_or_default();
+                let left = item.own.until.map(|until| until - begun);
+                format!(
+                    "{list}{} {} {left:?} {:?}",
+                    if item.allow { " allows" } else { "" },
+                    item.span,
+                    item.own.note
+                )
+            }
+            Err(rejected) => rejected.told("x"),
+        });
+    }
+    told
+}
+
+fn refusal(text: &str) -> String {
+    match Reading::begin(text.as_bytes(), None) {
+        Err(Unreadable::Other(why)) => why.to_string(),
+        _ => panic!("it must be refused"),
+    }
+}
+
+#[test]
+fn what_ipset_saves_is_read() {
+    let text = "create ssh hash:net family inet hashsize 1024 maxelem 65536 timeout 0 comment bucketsize 12 initval 0xd6da07ac\n\
+                add ssh 192.0.2.1 timeout 3599 comment \"a 'b' # x\"\n\
+                add ssh 198.51.100.0/24 timeout 0\n\
+                add ssh 203.0.113.1-203.0.113.2 timeout 0 packets 7 bytes 400 comment \"why\"\n\
+                create usual hash:ip family inet timeout 600\n\
+                add usual 192.0.2.2\n\
+                add usual 192.0.2.9 nomatch\n\
+                create ports hash:ip,port family inet\n\
+                add ports 192.0.2.3,tcp:80\n\
+                add x.allow_4 192.0.2.4\n";
+    let read = read(text);
+    assert_eq!(
+        read[..4],
+        [
+            "ssh 192.0.2.1 Some(3599) Some(\"a 'b' # x\")",
+            "ssh 198.51.100.0/24 None None",
+            "ssh 203.0.113.1-203.0.113.2 None Some(\"why\")",
+            "usual 192.0.2.2 Some(600) None",
+        ]
+    );
+    assert!(read[4].starts_with("x:7: error:") && read[4].contains("nomatch"), "{}", read[4]);
+    assert!(read[5].starts_with("x:9: error: `192.0.2.3,tcp:80`"), "{}", read[5]);
+    assert_eq!(read[6..], ["x allows 192.0.2.4 None None"]);
+}
+
+#[test]
+fn what_nft_lists_as_json_is_read() {
+    let text = r#"{"nftables": [{"metainfo": {"version": "1.0.6"}}, {"table": {"family": "inet", "name": "f"}},
+        {"set": {"family": "inet", "name": "ssh-1_4", "table": "f", "type": "ipv4_addr", "flags": ["interval", "timeout"], "elem": [
+            {"elem": {"val": {"prefix": {"addr": "0.0.0.0", "len": 5}}, "timeout": 864000, "expires": 863999, "comment": "d"}},
+            {"prefix": {"addr": "10.0.0.0", "len": 8}}, "192.0.2.1", {"range": ["192.0.2.3", "192.0.2.4"]},
+            {"concat": ["192.0.2.1", 22]}]}},
+        {"set": {"name": "p", "type": "inet_service", "elem": [22]}},
+        {"set": {"name": "_9_6", "type": "ipv6_addr", "timeout": 60, "elem": ["2001:db8::1"]}}]}"#;
+    let read = read(text);
+    assert_eq!(
+        read[..4],
+        [
+            "ssh-1 0.0.0.0/5 Some(863999) Some(\"d\")",
+            "ssh-1 10.0.0.0/8 None None",
+            "ssh-1 192.0.2.1 None None",
+            "ssh-1 192.0.2.3-192.0.2.4 None None",
+        ]
+    );
+    assert!(read[4].contains("is no address, prefix or range"), "{}", read[4]);
+    assert_eq!(read[5..], ["9 2001:db8::1 Some(60) None"]);
+}
+
+#[test]
+fn a_list_of_somebody_else_is_read_line_by_line() {
+    let text = "# a list\n\n192.0.2.1 ; SBL1\n198.51.100.0/24 # filterd is good\nevil\n";
+    let read = read(text);
+    assert_eq!(read[..2], [" 192.0.2.1 None None", " 198.51.100.0/24 None None"]);
+    assert!(read[2].starts_with("x:5: error: `evil` "), "{}", read[2]);
+}
+
+#[test]
+fn a_damaged_line_of_ours_is_told_and_never_blocks_what_was_allowed() {
+    let text = "192.0.2.1 # filterd list=ssh until=tomorrow\n192.0.2.2 # filterd list=SSH\n\
+                192.0.2.3 # filterd list=a until=2026-01-01T00:00:00Z x\n#allow 192.0.2.4\n\
+                #allow 192.0.2.5 # filterd list=a\n";
+    let read = read(text);
+    assert_eq!(read.len(), 4, "{read:?}");
+    assert!(read[0].contains("write until=2026-"), "{}", read[0]);
+    assert!(read[1].contains("SSH") && read[2].contains("more follows"), "{read:?}");
+    assert_eq!(read[3], "a allows 192.0.2.5 None None");
+}
+
+#[test]
+fn what_is_nothing_to_import_is_refused_with_what_would_be() {
+    assert!(refusal("{\"version\":1,\"target\":\"192.0.2.1\"}\n").contains("filterd export --format json"));
+    assert!(refusal("<html>").contains("no list"));
+    assert!(refusal("table inet x {\n").contains("nft -j list ruleset"));
+    let newer = "{\"version\":2,\"filterd\":\"export\"}\n";
+    assert!(read(newer)[0].contains("of version 2"), "{:?}", read(newer));
+}
+
+#[test]
+fn a_format_is_known_by_its_name() {
+    for (name, format) in Format::NAMES {
+        assert_eq!(name.parse(), Ok(format));
+    }
+    assert!("xml".parse::<Format>().is_err());
+}

@@ -1,0 +1,100 @@
+//! `filterd export`: all that is in force, in a format that an import or another firewall reads.
+
+use clap::Args;
+
+use super::ask::entries;
+use super::ask::trouble::Trouble;
+use super::exchange::Writer;
+use super::exchange::format::Format;
+use super::lists;
+use super::render::console::Console;
+use crate::clock;
+use crate::config::ListName;
+use crate::control::client::Endpoint;
+use crate::control::wire::entry::{HOST, LIVE};
+use crate::control::wire::lists::List;
+use crate::control::wire::{self, words};
+use crate::exit::Exit;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+  plain  one target a line; a comment carries list, end and note. What allows is a comment as a whole, so whoever reads a
+         plain list does not block it
+  json   an object a line, first one that says what it is, last how many there were: the one to keep
+  ipset  for `ipset restore -exist`: of each list two sets, NAME_4 and NAME_6 (NAME.allow_4 and so on where it allows)
+  nft    for `nft -f`: the table `inet filterd_export` with the same sets; loading it again refills them and leaves rules alone
+
+Examples:
+  filterd export --format json > filterd.json          and elsewhere, or later: filterd import filterd.json
+  filterd export --live > added.txt                    only what commands have added
+  filterd export --format ipset --list ssh | ipset restore -exist
+  filterd export --format nft > /etc/nftables.d/filterd.nft
+
+What an import of it does not bring back: since when an entry is there, and by whom. What this host is guarded by is not exported.")]
+pub struct Export {
+    /// plain, ipset, nft or json [default: plain]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Only this list
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    list: Option<ListName>,
+    /// Only live lists: what commands have added
+    #[arg(long)]
+    live: bool,
+}
+
+impl Export {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        let usual = if console.json { Format::Json } else { Format::Plain };
+        let mut writer =
+            self.format.unwrap_or(usual).writer(clock::on_the_wall(clock::after(Default::default())));
+        let lists: Vec<List> =
+            lists::ask(socket)?.lists.into_iter().filter(|list| self.means(list)).collect();
+        writer.begin(&lists, &mut console.out)?;
+        let mut count = 0;
+        for allow in [false, true] {
+            // One that is asked for by name is of one kind.
+            if self.list.is_none() || lists.iter().any(|list| list.allows == allow) {
+                count += self.write(allow, writer.as_mut(), (socket, console))?;
+            }
+        }
+        writer.end(&mut console.out)?;
+        if count == 0 {
+            console.note("there is nothing to export");
+        }
+        writer.lost().told().for_each(|lost| console.note(&format!("warning: {lost}")));
+        Ok(Exit::Done)
+    }
+
+    fn means(&self, list: &List) -> bool {
+        let is_named = self.list.as_ref().is_none_or(|name| name.as_str() == list.name);
+        is_named && list.kind != HOST && (!self.live || list.kind == LIVE)
+    }
+
+    fn write(
+        &self,
+        allow: bool,
+        writer: &mut dyn Writer,
+        (socket, console): (&Endpoint, &mut Console),
+    ) -> Result<u64, Trouble> {
+        let list = self.list.as_ref().map(ToString::to_string);
+        let request = wire::List { list, allow, ..wire::List::default() };
+        let mut count = 0;
+        let entries = entries::of(&request, socket)?;
+        while let Some(mut page) = entries.next_page() {
+            // In which order lists came to be is no part of what they say.
+            let same_target = page.chunk_by_mut(|one, next| one.target == next.target);
+            same_target.for_each(|same| same.sort_by(|one, other| one.list.cmp(&other.list)));
+            for entry in &page {
+                let origin = entry.origin.as_deref().unwrap_or(LIVE);
+                if origin == HOST || (self.live && origin != LIVE) {
+                    continue;
+                }
+                count += 1;
+                writer.entry(entry, allow, &mut console.out)?;
+            }
+        }
+        entries.end()?;
+        Ok(count)
+    }
+}

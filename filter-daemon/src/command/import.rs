@@ -1,0 +1,230 @@
+//! `filterd import`: puts on live lists what a file holds, with the list, end and note of each entry.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::add;
+use super::ask::change::{self, Outcome, STANDARD_INPUT};
+use super::ask::progress::Progress;
+use super::ask::trouble::Trouble;
+use super::ask::ttl::Ttl;
+use super::ask::{guarded, interrupt};
+use super::exchange::format::Format;
+use super::exchange::reading::{Reading, Rejected, Unreadable};
+use super::exchange::sending::Sending;
+use super::exchange::sifting::{Asked, Left, Sifting};
+use super::lists;
+use super::render::console::Console;
+use super::render::figure::{count, counted, counted_as};
+use crate::clock;
+use crate::config::ListName;
+use crate::control::client::Endpoint;
+use crate::control::wire::{Changed, Idle, words};
+use crate::exit::Exit;
+use crate::source::{Special, file};
+use crate::text::{Explain, Explanation, printable};
+
+/// More bad lines than this are counted, not told.
+const MOST_TOLD: usize = 10;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is read: what `filterd export` writes in any format; what `ipset save` and `nft -j list` write, where the name of a set
+becomes that of the list; and any list with a target a line. An end that is written as a moment stays that moment, one that
+is written as time left counts from now on. What is over already is left out.
+
+Private, loopback and other special ranges are taken out, and so is a prefix shorter than /8 (/16 of IPv6), unless you say that
+they are meant; of an export of filterd's they come back as they were. What this host needs is never blocked. Entries of a list
+that the configuration has here are left to it.
+
+Examples:
+  filterd import filterd.json
+  ipset save | filterd import -
+  nft -j list ruleset | filterd import -
+  curl -fsS https://example.org/list.txt | filterd import - --list feed --ttl 1d")]
+pub struct Import {
+    /// The file, or - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The live list for what blocks, whatever list is written there
+    #[arg(long, value_name = "NAME", value_parser = words::list_name)]
+    list: Option<ListName>,
+    /// plain, ipset, nft or json [default: as it seems to be]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Only for so long, where no end is written: 10m, 2h, 7d
+    #[arg(long, value_name = "TIME")]
+    ttl: Option<Ttl>,
+    /// Take private, loopback and other special ranges, too
+    #[arg(long)]
+    include_special: bool,
+    /// Take prefixes shorter than /8, or than /16 of IPv6, too
+    #[arg(long)]
+    wide: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+struct Imported {
+    /// What the file was read as.
+    format: &'static str,
+    #[serde(flatten)]
+    outcome: Outcome,
+    #[serde(flatten)]
+    left: Left,
+    /// Why what was read is not all of what was written, if that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<String>,
+}
+
+impl Import {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        let (json, watched) = (console.json, console.progress);
+        let imported = if self.file == Path::new(STANDARD_INPUT) {
+            let progress = Progress::new(watched && !console.input_is_terminal, console.input_length);
+            self.read(&mut *console.input, "standard input", progress, (socket, json))?
+        } else {
+            let file = file::open(&self.file).map_err(|error| Trouble::unparsable(error.explain()))?;
+            let progress = Progress::new(watched, file.metadata().ok().map(|metadata| metadata.len()));
+            let name = printable::path(&self.file).to_string();
+            self.read(file, &name, progress, (socket, json))?
+        };
+        self.tell(&imported, console)
+    }
+
+    fn read(
+        &self,
+        input: impl Read,
+        name: &str,
+        progress: Progress,
+        (socket, json): (&Endpoint, bool),
+    ) -> Result<Imported, Trouble> {
+        let mut reading = Reading::begin(input, self.format).map_err(|error| unreadable(name, error))?;
+        let mut sifting = Sifting::new(self.asked(), &lists::ask(socket)?.lists);
+        let mut sending = Sending::to(socket)?;
+        interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());
+        let mut outcome = Outcome::default();
+        let ended = self.send_all(&mut reading, &mut sifting, &mut sending, &mut outcome, (name, &progress));
+        let ended = ended.and_then(|()| Ok(sending.finish()?));
+        progress.end();
+        let (fault, format, left) = (reading.fault(), reading.format.name(), sifting.left());
+        let incomplete = fault.map(|fault| format!("{name}: {fault}"));
+        let ended = match ended {
+            Ok(()) => Ok(()),
+            Err(Trouble::Daemon(error)) => Err(error),
+            Err(trouble) => {
+                let done = sending.finish();
+                (outcome.changed, outcome.refusals) = sending.done(&done);
+                return Err(change::partly(outcome, trouble));
+            }
+        };
+        (outcome.changed, outcome.refusals) = sending.done(&ended);
+        match ended {
+            Ok(()) => {
+                Ok(Imported { format, outcome: change::unless_all_guarded(outcome)?, left, incomplete })
+            }
+            Err(error) => Err(change::partly(outcome, error.into())),
+        }
+    }
+
+    fn send_all(
+        &self,
+        reading: &mut Reading<impl Read>,
+        sifting: &mut Sifting,
+        sending: &mut Sending<'_>,
+        outcome: &mut Outcome,
+        (name, progress): (&str, &Progress),
+    ) -> Result<(), Trouble> {
+        let mut read = 0;
+        while let Some(row) = reading.next().map_err(Trouble::Input)? {
+            let sifted =
+                row.and_then(|(line, item)| sifting.sift(item).map_err(|fault| Rejected { line, fault }));
+            match sifted {
+                Ok(Some((to, targets, own))) => {
+                    targets.into_iter().try_for_each(|target| sending.push(&to, target, own.clone()))?;
+                }
+                Ok(None) => {}
+                Err(rejected) => {
+                    outcome.rejected += 1;
+                    if outcome.errors.len() < MOST_TOLD {
+                        outcome.errors.push(rejected.told(name));
+                    }
+                }
+            }
+            read += 1;
+            progress.show(read, reading.position());
+        }
+        Ok(())
+    }
+
+    fn asked(&self) -> Asked {
+        let end = |ttl: Ttl| clock::on_the_wall(clock::after(Duration::from_secs(ttl.as_secs())));
+        Asked {
+            list: self.list.clone(),
+            until: self.ttl.map(end),
+            special: Special { included: self.include_special, wide: self.wide },
+            now: clock::on_the_wall(clock::now()),
+        }
+    }
+
+    fn tell(&self, imported: &Imported, console: &mut Console) -> Result<Exit, Trouble> {
+        let Imported { outcome, left, incomplete, .. } = imported;
+        outcome.errors.iter().for_each(|error| console.note(error));
+        if outcome.rejected > MOST_TOLD as u64 {
+            console.complain(
+                &format!("{} in all were not understood", counted(outcome.rejected, "line")).into(),
+            );
+        }
+        console.answer(imported, render)?;
+        left.notes().iter().for_each(|note| console.note(note));
+        outcome.changed.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
+        guarded::tell(outcome, console);
+        left.faults().iter().for_each(|fault| console.complain(fault));
+        if let Some(incomplete) = incomplete {
+            console.complain(&incomplete.clone().into());
+        }
+        change::tell_durability(&outcome.changed, console);
+        Ok(self.exit(imported))
+    }
+
+    fn exit(&self, Imported { outcome, left, incomplete, .. }: &Imported) -> Exit {
+        let is_partly = incomplete.is_some()
+            || !left.faults().is_empty()
+            || outcome.changed.idle == Some(Idle::NothingAttached);
+        match outcome.exit(false) {
+            Exit::Done if is_partly => Exit::Partly,
+            exit => exit,
+        }
+    }
+}
+
+fn unreadable(name: &str, error: Unreadable) -> Trouble {
+    match error {
+        Unreadable::Input(error) => Trouble::Input(error),
+        Unreadable::Other(Explanation { message, remedy }) => {
+            Trouble::unparsable(Explanation { message: format!("{name}: {message}"), remedy })
+        }
+    }
+}
+
+fn render(Imported { format, outcome, .. }: &Imported) -> String {
+    let Changed { named, changed, entered, allowed, .. } = outcome.changed;
+    let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
+    let part = |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", count(number)));
+    let parts = [
+        part(entered, "newly in force"),
+        part(renewed, "in force before, with a new list, end or note"),
+        part(same, "there already"),
+        part(allowed, "of them are allowed, and NOT dropped"),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    let all = counted_as(named, ["entry", "entries"]);
+    let told = if parts.is_empty() { "nothing changed".to_owned() } else { parts.join(", ") };
+    let mut lines = vec![format!("imported {all} ({format}): {told}{}", add::but(&outcome.changed))];
+    lines.extend(guarded::around(&outcome.changed));
+    lines.join("\n")
+}

@@ -1,0 +1,87 @@
+//! `filterd lists refresh`: lists are fetched now, and read.
+
+use clap::Args;
+
+use crate::command::ask::trouble::Trouble;
+use crate::command::render::console::Console;
+use crate::command::render::figure::{count, counted, counted_as};
+use crate::control::client::{Client, Endpoint};
+use crate::control::wire;
+use crate::control::wire::refresh::{Outcome, Refreshed, Reply};
+use crate::exit::Exit;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Waits until they are fetched and in force. Exits with 7 if one of them could not be fetched, or what has come is not believed:
+what was there before stays then. A list with a `path` is read again, and nothing else of the configuration.
+
+Examples:
+  filterd lists refresh ipsum
+  filterd lists refresh")]
+pub struct Refresh {
+    /// Which lists [default: all that have a `url`]
+    #[arg(value_name = "NAME")]
+    lists: Vec<String>,
+}
+
+impl Refresh {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        let refreshed = Client::connect(socket)?.call(&wire::Refresh { lists: self.lists.clone() })?;
+        console.answer(&refreshed, render)?;
+        for warning in &refreshed.warnings {
+            console.note(&format!("warning: {warning}"));
+        }
+        let lists = refreshed.lists.iter().filter_map(|list| list.told.as_ref());
+        let faults: Vec<_> = lists.chain(&refreshed.not_kept).collect();
+        if faults.is_empty() {
+            return Ok(Exit::Done);
+        }
+        console.flush()?;
+        faults.into_iter().for_each(|told| console.complain(told));
+        Ok(Exit::Partly)
+    }
+}
+
+fn render(refreshed: &Reply) -> String {
+    let Reply { entered, left, allowed, disallowed, lists, .. } = refreshed;
+    if lists.is_empty() {
+        return "no list has a `url`".to_owned();
+    }
+    let mut lines: Vec<_> = lists.iter().map(line).collect();
+    if entered + left > 0 {
+        lines.push(format!("{} entered the filter, {} left it", counted(*entered, "target"), count(*left)));
+    }
+    if allowed + disallowed > 0 {
+        let allowed = counted(*allowed, "target");
+        lines.push(format!("{allowed} newly allowed, {} allowed no longer", count(*disallowed)));
+    }
+    lines.join("\n")
+}
+
+fn line(Refreshed { list, outcome, entries, .. }: &Refreshed) -> String {
+    let outcome = match outcome {
+        Outcome::Changed => "changed",
+        Outcome::Unchanged => "unchanged",
+        Outcome::HeldBack => "HELD BACK",
+        Outcome::NotFetched => "NOT FETCHED",
+        Outcome::Waits => "waits for what is on trial",
+        Outcome::NotInForce => "NOT IN FORCE",
+    };
+    format!("{list}: {outcome}, {}", counted_as(*entries, ["entry", "entries"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_list_has_its_line_and_what_moved_stands_below() {
+        let list =
+            |list: &str, outcome, entries| Refreshed { list: list.into(), outcome, entries, told: None };
+        let lists = vec![list("drop", Outcome::Changed, 1204), list("ipsum", Outcome::NotFetched, 1)];
+        let reply = Reply { entered: 20, left: 3, lists, ..Reply::default() };
+        let told = "drop: changed, 1,204 entries\nipsum: NOT FETCHED, 1 entry\n20 targets entered the filter, 3 left it";
+        assert_eq!(render(&reply), told);
+        assert_eq!(render(&Reply::default()), "no list has a `url`");
+    }
+}

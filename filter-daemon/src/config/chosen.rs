@@ -1,0 +1,154 @@
+//! What a list is chosen by out of a database: `country` or `asn`, and `database`.
+
+use std::path::PathBuf;
+
+use super::path::path;
+use super::raw::{Node, Value};
+use super::shape::{Faults, kind};
+use crate::source::chosen::{Autonomous, Chosen, Country, CountryError, Database};
+use crate::text::printable::excerpt;
+
+/// A list that has one of them has no path.
+pub const KEYS: [&str; 3] = ["country", "asn", "database"];
+
+/// More countries than there are, and more networks than anybody lists by hand; each is looked for at each network.
+const MOST_CHOSEN: usize = 300;
+
+/// Five registries, each in two forms, and a few of a mirror.
+const MOST_FILES: usize = 16;
+
+const EXAMPLE: &str =
+    "write {name: far, country: [CN, RU], database: /usr/share/GeoIP/GeoLite2-Country.mmdb}";
+
+/// What was said; each with its place.
+#[derive(Default)]
+pub struct Said {
+    countries: Option<(Vec<Country>, usize)>,
+    autonomous: Option<(Vec<Autonomous>, usize)>,
+    paths: Option<Vec<PathBuf>>,
+    has_choice: bool,
+    has_database: bool,
+}
+
+impl Said {
+    /// `[CN, RU]`.
+    pub fn countries(&mut self, faults: &mut Faults, node: Node) {
+        let number = node.number;
+        self.has_choice = true;
+        let countries = each(faults, node, "`country`", |faults, item| {
+            let word = faults.text(item, "a country's code")?;
+            let country = word.text.trim().parse::<Country>();
+            let told = |error: &_| tell_country(faults, word.node, &word.text, error);
+            country.inspect_err(told).ok()
+        });
+        self.countries = countries.map(|countries| (countries, number));
+    }
+
+    /// `[AS64500, 64501]`.
+    pub fn autonomous(&mut self, faults: &mut Faults, node: Node) {
+        let number = node.number;
+        self.has_choice = true;
+        let numbers = each(faults, node, "`asn`", |faults, item| {
+            let (said, found) = match &item.value {
+                Value::Number(Some(number)) => (number.to_string(), Autonomous::new(*number)),
+                Value::Text(word) => (format!("`{}`", excerpt(word)), word.trim().parse().ok()),
+                other @ (Value::Nothing
+                | Value::Bool(_)
+                | Value::Number(None)
+                | Value::List(_)
+                | Value::Map(_)
+                | Value::Tagged) => (kind(other).to_owned(), None),
+            };
+            if found.is_none() {
+                let message = format!("`asn` are numbers of autonomous systems, not {said}");
+                faults.tell(item.number, message, "write AS1 to AS4294967295, as in [AS64500]");
+            }
+            found
+        });
+        self.autonomous = numbers.map(|numbers| (numbers, number));
+    }
+
+    /// A file or a folder, or several.
+    pub fn database(&mut self, faults: &mut Faults, node: Node) {
+        let (number, before) = (node.number, faults.0.len());
+        self.has_database = true;
+        let items = match node.value {
+            Value::List(items) => items,
+            value => vec![Node { number, value }],
+        };
+        if items.is_empty() || items.len() > MOST_FILES {
+            let message = format!("`database` names 1 to {MOST_FILES} files, not {}", items.len());
+            return faults.tell(number, message, EXAMPLE);
+        }
+        let paths = items.into_iter().filter_map(|item| {
+            let word = faults.text(item, "the path of a database")?;
+            path(faults, word, "the path of a database")
+        });
+        let paths: Vec<_> = paths.collect();
+        self.paths = (faults.0.len() == before).then_some(paths);
+    }
+
+    /// All of it together, for a list at `node` of which any was said.
+    pub fn check(self, node: usize, has_path: bool, faults: &mut Faults) -> Option<Database> {
+        let Self { countries, autonomous, paths, has_choice, has_database } = self;
+        if has_path {
+            let message = "a list has a `path`, or is chosen out of a `database`, and not both";
+            faults.tell(node, message, "remove one, or make two lists of it");
+            return None;
+        }
+        let chosen = match (countries, autonomous) {
+            (Some((countries, _)), None) => Chosen::Countries(countries),
+            (None, Some((numbers, _))) => Chosen::Autonomous(numbers),
+            (Some(_), Some((_, node))) => {
+                let message = "a list has a `country` or an `asn`, and not both";
+                faults.tell(node, message, "make two lists of it: each has a database of its own");
+                return None;
+            }
+            (None, None) => {
+                if !has_choice {
+                    faults.tell(node, "this list has a `database`, and neither `country` nor `asn`", EXAMPLE);
+                }
+                return None;
+            }
+        };
+        if !has_database {
+            faults.tell(node, "this list has no `database`", EXAMPLE);
+        }
+        Some(Database { paths: paths?, chosen })
+    }
+}
+
+fn tell_country(faults: &mut Faults, node: usize, word: &str, error: &CountryError) {
+    faults.tell(node, format!("`{}` {error}", excerpt(word)), error.hint());
+}
+
+/// Each item of a list once; a single one need not be a list. None where any is wrong, or there is none.
+fn each<T: PartialEq>(
+    faults: &mut Faults,
+    node: Node,
+    subject: &str,
+    mut take: impl FnMut(&mut Faults, Node) -> Option<T>,
+) -> Option<Vec<T>> {
+    let (number, before) = (node.number, faults.0.len());
+    let items = match node.value {
+        Value::List(items) => items,
+        value @ (Value::Text(_) | Value::Number(_) | Value::Bool(_)) => vec![Node { number, value }],
+        value => faults.items(Node { number, value }, subject),
+    };
+    if items.len() > MOST_CHOSEN {
+        let message = format!("{subject} names {} of them, and may name {MOST_CHOSEN}", items.len());
+        faults.tell(number, message, "make several lists of it");
+        return None;
+    }
+    let mut found = Vec::new();
+    for item in items {
+        let Some(one) = take(faults, item) else { continue };
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    if found.is_empty() && faults.0.len() == before {
+        faults.tell(number, format!("{subject} names nothing"), EXAMPLE);
+    }
+    (faults.0.len() == before).then_some(found)
+}

@@ -1,0 +1,298 @@
+//! A list that is fetched: `url`, how often, how long a fetch may take, who asks, and what may be done for it that else is not.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::raw::{Node, Value};
+use super::shape::{Faults, Key, Word, kind};
+use crate::fetch::Url;
+use crate::text::printable::excerpt;
+use crate::text::quantity;
+
+/// What is to be fetched, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// From where.
+    pub url: Url,
+    /// So long after it was fetched it is fetched again.
+    pub refresh: Duration,
+    /// How long a fetch may take.
+    pub timeout: Duration,
+    /// By what its server knows who asks.
+    pub auth: Option<Auth>,
+    /// May that be sent where others can read it, and may https lead to http?
+    pub insecure: bool,
+    /// May it lie where not everybody can reach it?
+    pub allow_private: bool,
+}
+
+/// By what a server knows who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Auth {
+    /// How it is said.
+    pub scheme: Scheme,
+    /// Where the secret is.
+    pub secret: Secret,
+}
+
+/// How a secret is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// As the password of this user.
+    Basic(String),
+    /// As a bearer token.
+    Bearer,
+    /// As the value of this header.
+    Header(String),
+}
+
+/// Where a secret is; it is never in the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Secret {
+    /// In this file.
+    File(PathBuf),
+    /// In a credential that systemd hands over under this name (`LoadCredential=`).
+    Credential(String),
+}
+
+/// What the keys of a list say of it.
+#[derive(Default)]
+pub struct Said {
+    url: Option<(Url, usize)>,
+    refresh: Option<Duration>,
+    timeout: Option<Duration>,
+    auth: Option<Auth>,
+    insecure: bool,
+    allow_private: bool,
+    /// The first of the keys that mean nothing without `url`.
+    beside: Option<(&'static str, usize)>,
+}
+
+/// What servers bear, and what a list is worth.
+const REFRESH: Duration = Duration::from_secs(6 * 60 * 60);
+const SHORTEST_REFRESH: Duration = Duration::from_secs(60);
+const LONGEST_REFRESH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+const TIMEOUT: Duration = Duration::from_secs(2 * 60);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+const AUTH_EXAMPLE: &str = "write {basic: USER, file: PATH}, {bearer: true, file: PATH} or {header: X-Api-Key, file: PATH}; \
+                            in place of `file`, `credential` names one of systemd's";
+
+/// `url:`.
+pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
+    let Some(Word { node, text }) = faults.text(node, "`url`") else { return };
+    match Url::parse(&text) {
+        Ok(url) => said.url = Some((url, node)),
+        Err(error) => {
+            faults.tell(
+                node,
+                format!("`url` cannot be fetched: {error}"),
+                "write it as in https://host/list.txt",
+            );
+        }
+    }
+}
+
+/// `refresh: 6h`.
+pub fn refresh(faults: &mut Faults, node: Node, said: &mut Said) {
+    said.note("refresh", &node);
+    said.refresh =
+        time(faults, node, "`refresh`", SHORTEST_REFRESH..=LONGEST_REFRESH, "write 1m to 30d, as in 6h");
+}
+
+/// `timeout: 2m`.
+pub fn timeout(faults: &mut Faults, node: Node, said: &mut Said) {
+    said.note("timeout", &node);
+    let limits = Duration::from_secs(1)..=LONGEST_TIMEOUT;
+    said.timeout = time(faults, node, "`timeout`", limits, "write 1s to 1h, as in 2m");
+}
+
+/// `insecure: true`.
+pub fn insecure(faults: &mut Faults, node: Node, said: &mut Said) {
+    said.note("insecure", &node);
+    let meaning =
+        "write true where a secret may be sent, or the list come, so that others can read or change it";
+    said.insecure = super::check::truth(faults, node, "`insecure`", meaning).unwrap_or_default();
+}
+
+/// `allow_private: true`.
+pub fn allow_private(faults: &mut Faults, node: Node, said: &mut Said) {
+    said.note("allow_private", &node);
+    let meaning = "write true where the list lies on a host that not everybody can reach";
+    said.allow_private = super::check::truth(faults, node, "`allow_private`", meaning).unwrap_or_default();
+}
+
+/// `auth: {…}`.
+pub fn auth(faults: &mut Faults, node: Node, said: &mut Said) {
+    said.note("auth", &node);
+    let number = node.number;
+    let Value::Map(map) = node.value else {
+        faults.tell(number, format!("`auth` must be a map of keys, not {}", kind(&node.value)), AUTH_EXAMPLE);
+        return;
+    };
+    let (mut draft, before) = (Draft::default(), faults.0.len());
+    faults.fields(map, &AUTH_KEYS, &mut draft);
+    if faults.0.len() > before {
+        return;
+    }
+    match draft.check() {
+        Ok(auth) => said.auth = Some(auth),
+        Err(message) => faults.tell(number, message, AUTH_EXAMPLE),
+    }
+}
+
+impl Said {
+    fn note(&mut self, key: &'static str, node: &Node) {
+        self.beside = self.beside.or(Some((key, node.number)));
+    }
+
+    /// What is to be fetched, if anything is.
+    pub fn check(self, faults: &mut Faults) -> Option<Feed> {
+        let Some((url, node)) = self.url else {
+            if let Some((key, node)) = self.beside {
+                let message = format!("`{key}` is said of a list that is fetched, and this one has no `url`");
+                faults.tell(node, message, "remove it, or write `url` in place of `path`");
+            }
+            return None;
+        };
+        if self.auth.is_some() && !url.is_secure() && !self.insecure {
+            let help =
+                "write https://, or say `insecure: true` where everybody on the way may read the secret";
+            faults.tell(node, "a secret would be sent over plain http", help);
+        }
+        Some(Feed {
+            url,
+            refresh: self.refresh.unwrap_or(REFRESH),
+            timeout: self.timeout.unwrap_or(TIMEOUT),
+            auth: self.auth,
+            insecure: self.insecure,
+            allow_private: self.allow_private,
+        })
+    }
+}
+
+impl Feed {
+    /// What it is called wherever people read it; nobody's secrets are in it.
+    #[must_use]
+    pub fn shown(&self) -> PathBuf {
+        self.url.to_string().into()
+    }
+
+    /// What tells it from other feeds: where it lies, and who asks.
+    #[must_use]
+    pub fn key(&self) -> Vec<u8> {
+        let mut key = self.url.as_text().into_bytes();
+        if let Some(Auth { scheme, secret }) = &self.auth {
+            key.extend(format!("\0{scheme:?}\0{secret:?}").into_bytes());
+        }
+        key
+    }
+
+    /// Where its secret lies begins at the folder of the configuration, too.
+    pub(super) fn relate_to(&mut self, folder: &Path) {
+        if let Some(Auth { secret: Secret::File(path), .. }) = &mut self.auth {
+            *path = folder.join(&path);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Draft {
+    schemes: Vec<Scheme>,
+    secrets: Vec<Secret>,
+}
+
+const AUTH_KEYS: [Key<Draft>; 5] = [
+    Key {
+        name: "basic",
+        take: |faults, node, draft| {
+            let user = faults.text(node, "the user of `basic`");
+            draft.schemes.extend(user.map(|user| Scheme::Basic(user.text)));
+        },
+    },
+    Key {
+        name: "bearer",
+        take: |faults, node, draft| match super::check::truth(faults, node, "`bearer`", "write true") {
+            Some(true) => draft.schemes.push(Scheme::Bearer),
+            Some(false) | None => {}
+        },
+    },
+    Key {
+        name: "header",
+        take: |faults, node, draft| {
+            let name = faults.text(node, "the name of a header");
+            draft.schemes.extend(name.map(|name| Scheme::Header(name.text)));
+        },
+    },
+    Key {
+        name: "file",
+        take: |faults, node, draft| {
+            let path = faults.text(node, "the path of a secret");
+            draft.secrets.extend(path.map(|path| Secret::File(path.text.into())));
+        },
+    },
+    Key {
+        name: "credential",
+        take: |faults, node, draft| {
+            let Some(name) = faults.text(node, "the name of a credential") else { return };
+            if name.text.contains('/') || [".", ".."].contains(&name.text.as_str()) {
+                faults.tell(
+                    name.node,
+                    "a credential has a name, not a path",
+                    "write what LoadCredential= calls it",
+                );
+            } else {
+                draft.secrets.push(Secret::Credential(name.text));
+            }
+        },
+    },
+];
+
+impl Draft {
+    fn check(mut self) -> Result<Auth, &'static str> {
+        let (Some(scheme), true) = (self.schemes.pop(), self.schemes.is_empty()) else {
+            return Err("`auth` has to say one of `basic`, `bearer` and `header`");
+        };
+        let (Some(secret), true) = (self.secrets.pop(), self.secrets.is_empty()) else {
+            return Err("`auth` has to say where its secret is, by `file` or by `credential`");
+        };
+        match &scheme {
+            Scheme::Basic(user) if user.is_empty() || user.contains([':', '\n', '\r']) => {
+                Err("the user of `basic` cannot be empty, or have a colon in it")
+            }
+            Scheme::Header(name) if !is_header(name) => Err("no header has such a name"),
+            Scheme::Basic(_) | Scheme::Bearer | Scheme::Header(_) => Ok(Auth { scheme, secret }),
+        }
+    }
+}
+
+/// What RFC 9110 calls a token.
+fn is_header(name: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.len() <= 256 && name.bytes().all(is_token)
+}
+
+fn time(
+    faults: &mut Faults,
+    node: Node,
+    subject: &str,
+    limits: std::ops::RangeInclusive<Duration>,
+    help: &str,
+) -> Option<Duration> {
+    let (time, said) = match &node.value {
+        Value::Number(Some(seconds)) => (Some(Duration::from_secs(*seconds)), seconds.to_string()),
+        Value::Text(word) => (quantity::duration(word).ok(), format!("`{}`", excerpt(word))),
+        other @ (Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(None)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Tagged) => (None, kind(other).to_owned()),
+    };
+    let time = time.filter(|time| limits.contains(time));
+    if time.is_none() {
+        faults.tell(node.number, format!("{subject} cannot be {said}"), help);
+    }
+    time
+}

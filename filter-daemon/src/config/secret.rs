@@ -1,0 +1,159 @@
+//! By what a feed's server knows who asks: read anew for each fetch, from a file that nobody else may read, or from what
+//! systemd handed over at the start. Nothing of it is ever shown.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use nix::unistd::{getegid, geteuid};
+
+use super::{Auth, Scheme, Secret};
+use crate::fetch::Credentials;
+use crate::source::file;
+use crate::text::{Explain, Explanation, printable};
+
+/// No secret is longer.
+const LONGEST: u64 = 1 << 14;
+
+/// Nobody hands over more.
+const MOST: usize = 256;
+
+/// What systemd hands over (`LoadCredential=`), by name. Only root may read it there, so it is read before that is given up.
+#[derive(Clone, Default)]
+pub struct Handed(BTreeMap<String, Vec<u8>>);
+
+impl fmt::Debug for Handed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Handed {
+    /// All there are; none where systemd is not there, or hands over nothing.
+    pub fn by_systemd() -> Self {
+        let Some(directory) = env::var_os("CREDENTIALS_DIRECTORY") else { return Self::default() };
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(MOST);
+        let read = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some((name, read(&entry.path()).ok()?))
+        });
+        Self(read.collect())
+    }
+}
+
+/// What is to be sent along.
+pub fn credentials(auth: &Auth, handed: &Handed) -> Result<Credentials, Explanation> {
+    let (bytes, place) = match &auth.secret {
+        Secret::File(path) => (of_file(path)?, format!("{}: the secret in this file", printable::path(path))),
+        Secret::Credential(name) => match handed.0.get(name) {
+            Some(bytes) => (bytes.clone(), format!("the credential {}", printable::word(name))),
+            None => {
+                return Err(Explanation::new(
+                    format!("systemd has handed over no credential {}", printable::word(name)),
+                    "add LoadCredential= for it to the unit, then restart filterd",
+                ));
+            }
+        },
+    };
+    let wrong = |what: &str| Explanation::new(format!("{place} {what}"), "write it there, on one line");
+    let text = String::from_utf8(bytes).map_err(|_| wrong("is no text"))?;
+    let secret = text.trim_end_matches(['\n', '\r']).to_owned();
+    if secret.is_empty() {
+        return Err(wrong("is empty"));
+    }
+    if secret.chars().any(char::is_control) {
+        return Err(wrong("has more than one line, or something in it that cannot be sent"));
+    }
+    Ok(match &auth.scheme {
+        Scheme::Basic(user) => Credentials::Basic { user: user.clone(), password: secret },
+        Scheme::Bearer => Credentials::Bearer(secret),
+        Scheme::Header(name) => Credentials::Header { name: name.clone(), value: secret },
+    })
+}
+
+/// A secret that anybody may read is none.
+fn of_file(path: &Path) -> Result<Vec<u8>, Explanation> {
+    let about = fs::metadata(path).map_err(|error| file::FileError::new(path, error).explain())?;
+    if let Some(why) = readable_by_others(&about) {
+        let path = printable::path(path);
+        let message = format!("{path}: the secret in this file is not sent: {why}");
+        return Err(Explanation::new(message, format!("`chown root:filterd {path}; chmod 0640 {path}`")));
+    }
+    read(path).map_err(|error| error.explain())
+}
+
+fn readable_by_others(about: &Metadata) -> Option<&'static str> {
+    let is_ours = [0, geteuid().as_raw()].contains(&about.uid());
+    let is_our_group = [0, getegid().as_raw()].contains(&about.gid());
+    if !is_ours {
+        Some("it belongs to somebody else")
+    } else if about.mode() & 0o007 != 0 {
+        Some("everybody may read or change it")
+    } else if about.mode() & 0o020 != 0 {
+        Some("its group may change it")
+    } else if about.mode() & 0o040 != 0 && !is_our_group {
+        Some("a group that is not filterd's may read it")
+    } else {
+        None
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, file::FileError> {
+    let mut bytes = Vec::new();
+    let read = file::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| file::FileError::new(path, error))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(file::FileError::TooLarge { path: path.into(), most: LONGEST });
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn told(contents: &str, mode: u32, scheme: Scheme) -> Result<Credentials, String> {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("secret");
+        fs::write(&path, contents).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let auth = Auth { scheme, secret: Secret::File(path) };
+        credentials(&auth, &Handed::default()).map_err(|told| told.to_string())
+    }
+
+    #[test]
+    fn a_secret_is_what_its_file_says_on_one_line() {
+        let basic = Credentials::Basic { user: "ann".to_owned(), password: "pass word".to_owned() };
+        assert_eq!(told("pass word\n", 0o640, Scheme::Basic("ann".to_owned())), Ok(basic));
+        assert_eq!(told("abc", 0o400, Scheme::Bearer), Ok(Credentials::Bearer("abc".to_owned())));
+        for (contents, why) in
+            [("", "is empty"), ("\n", "is empty"), ("sesame\nsesame", "more than one line")]
+        {
+            let told = told(contents, 0o600, Scheme::Bearer).unwrap_err();
+            assert!(told.contains(why) && !told.contains("sesame"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_others_may_read_is_not_sent() {
+        for (mode, why) in [(0o644, "everybody"), (0o604, "everybody"), (0o660, "its group may change it")] {
+            let told = told("sesame", mode, Scheme::Bearer).unwrap_err();
+            assert!(told.contains(why) && told.contains("chmod 0640") && !told.contains("sesame"), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_systemd_hands_over_is_known_by_its_name() {
+        let handed = Handed(BTreeMap::from([("feed".to_owned(), b"sesame\n".to_vec())]));
+        let auth = |name: &str| Auth { scheme: Scheme::Bearer, secret: Secret::Credential(name.to_owned()) };
+        assert_eq!(credentials(&auth("feed"), &handed), Ok(Credentials::Bearer("sesame".to_owned())));
+        assert!(credentials(&auth("other"), &handed).unwrap_err().to_string().contains("LoadCredential="));
+        assert!(!format!("{handed:?}").contains("sesame"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Lists that are chosen out of a database.
+
+use super::{config, told};
+use crate::source::Format;
+
+fn chosen(keys: &str) -> (String, Vec<String>) {
+    let list = &config(&format!("lists: [{{name: far, {keys}}}]")).lists[0];
+    let database = list.how.database.as_ref().expect("it is chosen");
+    assert_eq!((list.path.as_path(), list.how.format), (database.path(), Some(Format::Plain)));
+    let paths = database.paths.iter().map(|path| path.display().to_string());
+    (database.chosen.to_string(), paths.collect())
+}
+
+fn refused(keys: &str) -> String {
+    told(format!("lists: [{{name: far, {keys}}}]"))
+}
+
+#[test]
+fn a_list_may_be_chosen_by_country_or_by_network() {
+    let one = |path: &str| vec![path.to_owned()];
+    assert_eq!(
+        chosen("country: [CN, ru, NO], database: /x.mmdb"),
+        ("country CN RU NO".into(), one("/x.mmdb"))
+    );
+    assert_eq!(chosen("country: CN, database: x.mmdb").0, "country CN");
+    assert_eq!(chosen("country: [CN, cn], database: x").0, "country CN");
+    assert_eq!(chosen("asn: [AS64500, 64501, '64502'], database: x").0, "asn AS64500 AS64501 AS64502");
+    assert_eq!(chosen("asn: 64500, database: x").0, "asn AS64500");
+    assert_eq!(chosen("database: [a, /b], country: [CN]").1.len(), 2);
+}
+
+#[test]
+fn what_is_missing_or_too_much_is_told() {
+    for (keys, said) in [
+        ("country: [CN]", "this list has no `database`"),
+        ("database: x", "has a `database`, and neither `country` nor `asn`"),
+        ("country: [CN], asn: [64500], database: x", "a list has a `country` or an `asn`, and not both"),
+        ("country: [CN], database: x, path: y", "a list has a `path`, or is chosen out of a `database`"),
+        ("country: [], database: x", "`country` names nothing"),
+        ("country: [CN], database: []", "`database` names 1 to 16 files, not 0"),
+        ("country: [CN], database: https://x/y.mmdb", "is a file, not an address on the web"),
+        ("country: [CN], database: [~/x]", "nothing stands for ~ here"),
+    ] {
+        let told = refused(keys);
+        assert!(told.contains(said) && told.starts_with("f.yaml:1:"), "{keys}: {told}");
+    }
+}
+
+#[test]
+fn slips_are_told_with_what_was_probably_meant_and_where() {
+    for (keys, said) in [
+        ("country: [CN, UK], database: x", "f.yaml:1:35: error: `UK` is no country's code"),
+        ("country: [UK], database: x", "did you mean GB (Britain (UK))?"),
+        ("country: [China], database: x", "did you mean CN (China)?"),
+        ("country: [ZZ], database: x", "write two letters of ISO 3166, as in CN"),
+        ("country: [true], database: x", "a country's code must be text, not true or false"),
+        ("country: {CN: 1}, database: x", "`country` must be a list, not a map of keys"),
+        ("asn: [AS0], database: x", "`asn` are numbers of autonomous systems, not `AS0`"),
+        ("asn: [4294967296], database: x", "not 4294967296"),
+        ("asn: [1.10], database: x", "not a number"),
+        ("asn: [google], database: x", "write AS1 to AS4294967295, as in [AS64500]"),
+        ("countries: [CN], database: x", "did you mean `country`?"),
+    ] {
+        let told = refused(keys);
+        assert!(told.contains(said), "{keys}: {told}");
+    }
+}

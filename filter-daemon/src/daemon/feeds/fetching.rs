@@ -1,0 +1,199 @@
+//! One fetch, on a thread of its own: asked for, written down, and kept when it is whole.
+
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::clock;
+use crate::config::Feed;
+use crate::config::secret::{self, Handed};
+use crate::fetch::{FetchError, Fetched, Fetcher, Order};
+use crate::source::Feeds;
+use crate::source::feeds::{Key, Note};
+use crate::text::{Explain, Explanation};
+
+/// Whoever fetches.
+pub type Fetch = dyn Fn(&Order) -> Result<Got, FetchError> + Send + Sync;
+
+/// What was got.
+pub enum Got {
+    /// What is here is what there is.
+    Unchanged { from: Vec<IpAddr> },
+    /// Something else is coming.
+    Body(Body),
+}
+
+/// It, with what its server says of it.
+pub struct Body {
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    pub from: Vec<IpAddr>,
+    pub bytes: Box<dyn Read>,
+}
+
+/// By processes that can do nothing else.
+pub fn through(fetcher: Fetcher) -> Arc<Fetch> {
+    Arc::new(move |order| {
+        Ok(match fetcher.fetch(order.clone())? {
+            Fetched::Unchanged { from } => Got::Unchanged { from },
+            Fetched::Body(body) => Got::Body(Body {
+                etag: body.etag.clone(),
+                last_modified: body.last_modified.clone(),
+                from: body.from.clone(),
+                bytes: Box::new(body),
+            }),
+        })
+    })
+}
+
+/// More of a server's words than this are not sent back to it.
+const LONGEST_WORD: usize = 1024;
+
+/// What is to be done.
+pub struct Job {
+    pub key: Key,
+    pub feed: Feed,
+    /// How many bytes it may have.
+    pub most: u64,
+    /// What is known of the bytes that are here.
+    pub note: Option<Note>,
+    /// The addresses of this host.
+    pub own: Vec<IpAddr>,
+    pub store: Feeds,
+    pub handed: Arc<Handed>,
+    pub fetch: Arc<Fetch>,
+    /// Is the state directory ours to write to? Not once another filterd has this one's place.
+    pub is_ours: Arc<AtomicBool>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Outcome {
+    /// What is here is what there is.
+    Unchanged(Note),
+    /// There is something else, and it is here now.
+    New(Note),
+    /// Nothing came, or not all of it.
+    Failed {
+        /// Why, and what to do.
+        told: Explanation,
+        /// When the server wants to be asked again.
+        after: Option<Duration>,
+    },
+}
+
+impl Job {
+    /// Does it; this waits for the network.
+    pub fn run(self) -> Outcome {
+        let outcome = self.fetch().unwrap_or_else(|outcome| outcome);
+        if let (Outcome::Failed { after: Some(after), .. }, Some(note)) = (&outcome, &self.note) {
+            let not_before = Some(clock::since_1970().saturating_add(*after).as_secs());
+            self.write(&Note { not_before, ..note.clone() });
+        }
+        outcome
+    }
+
+    fn fetch(&self) -> Result<Outcome, Outcome> {
+        let auth = self.feed.auth.as_ref();
+        let credentials =
+            auth.map(|auth| secret::credentials(auth, &self.handed)).transpose().map_err(failed)?;
+        let room = self.store.room();
+        if room == 0 {
+            return Err(failed(Explanation::new(
+                "what was fetched takes all the room it may have",
+                "make lists shorter",
+            )));
+        }
+        let order = Order {
+            url: self.feed.url.clone(),
+            etag: self.note.as_ref().and_then(|note| note.etag.clone()),
+            last_modified: self.note.as_ref().and_then(|note| note.last_modified.clone()),
+            credentials,
+            insecure: self.feed.insecure,
+            allow_private: self.feed.allow_private,
+            own: self.own.clone(),
+            most_bytes: self.most.min(room),
+            patience: self.feed.timeout,
+        };
+        match ((self.fetch)(&order).map_err(|error| refused(&error))?, &self.note) {
+            (Got::Body(body), _) => self.keep(body),
+            (Got::Unchanged { from }, Some(note)) => Ok(self.confirm(Note { from, ..note.clone() })),
+            (Got::Unchanged { .. }, None) => {
+                Err(failed("the server answers that nothing has changed, though nothing was here".into()))
+            }
+        }
+    }
+
+    fn keep(&self, mut body: Body) -> Result<Outcome, Outcome> {
+        let mut coming = self.store.come(self.key).map_err(|error| unwritable(&error))?;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let read = match body.bytes.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(broken_off(&error)),
+            };
+            coming.write_all(&buffer[..read]).map_err(|error| unwritable(&error))?;
+        }
+        self.must_be_ours()?;
+        let now = clock::since_1970().as_secs();
+        let short = |word: &Option<String>| word.clone().filter(|word| word.len() <= LONGEST_WORD);
+        let note = Note {
+            url: self.feed.url.to_string(),
+            etag: short(&body.etag),
+            last_modified: short(&body.last_modified),
+            fetched: now,
+            checked: now,
+            from: std::mem::take(&mut body.from),
+            ..Note::default()
+        };
+        self.store.keep(self.key, &coming, note).map(Outcome::New).map_err(|error| unwritable(&error))
+    }
+
+    fn confirm(&self, note: Note) -> Outcome {
+        let note = Note { checked: clock::since_1970().as_secs(), not_before: None, ..note };
+        self.write(&note);
+        Outcome::Unchanged(note)
+    }
+
+    /// What cannot be written of this is only when it was: the next start asks a little too early.
+    fn write(&self, note: &Note) {
+        if self.is_ours.load(Ordering::Acquire)
+            && let Err(error) = self.store.write(self.key, note)
+        {
+            tracing::warn!("{}: when it was fetched cannot be noted: {error}", self.feed.url);
+        }
+    }
+
+    fn must_be_ours(&self) -> Result<(), Outcome> {
+        if self.is_ours.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(failed("another filterd takes this one's place".into()))
+    }
+}
+
+fn failed(told: Explanation) -> Outcome {
+    Outcome::Failed { told, after: None }
+}
+
+fn refused(error: &FetchError) -> Outcome {
+    Outcome::Failed { told: error.explain(), after: error.retry_after() }
+}
+
+fn broken_off(error: &io::Error) -> Outcome {
+    match FetchError::of(error) {
+        Some(error) => refused(error),
+        None => failed(format!("it broke off: {error}").into()),
+    }
+}
+
+fn unwritable(error: &io::Error) -> Outcome {
+    failed(Explanation::new(
+        format!("what comes cannot be written to the state directory: {error}"),
+        "make the state directory writable and see that it has room",
+    ))
+}

@@ -1,0 +1,292 @@
+//! Feeds: lists that are fetched. What comes is written to the state directory, and from there on it is a list file like any
+//! other: a *refresh* reads it. So neither a start nor a reload ever waits for the network.
+//!
+//! `schedule` says when a feed is fetched, `fetching` does it on a thread of its own, `told` is what people are told. Only
+//! the filterd that is in force fetches.
+
+mod fetching;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tracing::{info, warn};
+
+use crate::blocklist::Timestamp;
+use crate::clock;
+use crate::config::secret::Handed;
+use crate::config::{Config, Feed};
+use crate::fetch::Fetcher;
+use crate::host::{Fact, What};
+use crate::source;
+use crate::source::feeds::{Key, Note};
+use crate::text::Explanation;
+pub use fetching::Outcome;
+use fetching::{Fetch, Job};
+use schedule::Chance;
+
+/// What is fetched at once: more would share the line, and keep threads.
+const MOST_AT_ONCE: usize = 4;
+
+/// The addresses that a feed was last fetched from are guarded so long, and no more of them.
+const GUARDED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+const MOST_GUARDED: usize = 8;
+
+/// Whoever fetches, and by what servers know us: both found before privileges are given up.
+#[derive(Clone, Default)]
+pub struct Means {
+    fetch: Option<Arc<Fetch>>,
+    handed: Arc<Handed>,
+}
+
+/// The part of the owner's state that is about what is fetched.
+pub struct Feeds {
+    store: source::Feeds,
+    means: Means,
+    feeds: BTreeMap<Key, Fed>,
+    running: JoinSet<(Key, Outcome)>,
+    /// May the state directory be written to? Not while another filterd may have it.
+    is_ours: Arc<AtomicBool>,
+}
+
+/// A feed, and what became of it.
+struct Fed {
+    feed: Feed,
+    /// How many bytes it may have.
+    most: u64,
+    /// The lists that it is.
+    lists: BTreeSet<Arc<str>>,
+    note: Option<Note>,
+    /// When it is fetched next.
+    next: Timestamp,
+    is_running: bool,
+    /// Somebody has asked since that began.
+    again: bool,
+    failed: Option<Failed>,
+}
+
+/// A feed as a configuration says it.
+struct Wanted {
+    feed: Feed,
+    most: u64,
+    lists: BTreeSet<Arc<str>>,
+}
+
+/// It could not be fetched.
+struct Failed {
+    since: Timestamp,
+    /// So many times in a row.
+    times: u32,
+    told: Explanation,
+}
+
+/// What came of a fetch.
+pub struct Done {
+    pub key: Key,
+    /// The lists that are to be read because of it.
+    pub lists: Vec<Arc<str>>,
+}
+
+impl Means {
+    /// This fetcher, and what systemd has handed over, which is to be looked for before privileges are given up.
+    pub fn of(fetcher: Fetcher) -> Self {
+        Self { fetch: Some(fetching::through(fetcher)), handed: Arc::new(Handed::by_systemd()) }
+    }
+}
+
+impl Feeds {
+    /// Those of this configuration, as far as they lie in the state directory.
+    pub fn begin(state: &Path, config: &Config) -> Self {
+        let mut this = Self {
+            store: source::Feeds::of(state),
+            means: Means::default(),
+            feeds: BTreeMap::new(),
+            running: JoinSet::new(),
+            is_ours: Arc::new(AtomicBool::new(true)),
+        };
+        this.follow(config);
+        this
+    }
+
+    /// From now on it fetches by these means.
+    pub fn go_by(&mut self, means: Means) {
+        self.means = means;
+    }
+
+    /// Makes the feeds those of this configuration. What is said otherwise of one than before is tried at once.
+    pub fn follow(&mut self, config: &Config) {
+        let mut before = std::mem::take(&mut self.feeds);
+        let (now, wall) = (clock::now(), clock::since_1970().as_secs());
+        for (key, Wanted { feed, most, lists }) in wanted(config) {
+            let fed = match before.remove(&key) {
+                Some(fed) => {
+                    let is_same = fed.feed == feed && fed.most == most;
+                    let next = if is_same { fed.next } else { now };
+                    Fed { feed, most, lists, next, ..fed }
+                }
+                None => {
+                    let note = self.store.note(key, &feed.url.to_string());
+                    let wait = schedule::after_start(note.as_ref(), wall, feed.refresh, Chance::new());
+                    let next = if wait.is_zero() { now } else { clock::after(wait) };
+                    Fed { feed, most, lists, note, next, is_running: false, again: false, failed: None }
+                }
+            };
+            self.feeds.insert(key, fed);
+        }
+    }
+
+    /// Removes what lies there of feeds that are no more.
+    pub fn tidy(&self) {
+        if self.is_ours.load(Ordering::Acquire) {
+            let keys: Vec<_> = self.feeds.keys().copied().collect();
+            self.store.retain(&keys, |key| self.feeds.get(&key).is_some_and(|fed| fed.is_running));
+        }
+    }
+
+    /// How long until one is to be fetched.
+    pub fn until_due(&self) -> Option<Duration> {
+        let waits = self.running.len() >= MOST_AT_ONCE || self.means.fetch.is_none();
+        let next = self.feeds.values().filter(|fed| !fed.is_running).map(|fed| fed.next).min();
+        next.filter(|_| !waits).map(clock::until)
+    }
+
+    /// Begins to fetch what is due; `own` are the addresses of this host.
+    pub fn mind(&mut self, own: impl Fn() -> Vec<IpAddr>) {
+        let Some(fetch) = self.means.fetch.clone() else { return };
+        while self.running.len() < MOST_AT_ONCE {
+            let due =
+                self.feeds.iter_mut().filter(|(_, fed)| !fed.is_running && clock::until(fed.next).is_zero());
+            let Some((key, fed)) = due.min_by_key(|(_, fed)| fed.next) else { return };
+            fed.is_running = true;
+            let job = Job {
+                key: *key,
+                feed: fed.feed.clone(),
+                most: fed.most,
+                note: fed.note.clone(),
+                own: own(),
+                store: self.store.clone(),
+                handed: self.means.handed.clone(),
+                fetch: fetch.clone(),
+                is_ours: self.is_ours.clone(),
+            };
+            let key = *key;
+            self.running.spawn_blocking(move || (key, job.run()));
+        }
+    }
+
+    /// Has these lists fetched now, and tells which feeds that are; of one that is being fetched already, once more.
+    pub fn ask(&mut self, lists: &[Arc<str>]) -> BTreeSet<Key> {
+        let mut asked = BTreeSet::new();
+        for (key, fed) in &mut self.feeds {
+            if lists.iter().any(|list| fed.lists.contains(list)) {
+                (fed.next, fed.again) = (Timestamp::default(), fed.is_running);
+                asked.insert(*key);
+            }
+        }
+        asked
+    }
+
+    /// Waits until one was fetched, or could not be; for ever if none is being fetched.
+    pub async fn fetched(&mut self) -> (Key, Outcome) {
+        match self.running.join_next().await {
+            Some(done) => done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Notes what came of it. None if it was gone meanwhile, or is fetched once more.
+    pub fn note(&mut self, key: Key, outcome: Outcome) -> Option<Done> {
+        let Some(fed) = self.feeds.get_mut(&key) else {
+            self.tidy();
+            return None;
+        };
+        let has_come = matches!(outcome, Outcome::New(_) | Outcome::Unchanged(_));
+        fed.note(outcome);
+        if std::mem::take(&mut fed.again) {
+            fed.next = Timestamp::default();
+            return None;
+        }
+        let lists = fed.lists.iter().filter(|_| has_come).cloned().collect();
+        Some(Done { key, lists })
+    }
+
+    /// The addresses that feeds were last fetched from: they must not be blocked by what comes of them.
+    pub fn facts(&self) -> Vec<Fact> {
+        let now = clock::since_1970().as_secs();
+        let recent =
+            |note: &&Note| now.checked_sub(note.checked).is_some_and(|age| age < GUARDED_FOR.as_secs());
+        let of = |fed: &Fed| {
+            let (name, from) = (fed.name(), fed.note.as_ref().filter(recent).map(|note| note.from.clone()));
+            let from = from.unwrap_or_default().into_iter().take(MOST_GUARDED);
+            from.map(move |address| Fact { address: address.to_canonical(), what: What::Feed(name.clone()) })
+        };
+        self.feeds.values().flat_map(of).collect()
+    }
+
+    /// Another filterd is about to have this one's place, or has it: nothing is written from here on.
+    pub fn let_go(&self) {
+        self.is_ours.store(false, Ordering::Release);
+    }
+
+    /// It has come to nothing.
+    pub fn come_back(&self) {
+        self.is_ours.store(true, Ordering::Release);
+    }
+}
+
+/// The feeds that a configuration names. Where several lists are one, whatever any of them says suffices.
+fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
+    let mut all: BTreeMap<Key, Wanted> = BTreeMap::new();
+    for list in &config.lists {
+        let Some(feed) = &list.feed else { continue };
+        let most = list.limits.most_bytes();
+        let new = || Wanted { feed: feed.clone(), most, lists: BTreeSet::new() };
+        let wanted = all.entry(Key::of(&feed.key())).or_insert_with(new);
+        wanted.lists.insert(list.name.as_str().into());
+        wanted.most = wanted.most.max(most);
+        wanted.feed.refresh = wanted.feed.refresh.min(feed.refresh);
+        wanted.feed.timeout = wanted.feed.timeout.max(feed.timeout);
+        wanted.feed.insecure |= feed.insecure;
+        wanted.feed.allow_private |= feed.allow_private;
+    }
+    all
+}
+
+impl Fed {
+    /// What it is called: as the first of its lists.
+    fn name(&self) -> String {
+        self.lists.first().map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn note(&mut self, outcome: Outcome) {
+        self.is_running = false;
+        let (refresh, chance) = (self.feed.refresh, Chance::new());
+        match outcome {
+            Outcome::New(note) | Outcome::Unchanged(note) => {
+                if self.failed.take().is_some() || self.note.is_none() {
+                    info!("list {}: fetched from {}", self.name(), self.feed.url);
+                }
+                self.note = Some(note);
+                self.next = clock::after(schedule::after_success(refresh, chance));
+            }
+            Outcome::Failed { told, after } => {
+                let before = self.failed.take();
+                if before.as_ref().is_none_or(|before| before.told != told) {
+                    warn!("list {}: {} cannot be fetched: {told}", self.name(), self.feed.url);
+                }
+                let since = before.as_ref().map_or_else(clock::now, |before| before.since);
+                let times = before.map_or(0, |before| before.times).saturating_add(1);
+                self.next = clock::after(schedule::after_failure(times, refresh, after, chance));
+                self.failed = Some(Failed { since, times, told });
+            }
+        }
+    }
+}

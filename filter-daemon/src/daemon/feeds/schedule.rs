@@ -1,0 +1,97 @@
+//! When a feed is fetched: after its time, a little earlier or later so that not everybody asks at once; after a failure soon,
+//! and then less and less often, or when its server says. Pure: the time, and chance, are handed in.
+
+use std::time::Duration;
+
+use crate::source::feeds::Note;
+
+/// How long after the first failure.
+const SOON: Duration = Duration::from_secs(15);
+
+/// No server is believed that wants to be left alone for longer.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A number at random, from all there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Chance(pub u16);
+
+impl Chance {
+    /// One of the kernel's; the middle where there is none.
+    pub fn new() -> Self {
+        let mut bytes = [0x00, 0x80];
+        _ = getrandom::fill(&mut bytes);
+        Self(u16::from_le_bytes(bytes))
+    }
+
+    /// This long, give or take a tenth.
+    fn around(self, time: Duration) -> Duration {
+        time.mul_f64(0.9 + 0.2 * f64::from(self.0) / f64::from(u16::MAX))
+    }
+}
+
+/// How long after it was fetched it is fetched again.
+pub fn after_success(refresh: Duration, chance: Chance) -> Duration {
+    chance.around(refresh)
+}
+
+/// How long after it failed so many times in a row; `asked` is what the server wants.
+pub fn after_failure(times: u32, refresh: Duration, asked: Option<Duration>, chance: Chance) -> Duration {
+    let doubled = SOON.saturating_mul(1 << times.saturating_sub(1).min(20)).min(refresh);
+    chance.around(doubled).max(asked.unwrap_or_default().min(LONGEST))
+}
+
+/// How long after a start: at once if it is due, or was never fetched, or the clock was set meanwhile. `now` is the time on
+/// the wall.
+pub fn after_start(note: Option<&Note>, now: u64, refresh: Duration, chance: Chance) -> Duration {
+    let Some(note) = note else { return Duration::ZERO };
+    let due = match now.checked_sub(note.checked) {
+        Some(age) => after_success(refresh, chance).saturating_sub(Duration::from_secs(age)),
+        None => Duration::ZERO,
+    };
+    let asked = note.not_before.and_then(|then| then.checked_sub(now)).map(Duration::from_secs);
+    due.max(asked.filter(|asked| *asked <= LONGEST).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+    const EXACTLY: Chance = Chance(u16::MAX / 2 + 1);
+
+    fn seconds(time: Duration) -> u64 {
+        time.as_secs_f64().round() as u64
+    }
+
+    #[test]
+    fn nobody_is_asked_at_the_same_moment_by_all() {
+        let times = [Chance(0), EXACTLY, Chance(u16::MAX)].map(|chance| seconds(after_success(HOUR, chance)));
+        assert_eq!(times, [3240, 3600, 3960]);
+    }
+
+    #[test]
+    fn what_fails_is_tried_soon_and_then_less_often_but_not_less_than_what_works() {
+        let after = |times| seconds(after_failure(times, HOUR, None, EXACTLY));
+        assert_eq!([1, 2, 3, 8, 9, 99].map(after), [15, 30, 60, 1920, 3600, 3600]);
+    }
+
+    #[test]
+    fn a_server_says_when_to_come_again_but_not_next_year() {
+        let after = |asked: u64| seconds(after_failure(1, HOUR, Some(Duration::from_secs(asked)), EXACTLY));
+        assert_eq!([1, 7200, 31_536_000].map(after), [15, 7200, 86_400]);
+    }
+
+    #[test]
+    fn a_start_goes_on_where_the_filterd_before_was() {
+        let now = 1_000_000;
+        let note = |checked, not_before| Note { checked, not_before, ..Note::default() };
+        let after = |note: &Note| seconds(after_start(Some(note), now, HOUR, EXACTLY));
+        assert_eq!(after_start(None, now, HOUR, EXACTLY), Duration::ZERO, "it was never fetched");
+        assert_eq!(after(&note(now - 600, None)), 3000);
+        assert_eq!(after(&note(now - 7200, None)), 0);
+        assert_eq!(after(&note(now + 600, None)), 0, "the clock was set back");
+        assert_eq!(after(&note(now - 7200, Some(now + 60))), 60, "its server wants to be left alone");
+        assert_eq!(after(&note(now - 7200, Some(now - 60))), 0);
+        assert_eq!(after(&note(now - 7200, Some(now + 999_999))), 0, "the clock was set");
+    }
+}

@@ -1,0 +1,239 @@
+//! Stories of feeds, with whoever fetches played by a story.
+
+use std::io::Cursor;
+use std::sync::Mutex;
+
+use super::fetching::{Body, Got};
+use super::*;
+use crate::config;
+use crate::fetch::{FetchError, Order};
+
+/// What the next fetch gets.
+type Answer = Box<dyn Fn(&Order) -> Result<Got, FetchError> + Send>;
+
+struct Place {
+    state: tempfile::TempDir,
+    feeds: Feeds,
+    answer: Arc<Mutex<Answer>>,
+    orders: Arc<Mutex<Vec<Order>>>,
+}
+
+const ONE: &str = "lists: [{name: ipsum, url: 'https://a.example/ipsum.txt?key=sesame', refresh: 1h}]";
+
+fn config(text: &str) -> Config {
+    config::parse(Path::new("/etc/filterd.yaml"), text.into()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn body(bytes: &'static str) -> Result<Got, FetchError> {
+    let from = (1..=12).map(|host| IpAddr::from([203, 0, 113, host])).collect();
+    let bytes = Box::new(Cursor::new(bytes));
+    Ok(Got::Body(Body { etag: Some("\"1\"".into()), last_modified: None, from, bytes }))
+}
+
+impl Place {
+    fn new(text: &str) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), text)
+    }
+
+    fn at(state: tempfile::TempDir, text: &str) -> Self {
+        let answer: Arc<Mutex<Answer>> = Arc::new(Mutex::new(Box::new(|_| body("192.0.2.1\n"))));
+        let orders = Arc::new(Mutex::new(Vec::new()));
+        let mut feeds = Feeds::begin(state.path(), &config(text));
+        let (says, hears) = (answer.clone(), orders.clone());
+        let fetch: Arc<Fetch> = Arc::new(move |order: &Order| {
+            hears.lock().unwrap().push(order.clone());
+            says.lock().unwrap()(order)
+        });
+        feeds.go_by(Means { fetch: Some(fetch), handed: Arc::default() });
+        Self { state, feeds, answer, orders }
+    }
+
+    fn answers(&self, answer: impl Fn(&Order) -> Result<Got, FetchError> + Send + 'static) {
+        *self.answer.lock().unwrap() = Box::new(answer);
+    }
+
+    /// Fetches what is due, and tells which lists are to be read because of it.
+    async fn fetch(&mut self) -> Vec<String> {
+        self.feeds.mind(Vec::new);
+        let mut lists = Vec::new();
+        while !self.feeds.running.is_empty() {
+            let (key, outcome) = self.feeds.fetched().await;
+            lists.extend(self.feeds.note(key, outcome).into_iter().flat_map(|done| done.lists));
+        }
+        lists.iter().map(ToString::to_string).collect()
+    }
+
+    fn told(&self) -> Vec<String> {
+        let faults = self.feeds.faults(&crate::blocklist::Blocklist::default());
+        faults.into_iter().map(|fault| fault.told.to_string()).collect()
+    }
+
+    fn files(&self) -> usize {
+        std::fs::read_dir(self.state.path().join("feeds")).map_or(0, Iterator::count)
+    }
+
+    fn has(&self) -> Option<String> {
+        let key = self.feeds.feeds.keys().next()?;
+        std::fs::read_to_string(self.feeds.store.file(*key)).ok()
+    }
+}
+
+#[tokio::test]
+async fn what_was_never_fetched_is_fetched_at_once_and_then_when_its_time_has_come() {
+    let mut place = Place::new(ONE);
+    assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
+    assert!(place.told().is_empty(), "that it was not fetched yet is no fault");
+    assert_eq!(place.fetch().await, ["ipsum"]);
+    assert_eq!(place.has().as_deref(), Some("192.0.2.1\n"));
+    let next = place.feeds.until_due().unwrap();
+    assert!((3200..=4000).contains(&next.as_secs()), "{next:?}");
+    assert!(place.fetch().await.is_empty(), "nothing is due");
+    assert_eq!(place.orders.lock().unwrap()[0].etag, None);
+}
+
+#[tokio::test]
+async fn the_next_filterd_knows_what_was_fetched_and_asks_only_for_what_is_new() {
+    let mut place = Place::new(ONE);
+    place.fetch().await;
+    let mut next = Place::at(place.state, ONE);
+    assert!(next.feeds.until_due().unwrap() > Duration::from_secs(3000), "it is fresh");
+    next.answers(|order| {
+        assert_eq!(order.etag.as_deref(), Some("\"1\""));
+        Ok(Got::Unchanged { from: vec![IpAddr::from([203, 0, 113, 99])] })
+    });
+    assert_eq!(next.feeds.ask(&["ipsum".into()]).len(), 1);
+    assert_eq!(next.fetch().await, ["ipsum"]);
+    assert_eq!(next.has().as_deref(), Some("192.0.2.1\n"));
+    assert_eq!(next.feeds.facts().len(), 1);
+}
+
+#[tokio::test]
+async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_well() {
+    struct Breaks(bool);
+    impl std::io::Read for Breaks {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            if std::mem::replace(&mut self.0, true) {
+                return Err(FetchError::BrokenOff { bytes: 1, why: "the line is gone".into() }.into());
+            }
+            into[0] = b'1';
+            Ok(1)
+        }
+    }
+    let mut place = Place::new(ONE);
+    place.fetch().await;
+    let breaks = |_: &Order| {
+        let bytes = Box::new(Breaks(false));
+        Ok(Got::Body(Body { etag: None, last_modified: None, from: Vec::new(), bytes }))
+    };
+    place.answers(|_| Err(FetchError::Status(504, Some(Duration::from_secs(600)))));
+    place.feeds.ask(&["ipsum".into()]);
+    assert!(place.fetch().await.is_empty());
+    let told = place.told().join("\n");
+    assert!(told.contains("list ipsum cannot be fetched from https://a.example/ipsum.txt?…: "), "{told}");
+    assert!(told.contains("504") && told.contains("`filterd lists refresh ipsum`"), "{told}");
+    assert!(!told.contains("sesame"), "{told}");
+    assert!(place.feeds.until_due().unwrap() > Duration::from_secs(590), "its server wants to be left alone");
+    let again = Feeds::begin(place.state.path(), &config(ONE));
+    let next = again.feeds.values().next().unwrap().next;
+    assert!(clock::until(next) > Duration::from_secs(590), "the next filterd knows that, too");
+    place.answers(breaks);
+    place.feeds.ask(&["ipsum".into()]);
+    assert!(place.fetch().await.is_empty());
+    assert!(place.told().join("\n").contains("the line is gone"));
+    assert_eq!((place.has().as_deref(), place.files()), (Some("192.0.2.1\n"), 2));
+    place.answers(|_| body("192.0.2.2\n"));
+    place.feeds.ask(&["ipsum".into()]);
+    assert_eq!(place.fetch().await, ["ipsum"]);
+    assert!(place.told().is_empty());
+}
+
+#[tokio::test]
+async fn no_more_than_four_are_fetched_at_once() {
+    let lists: Vec<_> =
+        (0..6).map(|number| format!("{{name: l{number}, url: 'https://a.example/{number}'}}")).collect();
+    let mut place = Place::new(&format!("lists: [{}]", lists.join(", ")));
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let answer: Arc<Fetch> = Arc::new(move |_: &Order| {
+        _ = wait.lock().unwrap().recv();
+        body("192.0.2.1\n")
+    });
+    place.feeds.go_by(Means { fetch: Some(answer), handed: Arc::default() });
+    place.feeds.mind(Vec::new);
+    assert_eq!(place.feeds.running.len(), 4);
+    assert_eq!(place.feeds.until_due(), None, "the others wait for one of these");
+    drop(go_on);
+    let (key, outcome) = place.feeds.fetched().await;
+    place.feeds.note(key, outcome);
+    assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
+    place.fetch().await;
+}
+
+#[tokio::test]
+async fn whoever_asks_while_it_is_fetched_gets_what_came_after() {
+    let mut place = Place::new(ONE);
+    place.feeds.mind(Vec::new);
+    place.feeds.ask(&["ipsum".into()]);
+    let (key, outcome) = place.feeds.fetched().await;
+    assert!(place.feeds.note(key, outcome).is_none(), "that had begun before");
+    assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
+    assert_eq!(place.fetch().await, ["ipsum"]);
+}
+
+#[tokio::test]
+async fn eight_addresses_of_each_are_guarded_for_a_day() {
+    let mut place = Place::new(ONE);
+    place.fetch().await;
+    assert_eq!(place.feeds.facts().len(), 8);
+    assert_eq!(place.feeds.facts()[0].what.to_string(), "list ipsum is fetched from there");
+    let note = place.feeds.feeds.values_mut().next().unwrap().note.as_mut().unwrap();
+    note.checked -= 24 * 60 * 60;
+    assert!(place.feeds.facts().is_empty());
+}
+
+#[tokio::test]
+async fn what_the_configuration_no_longer_names_goes_and_what_it_says_otherwise_is_tried_at_once() {
+    let mut place = Place::new(ONE);
+    place.fetch().await;
+    place.feeds.follow(&config(&ONE.replace("ipsum,", "other,")));
+    assert!(
+        place.feeds.until_due().unwrap() > Duration::from_secs(3000),
+        "a list that is renamed is the same"
+    );
+    place.feeds.follow(&config(&ONE.replace("1h", "2h")));
+    assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
+    place.feeds.follow(&config(&ONE.replace("sesame", "other")));
+    place.feeds.tidy();
+    assert_eq!((place.has(), place.files()), (None, 0), "with another key it is another feed");
+}
+
+#[tokio::test]
+async fn two_lists_of_one_url_are_fetched_once_as_large_as_either_may_be() {
+    let two = "lists: [{name: b, url: 'https://a.example/', max_entries: 10}, {name: a, url: 'https://a.example/'}]";
+    let mut place = Place::new(two);
+    assert_eq!(place.fetch().await, ["a", "b"]);
+    let orders = place.orders.lock().unwrap();
+    assert_eq!(orders.len(), 1);
+    assert!(orders[0].most_bytes > 1 << 29);
+}
+
+#[tokio::test]
+async fn nothing_is_written_once_another_filterd_has_the_place() {
+    let mut place = Place::new(ONE);
+    place.feeds.let_go();
+    assert!(place.fetch().await.is_empty());
+    assert_eq!(place.files(), 0);
+    place.feeds.come_back();
+    place.feeds.ask(&["ipsum".into()]);
+    assert_eq!(place.fetch().await, ["ipsum"]);
+}
+
+#[tokio::test]
+async fn a_state_directory_that_takes_nothing_is_told() {
+    let mut place = Place::new(ONE);
+    std::fs::write(place.state.path().join("feeds"), "").unwrap();
+    assert!(place.fetch().await.is_empty());
+    let told = place.told().join("\n");
+    assert!(told.contains("cannot be written to the state directory"), "{told}");
+    assert!(told.contains("see that it has room"), "{told}");
+}

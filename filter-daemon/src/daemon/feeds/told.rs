@@ -1,0 +1,94 @@
+//! What people are told of feeds.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Fed, Feeds};
+use crate::blocklist::{Blocklist, List};
+use crate::clock;
+use crate::config::Config;
+use crate::control::wire::lists::{self, Fetching, Trouble};
+use crate::control::wire::status::ListStatus;
+use crate::control::wire::{About, Fault};
+use crate::text::{Explanation, date, printable};
+
+impl Feeds {
+    /// Lists that could not be fetched.
+    pub fn faults(&self, blocklist: &Blocklist) -> Vec<Fault> {
+        let all = self.feeds.values().flat_map(|fed| fed.lists.iter().map(move |list| (list, fed)));
+        let failed =
+            all.filter_map(|(list, fed)| Some((fed.told(list, blocklist)?, fed.failed.as_ref()?.since)));
+        failed
+            .map(|(told, since)| Fault { about: About::Lists, since: clock::on_the_wall(since), told })
+            .collect()
+    }
+
+    /// Why this list could not be fetched, if that is so.
+    pub fn trouble(&self, list: &str, blocklist: &Blocklist) -> Option<Explanation> {
+        self.of(list)?.told(&list.into(), blocklist)
+    }
+
+    /// Adds what is known of sources to what is told of lists.
+    pub fn tell(&self, lists: &mut [lists::List], config: &Config, blocklist: &Blocklist) {
+        for list in lists {
+            let Some(said) = config.lists.iter().find(|said| said.name.as_str() == list.name) else {
+                continue;
+            };
+            list.origin = Some(shown(&said.path));
+            let Some(fed) = self.of(&list.name) else { continue };
+            "url".clone_into(&mut list.kind);
+            let note = fed.note.as_ref();
+            list.fetching = Some(Fetching {
+                fetched: note.map(|note| note.fetched),
+                checked: note.map(|note| note.checked),
+                next: clock::on_the_wall(fed.next.max(clock::now())),
+                now: fed.is_running,
+                failed: fed
+                    .told(&list.name.as_str().into(), blocklist)
+                    .zip(fed.failed.as_ref())
+                    .map(|(told, failed)| Trouble { since: clock::on_the_wall(failed.since), told }),
+            });
+        }
+    }
+
+    /// Names the kind of a list that is fetched.
+    pub fn tell_status(&self, list: ListStatus) -> ListStatus {
+        if self.of(&list.name).is_some() { ListStatus { kind: "url".to_owned(), ..list } } else { list }
+    }
+
+    fn of(&self, list: &str) -> Option<&Fed> {
+        self.feeds.values().find(|fed| fed.lists.contains(list))
+    }
+}
+
+impl Fed {
+    fn told(&self, list: &Arc<str>, blocklist: &Blocklist) -> Option<Explanation> {
+        let failed = self.failed.as_ref()?;
+        let row = blocklist.lists().find(list).map(|id| blocklist.lists().get(id));
+        let message = format!(
+            "list {list} cannot be fetched from {}: {}; {}",
+            self.feed.url,
+            failed.told.message,
+            in_force(row)
+        );
+        let again = format!("filterd tries again by itself, and at once by `filterd lists refresh {list}`");
+        let remedy =
+            failed.told.remedy.as_ref().map_or_else(|| again.clone(), |remedy| format!("{remedy}; {again}"));
+        Some(Explanation::new(message, remedy))
+    }
+}
+
+/// What is in force meanwhile.
+fn in_force(list: Option<&List>) -> String {
+    let Some(list) = list.filter(|list| list.entries > 0) else { return "nothing is on it".to_owned() };
+    let at = list.reading.as_ref().and_then(|reading| Some(reading.accepted.as_ref()?.at));
+    let of = at.map_or_else(String::new, |at| format!(" of {}", date::utc(clock::on_the_wall(at))));
+    match list.entries {
+        1 => format!("its entry{of} stays in force"),
+        entries => format!("its {entries} entries{of} stay in force"),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    printable::path(path).to_string()
+}

@@ -1,0 +1,248 @@
+//! A refresh: lists that were fetched, or that somebody asked for by name, are read with the configuration in force, and made
+//! true as a reload is. It waits while something is on trial: nothing else is to come then.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tracing::{error, info};
+
+use super::error::DaemonError;
+use super::owner::Owner;
+use super::reload::{Loaded, Reload};
+use crate::blocklist::{Lists, Origin};
+use crate::clock;
+use crate::config::ListName;
+use crate::control::ReplyTo;
+use crate::control::wire::refresh::{Outcome, Refreshed, Reply};
+use crate::control::wire::reload::Reply as Reloaded;
+use crate::control::wire::{About, Failure, Fault};
+use crate::source::feeds::Key;
+use crate::text::Explanation;
+
+/// Those who wait for lists to be fetched and read.
+#[derive(Default)]
+pub struct Refreshing {
+    waiting: Vec<Waiting>,
+    /// Why what was fetched is not in force, since when.
+    refused: Option<Fault>,
+}
+
+struct Waiting {
+    lists: Vec<Arc<str>>,
+    /// The feeds that are still to be fetched.
+    fetching: BTreeSet<Key>,
+    /// What was on the lists before.
+    before: Vec<Option<Contents>>,
+    /// What was changed of them so far.
+    so_far: Reloaded,
+    reply: ReplyTo<Reply>,
+}
+
+/// What tells what was on a list from what is: bytes, and a sum over them.
+type Contents = (u64, u32);
+
+impl Refreshing {
+    /// What was fetched and cannot be put in force.
+    pub fn fault(&self) -> Option<Fault> {
+        self.refused.clone()
+    }
+
+    /// This was changed of these lists.
+    fn add(&mut self, lists: &BTreeSet<Arc<str>>, reloaded: &Reloaded) {
+        let concerned =
+            self.waiting.iter_mut().filter(|waiting| waiting.lists.iter().any(|list| lists.contains(list)));
+        for Waiting { so_far, .. } in concerned {
+            so_far.entered += reloaded.entered;
+            so_far.left += reloaded.left;
+            so_far.allowed += reloaded.allowed;
+            so_far.disallowed += reloaded.disallowed;
+            so_far.warnings.extend(reloaded.warnings.iter().cloned());
+            so_far.not_kept.clone_from(&reloaded.not_kept);
+        }
+    }
+}
+
+impl Owner {
+    /// Has these lists fetched, where they are, and read; all that are fetched if none is named.
+    pub(super) fn refresh(&mut self, lists: Vec<ListName>, reply: ReplyTo<Reply>) {
+        let lists = match self.refreshable(&lists) {
+            Ok(lists) => lists,
+            Err(failure) => {
+                _ = reply.send(Err(failure));
+                return;
+            }
+        };
+        if lists.is_empty() {
+            _ = reply.send(Ok(Reply::default()));
+            return;
+        }
+        let rows = self.protection.blocklist().lists();
+        let before = lists.iter().map(|list| contents(rows, list)).collect();
+        let fetching = self.feeds.ask(&lists);
+        // What is not fetched is read at once.
+        self.refreshing.waiting.push(Waiting { lists, fetching, before, so_far: Reloaded::default(), reply });
+        self.read_what_is_fetched();
+    }
+
+    fn refreshable(&self, named: &[ListName]) -> Result<Vec<Arc<str>>, Failure> {
+        let rows = self.protection.blocklist().lists();
+        if let Some(other) = named.iter().find(|name| {
+            let id = rows.find(name.as_str());
+            id.is_none_or(|id| rows.get(id).origin != Origin::File)
+        }) {
+            return Err(match rows.find(other.as_str()) {
+                None => super::serve::failure::no_list(other.as_str()),
+                Some(_) => Failure::Refused(Explanation::new(
+                    format!("list {other} has no source that it could be read from"),
+                    "only lists with a `path` or a `url` in the configuration have one",
+                )),
+            });
+        }
+        let said = self.config.lists.iter();
+        let is_meant = |list: &&crate::config::List| {
+            if named.is_empty() { list.feed.is_some() } else { named.contains(&list.name) }
+        };
+        Ok(said.filter(is_meant).map(|list| list.name.as_str().into()).collect())
+    }
+
+    /// What the filterd before has fetched while this one began is read, too, and what nobody wants any more goes.
+    pub(super) fn begin_to_fetch(&mut self) {
+        if !self.configuration.trial.is_on() {
+            self.feeds.tidy();
+        }
+        let feeds = self.config.lists.iter().filter(|list| list.feed.is_some());
+        self.readings.ask_refresh(feeds.map(|list| list.name.as_str().into()).collect::<Vec<_>>());
+        self.read_next();
+    }
+
+    /// A list was fetched, or could not be.
+    pub(super) fn note_fetched(&mut self, key: Key, outcome: super::feeds::Outcome) {
+        let Some(done) = self.feeds.note(key, outcome) else { return };
+        // Before what was fetched is in force: it may name its own server.
+        self.guard.follow_feeds(self.feeds.facts());
+        self.guard.look_at_files(&mut self.protection);
+        self.readings.ask_refresh(done.lists);
+        for waiting in &mut self.refreshing.waiting {
+            waiting.fetching.remove(&done.key);
+        }
+        self.read_what_is_fetched();
+    }
+
+    /// Has read what those wait for of whom everything is fetched.
+    fn read_what_is_fetched(&mut self) {
+        let all = self.refreshing.waiting.iter().filter(|waiting| waiting.fetching.is_empty());
+        let lists: Vec<_> = all.flat_map(|waiting| waiting.lists.clone()).collect();
+        self.readings.ask_refresh(lists);
+        self.read_next();
+    }
+
+    /// Begins to read lists, if nothing else is to be read.
+    pub(super) fn read_stale(&mut self) {
+        if !self.readings.is_refresh_next() {
+            return;
+        }
+        if self.configuration.trial.refusal().is_some() {
+            self.tell_refreshed(&|_| true, &Ok(()));
+            return;
+        }
+        let known = super::reload::known(self.protection.blocklist());
+        self.readings.begin_refresh(&self.config, known);
+    }
+
+    /// What was read of lists is to be made true.
+    pub(super) fn begin_refresh(&mut self, loaded: Loaded) {
+        let began = self.readings.began().unwrap_or_else(clock::instant);
+        match Reload::begin(loaded, began, self.protection.blocklist_mut()) {
+            Ok(reload) => self.reload.begin(reload),
+            Err(error) => self.end_refresh(Err(error)),
+        }
+    }
+
+    /// It is in force, with its copies on disk, or was refused.
+    pub(super) fn end_refresh(&mut self, refreshed: Result<Reloaded, DaemonError>) {
+        let lists = self.readings.refreshed().cloned().unwrap_or_default();
+        match &refreshed {
+            Ok(reloaded) => {
+                self.refreshing.refused = None;
+                self.refreshing.add(&lists, reloaded);
+                super::reload::tell_log(reloaded);
+                let Reloaded { entered, left, allowed, disallowed, .. } = reloaded;
+                if entered + left + allowed + disallowed > 0 {
+                    info!(entered, left, allowed, disallowed, "refresh of {}", told(&lists));
+                }
+            }
+            Err(error) => {
+                let message = format!(
+                    "what was fetched of {} is not in force: {}",
+                    told(&lists),
+                    error.brief().message
+                );
+                let remedy =
+                    error.brief().remedy.unwrap_or_else(|| "`filterd lists refresh` tries again".to_owned());
+                let since = self.refreshing.refused.take().map(|fault| fault.since);
+                let since = since.unwrap_or_else(|| clock::on_the_wall(clock::now()));
+                let told = Explanation::new(message, remedy);
+                error!("{told}");
+                self.refreshing.refused = Some(Fault { about: About::Lists, since, told });
+            }
+        }
+        self.readings.end_refresh();
+        let refreshed = refreshed.map(|_| ()).map_err(|error| error.brief());
+        self.tell_refreshed(&|waiting| waiting.iter().all(|list| lists.contains(list)), &refreshed);
+        self.read_next();
+    }
+
+    /// Tells those who wait for nothing else any more.
+    fn tell_refreshed(
+        &mut self,
+        are_read: &dyn Fn(&[Arc<str>]) -> bool,
+        refreshed: &Result<(), Explanation>,
+    ) {
+        let mut all = std::mem::take(&mut self.refreshing.waiting);
+        let told = all.extract_if(.., |waiting| waiting.fetching.is_empty() && are_read(&waiting.lists));
+        for waiting in told {
+            let lists = waiting.lists.iter().zip(&waiting.before);
+            let lists = lists.map(|(list, before)| self.refreshed(list, *before, refreshed)).collect();
+            let Reloaded { entered, left, allowed, disallowed, warnings, not_kept, .. } = waiting.so_far;
+            let reply = Reply { entered, left, allowed, disallowed, warnings, lists, not_kept };
+            // A client that has gone meanwhile is told nothing.
+            _ = waiting.reply.send(Ok(reply));
+        }
+        self.refreshing.waiting.append(&mut all);
+    }
+
+    fn refreshed(
+        &self,
+        list: &Arc<str>,
+        before: Option<Contents>,
+        refreshed: &Result<(), Explanation>,
+    ) -> Refreshed {
+        let rows = self.protection.blocklist().lists();
+        let row = rows.find(list).map(|id| rows.get(id));
+        let trouble = row.and_then(|row| row.reading.as_ref()?.trouble.as_ref());
+        let held_back =
+            trouble.map(|trouble| Explanation::new(trouble.message.clone(), trouble.remedy.clone()));
+        let not_fetched = self.feeds.trouble(list, self.protection.blocklist());
+        let on_trial = self.configuration.trial.refusal();
+        let (outcome, told) = match (not_fetched, on_trial, refreshed) {
+            (Some(told), ..) => (Outcome::NotFetched, Some(told)),
+            (None, Some(told), _) => (Outcome::Waits, Some(told)),
+            (None, None, Err(told)) => (Outcome::NotInForce, Some(told.clone())),
+            (None, None, Ok(_)) if held_back.is_some() => (Outcome::HeldBack, held_back),
+            (None, None, Ok(_)) if contents(rows, list) == before => (Outcome::Unchanged, None),
+            (None, None, Ok(_)) => (Outcome::Changed, None),
+        };
+        Refreshed { list: list.to_string(), outcome, entries: row.map_or(0, |row| row.entries), told }
+    }
+}
+
+/// What is on a list, if it was ever believed.
+fn contents(rows: &Lists, list: &str) -> Option<Contents> {
+    let accepted = rows.get(rows.find(list)?).reading.as_ref()?.accepted.as_ref()?;
+    Some((accepted.bytes, accepted.checksum))
+}
+
+fn told(lists: &BTreeSet<Arc<str>>) -> String {
+    let names: Vec<_> = lists.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}

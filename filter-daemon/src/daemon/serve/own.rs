@@ -1,0 +1,43 @@
+//! What each entry of an import says of its own: those that say the same are one change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use filter_common::target::Target;
+
+use crate::blocklist::{Change, Targets, Want};
+use crate::clock;
+use crate::control::wire::import::Own;
+use crate::daemon::change;
+
+/// Targets by what they say.
+pub type Parted = BTreeMap<Own, Targets>;
+
+/// The targets of each of `own`, if there is any.
+pub fn parted(targets: &[Target], own: Vec<Own>) -> Option<Parted> {
+    if own.is_empty() {
+        return None;
+    }
+    let mut parted = Parted::new();
+    own.into_iter().zip(targets).for_each(|(own, target)| parted.entry(own).or_default().push(*target));
+    parted.values_mut().for_each(Targets::sort);
+    Some(parted)
+}
+
+/// The changes by which those of them that are among `targets` are wanted, as `of` says.
+pub fn pages(parted: Parted, targets: &Targets, of: &Want) -> Vec<Change> {
+    let mut pages = Vec::new();
+    for (Own { until, note }, mut part) in parted {
+        if part.iter().any(|target| !targets.contains(target)) {
+            part = part.iter().filter(|target| targets.contains(*target)).collect();
+        }
+        let (until, note) = (until.map(clock::from_the_wall), note.map(Arc::from));
+        pages.extend(change::pages(&part, |targets| {
+            Change::Want(Want { until, note: note.clone(), targets, ..of.clone() })
+        }));
+    }
+    pages
+}
+
+#[cfg(test)]
+mod tests;

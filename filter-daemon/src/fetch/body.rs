@@ -1,0 +1,229 @@
+//! What comes of a fetch, as the daemon reads it. The other side reads the network, so nothing it says is believed that
+//! can be counted here: sizes, times, and that the end was said to be the end.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read};
+use std::net::IpAddr;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use super::error::FetchError;
+use super::message::{self, End, LONGEST_PIECE};
+use super::spawner;
+use crate::clock;
+
+/// What has come of an order.
+#[derive(Debug)]
+pub enum Fetched {
+    /// What is here already is what there is.
+    Unchanged {
+        /// Who said so.
+        from: Vec<IpAddr>,
+    },
+    /// Something else.
+    Body(Body),
+}
+
+/// Bytes that are coming. Reading fails where they broke off, were too many or too slow, and [`FetchError::of`] tells why;
+/// only what was read to its end without that is whole.
+pub struct Body {
+    /// What its server calls this version.
+    pub etag: Option<String>,
+    /// When it was last modified, in its server's words.
+    pub last_modified: Option<String>,
+    /// Who was asked.
+    pub from: Vec<IpAddr>,
+    hearing: Hearing,
+    most: u64,
+    left_of_piece: usize,
+    ended: Option<Result<(), FetchError>>,
+}
+
+/// Listens to a fetching process for as long as it may take.
+pub struct Hearing {
+    stream: UnixStream,
+    begun: Instant,
+    patience: Duration,
+    heard: u64,
+}
+
+impl Body {
+    /// A feed is remembered by this many addresses.
+    pub const MOST_FROM: usize = 8;
+
+    /// Begins behind the head.
+    pub fn begin(
+        hearing: Hearing,
+        most: u64,
+        etag: Option<String>,
+        last_modified: Option<String>,
+        mut from: Vec<IpAddr>,
+    ) -> Self {
+        from.truncate(Self::MOST_FROM);
+        let hearing = Hearing { heard: 0, ..hearing };
+        Self { etag, last_modified, from, hearing, most, left_of_piece: 0, ended: None }
+    }
+
+    fn read_piece(&mut self, into: &mut [u8]) -> Result<usize, FetchError> {
+        if self.left_of_piece == 0 {
+            self.left_of_piece = message::receive_length(&mut self.hearing, LONGEST_PIECE)
+                .map_err(|error| self.hearing.why(error))?;
+            if self.left_of_piece == 0 {
+                return self.end().map(|()| 0);
+            }
+        }
+        let most = into.len().min(self.left_of_piece);
+        let read = self.hearing.read(&mut into[..most]).map_err(|error| self.hearing.why(error))?;
+        if read == 0 {
+            return Err(self.hearing.why(ErrorKind::UnexpectedEof.into()));
+        }
+        self.left_of_piece -= read;
+        self.hearing.heard += read as u64;
+        if self.hearing.heard > self.most { Err(FetchError::TooLarge(self.most)) } else { Ok(read) }
+    }
+
+    fn end(&mut self) -> Result<(), FetchError> {
+        match message::receive(&mut self.hearing).map_err(|error| self.hearing.why(error))? {
+            End::Whole => Ok(()),
+            End::Failed(error) => Err(error),
+        }
+    }
+}
+
+impl Read for Body {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        if let Some(ended) = &self.ended {
+            return Ok(ended.clone().map(|()| 0)?);
+        }
+        let read = self.read_piece(into);
+        match &read {
+            Ok(0) => self.ended = Some(Ok(())),
+            Ok(_) => {}
+            Err(error) => self.ended = Some(Err(error.clone())),
+        }
+        Ok(read?)
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body").field("etag", &self.etag).field("from", &self.from).finish_non_exhaustive()
+    }
+}
+
+impl Hearing {
+    /// From now on.
+    pub fn begin(stream: UnixStream, patience: Duration) -> Self {
+        Self { stream, begun: clock::instant(), patience, heard: 0 }
+    }
+
+    /// Why there is nothing to be heard. Whoever has taken too long is ended, which looks like any other end.
+    pub fn why(&self, error: io::Error) -> FetchError {
+        let is_late = self.begun.elapsed() >= self.patience;
+        match error.kind() {
+            ErrorKind::TimedOut | ErrorKind::WouldBlock | ErrorKind::UnexpectedEof if is_late => {
+                FetchError::TooSlow { patience: self.patience, bytes: self.heard }
+            }
+            ErrorKind::UnexpectedEof => FetchError::Interrupted("it says no more".to_owned()),
+            _ => FetchError::Interrupted(error.to_string()),
+        }
+    }
+}
+
+impl Read for Hearing {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // Whoever starts fetches ends what is too slow; should that one hang, this does.
+        let left = (self.patience + spawner::LATEST * 2).saturating_sub(self.begun.elapsed());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// What is read where the other side says this, and hangs up.
+    fn read(most: u64, say: impl FnOnce(&mut UnixStream)) -> (Vec<u8>, Option<FetchError>) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        say(&mut theirs);
+        drop(theirs);
+        let mut body =
+            Body::begin(Hearing::begin(ours, Duration::from_secs(60)), most, None, None, Vec::new());
+        let mut bytes = Vec::new();
+        let ended = body.read_to_end(&mut bytes).err();
+        (bytes, ended.map(|error| FetchError::of(&error).cloned().expect("it says why")))
+    }
+
+    fn pieces(to: &mut UnixStream, pieces: &[&str]) {
+        pieces.iter().for_each(|piece| message::send_piece(to, piece.as_bytes()).unwrap());
+    }
+
+    #[test]
+    fn what_was_said_to_be_whole_is_whole() {
+        let whole = read(10, |to| {
+            pieces(to, &["1.2.3.4\n", "5\n", ""]);
+            message::send(to, &End::Whole).unwrap();
+        });
+        assert_eq!(whole, (b"1.2.3.4\n5\n".to_vec(), None));
+    }
+
+    #[test]
+    fn whoever_dies_has_not_said_that_it_was_all() {
+        let interrupted = Some(FetchError::Interrupted("it says no more".to_owned()));
+        let cases: [fn(&mut UnixStream); 4] = [
+            |to| pieces(to, &["1.2.3.4\n"]),
+            |to| pieces(to, &["1.2.3.4\n", ""]),
+            |to| {
+                pieces(to, &["1.2.3.4\n"]);
+                to.write_all(&[0, 0]).unwrap();
+            },
+            |to| {
+                pieces(to, &["1.2.3.4\n"]);
+                to.write_all(&[0, 0, 0, 5]).unwrap();
+            },
+        ];
+        for say in cases {
+            assert_eq!(read(100, say), (b"1.2.3.4\n".to_vec(), interrupted.clone()));
+        }
+    }
+
+    #[test]
+    fn what_failed_says_why_and_says_it_again() {
+        let error = FetchError::BrokenOff { bytes: 2, why: "the server hung up".to_owned() };
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        pieces(&mut theirs, &["1\n", ""]);
+        message::send(&mut theirs, &End::Failed(error.clone())).unwrap();
+        let mut body =
+            Body::begin(Hearing::begin(ours, Duration::from_secs(60)), 100, None, None, Vec::new());
+        let mut some = [0; 10];
+        assert_eq!(body.read(&mut some).unwrap(), 2);
+        for _ in 0..2 {
+            assert_eq!(FetchError::of(&body.read(&mut some).unwrap_err()), Some(&error));
+        }
+    }
+
+    #[test]
+    fn nobody_is_believed_who_says_more_than_may_come() {
+        assert_eq!(read(5, |to| pieces(to, &["1234", "56"])).1, Some(FetchError::TooLarge(5)));
+        let boundless = read(1 << 40, |to| to.write_all(&u32::MAX.to_be_bytes()).unwrap()).1;
+        assert!(matches!(boundless, Some(FetchError::Interrupted(_))), "{boundless:?}");
+    }
+
+    #[test]
+    fn nobody_is_waited_for_for_ever() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let mut hearing = Hearing::begin(ours, Duration::ZERO);
+        let error = hearing.read(&mut [0]).unwrap_err();
+        assert!(matches!(hearing.why(error), FetchError::TooSlow { .. }));
+        drop(theirs);
+    }
+}

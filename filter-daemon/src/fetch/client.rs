@@ -1,0 +1,206 @@
+//! One conversation: ask, follow a few redirects, and hand over what comes, unpacked and counted.
+
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::crypto::ring;
+use ureq::http::{HeaderName, Response, header};
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::unversioned::transport::{Connector, RustlsConnector};
+use ureq::{Agent, Body};
+
+use super::authorities::Authorities;
+use super::connector::Connected;
+use super::error::{BadRedirect, FetchError};
+use super::message::{self, End, Head, LONGEST_PIECE};
+use super::order::Order;
+use super::resolver::Judging;
+use super::retry;
+use super::surplus::Watch;
+use super::trouble::Trouble;
+use super::url::Url;
+use crate::clock;
+
+/// As many redirects as any list that is meant to be found needs.
+const MOST_REDIRECTS: usize = 5;
+
+/// Headers are for names, not for lists.
+const MOST_HEADER: usize = 32 * 1024;
+
+/// Longer ones of these are nothing to be kept.
+const LONGEST_TAG: usize = 1024;
+
+const AGENT: &str = concat!("filterd/", env!("CARGO_PKG_VERSION"));
+
+/// What one order needs on its way.
+struct Conversation<'a> {
+    order: &'a Order,
+    authorities: &'a Authorities,
+    connected: Connected,
+    begun: Instant,
+}
+
+/// Fetches, and tells on `to` what comes. Fails only if nobody listens any more.
+pub fn fetch(order: &Order, authorities: &Authorities, to: &mut UnixStream) -> io::Result<()> {
+    let mut talk =
+        Conversation { order, authorities, connected: Connected::default(), begun: clock::instant() };
+    let response = match talk.follow() {
+        Ok(response) => response,
+        Err(error) => return message::send(to, &Head::Failed(error)),
+    };
+    let from = talk.connected.seen().from.clone();
+    if response.status() == 304 {
+        return message::send(to, &Head::Unchanged { from });
+    }
+    let [etag, last_modified] = [header::ETAG, header::LAST_MODIFIED].map(|name| tag(&response, &name));
+    message::send(to, &Head::Body { etag, last_modified, from })?;
+    talk.pass_on(response.into_body(), to)
+}
+
+impl Conversation<'_> {
+    /// Asks, and asks where it is sent to.
+    fn follow(&mut self) -> Result<Response<Body>, FetchError> {
+        let mut url = self.order.url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let response = self.ask(&url)?;
+            match response.status().as_u16() {
+                200 => return packed_as_asked(response),
+                304 if self.knows_something() => return Ok(response),
+                301..=303 | 307 | 308 => url = self.next(&url, &response)?,
+                status => return Err(FetchError::Status(status, retry_after(&response))),
+            }
+        }
+        Err(FetchError::Redirect { to: url.to_string(), why: BadRedirect::TooMany })
+    }
+
+    fn knows_something(&self) -> bool {
+        self.order.etag.is_some() || self.order.last_modified.is_some()
+    }
+
+    /// A new connection for each: whoever answers there is looked up and judged anew.
+    fn ask(&self, url: &Url) -> Result<Response<Body>, FetchError> {
+        let mut request = self.agent(url)?.get(url.uri());
+        if let Some((name, value)) = self.order.credentials_for(url) {
+            request = request.header(name, value);
+        }
+        if let Some(etag) = &self.order.etag {
+            request = request.header(header::IF_NONE_MATCH, etag);
+        }
+        if let Some(then) = &self.order.last_modified {
+            request = request.header(header::IF_MODIFIED_SINCE, then);
+        }
+        request.call().map_err(|error| self.trouble(url).of(error, 0))
+    }
+
+    fn agent(&self, url: &Url) -> Result<Agent, FetchError> {
+        let roots = match self.authorities {
+            Ok(roots) => roots.clone(),
+            Err(why) if url.is_secure() => return Err(FetchError::NoAuthorities(why.clone())),
+            Err(_) => Vec::new(),
+        };
+        let tls = TlsConfig::builder()
+            .root_certs(RootCerts::Specific(Arc::new(roots)))
+            .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+            .build();
+        let config = Agent::config_builder()
+            .tls_config(tls)
+            .proxy(None)
+            .user_agent(AGENT)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_response_header_size(MOST_HEADER)
+            .max_idle_connections(0)
+            .timeout_global(Some(self.left()))
+            .build();
+        let connector =
+            self.connected.clone().chain(RustlsConnector::default()).chain(Watch(self.connected.clone()));
+        Ok(Agent::with_parts(config, connector, Judging::of(self.order)))
+    }
+
+    /// Nothing left is a millisecond, for no time at all would be no limit.
+    fn left(&self) -> Duration {
+        self.order.patience.saturating_sub(self.begun.elapsed()).max(Duration::from_millis(1))
+    }
+
+    fn next(&self, from: &Url, response: &Response<Body>) -> Result<Url, FetchError> {
+        let bad = |to: &str, why| FetchError::Redirect { to: to.to_owned(), why };
+        let location = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
+        let Some(location) = location else { return Err(bad("nowhere", BadRedirect::NoUrl)) };
+        let Ok(url) = from.join(location) else {
+            return Err(bad(without_query(location), BadRedirect::NoUrl));
+        };
+        if from.is_secure() && !url.is_secure() && !self.order.insecure {
+            return Err(bad(&url.to_string(), BadRedirect::InTheClear));
+        }
+        // The kernel would refuse it, but say less.
+        if ![80, 443, self.order.url.port()].contains(&url.port()) {
+            return Err(bad(&url.to_string(), BadRedirect::Port));
+        }
+        Ok(url)
+    }
+
+    /// Passes the body on, in pieces, until it ends or is too much.
+    fn pass_on(&self, mut body: Body, to: &mut UnixStream) -> io::Result<()> {
+        let mut reader = body.as_reader();
+        let mut piece = vec![0; LONGEST_PIECE];
+        let mut bytes = 0;
+        let end = loop {
+            match reader.read(&mut piece) {
+                Ok(0) => break self.end(bytes),
+                Ok(read) => {
+                    bytes += read as u64;
+                    if bytes > self.order.most_bytes {
+                        break End::Failed(FetchError::TooLarge(self.order.most_bytes));
+                    }
+                    message::send_piece(to, &piece[..read])?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => break End::Failed(self.trouble(&self.order.url).of(error.into(), bytes)),
+            }
+        };
+        message::send_piece(to, &[])?;
+        message::send(to, &end)
+    }
+
+    fn end(&self, bytes: u64) -> End {
+        if !self.connected.seen().has_surplus {
+            return End::Whole;
+        }
+        let why = "the server sent more than the size it had told".to_owned();
+        End::Failed(FetchError::BrokenOff { bytes, why })
+    }
+
+    fn trouble<'a>(&self, url: &'a Url) -> Trouble<'a> {
+        Trouble { url, patience: self.order.patience, last_failed: self.connected.seen().last_failed }
+    }
+}
+
+/// Only gzip was asked for, and is unpacked by now, which takes its name off.
+fn packed_as_asked(response: Response<Body>) -> Result<Response<Body>, FetchError> {
+    let how = header(&response, &header::CONTENT_ENCODING).unwrap_or_default();
+    match how.to_ascii_lowercase().as_str() {
+        "" | "identity" | "gzip" => Ok(response),
+        _ => Err(FetchError::Packed(how)),
+    }
+}
+
+fn retry_after(response: &Response<Body>) -> Option<Duration> {
+    let date = header(response, &header::DATE);
+    retry::after(&header(response, &header::RETRY_AFTER)?, date.as_deref())
+}
+
+/// What is kept, to be said when it is asked for again.
+fn tag(response: &Response<Body>, name: &HeaderName) -> Option<String> {
+    header(response, name).filter(|tag| tag.len() <= LONGEST_TAG)
+}
+
+fn header(response: &Response<Body>, name: &HeaderName) -> Option<String> {
+    Some(response.headers().get(name)?.to_str().ok()?.to_owned())
+}
+
+fn without_query(location: &str) -> &str {
+    location.split('?').next().unwrap_or_default()
+}

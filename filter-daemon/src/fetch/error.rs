@@ -1,0 +1,195 @@
+//! Why something was not fetched, and what can be done about it.
+
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::reachable::Reason;
+use crate::text::{Explain, printable};
+
+/// Why nothing, or not all of it, has come. It travels from the fetching process, so its words are shown only as
+/// `printable` has them.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
+pub enum FetchError {
+    /// Nobody is called that, or nobody tells.
+    #[error("there is no telling who {} is: {}", printable::word(.host), printable::sentence(.why))]
+    NoSuchHost {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        why: String,
+    },
+    /// All addresses it has are ones that only some can reach.
+    #[error("{} is at {address}, {why}, which is not asked", printable::word(.host))]
+    Refused {
+        /// Who was to be asked.
+        host: String,
+        /// The first of the addresses.
+        address: IpAddr,
+        /// What is wrong with it.
+        why: Reason,
+    },
+    /// Nobody took the call.
+    #[error("cannot reach {} at {}: {}", printable::word(.host), printable::word(.at), printable::sentence(.why))]
+    NotReached {
+        /// Who was to be asked.
+        host: String,
+        /// The last address that was tried, and the port.
+        at: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The server refuses, or is not able; and says when to ask again.
+    #[error("the server answers {0}{words}", words = words(*.0))]
+    Status(u16, Option<Duration>),
+    /// More than may come.
+    #[error("it is larger than {0} bytes")]
+    TooLarge(u64),
+    /// Not within the time it had.
+    #[error("it took longer than {} s; {bytes} bytes had come", .patience.as_secs_f32())]
+    TooSlow {
+        /// How long it had.
+        patience: Duration,
+        /// How much had come.
+        bytes: u64,
+    },
+    /// The connection ended before the body did.
+    #[error("it broke off after {bytes} bytes: {}", printable::sentence(.why))]
+    BrokenOff {
+        /// How much had come.
+        bytes: u64,
+        /// What was seen.
+        why: String,
+    },
+    /// Who answers has not shown to be who was asked.
+    #[error("cannot trust who answers as {}: {}", printable::word(.host), printable::sentence(.why))]
+    Tls {
+        /// Who was asked.
+        host: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It leads to where nobody follows.
+    #[error("it leads to {}, {why}", printable::word(.to))]
+    Redirect {
+        /// Where, without what may be a secret.
+        to: String,
+        /// Why it is not followed.
+        why: BadRedirect,
+    },
+    /// Credentials would be sent where others can read them.
+    #[error("the credentials for {} would be sent in the clear", printable::word(.0))]
+    InTheClear(String),
+    /// They cannot stand in a request.
+    #[error("the credentials have something in them that cannot stand in a request")]
+    Credentials,
+    /// It is packed in a way that was not asked for.
+    #[error("it came packed as {}, which was not asked for", printable::word(.0))]
+    Packed(String),
+    /// What was said is no http.
+    #[error("the server's answer makes no sense: {}", printable::sentence(.0))]
+    Nonsense(String),
+    /// The certificates of the authorities that this system trusts are not there.
+    #[error("this system names no authority to trust: {}", printable::sentence(.0))]
+    NoAuthorities(String),
+    /// The process could not be restricted, and so asked nobody.
+    #[error("the fetching process cannot be restricted: {}", printable::sentence(.0))]
+    Unrestricted(String),
+    /// The process that was fetching has ended.
+    #[error("the fetching process ended before it was done: {}", printable::sentence(.0))]
+    Interrupted(String),
+    /// Too many at once.
+    #[error("too much is fetched at once already")]
+    Busy,
+    /// Nobody is left who could start one.
+    #[error("the process that starts fetches is gone: {}", printable::sentence(.0))]
+    Gone(String),
+}
+
+/// Why a redirect is not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
+pub enum BadRedirect {
+    /// It leads on and on.
+    #[error("after as many redirects as are followed")]
+    TooMany,
+    /// It says nowhere, or not to http.
+    #[error("which is no http or https address")]
+    NoUrl,
+    /// What was kept from others would not be any more.
+    #[error("from https to http")]
+    InTheClear,
+    /// Only 80, 443 and the port that the list names are asked.
+    #[error("at a port that is neither 80 nor 443 nor the list's own")]
+    Port,
+}
+
+impl FetchError {
+    /// When the server wants to be asked again, from now on.
+    pub const fn retry_after(&self) -> Option<Duration> {
+        if let Self::Status(_, after) = self { *after } else { None }
+    }
+
+    /// What ended a body that was being read.
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
+impl From<FetchError> for io::Error {
+    fn from(error: FetchError) -> Self {
+        Self::other(error)
+    }
+}
+
+impl Explain for FetchError {
+    fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::NoSuchHost { .. } => "see whether the name is right, and /etc/resolv.conf",
+            Self::Refused { .. } => "`allow_private: true` on the list asks it nevertheless",
+            Self::Status(401 | 403, _) => "see whether the list's `auth` is right",
+            Self::Status(404 | 410, _) => "see whether the list has moved",
+            Self::TooLarge(_) => "if it is meant to be that large, raise the list's limit",
+            Self::TooSlow { .. } => "if it is known to be slow, raise the list's `timeout`",
+            Self::Tls { .. } => "if its authority is your own, add that to the system's certificates",
+            Self::Redirect { why: BadRedirect::InTheClear, .. } => "`insecure: true` on the list follows it",
+            Self::Redirect { why: BadRedirect::Port, .. } => {
+                "name the address that it leads to as the list's `url`"
+            }
+            Self::InTheClear(_) => "use https, or say `insecure: true` on the list",
+            Self::NoAuthorities(_) => "install the package ca-certificates",
+            Self::Gone(_) => "restart filterd; lists keep what they have",
+            Self::NotReached { .. }
+            | Self::Status(..)
+            | Self::BrokenOff { .. }
+            | Self::Redirect { .. }
+            | Self::Credentials
+            | Self::Packed(_)
+            | Self::Nonsense(_)
+            | Self::Unrestricted(_)
+            | Self::Interrupted(_)
+            | Self::Busy => return None,
+        };
+        Some(remedy.to_owned())
+    }
+}
+
+/// What the numbers mean that servers of lists use.
+const fn words(status: u16) -> &'static str {
+    match status {
+        204 => " (no content)",
+        206 => " (partial content)",
+        401 => " (unauthorized)",
+        403 => " (forbidden)",
+        404 => " (not found)",
+        410 => " (gone)",
+        429 => " (too many requests)",
+        500 => " (internal server error)",
+        502 => " (bad gateway)",
+        503 => " (service unavailable)",
+        504 => " (gateway timeout)",
+        _ => "",
+    }
+}

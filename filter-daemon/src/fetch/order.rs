@@ -1,0 +1,113 @@
+//! What is to be fetched, and within which limits.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use ureq::http::{HeaderName, HeaderValue};
+
+use super::credentials::Credentials;
+use super::error::FetchError;
+use super::url::Url;
+
+/// One fetch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Order {
+    /// From where.
+    pub url: Url,
+    /// What is here already, as its server called it.
+    pub etag: Option<String>,
+    /// When that was last modified, in the server's words.
+    pub last_modified: Option<String>,
+    /// Who asks.
+    pub credentials: Option<Credentials>,
+    /// May credentials be sent where others can read them, and may an https address lead to an http one?
+    pub insecure: bool,
+    /// May it be asked for at an address that not everybody can reach, or that is this host's own?
+    pub allow_private: bool,
+    /// The addresses of this host.
+    pub own: Vec<IpAddr>,
+    /// How many bytes it may have, unpacked.
+    pub most_bytes: u64,
+    /// How long it may take in all.
+    pub patience: Duration,
+}
+
+impl Order {
+    /// Can it be carried out without giving away a secret?
+    pub fn check(&self) -> Result<(), FetchError> {
+        let Some(credentials) = &self.credentials else { return Ok(()) };
+        if credentials.header().is_none() {
+            return Err(FetchError::Credentials);
+        }
+        if !self.may_send_credentials(&self.url) {
+            return Err(FetchError::InTheClear(self.url.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Who asks, if whoever answers at `url` is to know.
+    pub fn credentials_for(&self, url: &Url) -> Option<(HeaderName, HeaderValue)> {
+        let credentials = self.credentials.as_ref().filter(|_| self.may_send_credentials(url))?;
+        credentials.header()
+    }
+
+    /// Only to the origin that was named, and in secret unless it may be otherwise.
+    fn may_send_credentials(&self, url: &Url) -> bool {
+        url.origin() == self.url.origin() && (url.is_secure() || self.insecure)
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn order(url: &str) -> Order {
+        Order {
+            url: url.parse().unwrap(),
+            etag: None,
+            last_modified: None,
+            credentials: None,
+            insecure: false,
+            allow_private: false,
+            own: Vec::new(),
+            most_bytes: 1 << 20,
+            patience: Duration::from_secs(10),
+        }
+    }
+
+    fn with_key(url: &str, insecure: bool) -> Order {
+        Order { credentials: Some(Credentials::Bearer("key".to_owned())), insecure, ..order(url) }
+    }
+
+    #[test]
+    fn a_key_goes_to_its_own_origin_alone() {
+        let order = with_key("https://a.example/list", false);
+        let goes_to = |url: &str| order.credentials_for(&url.parse().unwrap()).is_some();
+        assert!(goes_to("https://a.example/other?x"));
+        for elsewhere in [
+            "http://a.example/list",
+            "https://a.example:8443/",
+            "https://b.example/",
+            "https://www.a.example/",
+        ] {
+            assert!(!goes_to(elsewhere), "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_sent_in_the_clear_only_where_that_is_said() {
+        assert_eq!(with_key("https://a.example/", false).check(), Ok(()));
+        assert_eq!(with_key("http://a.example/", true).check(), Ok(()));
+        let refused = with_key("http://a.example/", false);
+        assert_eq!(refused.check(), Err(FetchError::InTheClear("http://a.example/".to_owned())));
+        assert_eq!(refused.credentials_for(&refused.url), None);
+        assert_eq!(order("http://a.example/").check(), Ok(()));
+    }
+
+    #[test]
+    fn a_key_is_not_sent_in_the_clear_once_https_leads_there_though_that_was_said() {
+        let order = with_key("https://a.example/", true);
+        assert_eq!(order.credentials_for(&"http://a.example/".parse().unwrap()), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! Which addresses everybody on the internet can reach. A feed is never asked for at any other unless that is said: else
+//! whoever controls a name or a redirect could have filterd ask services that only this host or its network can.
+//!
+//! After IANA's registries of special-purpose addresses. Where an IPv4 address is inside an IPv6 one, it is judged, too: it
+//! is the one that is reached in the end.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde::{Deserialize, Serialize};
+
+/// Why an address is not asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reason {
+    /// It is this host's own.
+    Own,
+    /// 127.0.0.0/8 and ::1.
+    Loopback,
+    /// Private networks, and unique local addresses.
+    Private,
+    /// What carriers use between themselves and their customers: 100.64.0.0/10.
+    Carrier,
+    /// One network's only: 169.254.0.0/16 and fe80::/10, where clouds have their metadata.
+    LinkLocal,
+    /// Many at once.
+    Multicast,
+    /// For examples and for measuring.
+    Documentation,
+    /// Everything else that is nobody's.
+    Reserved,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Own => "an address of this host",
+            Self::Loopback => "a loopback address",
+            Self::Private => "a private address",
+            Self::Carrier => "an address within a carrier's network",
+            Self::LinkLocal => "a link-local address",
+            Self::Multicast => "a multicast address",
+            Self::Documentation => "an address for examples and measurements",
+            Self::Reserved => "a reserved address",
+        })
+    }
+}
+
+/// Why this address is not to be asked by a host that has the addresses `own`. None if it may be.
+pub fn why_not(address: IpAddr, own: &[IpAddr]) -> Option<Reason> {
+    let reached = || std::iter::once(address).chain(inside(address).map(IpAddr::V4));
+    if reached().any(|address| own.iter().any(|own| own.to_canonical() == address.to_canonical())) {
+        return Some(Reason::Own);
+    }
+    reached().find_map(|address| match address {
+        IpAddr::V4(address) => special4(address),
+        IpAddr::V6(address) => special6(address),
+    })
+}
+
+fn special4(address: Ipv4Addr) -> Option<Reason> {
+    Some(match address.octets() {
+        [127, ..] => Reason::Loopback,
+        [10, ..] | [192, 168, ..] | [172, 16..=31, ..] => Reason::Private,
+        [100, 64..=127, ..] => Reason::Carrier,
+        [169, 254, ..] => Reason::LinkLocal,
+        [224..=239, ..] => Reason::Multicast,
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [198, 18..=19, ..] => Reason::Documentation,
+        // This network; protocols' own; what once led to relays of 6to4; and what is kept for later.
+        [0, ..] | [192, 0, 0, _] | [192, 88, 99, _] | [240..=255, ..] => Reason::Reserved,
+        _ => return None,
+    })
+}
+
+fn special6(address: Ipv6Addr) -> Option<Reason> {
+    Some(match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 1] => Reason::Loopback,
+        // What is inside is judged by itself: mapped, and translated by the well-known prefix.
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => return None,
+        [0x64, 0xff9b, 1, ..] | [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Reason::Private,
+        [0xfe80..=0xfebf, ..] => Reason::LinkLocal,
+        [0xff00..=0xffff, ..] => Reason::Multicast,
+        [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] | [0x2001, 2, 0, ..] => Reason::Documentation,
+        // Teredo is judged by what is inside; the rest up to 2001:1ff is protocols' own.
+        [0x2001, 0, ..] => return None,
+        [0x2001, 0..=0x01ff, ..] => Reason::Reserved,
+        [0x2000..=0x3fff, ..] => return None,
+        _ => Reason::Reserved,
+    })
+}
+
+/// The IPv4 addresses that whoever asks this IPv6 address may reach in the end.
+fn inside(address: IpAddr) -> impl Iterator<Item = Ipv4Addr> {
+    let IpAddr::V6(address) = address else { return [None, None].into_iter().flatten() };
+    let bits = address.to_bits();
+    let lowest = Ipv4Addr::from_bits(bits as u32);
+    let at = |shift: u32| Ipv4Addr::from_bits((bits >> shift) as u32);
+    let found = match address.segments() {
+        // Mapped, compatible (but ::1 and ::), and the well-known prefix of NAT64.
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => [Some(lowest), None],
+        [0, 0, 0, 0, 0, 0, ..] if bits > 1 => [Some(lowest), None],
+        // 6to4.
+        [0x2002, ..] => [Some(at(80)), None],
+        // Teredo: its server, and its client with all bits turned.
+        [0x2001, 0, ..] => [Some(at(64)), Some(Ipv4Addr::from_bits(!(bits as u32)))],
+        // ISATAP.
+        [_, _, _, _, 0 | 0x0200, 0x5efe, ..] => [Some(lowest), None],
+        _ => [None, None],
+    };
+    found.into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(address: &str) -> Option<Reason> {
+        why_not(address.parse().unwrap(), &["198.41.0.4".parse().unwrap(), "2a00:1::1".parse().unwrap()])
+    }
+
+    #[test]
+    fn what_everybody_can_reach_is_asked() {
+        for address in [
+            "1.1.1.1",
+            "9.255.255.255",
+            "11.0.0.0",
+            "100.63.255.255",
+            "100.128.0.0",
+            "126.255.255.255",
+            "128.0.0.0",
+            "169.253.255.255",
+            "169.255.0.0",
+            "172.15.255.255",
+            "172.32.0.0",
+            "192.0.1.0",
+            "192.0.3.0",
+            "192.167.255.255",
+            "192.169.0.0",
+            "198.17.255.255",
+            "198.20.0.0",
+            "223.255.255.255",
+            "2606:4700::1111",
+            "2a00::1",
+            "2001:200::1",
+            "2001:4860:4860::8888",
+            "3ffe:ffff::1",
+            "::ffff:1.1.1.1",
+            "64:ff9b::101:101",
+            "2002:101:101::1",
+            "2a00::5efe:101:101",
+        ] {
+            assert_eq!(reason(address), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn what_only_some_can_reach_is_not() {
+        use Reason::*;
+        let cases = [
+            (Loopback, "127.0.0.1 127.255.255.255 ::1"),
+            (Private, "10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255"),
+            (Private, "fc00:: fdff:ffff:: fec0::1 64:ff9b:1::1.1.1.1"),
+            (Carrier, "100.64.0.0 100.127.255.255"),
+            (LinkLocal, "169.254.169.254 fe80::1 febf::1"),
+            (Multicast, "224.0.0.1 239.255.255.255 ff02::1"),
+            (
+                Documentation,
+                "192.0.2.1 198.51.100.1 203.0.113.1 198.18.0.0 198.19.255.255 2001:db8::1 3fff:fff::1 2001:2::1",
+            ),
+            (Reserved, "0.0.0.0 0.255.255.255 192.0.0.1 192.88.99.1 240.0.0.0 255.255.255.255"),
+            (Reserved, ":: 100::1 200::1 1fff:: 4000:: 5f00::1 e000:: 2001:10::1 2001:1::1 2001:1ff::1"),
+        ];
+        for (why, addresses) in cases {
+            for address in addresses.split(' ') {
+                assert_eq!(reason(address), Some(why), "{address}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_ipv4_address_inside_an_ipv6_one_is_judged_too() {
+        use Reason::*;
+        let cases = [
+            (Loopback, "::ffff:127.0.0.1"),
+            (LinkLocal, "::ffff:169.254.169.254"),
+            (Private, "64:ff9b::10.0.0.1"),
+            (LinkLocal, "64:ff9b::169.254.169.254"),
+            (Private, "2002:0a00:0001::1"),
+            (LinkLocal, "2002:a9fe:a9fe::1"),
+            // Its server is private; its client is: 127.0.0.1, turned.
+            (Private, "2001:0:a00:1::fefe:fefe"),
+            (Loopback, "2001:0:101:101::80ff:fffe"),
+            (Private, "2a00::5efe:a00:1"),
+            (Private, "2a00::200:5efe:a00:1"),
+            // Compatible ones are nobody's, whatever is inside.
+            (Reserved, "::1.1.1.1"),
+            (Own, "::ffff:198.41.0.4"),
+            (Own, "64:ff9b::198.41.0.4"),
+            (Own, "2002:c629:0004::1"),
+        ];
+        for (why, address) in cases {
+            assert_eq!(reason(address), Some(why), "{address}");
+        }
+    }
+
+    #[test]
+    fn this_hosts_own_addresses_are_not_asked_though_everybody_can_reach_them() {
+        assert_eq!(reason("198.41.0.4"), Some(Reason::Own));
+        assert_eq!(reason("2a00:1::1"), Some(Reason::Own));
+        assert_eq!(reason("198.41.0.5"), None);
+    }
+}

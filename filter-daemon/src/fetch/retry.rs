@@ -1,0 +1,45 @@
+//! When a server wants to be asked again. It says so in seconds, or as a time of its own clock: then it also says what time
+//! it has, so that ours is not needed.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+
+/// Out of the headers `Retry-After` and `Date`.
+pub fn after(retry_after: &str, date: Option<&str>) -> Option<Duration> {
+    if let Ok(seconds) = retry_after.trim().parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let then = time(retry_after)?;
+    // A time that has passed already is now.
+    Some(Duration::try_from(then.duration_since(time(date?)?)).unwrap_or_default())
+}
+
+/// The form that all servers write today.
+fn time(text: &str) -> Option<Timestamp> {
+    DateTimeParser::new().parse_timestamp(text.trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_and_times_are_both_understood() {
+        let date = Some("Sun, 06 Nov 1994 08:49:37 GMT");
+        let cases = [
+            ("120", Some(120)),
+            (" 0 ", Some(0)),
+            ("Sun, 06 Nov 1994 08:51:37 GMT", Some(120)),
+            ("Sun, 06 Nov 1994 08:40:37 GMT", Some(0)),
+            ("-1", None),
+            ("soon", None),
+            ("", None),
+        ];
+        for (said, seconds) in cases {
+            assert_eq!(after(said, date), seconds.map(Duration::from_secs), "{said}");
+        }
+        assert_eq!(after("Sun, 06 Nov 1994 08:51:37 GMT", None), None, "nobody says what time it is there");
+    }
+}

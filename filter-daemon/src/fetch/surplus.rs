@@ -1,0 +1,67 @@
+//! Sees whether a server has sent more than it said it would: then what it said is wrong, and what was taken for all of it
+//! is not. Only what had come by then is seen, which is nearly always the case.
+
+use std::fmt;
+
+use ureq::Error;
+use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
+
+use super::connector::Connected;
+
+/// Wraps connections, the last of all: what it sees is HTTP.
+pub struct Watch(pub Connected);
+
+/// One connection.
+pub struct Watched<T: Transport> {
+    inner: T,
+    connected: Connected,
+}
+
+impl<In: Transport> Connector<In> for Watch {
+    type Out = Watched<In>;
+
+    fn connect(&self, _: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, Error> {
+        Ok(chained.map(|inner| Watched { inner, connected: self.0.clone() }))
+    }
+}
+
+impl<T: Transport> Transport for Watched<T> {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        self.inner.buffers()
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
+        self.inner.transmit_output(amount, timeout)
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
+        self.inner.await_input(timeout)
+    }
+
+    fn is_open(&mut self) -> bool {
+        self.inner.is_open()
+    }
+
+    fn is_tls(&self) -> bool {
+        self.inner.is_tls()
+    }
+}
+
+/// A connection goes as soon as its body has ended.
+impl<T: Transport> Drop for Watched<T> {
+    fn drop(&mut self) {
+        self.connected.seen().has_surplus = !self.inner.buffers().input().is_empty();
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+impl<T: Transport> fmt::Debug for Watched<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Watched({:?})", self.inner)
+    }
+}

@@ -1,0 +1,100 @@
+//! What the client says went wrong, in words that tell an operator what to look at.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rustls::CertificateError;
+use ureq::Error;
+
+use super::error::FetchError;
+use super::url::Url;
+
+/// What is known of where it went wrong.
+pub struct Trouble<'a> {
+    pub url: &'a Url,
+    pub patience: Duration,
+    pub last_failed: Option<SocketAddr>,
+}
+
+impl Trouble<'_> {
+    /// After so many bytes of the body.
+    pub fn of(&self, error: Error, bytes: u64) -> FetchError {
+        match error {
+            Error::Other(ours) => match ours.downcast::<FetchError>() {
+                Ok(ours) => *ours,
+                Err(other) => FetchError::Nonsense(other.to_string()),
+            },
+            Error::Timeout(_) => FetchError::TooSlow { patience: self.patience, bytes },
+            Error::HostNotFound => {
+                FetchError::NoSuchHost { host: self.host(), why: "it has no address".to_owned() }
+            }
+            Error::Rustls(error) => self.distrust(&error),
+            Error::Tls(why) => FetchError::Tls { host: self.host(), why: why.to_owned() },
+            Error::Decompress(_, error) => broken_off(bytes, &error),
+            Error::Io(error) => self.of_io(&error, bytes),
+            Error::ConnectionFailed => self.not_reached("nobody answers"),
+            other => FetchError::Nonsense(other.to_string()),
+        }
+    }
+
+    fn of_io(&self, error: &io::Error, bytes: u64) -> FetchError {
+        if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return self.distrust(error);
+        }
+        match error.kind() {
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => {
+                FetchError::TooSlow { patience: self.patience, bytes }
+            }
+            ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+                broken_off(bytes, error)
+            }
+            _ => self.not_reached(&error.to_string()),
+        }
+    }
+
+    fn distrust(&self, error: &rustls::Error) -> FetchError {
+        let why = match error {
+            rustls::Error::InvalidCertificate(certificate) => doubt(certificate),
+            other => other.to_string(),
+        };
+        FetchError::Tls { host: self.host(), why }
+    }
+
+    fn not_reached(&self, why: &str) -> FetchError {
+        let at = self.last_failed.map_or_else(|| self.url.port().to_string(), |at| at.to_string());
+        FetchError::NotReached { host: self.host(), at, why: why.to_owned() }
+    }
+
+    fn host(&self) -> String {
+        self.url.host().to_owned()
+    }
+}
+
+fn broken_off(bytes: u64, error: &io::Error) -> FetchError {
+    let why = match error.kind() {
+        ErrorKind::UnexpectedEof => "the server hung up before it had sent everything".to_owned(),
+        _ => error.to_string(),
+    };
+    FetchError::BrokenOff { bytes, why }
+}
+
+/// The usual ones, in plain words.
+fn doubt(error: &CertificateError) -> String {
+    match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired".to_owned()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet (is the clock right?)".to_owned()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is for somebody else".to_owned()
+        }
+        CertificateError::UnknownIssuer => {
+            "its certificate is from an authority that this system does not know".to_owned()
+        }
+        CertificateError::BadSignature => "its certificate is not signed by whom it names".to_owned(),
+        other => other.to_string(),
+    }
+}

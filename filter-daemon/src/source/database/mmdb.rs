@@ -1,0 +1,105 @@
+//! MaxMind's database format, version 2, <https://maxmind.github.io/MaxMind-DB/>: a tree of bits whose leaves name records in
+//! a data section, and a description of both at the end of the file.
+//!
+//! A reader of one's own, because whatever a file says must end: that of the crate `maxminddb` follows pointers while it skips
+//! values, and finds no end where these branch. The tests hold this one to what that one reads.
+
+mod record;
+mod tree;
+mod value;
+
+use std::collections::HashMap;
+
+pub use record::Record;
+pub use tree::Leaf;
+use tree::Tree;
+pub use value::Damage;
+use value::Values;
+
+/// Stands before the description.
+pub const MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
+
+/// The description lies in so many bytes at the end.
+const DESCRIPTION: usize = 128 * 1024;
+
+/// Zeros between tree and data.
+const GAP: usize = 16;
+
+/// So many records are remembered: a database of countries has hundreds, and of networks a hundred thousand.
+const REMEMBERED: usize = 1 << 18;
+
+/// A database in memory.
+#[derive(Debug)]
+pub struct Mmdb<'a> {
+    tree: Tree<'a>,
+    data: &'a [u8],
+    /// What it says that it is, as in `GeoLite2-Country`.
+    pub kind: String,
+    /// When it was built, in seconds since 1970.
+    pub built: Option<u64>,
+}
+
+/// Does a file that ends like this have a description?
+#[must_use]
+pub fn is_one(bytes: &[u8]) -> bool {
+    marker(bytes).is_some()
+}
+
+fn marker(bytes: &[u8]) -> Option<usize> {
+    let from = bytes.len().saturating_sub(DESCRIPTION);
+    bytes[from..].windows(MARKER.len()).rposition(|window| window == MARKER).map(|at| from + at)
+}
+
+impl<'a> Mmdb<'a> {
+    /// Reads the description.
+    ///
+    /// # Errors
+    /// When there is none, or it fits the file nowhere.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let at = marker(bytes).ok_or(Damage("it has no description at its end"))?;
+        let mut described = Values::new(&bytes[at + MARKER.len()..]);
+        let mut number = |name| match described.field(0, name)? {
+            Some(at) => described.number(at),
+            None => Ok(None),
+        };
+        if number("binary_format_major_version")? != Some(2) {
+            return Err(Damage("it has another version of the format than 2"));
+        }
+        let (count, record_bits) = (number("node_count")?, number("record_size")?);
+        let (version, built) = (number("ip_version")?, number("build_epoch")?);
+        let kind = match described.field(0, "database_type")? {
+            Some(at) => described.text(at)?.unwrap_or_default(),
+            None => "",
+        };
+        let (tree, length) = Tree::new(&bytes[..at], count, record_bits, version)?;
+        let data = bytes[..at].get(length + GAP..).ok_or(Damage("it ends before its data"))?;
+        Ok(Self { tree, data, kind: kind.to_owned(), built: built.filter(|built| *built > 0) })
+    }
+
+    /// Every network once, in ascending order of the tree, with what is known of it.
+    ///
+    /// # Errors
+    /// When the tree or a record makes no sense.
+    pub fn each(&self, mut take: impl FnMut(Leaf, Record) -> bool) -> Result<(), Damage> {
+        let mut known: HashMap<usize, Record> = HashMap::new();
+        let mut values = Values::new(self.data);
+        self.tree.walk(|leaf, record| {
+            let at = record.checked_sub(GAP).ok_or(Damage("a leaf of its tree names no data"))?;
+            let record = match known.get(&at) {
+                Some(record) => *record,
+                None => {
+                    let record = Record::read(&mut values, at)?;
+                    if known.len() >= REMEMBERED {
+                        known.clear();
+                    }
+                    known.insert(at, record);
+                    record
+                }
+            };
+            Ok(take(leaf, record))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

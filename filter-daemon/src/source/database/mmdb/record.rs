@@ -1,0 +1,50 @@
+//! What a record says of a network, in the shapes of those who publish databases.
+
+use super::value::{Damage, Values};
+use crate::source::chosen::{Autonomous, Country};
+
+/// What is known of a network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Where it is, or, if nobody knows, where it is registered.
+    pub country: Option<Country>,
+    /// Who announces it.
+    pub autonomous: Option<Autonomous>,
+}
+
+/// Where the country's code is: `MaxMind` and DB-IP, then `IPinfo` and others.
+const COUNTRY: [&[&str]; 4] =
+    [&["country", "iso_code"], &["country_code"], &["country"], &["registered_country", "iso_code"]];
+
+/// Where the number is: `MaxMind` and DB-IP, then `IPinfo`.
+const AUTONOMOUS: [&[&str]; 3] =
+    [&["autonomous_system_number"], &["asn"], &["traits", "autonomous_system_number"]];
+
+impl Record {
+    /// The record that begins there.
+    pub fn read(values: &mut Values<'_>, at: usize) -> Result<Self, Damage> {
+        let mut record = Self::default();
+        for path in COUNTRY {
+            let Some(at) = find(values, at, path)? else { continue };
+            record.country =
+                record.country.or(values.text(at)?.and_then(|code| Country::of_bytes(code.as_bytes())));
+        }
+        for path in AUTONOMOUS {
+            let Some(at) = find(values, at, path)? else { continue };
+            let number = match values.text(at)? {
+                Some(word) => word.parse().ok(),
+                None => values.number(at)?.and_then(Autonomous::new),
+            };
+            record.autonomous = record.autonomous.or(number);
+        }
+        Ok(record)
+    }
+}
+
+fn find(values: &mut Values<'_>, mut at: usize, path: &[&str]) -> Result<Option<usize>, Damage> {
+    for name in path {
+        let Some(found) = values.field(at, name)? else { return Ok(None) };
+        at = found;
+    }
+    Ok(Some(at))
+}

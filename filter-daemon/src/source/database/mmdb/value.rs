@@ -1,0 +1,167 @@
+//! Values of the data section: only as much of them as is asked for, each step within the section, and no more steps than
+//! an honest file takes.
+
+/// What is wrong with a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Damage(pub &'static str);
+
+/// A section of values.
+#[derive(Debug)]
+pub struct Values<'a> {
+    section: &'a [u8],
+    /// So many values may still be looked at: a record that points to others is told in fewer than these for each byte.
+    steps: usize,
+}
+
+/// Values looked at for each byte of the section: a pointer to a record of some thirty values has two bytes.
+const STEPS_A_BYTE: usize = 32;
+
+/// Whatever the section has.
+const LEAST_STEPS: usize = 4096;
+
+/// A value without what is in it.
+struct Value {
+    kind: Kind,
+    /// Bytes, or how many values are in it.
+    size: usize,
+    /// Where that begins.
+    content: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pointer,
+    Text,
+    Number,
+    Map,
+    Array,
+    /// Of so many bytes as its size says.
+    Other,
+}
+
+impl<'a> Values<'a> {
+    /// The values of this section.
+    pub fn new(section: &'a [u8]) -> Self {
+        let steps = section.len().saturating_mul(STEPS_A_BYTE).saturating_add(LEAST_STEPS);
+        Self { section, steps }
+    }
+
+    /// Where the value of this name begins in the map at `at`; none if that is no map, or has none of that name.
+    pub fn field(&mut self, at: usize, name: &str) -> Result<Option<usize>, Damage> {
+        let map = self.resolved(at)?;
+        if map.kind != Kind::Map {
+            return Ok(None);
+        }
+        let mut next = map.content;
+        for _ in 0..map.size {
+            let is_it = self.text(next)? == Some(name);
+            let value = self.skip(next)?;
+            if is_it {
+                return Ok(Some(value));
+            }
+            next = self.skip(value)?;
+        }
+        Ok(None)
+    }
+
+    /// The text at `at`, if that is one.
+    pub fn text(&mut self, at: usize) -> Result<Option<&'a str>, Damage> {
+        let text = self.resolved(at)?;
+        if text.kind != Kind::Text {
+            return Ok(None);
+        }
+        Ok(std::str::from_utf8(self.bytes(&text)?).ok())
+    }
+
+    /// The number at `at`, if that is one that is not negative.
+    pub fn number(&mut self, at: usize) -> Result<Option<u64>, Damage> {
+        let number = self.resolved(at)?;
+        if number.kind != Kind::Number || number.size > 8 {
+            return Ok(None);
+        }
+        Ok(Some(self.bytes(&number)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))))
+    }
+
+    /// The value at `at`, or the one that it points to, which is no pointer.
+    fn resolved(&mut self, at: usize) -> Result<Value, Damage> {
+        let value = self.value(at)?;
+        if value.kind != Kind::Pointer {
+            return Ok(value);
+        }
+        let value = self.value(value.size)?;
+        if value.kind == Kind::Pointer { Err(Damage("a pointer leads to a pointer")) } else { Ok(value) }
+    }
+
+    /// Where what follows begins. Whatever nests is counted, and nothing that is pointed to is looked at.
+    fn skip(&mut self, mut at: usize) -> Result<usize, Damage> {
+        let mut left: usize = 1;
+        while left > 0 {
+            let value = self.value(at)?;
+            left -= 1;
+            at = value.content;
+            match value.kind {
+                Kind::Map => left = left.saturating_add(value.size.saturating_mul(2)),
+                Kind::Array => left = left.saturating_add(value.size),
+                Kind::Pointer => {}
+                Kind::Text | Kind::Number | Kind::Other => at += self.bytes(&value)?.len(),
+            }
+        }
+        Ok(at)
+    }
+
+    fn bytes(&self, value: &Value) -> Result<&'a [u8], Damage> {
+        self.slice(value.content, value.size)
+    }
+
+    fn slice(&self, at: usize, length: usize) -> Result<&'a [u8], Damage> {
+        let end = at.checked_add(length);
+        end.and_then(|end| self.section.get(at..end)).ok_or(Damage("it ends in the middle of a value"))
+    }
+
+    /// A number of so many bytes, and what follows it.
+    fn word(&self, at: usize, length: usize) -> Result<(usize, usize), Damage> {
+        let bytes = self.slice(at, length)?;
+        Ok((bytes.iter().fold(0, |word, byte| word << 8 | usize::from(*byte)), at + length))
+    }
+
+    /// The control bytes at `at`.
+    fn value(&mut self, at: usize) -> Result<Value, Damage> {
+        self.steps = self.steps.checked_sub(1).ok_or(Damage("its records have no end"))?;
+        let (control, at) = self.word(at, 1)?;
+        let (kind, size) = (control >> 5, control & 0x1f);
+        if kind == 1 {
+            return self.pointer(size, at);
+        }
+        let (kind, at) = if kind == 0 { self.extended(at)? } else { (kind, at) };
+        let (size, content) = match size {
+            29 => self.word(at, 1).map(|(more, at)| (29 + more, at))?,
+            30 => self.word(at, 2).map(|(more, at)| (285 + more, at))?,
+            31 => self.word(at, 3).map(|(more, at)| (65_821 + more, at))?,
+            size => (size, at),
+        };
+        let value = |kind, size| Ok(Value { kind, size, content });
+        match kind {
+            2 => value(Kind::Text, size),
+            5 | 6 | 9 => value(Kind::Number, size),
+            7 => value(Kind::Map, size),
+            11 => value(Kind::Array, size),
+            // True and false are in the size, and take no bytes.
+            14 => value(Kind::Other, 0),
+            3 | 4 | 8 | 10 | 15 => value(Kind::Other, size),
+            _ => Err(Damage("it has values of an unknown kind")),
+        }
+    }
+
+    fn extended(&self, at: usize) -> Result<(usize, usize), Damage> {
+        self.word(at, 1).map(|(kind, at)| (kind + 7, at))
+    }
+
+    /// Its size is where it leads.
+    fn pointer(&self, bits: usize, at: usize) -> Result<Value, Damage> {
+        let (length, beyond) = [(1, 0), (2, 2048), (3, 526_336), (4, 0)][bits >> 3];
+        let (low, content) = self.word(at, length)?;
+        let high = if length == 4 { 0 } else { (bits & 7) << (8 * length) };
+        Ok(Value { kind: Kind::Pointer, size: (high | low) + beyond, content })
+    }
+}

@@ -1,0 +1,238 @@
+//! Lists that are chosen out of a database: the networks of countries, or of autonomous systems.
+//!
+//! What is chosen becomes plain lines, each network once and joined with its neighbours, and from there on it is a list like
+//! any other: these lines are what limits judge and copies keep. The database is read whole, or, where it is the registries'
+//! files, line by line; what stays of it in memory are the ranges that were chosen.
+
+mod choosing;
+pub mod delegated;
+mod files;
+pub mod mmdb;
+pub mod spans;
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+
+use super::chosen::Database;
+use super::file::{self, FileError};
+use super::format::How;
+use super::limits::Limits;
+use super::list::{self, ListFile};
+use super::patience::Progress;
+use super::remarks::Remarks;
+use crate::text::printable;
+use choosing::Choosing;
+pub use files::{is_of_another_choice, stamp};
+use mmdb::{Leaf, Mmdb};
+use spans::Spans;
+
+/// Larger ones are of cities, or of firms.
+const MOST_BYTES: u64 = 128 << 20;
+
+/// More of what is not there is not told one by one.
+const MOST_TOLD: usize = 10;
+
+/// So much of a file shows what it is.
+const BEGINNING: usize = 4096;
+
+/// What was chosen.
+#[derive(Debug)]
+pub struct Networks {
+    spans: Spans,
+    /// What it was taken from, as that calls itself.
+    pub from: String,
+    /// When that was made, in seconds since 1970; of several files, the oldest.
+    pub built: Option<u64>,
+    /// What was chosen and is not in it.
+    pub absent: Vec<String>,
+}
+
+impl Networks {
+    /// The plain lines.
+    pub fn lines(&self) -> impl Read {
+        self.spans.lines()
+    }
+}
+
+/// The list that is chosen: what would stand in its file is also written to `copy`.
+///
+/// # Errors
+/// When a file of the database cannot be read, is none, is damaged, or does not tell what is asked of it.
+pub fn list(
+    database: &Database,
+    limits: &Limits,
+    how: &How,
+    copy: Option<&mut dyn Write>,
+    progress: &Progress,
+) -> Result<ListFile, FileError> {
+    let path = database.path();
+    let networks = read(database, limits.max_entries, progress)?;
+    // What comes now, sorting for one, needs no file.
+    progress.end();
+    let file = match copy {
+        Some(copy) => list::parse(path, Copied { lines: networks.lines(), copy }, limits.max_entries, how)?,
+        None => list::parse(path, networks.lines(), limits.max_entries, how)?,
+    };
+    let remarks = Remarks { built: networks.built, absent: absent(&networks) };
+    Ok(ListFile { remarks, ..file })
+}
+
+/// Reads what is chosen: not many more than `most` ranges.
+///
+/// # Errors
+/// As above.
+pub fn read(database: &Database, most: u64, progress: &Progress) -> Result<Networks, FileError> {
+    let (choosing, spans) = (Choosing::new(&database.chosen), Spans::new(most));
+    let mut reading = Reading { choosing, spans, from: Vec::new(), built: None };
+    for path in &files::of(&database.paths)? {
+        reading.take(path, progress)?;
+    }
+    let Reading { choosing, mut spans, from, built } = reading;
+    spans.join();
+    Ok(Networks { spans, from: from.join(", "), built, absent: choosing.absent() })
+}
+
+/// What was chosen and is not there may be a slip, or belong to nobody.
+fn absent(networks: &Networks) -> Option<String> {
+    let Networks { from, absent, .. } = networks;
+    let (told, more) = absent.split_at(absent.len().min(MOST_TOLD));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    let absent = format!("no network of {}{more} is in its database ({from})", told.join(", "));
+    (!told.is_empty()).then_some(absent)
+}
+
+struct Reading<'a> {
+    choosing: Choosing<'a>,
+    spans: Spans,
+    from: Vec<String>,
+    built: Option<u64>,
+}
+
+impl Reading<'_> {
+    fn take(&mut self, path: &Path, progress: &Progress) -> Result<(), FileError> {
+        let failed = |error| FileError::new(path, error);
+        let mut file = file::open(path)?;
+        let mut beginning = Vec::new();
+        (&file).take(BEGINNING as u64).read_to_end(&mut beginning).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        let file = Told { file, progress };
+        if delegated::is_one(&beginning) {
+            self.take_delegated(path, file)
+        } else {
+            self.take_mmdb(path, file)
+        }
+    }
+
+    fn take_delegated(&mut self, path: &Path, file: impl Read) -> Result<(), FileError> {
+        if !self.choosing.is_by_country() {
+            return Err(unusable(
+                path,
+                "a registry's file does not tell who announces what",
+                "name a database of networks (as GeoLite2-ASN.mmdb) for `asn:`",
+            ));
+        }
+        let Self { choosing, spans, .. } = self;
+        let read = delegated::read(file, |country| choosing.wants(Some(country), None), spans);
+        let read = read.map_err(|error| FileError::new(path, error))?;
+        if let Some((found, told)) = read.is_truncated() {
+            let why = format!("it has {found} lines of networks, and says that it has {told}");
+            return Err(unusable(path, &why, "download it again"));
+        }
+        self.note(format!("{}'s allocations", read.registry), read.built());
+        Ok(())
+    }
+
+    fn take_mmdb(&mut self, path: &Path, file: impl Read) -> Result<(), FileError> {
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::new(path, error))?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(FileError::TooLarge { path: path.into(), most: MOST_BYTES });
+        }
+        if !mmdb::is_one(&bytes) {
+            let (why, remedy) = looks(&bytes);
+            return Err(unusable(path, why, remedy));
+        }
+        let damaged = |damage: mmdb::Damage| {
+            unusable(path, &format!("the database is damaged: {damage}"), "download it again")
+        };
+        let database = Mmdb::new(&bytes).map_err(damaged)?;
+        let (mut known, Self { choosing, spans, .. }) = (0_u64, &mut *self);
+        let read = database.each(|leaf, record| {
+            known += u64::from(choosing.knows(&record));
+            if choosing.wants(record.country, record.autonomous) {
+                match leaf {
+                    Leaf::V4(prefix) => spans.push4(prefix.first(), prefix.last()),
+                    Leaf::V6(prefix) => spans.push6(prefix),
+                }
+            }
+            !spans.is_full()
+        });
+        read.map_err(damaged)?;
+        if known == 0 {
+            let (what, like) = choosing.needed();
+            let why = format!("this database ({}) tells no {what}", printable::excerpt(&database.kind));
+            return Err(unusable(path, &why, &format!("name one that does, as {like}")));
+        }
+        self.note(printable::excerpt(&database.kind), database.built);
+        Ok(())
+    }
+
+    fn note(&mut self, from: String, built: Option<u64>) {
+        self.built = if self.from.is_empty() { built } else { self.built.min(built) };
+        self.from.push(from);
+    }
+}
+
+fn unusable(path: &Path, why: &str, remedy: &str) -> FileError {
+    FileError::Unusable { path: path.into(), why: why.to_owned(), remedy: remedy.to_owned() }
+}
+
+/// What a file is that is no database.
+fn looks(bytes: &[u8]) -> (&'static str, &'static str) {
+    match bytes {
+        [] => ("the file is empty", "download it again"),
+        [0x1f, 0x8b, ..] | [b'P', b'K', ..] => ("it is compressed", "unpack it, and name the .mmdb file"),
+        [b'<', ..] => ("it is HTML, so the download has probably failed", "download it again"),
+        [b'n', b'e', b't', b'w', b'o', b'r', b'k', b',', ..] => {
+            ("it is a table (CSV), and not a database", "download the .mmdb file of the same name")
+        }
+        _ => (
+            "it is neither a database (.mmdb) nor a registry's file (delegated-*), or its end is missing",
+            "download it again, or name another file",
+        ),
+    }
+}
+
+/// Tells whenever bytes have come.
+struct Told<'a> {
+    file: File,
+    progress: &'a Progress,
+}
+
+impl Read for Told<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.progress.tell();
+        self.file.read(buffer)
+    }
+}
+
+/// Also writes what is read into a copy.
+struct Copied<'a, R> {
+    lines: R,
+    copy: &'a mut dyn Write,
+}
+
+impl<R: Read> Read for Copied<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.lines.read(buffer)?;
+        self.copy.write_all(&buffer[..read])?;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../../tests/harness/mmdb.rs"]
+mod samples;
+#[cfg(test)]
+mod tests;

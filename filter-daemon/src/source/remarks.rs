@@ -1,0 +1,46 @@
+//! What is to be told of a database that a list was chosen out of.
+
+use crate::text::date;
+
+/// Networks change hands: those who publish databases do it every week, the registries every day.
+const OLD: u64 = 90 * DAY;
+const DAY: u64 = 24 * 60 * 60;
+
+/// Nothing of most lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// When it was made, in seconds since 1970, as far as that is known.
+    pub built: Option<u64>,
+    /// What was chosen and is not in it.
+    pub absent: Option<String>,
+}
+
+impl Remarks {
+    /// In sentences of their own, for who asks at `now`, in seconds since 1970.
+    #[must_use]
+    pub fn told(&self, list: &str, now: u64) -> Vec<String> {
+        let absent = self.absent.as_ref().map(|absent| format!("list {list}: {absent}"));
+        absent.into_iter().chain(self.age(list, now)).collect()
+    }
+
+    fn age(&self, list: &str, now: u64) -> Option<String> {
+        let built = self.built.filter(|built| now.saturating_sub(*built) > OLD)?;
+        let (days, day) = ((now - built) / DAY, date::day(built));
+        Some(format!("list {list}: its database was made on {day}, {days} days ago: get a newer one"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_is_old_is_told_with_its_age() {
+        let remarks = Remarks { built: Some(1_795_296_480), absent: Some("nothing is there".into()) };
+        assert_eq!(remarks.told("far", 1_795_296_480 + OLD), ["list far: nothing is there"]);
+        let told = remarks.told("far", 1_795_296_481 + OLD);
+        assert_eq!(told[1], "list far: its database was made on 2026-11-21, 90 days ago: get a newer one");
+        assert!(Remarks { absent: None, ..remarks }.told("far", 0).is_empty(), "a clock that is behind");
+        assert!(Remarks::default().told("far", u64::MAX).is_empty());
+    }
+}

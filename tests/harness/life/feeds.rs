@@ -1,0 +1,85 @@
+//! A list that is fetched: it changes, its server fails and comes back, and it comes into the configuration and goes again.
+
+use super::Life;
+use super::plan::FED;
+use super::prefix::Prefix;
+use super::wanted::During;
+
+/// What a server answers that is not well.
+const FAILURES: [&str; 4] = [
+    "HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n203.0.113.99\n",
+    "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n",
+    "no http at all\r\n\r\n",
+];
+
+impl Life {
+    pub(super) fn feed(&mut self) -> Vec<Prefix> {
+        if self.plan.fed.is_none() {
+            return self.subscribe();
+        }
+        match self.random.below(8) {
+            0 => self.unsubscribe(),
+            1..4 => self.fail_to_fetch(),
+            _ => self.publish(),
+        }
+    }
+
+    /// The server has nothing yet, so that it is plain when the first of it comes into force.
+    fn subscribe(&mut self) -> Vec<Prefix> {
+        self.site.fails("503 Service Unavailable");
+        self.plan.fed = Some(Vec::new());
+        self.note(format!("reload: list {FED} is new, and its server has nothing yet"));
+        self.net.configure(&self.plan.text());
+        let mut touched = self.reload_as_planned();
+        if self.plan.fed.is_some() {
+            touched.extend(self.publish());
+        }
+        touched
+    }
+
+    fn unsubscribe(&mut self) -> Vec<Prefix> {
+        self.plan.fed = None;
+        self.note(format!("reload: list {FED} is gone from the configuration"));
+        self.net.configure(&self.plan.text());
+        self.reload_as_planned()
+    }
+
+    /// Another list, of which a part may be what it was.
+    fn publish(&mut self) -> Vec<Prefix> {
+        let size = self.size().min(5_000);
+        let mut targets = self.world.batch(&mut self.random, size).targets;
+        let before = self.plan.fed.clone().unwrap_or_default();
+        let stays = self.random.below(3);
+        targets.extend(
+            before.iter().enumerate().filter(|(place, _)| place % 3 < stays).map(|(_, target)| target),
+        );
+        targets.sort();
+        targets.dedup();
+        self.note(format!("list {FED} is published anew with {} targets, and fetched", targets.len()));
+        self.site.has(&lines(&targets));
+        self.plan.fed = Some(targets);
+        let begun = self.now();
+        let reply = self.net.filterd(["lists", "refresh", FED, "--json"]).succeeds();
+        let during = During(begun, self.now());
+        self.believe_reloaded(&reply, during)
+    }
+
+    /// What was good stays; and then the server has it again, whenever it is asked.
+    fn fail_to_fetch(&mut self) -> Vec<Prefix> {
+        let failure = FAILURES[self.random.below(FAILURES.len())];
+        self.note(format!("the server of list {FED} answers {failure:?}"));
+        self.site.answers(failure);
+        self.net.filterd(["lists", "refresh", FED]).exits(7).says("NOT FETCHED");
+        let fed = self.plan.fed.clone().unwrap_or_default();
+        self.site.has(&lines(&fed));
+        if self.random.below(2) == 0 {
+            self.net.filterd(["lists", "refresh", FED]).succeeds();
+        }
+        fed
+    }
+}
+
+fn lines(targets: &[Prefix]) -> String {
+    targets.iter().map(|target| format!("{target}\n")).collect()
+}

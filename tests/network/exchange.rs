@@ -1,0 +1,83 @@
+//! `export` and `import`: what was blocked and allowed goes into a file and comes back, with list, end and note.
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+
+/// What is in force, as far as an import brings it back.
+fn entries(net: &Net) -> Vec<String> {
+    let text = net.filterd(["export"]).succeeds().output;
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--list", "ssh", "--ttl", "2h", "--note", "a \"b\" # c"]).succeeds();
+    net.filterd(["add", ATTACKER6, "192.0.2.0/24"]).succeeds();
+    net.filterd(["allow", "add", "192.0.2.7", "--ttl", "1d", "--note", "ours"]).succeeds();
+    let before = entries(&net);
+    assert_eq!(before.len(), 5, "{before:?}");
+    for format in ["plain", "json"] {
+        let text = net.filterd(["export", "--format", format]).succeeds().output;
+        let file = net.file("export", &text);
+        for list in ["ssh", "manual", "manual-allow"] {
+            net.filterd(["flush", "--list", list]).succeeds();
+        }
+        net.expect(ATTACKER).passes();
+        let told = net.filterd(["import", &file.display().to_string(), "--json"]).succeeds().json();
+        assert_eq!((&told["changed"], &told["format"]), (&4.into(), &format.into()), "{told}");
+        net.expect(ATTACKER).dropped();
+        net.expect(ATTACKER6).dropped();
+        net.expect("192.0.2.8").dropped();
+        net.expect("192.0.2.7").passes();
+        assert_eq!(entries(&net), before, "from {format}");
+        let again = net.filterd_reading(["import", "-", "--json"], &text).succeeds().json();
+        assert_eq!(again["changed"], 0, "a second time: {again}");
+    }
+}
+
+#[test]
+fn an_import_leaves_alone_what_it_must_and_tells_it() {
+    let mut net = Net::new();
+    net.file("drop.txt", &format!("{BYSTANDER}\n"));
+    net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
+    let text = "create ssh hash:net family inet timeout 0 comment\n\
+                add ssh 203.0.113.66 timeout 3600 comment \"x\"\n\
+                add ssh 10.1.2.3\nadd drop 203.0.113.67\nadd ssh.allow_4 203.0.113.68\nadd ssh 0.0.0.0/1\nnonsense\n";
+    let told = net.filterd_reading(["import", "-", "--json"], text).exits(7).json();
+    assert_eq!(
+        (&told["named"], &told["rejected"], &told["special"]),
+        (&2.into(), &2.into(), &1.into()),
+        "{told}"
+    );
+    assert_eq!(told["configured"]["drop"], 1, "{told}");
+    net.filterd(["test", "203.0.113.66"]).succeeds().says("list `ssh`");
+    net.filterd(["test", "10.1.2.3", "203.0.113.67"]).exits(1);
+    net.filterd(["allow", "list", "--list", "ssh-allow"]).succeeds();
+    net.filterd(["allow", "list"]).succeeds().says("203.0.113.68");
+    let words = net.filterd_reading(["import", "-", "--include-special", "--wide"], text).exits(7);
+    words.complains("nonsense");
+    net.filterd(["test", "10.1.2.3"]).succeeds();
+}
+
+#[test]
+fn entries_that_each_say_something_else_come_in_bulk() {
+    let net = Net::with_filterd("");
+    let head = "{\"version\":1,\"filterd\":\"export\"}\n";
+    let row = |at: u32| {
+        let (high, low) = (at / 256, at % 256);
+        format!(
+            "{{\"target\":\"198.18.{high}.{low}\",\"list\":\"ssh\",\"until\":{},\"note\":\"door {at}\"}}\n",
+            4_000_000_000_u32
+        )
+    };
+    let rows: String = (0..3000).map(row).collect();
+    let far = net.filterd_reading(["import", "-"], &format!("{head}{rows}{{\"entries\":3000}}\n"));
+    far.exits(2);
+    let soon = rows.replace("\"until\":4000000000,", "");
+    let text = format!("{head}{soon}{{\"entries\":3000}}\n");
+    let told = net.filterd_reading(["import", "-", "--ttl", "1h", "--json"], &text).succeeds().json();
+    assert_eq!((&told["changed"], &told["entered"]), (&3000.into(), &3000.into()), "{told}");
+    net.filterd(["list", "--list", "ssh", "--within", "198.18.11.0/24"]).succeeds().says(": door 2999");
+    let cut = net.filterd_reading(["import", "-"], &text.replace("{\"entries\":3000}\n", "")).exits(7);
+    cut.complains("not all of what was exported");
+}

@@ -1,0 +1,89 @@
+//! What is exported for ipset and nft is loaded by the real ones, and what they write is imported.
+
+use std::process::Stdio;
+
+use harness::{Net, Reply};
+
+const ADDED: [&[&str]; 5] = [
+    &["192.0.2.1", "--list", "ssh", "--ttl", "2h", "--note", "a \"b\" # c; \\d"],
+    &["198.51.100.0/24", "2001:db8:bad::/48", "2001:db8::1", "--ttl", "40d"],
+    &["192.0.2.0/24", "--list", "9-a_list_whose_name_has_32_letter"],
+    &["0.0.0.0/0", "::/0", "--wide", "--list", "all"],
+    &["192.0.2.1", "--note", "", "--list", "empty"],
+];
+
+/// In the host's namespace, with this on its standard input.
+fn tool(net: &Net, words: &[&str], input: &str) -> Reply {
+    let file = net.file("input", input);
+    let mut command = net.host().command(words[0]);
+    command
+        .args(&words[1..])
+        .stdin(std::fs::File::open(file).expect("it was written"))
+        .stdout(Stdio::piped());
+    Reply::of(&mut command).succeeds()
+}
+
+fn filled() -> Net {
+    let net = Net::with_filterd("");
+    for words in ADDED {
+        net.filterd(["add"].iter().chain(words)).succeeds();
+    }
+    net.filterd(["allow", "add", "192.0.2.7", "--note", "ours"]).succeeds();
+    net
+}
+
+/// Target, list and note of each entry but those that block everything.
+fn entries(net: &Net) -> Vec<String> {
+    let rows = ["list", "allow list"].map(|verb| {
+        let words = verb.split(' ').chain(["--json"]);
+        net.filterd(words).succeeds().json_lines()
+    });
+    let mut all: Vec<_> = rows
+        .iter()
+        .flatten()
+        .filter(|row| row["list"] != "guard" && row["list"] != "all")
+        .map(|row| format!("{} {} {}", row["target"], row["list"], row["note"]))
+        .collect();
+    all.sort();
+    all
+}
+
+fn plain(entries: Vec<String>) -> Vec<String> {
+    let name = |entry: String| entry.replace("\\\"", "'").replace(" \"\"", " null");
+    entries.into_iter().map(name).collect()
+}
+
+#[test]
+fn ipset_restores_what_is_exported_and_what_it_saves_is_imported() {
+    let net = filled();
+    let told = net.filterd(["export", "--format", "ipset"]).succeeds();
+    assert!(told.complaint.contains("longer than ipset can count"), "{}", told.complaint);
+    tool(&net, &["ipset", "restore"], &told.output);
+    let saved = tool(&net, &["ipset", "save"], "").output;
+    for (set, element) in [("ssh_4", "192.0.2.1 "), ("manual_6", "2001:db8:bad::/48"), ("all_6", "8000::/1")]
+    {
+        assert!(saved.contains(&format!("add {set} {element}")), "{saved}");
+    }
+    let before = plain(entries(&net));
+    let other = Net::with_filterd("");
+    other.filterd_reading(["import", "-", "--wide", "--include-special"], &saved).succeeds();
+    // A name of 32 letters is too long for a set.
+    let long = |entry: &String| !entry.contains("9-a");
+    let after: Vec<_> = entries(&other).into_iter().filter(long).collect();
+    assert_eq!(after, before.into_iter().filter(long).collect::<Vec<_>>());
+}
+
+#[test]
+fn nft_loads_what_is_exported_and_what_it_lists_is_imported() {
+    let net = filled();
+    let text = net.filterd(["export", "--format", "nft"]).succeeds().output;
+    tool(&net, &["nft", "-f", "-"], &text);
+    tool(&net, &["nft", "-f", "-"], &text);
+    let listed = tool(&net, &["nft", "-j", "list", "ruleset"], "").output;
+    let before = plain(entries(&net));
+    for text in [listed, text] {
+        let other = Net::with_filterd("");
+        other.filterd_reading(["import", "-", "--wide", "--include-special"], &text).succeeds();
+        assert_eq!(plain(entries(&other)), before);
+    }
+}
