@@ -5,9 +5,9 @@
 //! none of them. What people are shown, and what travels to other processes, is turned into the time on the wall as it is
 //! at that moment ([`on_the_wall`]).
 
-use std::fs;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{fmt, fs};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -30,6 +30,13 @@ impl Boot {
     /// Two that are not known are not the same.
     pub fn is_known(self) -> bool {
         self != Self::default()
+    }
+}
+
+/// As text.
+impl fmt::Display for Boot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

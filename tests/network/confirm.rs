@@ -81,7 +81,7 @@ fn while_one_is_on_trial_another_reload_is_refused_and_so_is_another_filterd() {
     tries(&net, "1h");
     net.filterd(["status"])
         .exits(7)
-        .says("*** the configuration of root (filterd reload) is on trial until ")
+        .says("*** a reload of root (filterd reload) is on trial until ")
         .says("`filterd confirm` keeps it");
     let refused = "a reload of root (filterd reload) is on trial until ";
     net.filterd(["reload"]).exits(5).complains(refused).complains("`filterd confirm` keeps what it brought");

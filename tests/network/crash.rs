@@ -17,6 +17,33 @@ fn a_killed_filterd_leaves_its_filter_filtering() {
     net.expect(BYSTANDER).passes();
 }
 
+/// Packets have passed, and nothing of it can be seen any more once it is filtered again.
+#[test]
+fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
+    const GAP: &str = "until this filterd began nothing was filtered";
+    let mut net = Net::with_filterd(BLOCKING);
+    net.end(Signal::SIGKILL);
+    fs::remove_dir_all(net.home().pins()).expect("they are ours");
+    net.expect(ATTACKER).passes();
+    net.start(BLOCKING);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).exits(7).says(GAP).says("`filterd reload` ends this notice");
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).succeeds().is_silent_about(GAP);
+    // One that was taken off, one that is still there, and one that its daemon has taken off itself are no gap.
+    net.end(Signal::SIGKILL);
+    let pins = net.home().pins().display().to_string();
+    net.filterd(["detach", "--pin-dir", &pins]).succeeds();
+    net.start(BLOCKING);
+    net.filterd(["status"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start(BLOCKING);
+    net.filterd(["status"]).succeeds();
+    net.stop();
+    net.start(BLOCKING);
+    net.filterd(["status"]).succeeds();
+}
+
 #[test]
 fn the_next_one_takes_the_link_over_as_it_is() {
     let mut net = Net::with_filterd(BLOCKING);

@@ -125,6 +125,26 @@ fn diff_knows_on_which_ports_a_list_would_cut() {
     drop(came);
 }
 
+/// Its entries stay, and are told neither as coming nor as going.
+#[test]
+fn diff_tells_one_list_whose_ports_change_and_not_two() {
+    let on = |ports: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{ports}}}]");
+    let net = with_list("192.0.2.77\n", &on(", ports: [22]"));
+    net.configure(&on(", ports: [80]"));
+    let told = "list `drop` on port 80 only (now on port 22 only): no entry would come or go\n";
+    net.filterd(["diff"])
+        .exits(1)
+        .says(told)
+        .is_silent_about("no longer in the configuration")
+        .is_silent_about("(new)");
+    net.file("drop.txt", "192.0.2.77\n192.0.2.78\n");
+    net.configure(&on(""));
+    let told = "list `drop` on all ports (now on port 22 only): 1 entry would come\n  + 192.0.2.78\n";
+    net.filterd(["diff"]).exits(1).says(told);
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["diff"]).succeeds().says("nothing would change");
+}
+
 /// What only switching on would do is told, too: those who are listed, and only counted so far.
 #[test]
 fn diff_names_whom_enforcing_would_cut() {

@@ -53,7 +53,7 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
         ("", "is empty, and had 301 targets"),
         (half.as_str(), "has 101 targets, and had 301"),
         ("<!DOCTYPE html>\n", "it looks like HTML"),
-        (rubbish.as_str(), "200 of them were not understood"),
+        (rubbish.as_str(), "200 of them were not taken"),
     ] {
         net.file("drop.txt", spoilt);
         net.filterd(
@@ -288,8 +288,7 @@ fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
     let drop = net.home().path("drop.txt");
     fs::remove_file(&drop).expect("it was there");
     std::os::unix::fs::symlink(net.home().path("secret"), &drop).expect("a link can be made");
-    let told =
-        net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not understood");
+    let told = net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not taken");
     told.complains("filterd check");
     net.filterd(["status"]).succeeds().is_silent_about("hidden");
     assert!(!net.daemon().log().contains("hidden"));

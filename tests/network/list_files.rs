@@ -22,7 +22,7 @@ fn rubbish_is_counted_and_the_rest_holds() {
     net.filterd(["status"])
         .exits(7)
         .says("list drop is in force in part only")
-        .says("5 of them were not understood");
+        .says("5 of them were not taken");
 }
 
 #[test]

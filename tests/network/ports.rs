@@ -146,6 +146,50 @@ fn a_list_may_gain_change_and_lose_its_ports() {
     }
 }
 
+/// Without a copy, as where it was in force in part or somebody removed the copies: it goes on under whatever name.
+#[test]
+fn a_list_whose_ports_change_keeps_what_it_has_where_its_file_is_gone() {
+    let mut net = Net::new();
+    net.home().write("list0.txt", &format!("{LIST}rubbish\nrubbish\n"));
+    net.start(&configuration(&["ports: [22]"], ""));
+    net.filterd(["status"]).exits(7).says("in force in part only");
+    std::fs::remove_file(net.home().path("list0.txt")).expect("it was just written");
+    let with = |clause: &str, name: &str| {
+        configuration(&[clause], "").replace("name: list0", &format!("name: {name}"))
+    };
+    for (clause, name, dropped, passing) in [
+        ("ports: [80]", "list0", 80, 22),
+        ("ports: [443]", "other", 443, 80),
+        ("except_ports: [443]", "list0", 22, 443),
+    ] {
+        net.configure(&with(clause, name));
+        let config = net.home().path("filterd.yaml");
+        const WOULD: &str = "the 2 targets that could be read before would stay in force";
+        net.filterd(["check", config.to_str().expect("its path is text")]).exits(7);
+        if name == "list0" && clause.starts_with("ports") {
+            net.filterd(["check", config.to_str().expect("its path is text")]).exits(7).complains(WOULD);
+        }
+        net.filterd(["reload"]).exits(7).complains("2 targets that could be read before stay in force");
+        net.expect_each(LISTED.map(|from| to(from, TCP, dropped))).dropped();
+        net.expect_each(LISTED.map(|from| to(from, TCP, passing))).passes();
+    }
+}
+
+/// What one leaves open the other closes.
+#[test]
+fn clauses_that_leave_nothing_open_together_are_one_block() {
+    let net = with_lists(&["ports: [22, 80]", "except_ports: [22, 80]"], "");
+    net.expect_each([22, 80, 443].map(|port| to(ATTACKER, TCP, port))).dropped();
+    net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  by 203.0.113.7 of list `list0`");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["remove", ATTACKER])
+        .exits(1)
+        .says("203.0.113.7 is still blocked: held by list `list0` on ports 22, 80 only");
+    net.home().write("list1.txt", "192.0.2.99\n");
+    net.filterd(["reload", "--accept", "list1"]).succeeds();
+    net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  on ports 22, 80 only");
+}
+
 /// Both configurations have four clauses, and no one in common; with every kind of source in each set that is more maps than
 /// a kernel lets a program reach, if each is to have labels.
 #[test]

@@ -103,6 +103,7 @@ fn pins_that_somebody_removes_are_put_back_and_the_filter_outlives_its_daemon() 
     net.expect(ATTACKER).dropped();
     let dropped = net.counted("ipv4_address");
     fs::remove_dir_all(net.home().pins()).expect("they are ours");
+    net.filterd(["stats"]).succeeds().says("packets dropped");
     net.filterd(["status"]).succeeds();
     net.wait_for_log("they are put back");
     net.expect(ATTACKER).dropped();

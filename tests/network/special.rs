@@ -18,7 +18,7 @@ fn a_feed_that_names_private_ranges_cuts_nobody_off() {
     net.start(FEED);
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
     net.expect_each(NEIGHBOURS).passes();
-    net.filterd(["status"]).succeeds().says("special ranges left out of 4");
+    net.filterd(["status"]).succeeds().says("special ranges in 4 targets, left out");
     net.filterd(["test", "10.1.2.3"]).exits(1);
 }
 
@@ -56,7 +56,7 @@ fn what_the_operator_writes_and_adds_is_always_meant() {
 #[test]
 fn what_is_said_of_lines_that_were_not_understood_follows_the_configuration() {
     const TAKEN: &str = "lists: [{name: feed, path: $HOME/feed.txt, include_wide: true}]";
-    let told = "1 line was not understood";
+    let told = "1 line was not taken";
     let mut net = Net::new();
     net.home().write("feed.txt", "203.0.113.7\n203.0.113.8\n203.0.113.9\n64.0.0.0/7\n");
     net.start(FEED);

@@ -121,9 +121,9 @@ fn of_two_newcomers_at_once_one_has_the_place_and_the_other_is_told() {
 fn the_log_tells_who_asked_for_the_place() {
     let mut net = Net::with_filterd(BLOCKING);
     net.failing_succession("block: nonsense", &[]).exits(3);
-    net.wait_for_log(" take-over ");
+    net.wait_for_log(" asked for its place ");
     let log = net.daemon().log();
-    let line = log.lines().find(|line| line.contains(" take-over ")).expect("it was just seen");
+    let line = log.lines().find(|line| line.contains(" asked for its place ")).expect("it was just seen");
     assert!(line.contains("user=\"root\"") && line.contains("pid="), "{line}");
 }
 

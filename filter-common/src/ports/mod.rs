@@ -102,6 +102,11 @@ impl Range {
         (self.first as u64) << 16 | self.last as u64
     }
 
+    /// Its first port.
+    pub const fn first(self) -> u16 {
+        self.first
+    }
+
     /// Its last port.
     pub const fn last(self) -> u16 {
         self.last

@@ -40,7 +40,7 @@ use filter_common::target::Target;
 pub use apply::{Applied, Refusal};
 pub use change::{Change, From, Want};
 pub use claims::Claim;
-pub use clauses::NoSlot;
+pub use clauses::{NoSlot, want_everything};
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use extent::Extent;

@@ -1,6 +1,7 @@
 //! The command line as typed: one definition, from which help, man page and completions come.
 
 mod everywhere;
+mod flowing;
 mod other_words;
 pub mod places;
 mod refusal;
@@ -252,7 +253,11 @@ fn read(
 fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let is_behind_allow = words.iter().any(|word| word == "allow");
-    Arguments::try_parse_from(words).map_err(|error| {
+    Arguments::try_parse_from(words.clone()).map_err(|error| {
+        if error.kind() == ErrorKind::DisplayHelp {
+            let tree = flowing::paragraphs(Arguments::command());
+            return tree.try_get_matches_from(words).err().unwrap_or(error);
+        }
         let word = match error.get(ContextKind::InvalidSubcommand) {
             Some(ContextValue::String(word)) if is_behind_allow => other_words::instead_of_behind_allow(word),
             Some(ContextValue::String(word)) => {

@@ -87,7 +87,7 @@ fn interfaces(verb: &str, names: &[String]) -> Option<String> {
 }
 
 fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
-    let ListDifference { name, was, ports, allows, new, gone, come, go } = list;
+    let ListDifference { name, was, ports, ports_before, allows, new, gone, come, go } = list;
     let kind = if *allows { "allow list" } else { "list" };
     let is_turned = found.lists.iter().any(|other| other.name == *name && other.allows != *allows);
     let about = match (was, new, gone) {
@@ -97,8 +97,12 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
         (_, _, true) if is_turned => " (it would block no longer)".to_owned(),
         (_, true, _) => " (new)".to_owned(),
         (_, _, true) => " (no longer in the configuration)".to_owned(),
-        (Some(was), ..) => format!(" (now `{was}`)"),
-        (None, false, false) => String::new(),
+        _ => match (was, ports_before.as_deref().map(on_ports)) {
+            (Some(was), Some(ports)) => format!(" (now `{was}`, {ports})"),
+            (Some(was), None) => format!(" (now `{was}`)"),
+            (None, Some(ports)) => format!(" (now {ports})"),
+            (None, None) => String::new(),
+        },
     };
     let moves = match (come, go) {
         (0, 0) => "no entry would come or go".to_owned(),
@@ -121,11 +125,19 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
         }
         told
     };
-    let ports = ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
+    let ports = match (ports, ports_before) {
+        (Some(ports), _) => format!(" {ports}"),
+        (None, Some(_)) => " on all ports".to_owned(),
+        (None, None) => String::new(),
+    };
     let mut lines = vec![format!("{kind} `{name}`{ports}{about}: {moves}")];
     lines.extend(of(true, *come, '+'));
     lines.extend(of(false, *go, '-'));
     lines
+}
+
+fn on_ports(ports: &str) -> &str {
+    if ports == "all" { "on all ports" } else { ports }
 }
 
 /// Whom it would cut, loudly.

@@ -247,7 +247,7 @@ Tables (each grows by itself)
 
 Lists
   manual  live      1  target
-  drop    file  1,204  targets  3 lines were not understood
+  drop    file  1,204  targets  3 lines were not taken
   gone    file      0  targets  not what its file says
 
 Process

@@ -156,6 +156,11 @@ impl Handle {
         pins_note::write_trial(&self.claim.try_clone()?.into(), trial)
     }
 
+    /// Notes in which boot the filter was attached, or that it is not.
+    pub fn note_attached(&self, boot: Option<&str>) -> io::Result<()> {
+        pins_note::write_attached(&self.claim.try_clone()?.into(), boot)
+    }
+
     /// The file of the socket is another's now, and stays.
     pub fn is_handed_over(&self) {
         self.is_handed_over.store(true, Ordering::Relaxed);

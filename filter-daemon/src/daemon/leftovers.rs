@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::cli::Detach;
 use crate::command::render::console;
+use crate::control::pins_note;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::kernel::KernelError;
@@ -19,8 +20,11 @@ pub fn detach(detach: &Detach) -> ExitCode {
     }
     match leftovers::remove(&detach.pin_dir) {
         Ok(removed) => {
+            // It is gone because somebody wants it: no start need wonder.
+            _ = pins_note::detached(&detach.socket, &detach.pin_dir);
             tell(detach, removed.as_ref());
-            Exit::Done.into()
+            let is_all = removed.is_none_or(|removed| removed.out_of_reach.is_empty());
+            if is_all { Exit::Done.into() } else { Exit::Partly.into() }
         }
         Err(error @ KernelError::Taken(_)) => refuse(detach, &error.explain().message),
         Err(error @ KernelError::NoPins { .. }) => fail(detach, &Failure::Unparsable(error.explain())),
@@ -48,9 +52,23 @@ fn refuse(detach: &Detach, why: &str) -> ExitCode {
 fn tell(detach: &Detach, removed: Option<&Removed>) {
     let interfaces = removed.map_or(&[][..], |removed| &removed.interfaces);
     let left = removed.map_or(&[][..], |removed| &removed.left);
+    let out_of_reach = removed.map_or(&[][..], |removed| &removed.out_of_reach);
     if detach.json {
-        println!("{}", serde_json::json!({ "version": 1, "detached": interfaces, "left": left }));
+        let mut told = serde_json::json!({ "version": 1, "detached": interfaces, "left": left });
+        if !out_of_reach.is_empty() {
+            told["out_of_reach"] = out_of_reach.into();
+        }
+        println!("{told}");
         return;
+    }
+    for name in out_of_reach {
+        let name = printable::on_one_line(name);
+        let message = format!(
+            "{name}: nothing is dropped any more, but the egress filter of `match: new` stays: it is in another network namespace"
+        );
+        let remedy =
+            format!("in that namespace, `tc filter del dev {name} egress` removes it (and others' with it)");
+        eprintln!("{}", console::laid_out(&Explanation::new(message, remedy)));
     }
     if !detach.quiet {
         match removed {

@@ -1,21 +1,69 @@
 //! Whether the filter would outlive the daemon: its pins are looked at, and put back where somebody has removed them.
 
-use tracing::error;
+use tracing::{error, warn};
 
 use crate::blocklist::Timestamp;
 use crate::clock;
+use crate::control::Handle;
 use crate::control::wire::{About, Fault};
 use crate::kernel::{Filter, KernelError};
 use crate::text::{Explain, Explanation};
+
+/// It is filtered again when anybody can read this.
+const WERE_GONE: &str = "until this filterd began nothing was filtered: the one before it had left its filter at \
+                         work, and somebody took that away meanwhile";
 
 /// The part of the owner's state that is about pins.
 #[derive(Default)]
 pub struct Pinned {
     /// Why they cannot be put back, and since when.
     missing: Option<(Timestamp, Explanation)>,
+    /// The filter of a filterd before this one was gone when this one began: that was then.
+    were_gone: Option<Timestamp>,
+    /// Where the next filterd finds noted whether a filter is to be there.
+    beside: Option<Handle>,
+    /// What stands there, as far as we have written it.
+    noted: Option<bool>,
 }
 
 impl Pinned {
+    /// From now on it is noted there whether the filter is attached.
+    pub fn are_noted_beside(&mut self, socket: Handle) {
+        self.beside = Some(socket);
+    }
+
+    /// Notes it, where that is not what stands there.
+    pub fn note_attached(&mut self, is_attached: bool) {
+        let Some(beside) = self.beside.as_ref().filter(|_| self.noted != Some(is_attached)) else { return };
+        if let Err(error) = beside.note_attached(is_attached.then(this_boot).as_deref()) {
+            warn!("cannot note beside the socket whether the filter is attached: {error}");
+        }
+        self.noted = Some(is_attached);
+    }
+
+    /// A filterd before this one had left its filter at work, and it was not there any more when this one began.
+    pub fn were_gone(&mut self, now: Timestamp) {
+        error!("{WERE_GONE}");
+        self.were_gone = Some(now);
+    }
+
+    /// The operator has looked at everything.
+    pub fn accept(&mut self) {
+        self.were_gone = None;
+    }
+
+    /// That nothing was filtered for a while.
+    pub fn gap(&self) -> Option<Fault> {
+        let since = self.were_gone?;
+        let remedy = "find out who removes what is pinned (`mount | grep bpf`, clean-up scripts), or end filterd by a signal or by \
+                      `filterd detach` where it is meant; `filterd reload` ends this notice";
+        Some(Fault {
+            about: About::Protection,
+            since: clock::on_the_wall(since),
+            told: Explanation::new(WERE_GONE, remedy),
+        })
+    }
+
     /// Looks at them. Tells whether the egress program was attached anew.
     pub fn look(&mut self, filter: &mut Filter) -> bool {
         let mended = filter.mend_pins();
@@ -55,9 +103,25 @@ impl Pinned {
     }
 }
 
+/// A reboot takes the filter off by itself.
+pub fn this_boot() -> String {
+    clock::moment().boot.to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn that_nothing_was_filtered_is_told_until_the_operator_has_looked() {
+        let mut pinned = Pinned::default();
+        assert_eq!(pinned.gap(), None);
+        pinned.were_gone(Timestamp::from_secs(7));
+        let fault = pinned.gap().unwrap();
+        assert_eq!((fault.about, fault.since), (About::Protection, 7));
+        pinned.accept();
+        assert_eq!(pinned.gap(), None);
+    }
 
     #[test]
     fn pins_that_cannot_be_put_back_are_told_since_they_are_gone_until_they_are_back() {

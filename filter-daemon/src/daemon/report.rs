@@ -52,6 +52,7 @@ impl Owner {
         faults.extend(self.pause.fault());
         faults.extend(self.persistence.faults());
         faults.extend(self.pinned.fault());
+        faults.extend(self.pinned.gap());
         faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
         faults.extend(self.feeds.faults(self.protection.blocklist()));

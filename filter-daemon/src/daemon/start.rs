@@ -22,7 +22,7 @@ use super::owner::{Ended, Owner, Prepared, Signals};
 use super::persistence::{self, Before};
 use super::reload::{Loaded, Sources};
 use super::succession::{self, Predecessor};
-use super::{privilege, unreadable};
+use super::{pinned, privilege, unreadable};
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
 use crate::clock;
@@ -87,6 +87,8 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     owner.configuration.has_begun();
     owner.configuration.trial.is_noted_beside(server.handle()?, tried.as_deref());
     owner.pause.has_begun();
+    owner.pinned.are_noted_beside(server.handle()?);
+    owner.note_attached();
     // From here on nobody goes back to what was before.
     owner.let_go();
     owner.guard.warnings(owner.protection.blocklist()).for_each(|warning| warn!("{warning}"));
@@ -120,7 +122,7 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     owner.keep_copies().await;
     // Whoever has come meanwhile is told the same, and asks the next one, if there is one.
     let goodbye = if let End::Succeeded = by { GOODBYE } else { Duration::ZERO };
-    let ended = end(owner, by, &|since| note(&socket, run, Some(since)));
+    let ended = end(owner, by, &|since| note(&socket, run, Some(since)), &socket);
     tokio::time::sleep(goodbye).await;
     // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
     serving.abort();
@@ -135,8 +137,11 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     let server = listen(run).await?;
     let state = lock_state(&run.state_dir)?;
     let unsaved = pins_note::unsaved(&run.socket);
+    let was_attached =
+        pins_note::attached(&run.socket, &run.pin_dir).is_some_and(|boot| boot == pinned::this_boot());
     note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let is_gone = was_attached && !broker.found_attached();
     let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let mut owner = open(run, broker, unsaved, means).await?;
@@ -146,6 +151,9 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
+    if is_gone {
+        owner.pinned.were_gone(clock::now());
+    }
     Ok(Begun { owner, server, state })
 }
 
@@ -190,7 +198,7 @@ async fn stand_alone(owner: &mut Owner) {
 }
 
 /// Leaves the kernel as it is to be left, and waits until everything is written and the broker is gone.
-fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64)) -> Result<(), DaemonError> {
+fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64), socket: &Handle) -> Result<(), DaemonError> {
     let mut left = Ok(());
     match (by, owner.on_exit()) {
         (End::Succeeded, _) => {
@@ -215,6 +223,9 @@ fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64)) -> Result<(), Daem
         (End::Signal(signal), OnExit::Detach) => {
             info!("stopping on {signal}");
             left = owner.detach();
+            if let (Ok(()), Err(error)) = (&left, socket.note_attached(None)) {
+                warn!("cannot note beside the socket that the filter is off: {error}");
+            }
         }
     }
     if let Some(since) = owner.end() {

@@ -62,4 +62,9 @@ impl NotWritten {
     pub(super) fn new(path: &Path, reason: &dyn std::error::Error) -> Self {
         Self { path: path.into(), reason: reason.to_string().into() }
     }
+
+    /// Is there not even a directory to write it to?
+    pub fn has_no_place(&self) -> bool {
+        self.path.parent().is_some_and(|directory| !directory.exists())
+    }
 }

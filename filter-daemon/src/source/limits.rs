@@ -178,12 +178,12 @@ impl fmt::Display for Doubt {
             Self::Unreadable => f.write_str("cannot be read"),
             Self::Empty { before: 1 } => f.write_str("is empty, and had 1 target"),
             Self::Empty { before } => write!(f, "is empty, and had {before} targets"),
-            Self::Rejected { lines: 1, .. } => f.write_str("has one line, and it was not understood"),
+            Self::Rejected { lines: 1, .. } => f.write_str("has one line, and it was not taken"),
             Self::Rejected { lines, rejected: 1 } => {
-                write!(f, "has {lines} lines, and 1 of them was not understood")
+                write!(f, "has {lines} lines, and 1 of them was not taken")
             }
             Self::Rejected { lines, rejected } => {
-                write!(f, "has {lines} lines, and {rejected} of them were not understood")
+                write!(f, "has {lines} lines, and {rejected} of them were not taken")
             }
             Self::Shrunk { before, now: 1 } => write!(f, "has 1 target, and had {before}"),
             Self::Shrunk { before, now } => write!(f, "has {now} targets, and had {before}"),
@@ -228,26 +228,21 @@ mod tests {
                 "and no more",
                 lines(74, 26),
                 Some(100),
-                "hold back: has 100 lines, and 26 of them were not understood",
+                "hold back: has 100 lines, and 26 of them were not taken",
             ),
             (
                 "nothing but rubbish",
                 lines(0, 3),
                 Some(4),
-                "hold back: has 3 lines, and 3 of them were not understood",
+                "hold back: has 3 lines, and 3 of them were not taken",
             ),
             (
                 "what can be read is taken where nothing was",
                 lines(2, 1),
                 None,
-                "take part: has 3 lines, and 1 of them was not understood",
+                "take part: has 3 lines, and 1 of them was not taken",
             ),
-            (
-                "but nothing is nothing",
-                lines(0, 1),
-                None,
-                "hold back: has one line, and it was not understood",
-            ),
+            ("but nothing is nothing", lines(0, 1), None, "hold back: has one line, and it was not taken"),
             ("it is gone", Seen::Missing, Some(4), "hold back: is missing"),
             ("it never was", Seen::Missing, None, "hold back: is missing"),
             ("permissions", Seen::Unreadable, Some(4), "hold back: cannot be read"),

@@ -201,7 +201,7 @@ mod tests {
         let html = Why::Doubt(Doubt::Rejected { lines: 9, rejected: 9 }, ": it looks like HTML");
         assert!(told(&html, Instead::Part(1), Mood::Is).starts_with(
             "list drop is in force in part only: \
-             drop.txt has 9 lines, and 9 of them were not understood: it looks like HTML; there is no good copy, \
+             drop.txt has 9 lines, and 9 of them were not taken: it looks like HTML; there is no good copy, \
              so the 1 target that could be read is in force\n`filterd check` shows"
         ));
     }

@@ -92,7 +92,9 @@ impl Addition {
     }
 
     fn many(&self, changed: &Changed, (held, list): (&str, &str)) -> String {
-        let Changed { named, changed, entered, ref longer, covered, .. } = *changed;
+        let Changed { named, changed, entered, ref longer, covered, widened, .. } = *changed;
+        // Several may be behind what one prefix blocks, and which of them was first says nothing.
+        let entered = if entered > 0 && widened.is_some() { changed } else { entered };
         // Where there are many, nobody has looked what else holds them.
         let is_new = longer.is_empty() && covered == 0 && named <= MOST_LOOKED_AT as u64;
         let newly = if is_new { format!("newly {held}") } else { "added".to_owned() };
@@ -167,7 +169,8 @@ pub fn remedies(outcome: &Outcome, list: &str, remove: &str) -> Vec<String> {
 /// An entry by its target and its list, and on which ports that blocks.
 pub fn on_ports(entry: &Entry) -> String {
     let ports = entry.ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
-    format!("{} of list `{}`{ports}", entry.target, entry.list)
+    let blocks = entry.blocks.as_ref().map(|wider| format!(" (blocks {wider})")).unwrap_or_default();
+    format!("{}{blocks} of list `{}`{ports}", entry.target, entry.list)
 }
 
 /// Some of these lines, each once: one entry may be around several targets.

@@ -183,12 +183,12 @@ office  file, allows        3
 ssh     live               12                   44         0.0
 late    live                1          with others
 
-drop: 3 lines were not understood
+drop: 3 lines were not taken
 list ipsum: drop.txt: there is no such file; what was good before stays in force (since 1 min ago)
     put it there
 
-Each packet is counted for the first list that has its source, since 20:28
-(1 h ago). Lists without counters of their own, together: 7 hits
+Each packet is counted for one list, the first that has the entry it meets (a /24
+or wider before an address of its own), since 20:28 (1 h ago). Lists without counters of their own, together: 7 hits
 ";
         let told = render(&reply(), &Clock::standing(NOW));
         assert_eq!(told, expected);

@@ -52,6 +52,8 @@ pub fn told(all: &[Held], words: &Words) -> String {
 fn one(held: &Held, blocked: &str) -> Vec<String> {
     let (narrower, holders): (Vec<_>, Vec<_>) = held.by.iter().partition(|by| is_within(by, held));
     let ports: Option<BTreeSet<&str>> = holders.iter().map(|by| by.ports.as_deref()).collect();
+    // Together they may leave nothing open.
+    let ports = ports.filter(|_| !held.ports.is_empty());
     let ports: Vec<_> = ports.unwrap_or_default().into_iter().collect();
     let named = |all: &[&HeldBy], is_told: bool| {
         let named = all.iter().take(MOST_NAMED).map(|by| entry(by, held, is_told));
@@ -175,7 +177,9 @@ mod tests {
 
     fn holding(by: Vec<HeldBy>) -> [Held; 1] {
         let lists = by.iter().map(|by| by.list.clone()).collect();
-        [Held { target: "198.51.100.77".into(), lists, by, ..Held::default() }]
+        let ports: Option<BTreeSet<_>> = by.iter().map(|by| by.ports.clone()).collect();
+        let ports = ports.unwrap_or_default().into_iter().collect();
+        [Held { target: "198.51.100.77".into(), lists, by, ports, ..Held::default() }]
     }
 
     #[test]
@@ -216,6 +220,15 @@ mod tests {
         let words = "198.51.100.77 is still blocked on all but port 443, and on port 22 only: held by \
                      198.51.100.0/24 of list `a` on port 22 only, list `b` on all but port 443";
         assert_eq!(first(vec![ssh.clone(), on("198.51.100.77", "b", "on all but port 443")]), words);
+        let mut all = holding(vec![ssh.clone(), on("198.51.100.77", "b", "on all but port 22")]);
+        all[0].ports.clear();
+        let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `a` on port 22 only, list `b` on all \
+                     but port 22";
+        assert_eq!(
+            told(&all, &Words::blocked(true)).lines().next(),
+            Some(words),
+            "together they leave nothing open"
+        );
         let words =
             "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `a` on port 22 only, list `b`";
         assert_eq!(first(vec![ssh, by("198.51.100.77", "b", "live")]), words);

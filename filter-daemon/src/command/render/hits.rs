@@ -1,6 +1,6 @@
 //! How many packets were counted for lists.
 
-use super::figure::count;
+use super::figure::{count, counted};
 use super::moment::Clock;
 use crate::control::wire::Hits;
 
@@ -10,11 +10,12 @@ pub fn how_counted(since: Option<u64>, other: Option<Hits>, gone: Option<Hits>, 
         return "Packets are not counted for lists: `counters: total` in the configuration\n".to_owned();
     };
     let (at, ago) = (clock.on_the_wall(since), clock.elapsed(since));
-    let mut text =
-        format!("Each packet is counted for the first list that has its source, since {at}\n({ago} ago).");
+    let mut text = format!(
+        "Each packet is counted for one list, the first that has the entry it meets (a /24\nor wider before an address of its own), since {at} ({ago} ago)."
+    );
     let told = [("Lists without counters of their own, together", other), ("Lists that are gone", gone)];
     for (which, hits) in told {
-        text += &hits.map(|hits| format!(" {which}: {} hits.", count(hits.all()))).unwrap_or_default();
+        text += &hits.map(|hits| format!(" {which}: {}.", counted(hits.all(), "hit"))).unwrap_or_default();
     }
     text.trim_end_matches('.').to_owned() + "\n"
 }

@@ -73,6 +73,9 @@ pub struct ListDifference {
     /// On which ports it would block, if not on all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
+    /// On which ports it blocks now, if that is to change: `all`, or as in `ports`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports_before: Option<String>,
     /// It allows what it names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,

@@ -22,6 +22,6 @@ impl Method for HandOver {
 
     /// Nothing of the blocklist; but whoever asks for it is told.
     fn deed((): &()) -> Option<Deed> {
-        Some(Deed::about("take-over", &[], None))
+        Some(Deed::about("asked to end and hand over", &[], None))
     }
 }

@@ -38,8 +38,8 @@ impl Method for TakeOver {
         Ok(())
     }
 
-    /// Nothing of the blocklist; but whoever asks for it is told.
+    /// Nothing of the blocklist, and it may come to nothing; but whoever asks for it is told.
     fn deed((): &()) -> Option<Deed> {
-        Some(Deed::about("take-over", &[], None))
+        Some(Deed::about("asked for its place to take over", &[], None))
     }
 }

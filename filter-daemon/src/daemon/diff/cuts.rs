@@ -52,8 +52,9 @@ impl Diff {
         }
         let reached = self.reached(target, blocklist).into_iter();
         let stay = by.iter().map(|(_, claim)| claim).filter(|claim| stays(claim)).cloned().chain(reached);
+        let then_of = |list: &str| self.turned.iter().find(|(name, _)| **name == *list);
         let stay = stay.map(|NamedClaim { list, target, .. }| {
-            let clause = blocklist.clause_of(&list);
+            let clause = then_of(&list).map_or_else(|| blocklist.clause_of(&list), |(_, clause)| *clause);
             Covering { list, target, clause }
         });
         let all: Vec<_> = peer.covered.iter().cloned().chain(stay).collect();

@@ -11,10 +11,11 @@ mod settings;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use filter_common::ports::Clause;
 use filter_common::target::Target;
 
 use super::pages::{Parts, Turn, Work};
-use super::reload::{Found, Loaded, settings_of};
+use super::reload::{Found, Loaded, LoadedList, settings_of};
 use crate::blocklist::{Blocklist, ListId, Origin, PAGE, Polarity, Reach, Strictness, Targets};
 use crate::clock;
 use crate::config::Config;
@@ -46,6 +47,8 @@ pub struct Diff {
     replaced: HashSet<Arc<str>>,
     /// Lists of which what is there would reach otherwise.
     reaching: Vec<(Arc<str>, Reach)>,
+    /// Lists of which what is there would be blocked on these ports.
+    turned: Vec<(Arc<str>, Option<Clause>)>,
     /// How much of what listed sources send is dropped now, and would be then.
     drops: [Strictness; 2],
     reply: Reply,
@@ -93,8 +96,16 @@ impl Diff {
         let drops = [now, settings_of(&loaded.config).strictness()];
         let stage = Stage::Come { list: 0, from: 0 };
         let reaching = reaching(&loaded, blocklist);
-        let mut this =
-            Self { lists: Vec::new(), stage, peers, replaced: HashSet::new(), reaching, drops, reply };
+        let mut this = Self {
+            lists: Vec::new(),
+            stage,
+            peers,
+            replaced: HashSet::new(),
+            reaching,
+            turned: Vec::new(),
+            drops,
+            reply,
+        };
         this.take(loaded, blocklist);
         this
     }
@@ -106,13 +117,17 @@ impl Diff {
 
     fn take(&mut self, loaded: Loaded, blocklist: &Blocklist) {
         let rows = blocklist.lists();
-        let continued: HashSet<ListId> = loaded.lists.iter().filter_map(|list| list.before).collect();
+        let now_of = |list: &LoadedList| list.before.or_else(|| on_other_ports(list, blocklist));
+        let continued: HashSet<ListId> = loaded.lists.iter().filter_map(now_of).collect();
         self.compare(rows.find(CONFIG_LIST), CONFIG_LIST, Polarity::Block, loaded.block, blocklist);
         let allow = rows.find(CONFIG_ALLOW_LIST);
         if allow.is_some() || !loaded.allow.is_empty() {
             self.compare(allow, CONFIG_ALLOW_LIST, Polarity::Allow, loaded.allow, blocklist);
         }
         for list in loaded.lists {
+            let (before, keeps) = (now_of(&list), list.keeps_entries_of());
+            let before_ports =
+                before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
             let targets = match list.found {
                 Found::Unchanged => None,
                 Found::Awaited => {
@@ -126,18 +141,32 @@ impl Diff {
                     targets
                 }
             };
-            let was = list.before.map(|id| rows.get(id).name.clone());
+            let was = before.map(|id| rows.get(id).name.clone());
+            let ports = list.ports.map(|clause| clause.to_string());
+            self.turned.extend(keeps.map(|id| (rows.get(id).name.clone(), list.ports)));
             match targets {
                 Some(targets) => {
-                    self.compare(list.before, &list.name, list.polarity, targets, blocklist);
+                    self.compare(before, &list.name, list.polarity, targets, blocklist);
                     if let Some(compared) = self.lists.last_mut() {
-                        compared.told.ports = list.ports.map(|clause| clause.to_string());
+                        (compared.told.ports, compared.told.ports_before) = (ports, before_ports);
                     }
                 }
-                None if was.as_deref() == Some(&*list.name) => self.reply.unchanged += 1,
+                None if was.as_deref() == Some(&*list.name) && before_ports.is_none() => {
+                    self.reply.unchanged += 1;
+                }
                 None => {
-                    let (name, was) = (list.name.to_string(), was.map(|was| was.to_string()));
-                    self.reply.lists.push(ListDifference { name, was, ..ListDifference::default() });
+                    let was = was.filter(|was| *was != list.name).map(|was| was.to_string());
+                    let come = keeps.filter(|_| before.is_none()).map_or(0, |id| rows.get(id).entries);
+                    self.reply.lists.push(ListDifference {
+                        name: list.name.to_string(),
+                        was,
+                        ports,
+                        ports_before: before_ports,
+                        allows: list.polarity == Polarity::Allow,
+                        new: before.is_none(),
+                        come,
+                        ..ListDifference::default()
+                    });
                 }
             }
         }
@@ -195,8 +224,8 @@ impl Diff {
                 return Stage::Go { list, after: next };
             }
         }
-        let ListDifference { was, new, gone, come, go, .. } = &compared.told;
-        if was.is_some() || *new || *gone || *come > 0 || *go > 0 {
+        let ListDifference { was, ports_before, new, gone, come, go, .. } = &compared.told;
+        if was.is_some() || ports_before.is_some() || *new || *gone || *come > 0 || *go > 0 {
             self.reply.lists.push(compared.told.clone());
         } else if ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&compared.told.name.as_str()) {
             self.reply.unchanged += 1;
@@ -218,10 +247,23 @@ impl Work for Diff {
     }
 }
 
+/// The list whose entries this one is to block on other ports.
+fn on_other_ports(list: &LoadedList, blocklist: &Blocklist) -> Option<ListId> {
+    list.turned.filter(|id| blocklist.lists().get(*id).polarity == list.polarity)
+}
+
+/// A clause for people, or that there is none.
+fn ports_told(clause: Option<Clause>) -> String {
+    clause.map_or_else(|| "all".to_owned(), |clause| clause.to_string())
+}
+
 /// Lists that are there and would reach otherwise.
 fn reaching(loaded: &Loaded, blocklist: &Blocklist) -> Vec<(Arc<str>, Reach)> {
     let rows = blocklist.lists();
-    let files = loaded.lists.iter().filter_map(|list| Some((rows.get(list.before?), list.reach)));
+    let files = loaded
+        .lists
+        .iter()
+        .filter_map(|list| Some((rows.get(list.before.or_else(|| list.keeps_entries_of())?), list.reach)));
     let live = rows.live(Polarity::Block).map(|id| {
         let list = rows.get(id);
         let said = loaded.config.live.iter().find(|said| said.name.as_str() == &*list.name);

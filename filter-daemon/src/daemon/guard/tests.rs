@@ -337,6 +337,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             ports: None,
             reach: Reach::AS_GIVEN,
             before,
+            turned: None,
             found,
         }
     });

@@ -38,7 +38,13 @@ impl Owner {
             self.flows.seed(self.protection.filter_mut());
         }
         self.let_go();
+        self.note_attached();
         refused
+    }
+
+    /// The next filterd to begin here is to know whether a filter is to be there.
+    pub fn note_attached(&mut self) {
+        self.pinned.note_attached(!self.interfaces.filtered().is_empty());
     }
 
     /// Takes the filter off what the configuration does not name, if nothing speaks against it.

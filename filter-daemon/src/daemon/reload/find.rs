@@ -283,6 +283,7 @@ impl Judging<'_> {
         };
         let (entries, is_running) =
             self.before.map_or((0, false), |before| (before.entries, before.id.is_some()));
+        let goes_on = self.before.is_some_and(|before| before.turned.is_some());
         match self.accepted() {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(self.nothing),
@@ -294,15 +295,21 @@ impl Judging<'_> {
                     targets: Some(copy.targets),
                     accepted: Some(accepted.clone()),
                 },
-                Err(error) => self.without_copy(read, &error),
+                Err(error) => {
+                    self.log(&error);
+                    if goes_on { stays(accepted.into()) } else { self.without_copy(read, &error) }
+                }
             },
         }
     }
 
-    /// What is there counts, however bad it is: there is nothing better.
-    fn without_copy(&self, read: Read, error: &CopyError) -> Found {
+    fn log(&self, error: &CopyError) {
         let path = self.accepted().map(|accepted| self.sources.copies.path(accepted)).unwrap_or_default();
         tracing::error!("list {}: {error}, and counts as none: {}", self.list.name, printable::path(&path));
+    }
+
+    /// What is there counts, however bad it is: there is nothing better.
+    fn without_copy(&self, read: Read, error: &CopyError) -> Found {
         let is_damaged = matches!(error, CopyError::Damaged);
         let nothing = if is_damaged { Instead::Damaged } else { Instead::Nothing };
         Judging { before: None, nothing, ..*self }.judge(read, None)

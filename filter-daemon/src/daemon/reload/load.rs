@@ -52,6 +52,8 @@ pub struct LoadedList {
     pub reach: Reach,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
+    /// The list in force that it was before, where its entries meant something else.
+    pub turned: Option<ListId>,
     /// How it is read.
     pub how: How,
     /// What was found.
@@ -69,6 +71,7 @@ impl LoadedList {
             reach: Reach::to(list.ipv6_prefix),
             how: list.how.clone(),
             before,
+            turned: None,
             found,
         }
     }
@@ -79,6 +82,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
     let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
     let known = files.map(|(id, list)| Known {
         id: Some(id),
+        turned: None,
         name: list.name.clone(),
         polarity: Some(list.polarity),
         ports: blocklist.clause(list),
@@ -87,6 +91,14 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
         reading: list.reading.clone().unwrap_or_default(),
     });
     known.collect()
+}
+
+impl LoadedList {
+    /// The list in force whose entries this one is to have: its file is not believed, and there is no copy.
+    pub fn keeps_entries_of(&self) -> Option<ListId> {
+        let has_none = matches!(self.found, Found::Doubted { targets: None, .. } | Found::Awaited);
+        self.turned.filter(|_| has_none)
+    }
 }
 
 impl Loaded {
@@ -104,7 +116,8 @@ impl Loaded {
             let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
             let before = turned.as_ref().or(before);
             let found = find(list, before, accept.has_list(list.name.as_str()), sources);
-            LoadedList::of(list, before.and_then(|known| known.id), found)
+            let turned = before.and_then(|known| known.turned);
+            LoadedList { turned, ..LoadedList::of(list, before.and_then(|known| known.id), found) }
         });
         let lists = lists.collect();
         Ok(Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 })

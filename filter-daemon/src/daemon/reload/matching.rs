@@ -14,6 +14,8 @@ use crate::source::database;
 pub struct Known {
     /// Its number; a copy has none.
     pub id: Option<ListId>,
+    /// The list in force whose entries mean something else from now on: it continues what is on that one.
+    pub turned: Option<ListId>,
     /// Its name.
     pub name: Arc<str>,
     /// Does it block, or allow? A copy says neither.
@@ -59,11 +61,11 @@ impl Known {
     }
 
     /// The same for one that allows from now on what it blocked, or the reverse, or blocks it on other ports: a new list, of
-    /// which there may be a copy.
+    /// which there may be a copy; if not, it begins with what is on the old one.
     pub fn turned(&self) -> Self {
         let reading = Reading { stamp: None, ..self.reading.clone() };
-        let entries = reading.accepted.as_ref().map_or(0, |accepted| accepted.entries);
-        Self { id: None, entries, reading, ..self.clone() }
+        let entries = reading.accepted.as_ref().map_or(self.entries, |accepted| accepted.entries);
+        Self { id: None, turned: self.id, entries, reading, ..self.clone() }
     }
 }
 
@@ -82,6 +84,7 @@ mod tests {
         let mut rows = Lists::default();
         let known = lists.iter().map(|(name, path)| Known {
             id: rows.make_anyway(name, Origin::File, Polarity::Block).ok(),
+            turned: None,
             name: (*name).into(),
             polarity: Some(Polarity::Block),
             ports: None,

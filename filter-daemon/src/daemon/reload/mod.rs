@@ -11,6 +11,7 @@
 mod beginning;
 mod entering;
 mod find;
+mod keeping;
 mod leaving;
 mod load;
 mod look;
@@ -34,7 +35,6 @@ use super::change::Done;
 use super::commit::{NotDone, Protection};
 use super::error::DaemonError;
 use super::lists::ToKeep;
-use super::needs;
 use super::pages::{Parts, Turn, Work};
 use crate::blocklist::{Blocklist, Change, Effects, ListId, Polarity, Settings, Targets, Undo, Want};
 use crate::clock;
@@ -43,9 +43,7 @@ use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use beginning::{begin_with, settings_of};
 pub use find::Found;
-#[cfg(test)]
-pub use load::LoadedList;
-pub use load::{Loaded, known};
+pub use load::{Loaded, LoadedList, known};
 pub use look::written;
 pub use matching::Known;
 pub use rows::{Rows, must_not_be_live};
@@ -79,6 +77,8 @@ enum Step {
 
 /// What is done next.
 enum Stage {
+    /// Look what is to be on lists that continue others, of this one's behind this target.
+    Keep { list: usize, after: Option<Target> },
     /// Count what enters: from this target of this list's on.
     Measure { list: usize, from: usize, needs: Needs },
     /// Make room for it.
@@ -110,13 +110,12 @@ impl Reload {
     pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
         let after = settings_of(&loaded.config);
-        let needs = Needs { counters: after.counters, ..needs::of(blocklist) };
         Ok(Self {
             began,
             config: loaded.config,
             rows,
             settings: [blocklist.settings(), after],
-            stage: Stage::Measure { list: 0, from: 0, needs },
+            stage: Stage::Keep { list: 0, after: None },
             applied: Vec::new(),
             done: Done::default(),
         })
@@ -180,6 +179,7 @@ impl Work for Reload {
     fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
         let stage = std::mem::replace(&mut self.stage, Stage::Ended(Ok(())));
         let (stage, turn) = match stage {
+            Stage::Keep { list, after } => (self.keep(list, after, parts.protection.blocklist()), Turn::More),
             Stage::Measure { list, from, needs } => {
                 (self.measure(list, from, needs, parts.protection), Turn::More)
             }

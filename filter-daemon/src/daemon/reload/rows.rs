@@ -17,8 +17,8 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
-use crate::source::copies::Bytes;
 use crate::source::How;
+use crate::source::copies::Bytes;
 use crate::text::Explanation;
 
 /// What a configuration makes of the lists.
@@ -27,6 +27,8 @@ pub struct Rows {
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
     pub gone: Vec<ListId>,
+    /// Lists of which the entries of another are to be the contents: that one, and which of the contents.
+    pub kept: Vec<(ListId, usize)>,
     /// Lists of which what is there already is to reach farther from now on, or less far.
     pub reaching: Reaching,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
@@ -91,8 +93,8 @@ impl Rows {
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
         let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
-        let (terms, found) = (HashMap::new(), Vec::new());
-        let mut this = Self { contents, gone, reaching, terms, found, made, names_before };
+        let (terms, found, kept) = (HashMap::new(), Vec::new(), Vec::new());
+        let mut this = Self { contents, gone, kept, reaching, terms, found, made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -100,7 +102,8 @@ impl Rows {
     }
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
-        let LoadedList { name, path, ttl, polarity, ports, reach, how, before, mut found } = list;
+        let keeps = list.keeps_entries_of();
+        let LoadedList { name, path, ttl, polarity, ports, reach, how, before, turned: _, mut found } = list;
         let id = match before {
             Some(id) => {
                 self.reaching.begin(id, reach, blocklist.lists_mut());
@@ -124,8 +127,15 @@ impl Rows {
             Found::Doubted { targets, .. } => targets.take(),
             Found::Unchanged | Found::Awaited => None,
         };
+        if let Some(turned) = keeps {
+            self.kept.push((turned, self.contents.len()));
+            self.contents.push((id, Targets::default()));
+            let was = blocklist.lists().get(turned).reading.clone().unwrap_or_default();
+            let reading = blocklist.lists_mut().reading_mut(id);
+            (reading.rejected, reading.special, reading.accepted) = (was.rejected, was.special, was.accepted);
+        }
         // What is held back keeps the time it had, until it is read again.
-        let ttl = if targets.is_some() { ttl } else { known };
+        let ttl = if targets.is_some() || keeps.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
         self.found.push(FoundList { id, path, how, ttl, found });
         Ok(())

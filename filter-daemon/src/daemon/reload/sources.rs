@@ -70,6 +70,7 @@ impl Sources {
             polarity: None,
             ports: None,
             id: None,
+            turned: None,
             name: accepted.name.clone(),
             entries: accepted.entries,
             reading: Reading { path: accepted.path.clone(), accepted: Some(accepted), ..Reading::default() },

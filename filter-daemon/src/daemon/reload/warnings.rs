@@ -42,7 +42,7 @@ pub fn of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
         1 => "1 line was".to_owned(),
         count => format!("{count} lines were"),
     };
-    warnings.push(format!("list {name}: {lines} not understood, and skipped: `filterd check` shows more"));
+    warnings.push(format!("list {name}: {lines} not taken: `filterd check` shows which, and why"));
 }
 
 /// What of a folder is no part of its list.

@@ -40,6 +40,7 @@ impl WayBack {
             polarity: None,
             ports: None,
             id: None,
+            turned: None,
             name: held.accepted().name.clone(),
             entries: held.accepted().entries,
             reading: Reading {

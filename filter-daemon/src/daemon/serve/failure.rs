@@ -6,6 +6,7 @@ use crate::control::wire::Failure;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
 use crate::daemon::error::DaemonError;
+use crate::daemon::state_directory::IF_REPLACED;
 use crate::exit::Exit;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
@@ -107,8 +108,13 @@ pub fn kernel_failed(error: KernelError) -> Failure {
 /// It is done, but not on disk.
 pub fn not_durable(failure: NotWritten) -> Explanation {
     let message = format!("done, but it would not survive a restart: {failure}");
-    Explanation::new(
-        message,
-        "filterd writes it as soon as it can; `filterd status` tells while something is missing",
-    )
+    if failure.has_no_place() {
+        let remedy = "the state directory was removed: start filterd again, which may write only to the one that it began with \
+                      (`filterd list` has what would be lost)";
+        return Explanation::new(message, remedy);
+    }
+    let remedy = format!(
+        "filterd writes it as soon as it can, and `filterd status` tells while something is missing; {IF_REPLACED}"
+    );
+    Explanation::new(message, remedy)
 }

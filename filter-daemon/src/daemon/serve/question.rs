@@ -7,7 +7,7 @@ use filter_common::reason::Enforcement;
 use filter_common::target::Target;
 
 use super::failure::listed_elsewhere;
-use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp};
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp, want_everything};
 use crate::clock;
 use crate::control::wire::list::{self, Family, Place};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN};
@@ -99,6 +99,8 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
     });
     // Where one blocks on all ports, it does not matter on which the others do.
     let on_ports: Option<BTreeSet<_>> = all().map(|claim| ports(blocklist, claim)).collect();
+    let clauses: Vec<_> = covering.iter().filter_map(|claim| blocklist.clause_of(&claim.list)).collect();
+    let on_ports = on_ports.filter(|_| !want_everything(&clauses));
     let lists: BTreeSet<_> = all().map(|claim| claim.list.to_string()).collect();
     (!lists.is_empty()).then(|| Held {
         target: target.to_string(),
@@ -143,14 +145,15 @@ pub(super) fn longer(
 }
 
 /// How many of these targets lie within wider entries, and within which. An entry that blocks on some ports only is told and
-/// does not count: on the others they were not blocked.
+/// does not count: on the others they were not blocked. What was named beside a target is no other entry, though a list that
+/// widens both makes one block of them.
 pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> (u64, Vec<Entry>) {
     let (mut count, mut entries) = (0, Vec::new());
     for target in targets.iter() {
         let covering = blocklist.covering(polarity, target);
         let on_some = |claim: &NamedClaim| ports(blocklist, claim).is_some();
         let others: Vec<_> =
-            covering.into_iter().filter(|claim| claim.target != target || on_some(claim)).collect();
+            covering.into_iter().filter(|claim| !targets.contains(claim.target) || on_some(claim)).collect();
         count += u64::from(!others.iter().all(on_some));
         let room = MOST_HELD - entries.len();
         entries.extend(others.into_iter().take(room).map(|claim| entry(blocklist, claim)));

@@ -8,7 +8,7 @@ use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::question::entry;
-use crate::blocklist::{Blocklist, Extent, NamedClaim, Polarity};
+use crate::blocklist::{Blocklist, Extent, NamedClaim, Polarity, want_everything};
 use crate::clock;
 use crate::control::wire::test::{Expired, File, Reply, Request, Tested};
 use crate::daemon::owner::Owner;
@@ -111,6 +111,7 @@ impl Owner {
     /// And what is dropped of it on some ports only: by each clause, as far as any goes.
     fn meet_ports(&self, target: Target, left: &mut usize, mut met: Met) -> Met {
         let (blocklist, filter) = (self.protection.blocklist(), self.protection.filter());
+        let mut all = Vec::new();
         for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
             let set = SetName::Clause(slot);
             let Some(clause) = clause.filter(|_| !blocklist.side(set).is_empty()) else { continue };
@@ -121,6 +122,10 @@ impl Owner {
             met.whole |= extent.is_whole();
             met.partly |= !extent.is_nothing();
             met.ports.extend((!extent.is_nothing()).then(|| clause.to_string()));
+            all.extend(extent.is_whole().then_some(clause));
+        }
+        if want_everything(&all) {
+            met.ports.clear();
         }
         met.partly &= !met.whole;
         met

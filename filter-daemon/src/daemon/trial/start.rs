@@ -38,7 +38,7 @@ impl Trial {
             return (this, AtStart::StayRolledBack { checksum });
         }
         let Some(left) = note.left() else {
-            warn!("the configuration of {} was not confirmed in time: what was before is in force", note.by);
+            warn!("the reload of {} was not confirmed in time: what was before is in force", note.by);
             this.is_rolled_back(&note);
             return (this, AtStart::RollBack);
         };

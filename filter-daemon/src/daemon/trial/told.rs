@@ -69,9 +69,8 @@ impl Trial {
                     ),
                 };
                 let unnoted = if self.place.is_there() { "" } else { UNNOTED };
-                let message = format!(
-                    "the configuration of {by} is on trial until {until}, then rolled back{now}{unnoted}"
-                );
+                let message =
+                    format!("a reload of {by} is on trial until {until}, then rolled back{now}{unnoted}");
                 (since, message, remedy)
             }
             State::Over { since, refused: None, .. } => {

@@ -75,6 +75,11 @@ impl Broker {
         self.earlier.blocked
     }
 
+    /// Was an earlier filterd's filter attached anywhere?
+    pub fn found_attached(&self) -> bool {
+        self.earlier.attached
+    }
+
     /// If it is gone, the error that says how it ended.
     pub fn obituary(&mut self) -> Option<KernelError> {
         let fate = self.place.fate()?;

@@ -57,10 +57,18 @@ pub fn known_to(words: &[u64]) -> Vec<u64> {
     Settings { last_processor, ..Settings::from_words(words) }.as_words().to_vec()
 }
 
-/// Of how many packets this became, in the order of all outcomes.
-pub fn read(pins: &Pins) -> Result<Vec<u64>, KernelError> {
-    let map =
-        MapData::from_pin(pins.counters()).map_err(|error| KernelError::load("read the counters", error))?;
+/// Of how many packets this became, in the order of all outcomes. Those that are held are asked, whatever becomes of their pin.
+pub fn read(held: Option<&MapData>, pins: &Pins) -> Result<Vec<u64>, KernelError> {
+    match held {
+        Some(map) => sums(map),
+        None => {
+            let pinned = MapData::from_pin(pins.counters());
+            sums(&pinned.map_err(|error| KernelError::load("read the counters", error))?)
+        }
+    }
+}
+
+fn sums(map: &MapData) -> Result<Vec<u64>, KernelError> {
     let rows =
         Window::open(map.fd(), words()).map_err(|error| KernelError::load("read the counters", error))?;
     let sum = |outcome: Outcome| {

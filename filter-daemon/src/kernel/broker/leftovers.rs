@@ -14,6 +14,8 @@ use crate::config::pin;
 pub struct Removed {
     /// The names that interfaces had when they were attached.
     pub interfaces: Vec<String>,
+    /// The interfaces whose egress filter stays, because they are in another network namespace.
+    pub out_of_reach: Vec<String>,
     /// What lies among the pins and is not filterd's.
     pub left: Vec<PathBuf>,
 }
@@ -25,7 +27,7 @@ pub fn remove(directory: &Path) -> Result<Option<Removed>, KernelError> {
     let interfaces = pins.links().iter().filter_map(|path| pin::interface(path)).collect();
     // Whoever holds a link longest lets the kernel take it off at once; where that is a pin, it does so later.
     let _held: Vec<_> = pins.links().iter().filter_map(|path| PinnedLink::from_pin(path).ok()).collect();
-    egress::remove(&pins)?;
+    let out_of_reach = egress::remove(&pins)?;
     let left = pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;
-    Ok(Some(Removed { interfaces, left }))
+    Ok(Some(Removed { interfaces, out_of_reach, left }))
 }

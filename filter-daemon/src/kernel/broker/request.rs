@@ -247,6 +247,8 @@ pub struct Earlier {
     pub latest_generation: u64,
     /// Is there a table of what was blocked?
     pub blocked: bool,
+    /// Is there a link?
+    pub attached: bool,
 }
 
 /// What is answered.

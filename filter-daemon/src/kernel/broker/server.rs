@@ -102,7 +102,11 @@ impl Server {
 
     /// What is pinned.
     pub fn earlier(&self) -> Earlier {
-        Earlier { latest_generation: self.pins.latest_generation(), blocked: self.pins.has_blocked() }
+        Earlier {
+            latest_generation: self.pins.latest_generation(),
+            blocked: self.pins.has_blocked(),
+            attached: self.found_at_work,
+        }
     }
 
     /// Does what is asked.
@@ -186,7 +190,7 @@ impl Server {
                 self.egress.seed(&keys)?;
                 Answer::Done
             }
-            Request::Count => Answer::Counted(counters::read(&self.pins)?),
+            Request::Count => Answer::Counted(counters::read(self.counters.as_ref(), &self.pins)?),
             Request::Succeed { too_late } => {
                 self.too_late = too_late;
                 self.must_be_in_time()?;

@@ -1,11 +1,12 @@
 //! The egress program as a filter of `clsact`, where the kernel has no links for it. Such a filter stays until somebody removes
-//! it, and has no pin: a symbolic link among the pins says on which interface it is, and whether the qdisc is ours too.
+//! it, and has no pin: a symbolic link among the pins says on which interface of which network namespace it is, and whether the
+//! qdisc is ours too. From another namespace it cannot be taken off, which is told.
 //!
 //! Ours are the filters that have the program's name: no two filterds are on one interface. What others have there is left
 //! alone, and so is a qdisc that has any of it.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::thread;
 
@@ -26,6 +27,9 @@ use crate::kernel::KernelError;
 const OWN: &str = "own-clsact-";
 const FOREIGN: &str = "clsact-";
 
+/// Between the interface and its network namespace.
+const BEHIND: char = '@';
+
 const KIND: &str = "clsact";
 
 /// Where filters of what is sent hang, and the qdisc itself.
@@ -39,6 +43,8 @@ pub struct Note {
     pub index: u32,
     /// Have we made the qdisc?
     is_own: bool,
+    /// The number of its network namespace. Notes of older filterds do not say it.
+    namespace: Option<u64>,
 }
 
 /// One of our filters.
@@ -63,7 +69,7 @@ pub fn attach(
     if is_new {
         qdisc_add_clsact(name).map_err(|error| failed(&error))?;
     }
-    let note = Note { index, is_own: is_new || was_own };
+    let note = Note { index, is_own: is_new || was_own, namespace: namespace() };
     _ = fs::remove_file(&pin);
     // First, so that no death in between loses it.
     note.write(&pin)?;
@@ -84,13 +90,17 @@ pub fn is_on(index: u32, program: u32) -> bool {
     found.is_ok_and(|found| found.iter().any(|filter| filter.program == Some(program)))
 }
 
-/// Takes off what this note says that there is; and the qdisc, if that is ours and nobody else uses it.
-pub fn detach(note: &Path) -> Result<(), KernelError> {
-    let Some(Note { index, is_own }) = Note::read(note) else { return Ok(()) };
+/// Takes off what this note says that there is; and the qdisc, if that is ours and nobody else uses it. Tells whether it could:
+/// what is in another network namespace stays.
+pub fn detach(note: &Path) -> Result<bool, KernelError> {
+    let Some(Note { index, is_own, namespace: its }) = Note::read(note) else { return Ok(true) };
+    if its.is_some_and(|its| namespace().is_some_and(|here| here != its)) {
+        return Ok(false);
+    }
     ask(move |handle| async move {
         // Where the interface is gone, so is all that was on it.
         if !has_qdisc(&handle, index).await? {
-            return Ok(());
+            return Ok(true);
         }
         let found = ours(&handle, index).await?;
         remove(&handle, index, found).await?;
@@ -100,8 +110,13 @@ pub fn detach(note: &Path) -> Result<(), KernelError> {
             (header.parent, header.handle) = (CLSACT, TcHandle { major: 0xFFFF, minor: 0 });
             request.execute().await?;
         }
-        Ok(())
+        Ok(true)
     })
+}
+
+/// The number of the network namespace that we are in.
+fn namespace() -> Option<u64> {
+    fs::metadata("/proc/thread-self/ns/net").map(|namespace| namespace.ino()).ok()
 }
 
 async fn has_qdisc(handle: &Handle, index: u32) -> Result<bool, rtnetlink::Error> {
@@ -155,12 +170,15 @@ impl Note {
             Some(number) => (number, true),
             None => (text.strip_prefix(FOREIGN)?, false),
         };
-        Some(Self { index: number.parse().ok()?, is_own })
+        let (number, namespace) =
+            number.split_once(BEHIND).map_or((number, None), |(number, its)| (number, its.parse().ok()));
+        Some(Self { index: number.parse().ok()?, is_own, namespace })
     }
 
     fn write(self, pin: &Path) -> Result<(), KernelError> {
-        let Self { index, is_own } = self;
-        let text = format!("{}{index}", if is_own { OWN } else { FOREIGN });
+        let Self { index, is_own, namespace } = self;
+        let its = namespace.map_or_else(String::new, |namespace| format!("{BEHIND}{namespace}"));
+        let text = format!("{}{index}{its}", if is_own { OWN } else { FOREIGN });
         symlink(text, pin).map_err(|error| KernelError::load("note where the egress program is", error))
     }
 
@@ -213,4 +231,33 @@ where
         let asked = asked.map_err(|error| failed(error.to_string()))?;
         asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_says_where_the_filter_is_and_an_older_one_is_understood() {
+        let place = tempfile::tempdir().unwrap();
+        let pin = place.path().join("eth0");
+        for note in [
+            Note { index: 7, is_own: true, namespace: Some(4_026_532_000) },
+            Note { index: 7, is_own: false, namespace: None },
+        ] {
+            note.write(&pin).unwrap();
+            assert_eq!(Note::read(&pin), Some(note));
+            fs::remove_file(&pin).unwrap();
+        }
+        symlink("own-clsact-3", &pin).unwrap();
+        assert_eq!(Note::read(&pin), Some(Note { index: 3, is_own: true, namespace: None }));
+    }
+
+    #[test]
+    fn what_is_in_another_network_namespace_is_left_and_told() {
+        let place = tempfile::tempdir().unwrap();
+        let pin = place.path().join("eth0");
+        Note { index: 7, is_own: true, namespace: namespace().map(|here| here + 1) }.write(&pin).unwrap();
+        assert!(!detach(&pin).unwrap());
+    }
 }

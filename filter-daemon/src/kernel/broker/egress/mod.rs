@@ -92,7 +92,7 @@ impl Egress {
     pub fn detach(&mut self, name: &str, pins: &Pins) -> Result<(), KernelError> {
         self.refused.remove(name);
         let _held = self.held.remove(name);
-        forget(name, pins)
+        forget(name, pins).map(drop)
     }
 
     /// Takes it off everywhere, and forgets all flows.
@@ -100,7 +100,7 @@ impl Egress {
         self.refused.clear();
         let _held = std::mem::take(&mut self.held);
         self.made = None;
-        pins.egresses().iter().try_for_each(|name| forget(name, pins))?;
+        pins.egresses().iter().try_for_each(|name| forget(name, pins).map(drop))?;
         pins.forget_flows().map_err(|error| KernelError::load("remove the pins of own flows", error))
     }
 
@@ -285,18 +285,23 @@ impl Made {
     }
 }
 
-/// Removes the pin of an interface, and what it stands for.
-fn forget(name: &str, pins: &Pins) -> Result<(), KernelError> {
+/// Removes the pin of an interface, and what it stands for. Tells whether that is off.
+fn forget(name: &str, pins: &Pins) -> Result<bool, KernelError> {
     let pin = pins.egress(name);
-    if pin.is_symlink() {
-        clsact::detach(&pin)?;
-    }
+    let is_off = !pin.is_symlink() || clsact::detach(&pin)?;
     // Whoever holds a link longest lets the kernel take it off at once; where that is a pin, it does so later.
     let _held = PinnedLink::from_pin(&pin).ok();
-    pins.forget_egress(name).map_err(|error| KernelError::load("remove the pin of an egress link", error))
+    pins.forget_egress(name).map_err(|error| KernelError::load("remove the pin of an egress link", error))?;
+    Ok(is_off)
 }
 
-/// Takes off everything of ours that a filterd that is no more has left.
-pub fn remove(pins: &Pins) -> Result<(), KernelError> {
-    pins.egresses().iter().try_for_each(|name| forget(name, pins))
+/// Takes off everything of ours that a filterd that is no more has left. Tells where it could not, from this network namespace.
+pub fn remove(pins: &Pins) -> Result<Vec<String>, KernelError> {
+    let mut out_of_reach = Vec::new();
+    for name in pins.egresses() {
+        if !forget(&name, pins)? {
+            out_of_reach.push(name);
+        }
+    }
+    Ok(out_of_reach)
 }

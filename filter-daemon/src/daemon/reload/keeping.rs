@@ -1,0 +1,27 @@
+//! A list that is to block on other ports, or to allow what it blocked, is a new one: where its file is not believed and there
+//! is no copy of it, what is on the old one is what comes onto it.
+
+use filter_common::target::Target;
+
+use super::{Reload, Stage};
+use crate::blocklist::Blocklist;
+use crate::daemon::needs;
+use crate::kernel::Needs;
+
+impl Reload {
+    /// The next page of it.
+    pub(super) fn keep(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> Stage {
+        let Some((turned, at)) = self.rows.kept.get(list) else {
+            let needs = Needs { counters: self.settings[1].counters, ..needs::of(blocklist) };
+            return Stage::Measure { list: 0, from: 0, needs };
+        };
+        let (page, next) = blocklist.to_release(*turned, after, |_| true);
+        let (_, contents) = &mut self.rows.contents[*at];
+        contents.extend(&page);
+        if next.is_some() {
+            return Stage::Keep { list, after: next };
+        }
+        contents.sort();
+        Stage::Keep { list: list + 1, after: None }
+    }
+}
