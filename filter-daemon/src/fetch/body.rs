@@ -123,13 +123,12 @@ impl Hearing {
     /// Why there is nothing to be heard. Whoever has taken too long is ended, which looks like any other end.
     pub fn why(&self, error: io::Error) -> FetchError {
         let is_late = self.begun.elapsed() >= self.patience;
-        match error.kind() {
-            ErrorKind::TimedOut | ErrorKind::WouldBlock | ErrorKind::UnexpectedEof if is_late => {
-                FetchError::TooSlow { patience: self.patience, bytes: self.heard }
-            }
-            ErrorKind::UnexpectedEof => FetchError::Interrupted("it says no more".to_owned()),
-            _ => FetchError::Interrupted(error.to_string()),
+        let kind = error.kind();
+        let is_end = kind == ErrorKind::UnexpectedEof;
+        if is_late && (is_end || matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock)) {
+            return FetchError::TooSlow { patience: self.patience, bytes: self.heard };
         }
+        FetchError::Interrupted(if is_end { "it says no more".to_owned() } else { error.to_string() })
     }
 }
 

@@ -49,9 +49,9 @@ impl Line {
         if length == 0 {
             return Ok(None);
         }
-        let socket = beside.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
-            _ => None,
+        let socket = beside.drain().find_map(|message| {
+            let RecvAncillaryMessage::ScmRights(mut sockets) = message else { return None };
+            sockets.next()
         });
         Ok(Some((Duration::from_millis(u64::from_be_bytes(millis)), socket)))
     }

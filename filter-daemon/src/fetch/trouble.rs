@@ -1,5 +1,10 @@
 //! What the client says went wrong, in words that tell an operator what to look at.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "others' errors are many, and most of them are told in their own words"
+)]
+
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -106,8 +106,8 @@ fn with_conditions() -> Result<Vec<(i64, Vec<SeccompRule>)>, BackendError> {
         (
             libc::SYS_ioctl,
             vec![
-                SeccompRule::new(vec![is(1, libc::FIONBIO as u64)?])?,
-                SeccompRule::new(vec![is(1, libc::FIONREAD as u64)?])?,
+                SeccompRule::new(vec![is(1, libc::FIONBIO)?])?,
+                SeccompRule::new(vec![is(1, libc::FIONREAD)?])?,
             ],
         ),
     ])
