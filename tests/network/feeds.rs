@@ -83,7 +83,7 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     site.has(&list);
     net.filterd(refresh).succeeds();
     net.filterd(["status"]).succeeds();
-    net.filterd(["allow", "list", "--list", "guard"]).succeeds().says(&format!("{GATEWAY}"));
+    net.filterd(["allow", "list", "--list", "guard"]).succeeds().says(GATEWAY);
 }
 
 #[test]

@@ -226,9 +226,9 @@ const AUTH_KEYS: [Key<Draft>; 5] = [
     },
     Key {
         name: "bearer",
-        take: |faults, node, draft| match truth(faults, node, "`bearer`", "write true") {
-            Some(true) => draft.schemes.push(Scheme::Bearer),
-            Some(false) | None => {}
+        take: |faults, node, draft| {
+            let is_bearer = truth(faults, node, "`bearer`", "write true");
+            draft.schemes.extend(is_bearer.filter(|is| *is).map(|_| Scheme::Bearer));
         },
     },
     Key {

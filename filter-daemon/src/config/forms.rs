@@ -36,39 +36,42 @@ pub fn format(faults: &mut Faults, node: Node, how: &mut How) {
 
 /// `column:`, a name or a number.
 pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
-    how.column = match &node.value {
-        Value::Number(Some(number @ 1..=1000)) => Some(Column::Number(*number as u16)),
-        Value::Text(name) if !name.is_empty() => Some(Column::Name(name.as_str().into())),
-        other => {
-            let message = format!("`column` is a column of the list, not {}", told(other));
-            faults.tell(
-                node.number,
-                message,
-                "write its number, the first one being 1, or what its header calls it",
-            );
-            return;
-        }
-    };
+    if let Value::Number(Some(number @ 1..=1000)) = &node.value {
+        how.column = Some(Column::Number(*number as u16));
+        return;
+    }
+    if let Value::Text(name) = &node.value
+        && !name.is_empty()
+    {
+        how.column = Some(Column::Name(name.as_str().into()));
+        return;
+    }
+    let message = format!("`column` is a column of the list, not {}", told(&node.value));
+    faults.tell(node.number, message, "write its number, the first one being 1, or what its header calls it");
 }
 
 /// `min_score:`.
 pub fn min_score(faults: &mut Faults, node: Node, how: &mut How) {
-    match &node.value {
-        Value::Number(Some(score)) if u32::try_from(*score).is_ok() => {
-            how.min_score = u32::try_from(*score).ok()
-        }
-        other => {
-            let message = format!("`min_score` is a number, not {}", told(other));
-            faults.tell(node.number, message, "write the least score that a line must have, as in 3");
-        }
+    if let Value::Number(Some(score)) = &node.value
+        && let Ok(score) = u32::try_from(*score)
+    {
+        how.min_score = Some(score);
+        return;
     }
+    let message = format!("`min_score` is a number, not {}", told(&node.value));
+    faults.tell(node.number, message, "write the least score that a line must have, as in 3");
 }
 
 fn told(value: &Value) -> String {
     match value {
         Value::Number(Some(number)) => number.to_string(),
         Value::Text(text) => format!("`{}`", excerpt(text)),
-        other => kind(other).to_owned(),
+        Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(None)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Tagged => kind(value).to_owned(),
     }
 }
 

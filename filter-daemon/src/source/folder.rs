@@ -99,12 +99,8 @@ impl Folder {
 
 /// A link that leads nowhere is no list that is gone, which an operator may mean.
 fn missing_within(error: FileError) -> FileError {
-    match error {
-        FileError::Missing { path } => {
-            FileError::Unreadable { path, source: io::Error::other("it leads nowhere, or has just gone") }
-        }
-        error => error,
-    }
+    let FileError::Missing { path } = error else { return error };
+    FileError::Unreadable { path, source: io::Error::other("it leads nowhere, or has just gone") }
 }
 
 fn is_backup(name: &str) -> bool {

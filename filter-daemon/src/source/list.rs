@@ -89,7 +89,7 @@ impl Reading<'_> {
             return self.one(path.into(), &head, (&head[..]).chain(input));
         }
         let mut parts = Parts::new((&head[..]).chain(input));
-        while let Some(name) = parts.next()? {
+        while let Some(name) = parts.begin_next()? {
             let head = head::read(&mut parts)?;
             self.one(path.join(name).into(), &head, (&head[..]).chain(&mut parts))?;
             if self.gathering.is_full() {
@@ -135,7 +135,7 @@ impl Reading<'_> {
 
     /// A set's exceptions are none of what other files name.
     fn sets(&mut self, input: impl Read) -> io::Result<()> {
-        let (mut sets, mut part) = (format::Ipset::new(), self.gathering.part());
+        let (mut sets, mut part) = (format::Ipset::default(), self.gathering.part());
         rows(input, &mut sets, &mut part)?;
         self.gathering.join(part, sets.exceptions());
         Ok(())

@@ -41,7 +41,7 @@ impl<R: Read> Parts<R> {
     }
 
     /// What the next file is called, if there is one. What is left of the one before is read over.
-    pub fn next(&mut self) -> io::Result<Option<String>> {
+    pub fn begin_next(&mut self) -> io::Result<Option<String>> {
         io::copy(self, &mut io::sink())?;
         if !self.is_at_mark()? {
             return Ok(None);
@@ -124,7 +124,7 @@ mod tests {
     fn parted(stream: &[u8], step: usize) -> Vec<(String, Vec<u8>)> {
         let mut parts = Parts::new(Trickle(stream, step));
         let mut all = Vec::new();
-        while let Some(name) = parts.next().unwrap() {
+        while let Some(name) = parts.begin_next().unwrap() {
             let mut text = Vec::new();
             parts.read_to_end(&mut text).unwrap();
             all.push((name, text));
@@ -149,9 +149,9 @@ mod tests {
     fn what_is_not_read_of_a_file_is_read_over() {
         let stream = [before("a"), b"1\n2\n".to_vec(), before("b"), b"3\n".to_vec()].concat();
         let mut parts = Parts::new(&stream[..]);
-        assert_eq!(parts.next().unwrap().as_deref(), Some("a"));
-        assert_eq!(parts.next().unwrap().as_deref(), Some("b"));
-        assert_eq!(parts.next().unwrap(), None);
+        assert_eq!(parts.begin_next().unwrap().as_deref(), Some("a"));
+        assert_eq!(parts.begin_next().unwrap().as_deref(), Some("b"));
+        assert_eq!(parts.begin_next().unwrap(), None);
     }
 
     proptest! {

@@ -76,26 +76,30 @@ pub enum Outcome {
     /// There is something else, and it is here now.
     New(Note),
     /// Nothing came, or not all of it.
-    Failed {
-        /// Why, and what to do.
-        told: Explanation,
-        /// When the server wants to be asked again.
-        after: Option<Duration>,
-    },
+    Failed(NotCome),
+}
+
+/// Why nothing came, or not all of it.
+#[derive(Debug)]
+pub struct NotCome {
+    /// Why, and what to do.
+    pub told: Explanation,
+    /// When the server wants to be asked again.
+    pub after: Option<Duration>,
 }
 
 impl Job {
     /// Does it; this waits for the network.
     pub fn run(self) -> Outcome {
-        let outcome = self.fetch().unwrap_or_else(|outcome| outcome);
-        if let (Outcome::Failed { after: Some(after), .. }, Some(note)) = (&outcome, &self.note) {
+        let outcome = self.fetch().unwrap_or_else(Outcome::Failed);
+        if let (Outcome::Failed(NotCome { after: Some(after), .. }), Some(note)) = (&outcome, &self.note) {
             let not_before = Some(clock::since_1970().saturating_add(*after).as_secs());
             self.write(&Note { not_before, ..note.clone() });
         }
         outcome
     }
 
-    fn fetch(&self) -> Result<Outcome, Outcome> {
+    fn fetch(&self) -> Result<Outcome, NotCome> {
         let auth = self.feed.auth.as_ref();
         let credentials =
             auth.map(|auth| secret::credentials(auth, &self.handed)).transpose().map_err(failed)?;
@@ -126,7 +130,7 @@ impl Job {
         }
     }
 
-    fn keep(&self, mut body: Body) -> Result<Outcome, Outcome> {
+    fn keep(&self, mut body: Body) -> Result<Outcome, NotCome> {
         let mut coming = self.store.come(self.key).map_err(|error| unwritable(&error))?;
         let mut buffer = vec![0; 1 << 16];
         loop {
@@ -168,7 +172,7 @@ impl Job {
         }
     }
 
-    fn must_be_ours(&self) -> Result<(), Outcome> {
+    fn must_be_ours(&self) -> Result<(), NotCome> {
         if self.is_ours.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -176,22 +180,22 @@ impl Job {
     }
 }
 
-fn failed(told: Explanation) -> Outcome {
-    Outcome::Failed { told, after: None }
+fn failed(told: Explanation) -> NotCome {
+    NotCome { told, after: None }
 }
 
-fn refused(error: &FetchError) -> Outcome {
-    Outcome::Failed { told: error.explain(), after: error.retry_after() }
+fn refused(error: &FetchError) -> NotCome {
+    NotCome { told: error.explain(), after: error.retry_after() }
 }
 
-fn broken_off(error: &io::Error) -> Outcome {
+fn broken_off(error: &io::Error) -> NotCome {
     match FetchError::of(error) {
         Some(error) => refused(error),
         None => failed(format!("it broke off: {error}").into()),
     }
 }
 
-fn unwritable(error: &io::Error) -> Outcome {
+fn unwritable(error: &io::Error) -> NotCome {
     failed(Explanation::new(
         format!("what comes cannot be written to the state directory: {error}"),
         "make the state directory writable and see that it has room",

@@ -30,7 +30,7 @@ use crate::source;
 use crate::source::feeds::{Key, Note};
 use crate::text::Explanation;
 pub use fetching::Outcome;
-use fetching::{Fetch, Job};
+use fetching::{Fetch, Job, NotCome};
 use schedule::Chance;
 
 /// What is fetched at once: more would share the line, and keep threads.
@@ -308,7 +308,7 @@ impl Fed {
                 (self.note, self.heard) = (Some(note), Some(clock::now()));
                 self.next = clock::after(schedule::after_success(refresh, chance));
             }
-            Outcome::Failed { told, after } => {
+            Outcome::Failed(NotCome { told, after }) => {
                 let before = self.failed.take();
                 if before.as_ref().is_none_or(|before| before.told != told) {
                     warn!("list {}: {} cannot be fetched: {told}", self.name(), self.feed.url);

@@ -17,6 +17,7 @@ const MOST_SETS: usize = 4096;
 const MOST_EXCEPTIONS: usize = 256;
 
 /// Lines of `ipset save`.
+#[derive(Default)]
 pub struct Ipset {
     sets: HashMap<Box<[u8]>, Kind>,
     exceptions: Vec<Target>,
@@ -32,11 +33,6 @@ enum Kind {
 }
 
 impl Ipset {
-    /// Before the first line.
-    pub fn new() -> Self {
-        Self { sets: HashMap::new(), exceptions: Vec::new() }
-    }
-
     /// What is to be taken out of what was named; of whichever set, since they are read as one list.
     pub fn exceptions(&self) -> &[Target] {
         &self.exceptions

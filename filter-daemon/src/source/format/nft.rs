@@ -150,9 +150,10 @@ impl<R: Read, T: FnMut(u64, &[u8], Result<Span, Reason>) -> bool> Reading<R, T> 
         let mut ends = Vec::new();
         self.document.open(b'[')?;
         while self.document.has_item()? {
-            match self.document.kind()? {
-                Kind::Text if ends.len() < 2 => ends.push(self.document.text()?),
-                _ => self.document.skip()?,
+            if self.document.kind()? == Kind::Text && ends.len() < 2 {
+                ends.push(self.document.text()?);
+            } else {
+                self.document.skip()?;
             }
         }
         Ok((ends.len() == 2).then(|| ends.join("-")))

@@ -29,12 +29,10 @@ fn recognised(head: &[u8]) -> Format {
     // Of those with as many votes, the simplest.
     let most = counts.iter().copied().max().unwrap_or_default();
     let winner = Format::ALL.into_iter().find(|format| counts[*format as usize] == most).unwrap_or_default();
-    match winner {
-        _ if most == 0 => by_comments(head),
-        Format::Plain if counts[Format::Csf as usize] > 0 => Format::Csf,
-        Format::Plain => by_comments(head),
-        winner => winner,
+    if most > 0 && winner != Format::Plain {
+        return winner;
     }
+    if most > 0 && counts[Format::Csf as usize] > 0 { Format::Csf } else { by_comments(head) }
 }
 
 /// What one line could be a line of.
