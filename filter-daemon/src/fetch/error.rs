@@ -23,7 +23,7 @@ pub enum FetchError {
         why: String,
     },
     /// All addresses it has are ones that only some can reach.
-    #[error("{} is at {address}, {why}, which is not asked", printable::word(.host))]
+    #[error("{} {why}, which is not asked", at(.host, *.address))]
     Refused {
         /// Who was to be asked.
         host: String,
@@ -141,6 +141,16 @@ impl FetchError {
 impl From<FetchError> for io::Error {
     fn from(error: FetchError) -> Self {
         Self::other(error)
+    }
+}
+
+/// A host that is called by its address is not told to be there as well.
+fn at(host: &str, address: IpAddr) -> String {
+    let name = printable::word(host);
+    if host.trim_matches(['[', ']']).parse() == Ok(address) {
+        format!("{name} is")
+    } else {
+        format!("{name} is at {address},")
     }
 }
 
