@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use filter_common::target::Target;
+
 use crate::command::render::figure::counted_as;
+use crate::control::wire::Entry;
 
 /// Reasons, and of how many entries that is true; and what is so of all entries of a list.
 #[derive(Debug, Default)]
@@ -20,6 +23,18 @@ impl Lost {
     /// This is to be said of a list, once.
     pub fn say(&mut self, what: String) {
         self.of_lists.insert(what);
+    }
+
+    /// What a set can have of an entry, if anything.
+    pub fn element(&mut self, entry: &Entry) -> Option<Target> {
+        if let Some(ports) = &entry.ports {
+            self.note(format!("left out, for it blocks {ports}, and a set has no ports"));
+            return None;
+        }
+        if entry.blocks.is_some() {
+            self.note("blocks more than it names, as its list widens IPv6: only what it names is written");
+        }
+        entry.target.parse().ok()
     }
 
     /// All of it, a line a reason.

@@ -102,15 +102,7 @@ impl Writer for Nft {
     }
 
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
-        if let Some(ports) = &entry.ports {
-            self.lost.note(format!("left out, for it blocks {ports}, and a set has no ports"));
-            return Ok(());
-        }
-        if entry.blocks.is_some() {
-            self.lost
-                .note("blocks more than it names, as its list widens IPv6: only what it names is written");
-        }
-        let Ok(target) = entry.target.parse::<Target>() else { return Ok(()) };
+        let Some(target) = self.lost.element(entry) else { return Ok(()) };
         let (family, kind) = match target {
             Target::V4(_) => (4, "ipv4_addr"),
             Target::V6(_) => (6, "ipv6_addr"),
