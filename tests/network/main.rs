@@ -24,6 +24,7 @@ mod fetching;
 mod flows;
 mod flush;
 mod for_each_list;
+mod forms;
 mod frames;
 mod growth;
 mod guard;
