@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tracing::{error, info};
 
 use super::error::DaemonError;
+use super::feeds::Came;
 use super::owner::Owner;
 use super::refresh::{Contents, Waiting};
 use super::reload::{Loaded, Reload};
@@ -17,7 +18,6 @@ use crate::control::ReplyTo;
 use crate::control::wire::refresh::{Outcome, Refreshed, Reply};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::control::wire::{About, Failure, Fault};
-use crate::source::feeds::Key;
 use crate::text::Explanation;
 
 impl Owner {
@@ -84,14 +84,22 @@ impl Owner {
     }
 
     /// A list was fetched, or could not be.
-    pub(super) fn note_fetched(&mut self, key: Key, outcome: super::feeds::Outcome) {
-        let Some(done) = self.feeds.note(key, outcome) else { return };
+    pub(super) fn note_fetched(&mut self, came: Came) {
+        let Some(done) = self.feeds.note(came) else { return };
         // Before what was fetched is in force: it may name its own server.
         self.guard.follow_feeds(self.feeds.facts());
         self.guard.look_at_files(&mut self.protection);
         self.readings.ask_refresh(done.lists);
         for waiting in &mut self.refreshing.waiting {
             waiting.fetching.remove(&done.key);
+        }
+        self.read_what_is_fetched();
+    }
+
+    /// The configuration may have fewer feeds than before: nobody waits for what is no more.
+    pub(super) fn forget_feeds_that_are_gone(&mut self) {
+        for waiting in &mut self.refreshing.waiting {
+            waiting.fetching.retain(|key| self.feeds.has(*key));
         }
         self.read_what_is_fetched();
     }

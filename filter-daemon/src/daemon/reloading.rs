@@ -163,6 +163,7 @@ impl Owner {
             );
         }
         self.feeds.follow(&self.config);
+        self.forget_feeds_that_are_gone();
         self.databases.follow(&self.config);
         self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;

@@ -15,7 +15,7 @@ pub struct Connected(Arc<Mutex<Seen>>);
 
 #[derive(Default)]
 pub struct Seen {
-    /// Who was asked.
+    /// Who was asked last.
     pub from: Vec<IpAddr>,
     /// Who could not be reached.
     pub last_failed: Option<SocketAddr>,
@@ -39,10 +39,8 @@ impl Connector for Connected {
             let others = details.addrs.len() - index - 1;
             match TcpConnector::default().connect(&alone(details, *at, others), None) {
                 Ok(connected) => {
-                    let mut seen = self.seen();
-                    if !seen.from.contains(&at.ip()) {
-                        seen.from.push(at.ip());
-                    }
+                    // Whoever only leads elsewhere is not who gives the bytes.
+                    self.seen().from = vec![at.ip()];
                     return Ok(connected);
                 }
                 Err(error) => {

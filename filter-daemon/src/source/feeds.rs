@@ -120,10 +120,12 @@ impl Feeds {
         (note.url == url && note.file.is_some() && note.file == mark).then_some(note)
     }
 
-    /// How many more bytes there is room for.
+    /// How many bytes there is room for in place of what is there of this one.
     #[must_use]
-    pub fn room(&self) -> u64 {
-        let taken: u64 = self.files().iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
+    pub fn room(&self, key: Key) -> u64 {
+        let own = self.file(key);
+        let others = self.files().into_iter().filter(|path| *path != own);
+        let taken: u64 = others.filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
         MOST_BYTES.saturating_sub(taken)
     }
 
@@ -306,8 +308,10 @@ mod tests {
     #[test]
     fn there_is_room_for_as_much_as_is_not_taken() {
         let place = Place::new();
-        assert_eq!(place.feeds.room(), MOST_BYTES);
+        assert_eq!(place.feeds.room(place.key), MOST_BYTES);
         place.fetch("192.0.2.1\n");
-        assert!((MOST_BYTES - 1000..MOST_BYTES - 10).contains(&place.feeds.room()));
+        let note = fs::metadata(place.feeds.note_of(place.key)).unwrap().len();
+        assert_eq!(place.feeds.room(place.key), MOST_BYTES - note, "what comes takes the place of what was");
+        assert_eq!(place.feeds.room(Key::of(b"other")), MOST_BYTES - note - 10);
     }
 }

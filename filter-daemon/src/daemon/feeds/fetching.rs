@@ -103,7 +103,7 @@ impl Job {
         let auth = self.feed.auth.as_ref();
         let credentials =
             auth.map(|auth| secret::credentials(auth, &self.handed)).transpose().map_err(failed)?;
-        let room = self.store.room();
+        let room = self.store.room(self.key);
         if room == 0 {
             return Err(failed(Explanation::new(
                 "what was fetched takes all the room it may have",

@@ -29,8 +29,7 @@ use crate::host::{Fact, What};
 use crate::source;
 use crate::source::feeds::{Key, Note};
 use crate::text::Explanation;
-pub use fetching::Outcome;
-use fetching::{Fetch, Job, NotCome};
+use fetching::{Fetch, Job, NotCome, Outcome};
 use schedule::Chance;
 
 /// What is fetched at once: more would share the line, and keep threads.
@@ -52,7 +51,9 @@ pub struct Feeds {
     store: source::Feeds,
     means: Means,
     feeds: BTreeMap<Key, Fed>,
-    running: JoinSet<(Key, Outcome)>,
+    running: JoinSet<Came>,
+    /// So many fetches were begun.
+    begun: u64,
     /// May the state directory be written to? Not while another filterd may have it.
     is_ours: Arc<AtomicBool>,
 }
@@ -69,8 +70,9 @@ struct Fed {
     heard: Option<Timestamp>,
     /// When it is fetched next.
     next: Timestamp,
-    is_running: bool,
-    /// Somebody has asked since that began.
+    /// The number of the fetch that is under way.
+    running: Option<u64>,
+    /// Somebody has asked since that began, or it is fetched otherwise from now on.
     again: bool,
     failed: Option<Failed>,
 }
@@ -88,6 +90,13 @@ struct Failed {
     /// So many times in a row.
     times: u32,
     told: Explanation,
+}
+
+/// A fetch that has ended.
+pub struct Came {
+    key: Key,
+    number: u64,
+    outcome: Outcome,
 }
 
 /// What came of a fetch.
@@ -112,6 +121,7 @@ impl Feeds {
             means: Means::default(),
             feeds: BTreeMap::new(),
             running: JoinSet::new(),
+            begun: 0,
             is_ours: Arc::new(AtomicBool::new(true)),
         };
         this.follow(config);
@@ -133,7 +143,8 @@ impl Feeds {
                 Some(fed) => {
                     let is_same = fed.feed == feed && fed.most == most;
                     let next = if is_same { fed.next } else { now };
-                    Fed { feed, most, lists, next, ..fed }
+                    let again = fed.again || fed.running.is_some() && !is_same;
+                    Fed { feed, most, lists, next, again, ..fed }
                 }
                 None => {
                     let (note, heard, failed) = (None, None, None);
@@ -144,7 +155,7 @@ impl Feeds {
                         note,
                         heard,
                         next: now,
-                        is_running: false,
+                        running: None,
                         again: false,
                         failed,
                     };
@@ -167,14 +178,14 @@ impl Feeds {
     pub fn tidy(&self) {
         if self.is_ours.load(Ordering::Acquire) {
             let keys: Vec<_> = self.feeds.keys().copied().collect();
-            self.store.retain(&keys, |key| self.feeds.get(&key).is_some_and(|fed| fed.is_running));
+            self.store.retain(&keys, |key| self.feeds.get(&key).is_some_and(|fed| fed.running.is_some()));
         }
     }
 
     /// How long until one is to be fetched.
     pub fn until_due(&self) -> Option<Duration> {
         let waits = self.running.len() >= MOST_AT_ONCE || self.means.fetch.is_none();
-        let next = self.feeds.values().filter(|fed| !fed.is_running).map(|fed| fed.next).min();
+        let next = self.feeds.values().filter(|fed| fed.running.is_none()).map(|fed| fed.next).min();
         next.filter(|_| !waits).map(clock::until)
     }
 
@@ -182,10 +193,14 @@ impl Feeds {
     pub fn mind(&mut self, own: impl Fn() -> Vec<IpAddr>) {
         let Some(fetch) = self.means.fetch.clone() else { return };
         while self.running.len() < MOST_AT_ONCE {
-            let due =
-                self.feeds.iter_mut().filter(|(_, fed)| !fed.is_running && clock::until(fed.next).is_zero());
+            let due = self
+                .feeds
+                .iter_mut()
+                .filter(|(_, fed)| fed.running.is_none() && clock::until(fed.next).is_zero());
             let Some((key, fed)) = due.min_by_key(|(_, fed)| fed.next) else { return };
-            fed.is_running = true;
+            let number = self.begun;
+            self.begun += 1;
+            fed.running = Some(number);
             let job = Job {
                 key: *key,
                 feed: fed.feed.clone(),
@@ -198,7 +213,7 @@ impl Feeds {
                 is_ours: self.is_ours.clone(),
             };
             let key = *key;
-            self.running.spawn_blocking(move || (key, job.run()));
+            self.running.spawn_blocking(move || Came { key, number, outcome: job.run() });
         }
     }
 
@@ -207,7 +222,7 @@ impl Feeds {
         let mut asked = BTreeSet::new();
         for (key, fed) in &mut self.feeds {
             if lists.iter().any(|list| fed.lists.contains(list)) {
-                (fed.next, fed.again) = (Timestamp::default(), fed.is_running);
+                (fed.next, fed.again) = (Timestamp::default(), fed.running.is_some());
                 asked.insert(*key);
             }
         }
@@ -215,16 +230,21 @@ impl Feeds {
     }
 
     /// Waits until one was fetched, or could not be; for ever if none is being fetched.
-    pub async fn fetched(&mut self) -> (Key, Outcome) {
+    pub async fn fetched(&mut self) -> Came {
         match self.running.join_next().await {
             Some(done) => done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
             None => std::future::pending().await,
         }
     }
 
-    /// Notes what came of it. None if it was gone meanwhile, or is fetched once more.
-    pub fn note(&mut self, key: Key, outcome: Outcome) -> Option<Done> {
-        let Some(fed) = self.feeds.get_mut(&key) else {
+    /// Is it a feed of this configuration?
+    pub fn has(&self, key: Key) -> bool {
+        self.feeds.contains_key(&key)
+    }
+
+    /// Notes what came of it. None if it was gone meanwhile, perhaps for a moment only, or is fetched once more.
+    pub fn note(&mut self, Came { key, number, outcome }: Came) -> Option<Done> {
+        let Some(fed) = self.feeds.get_mut(&key).filter(|fed| fed.running == Some(number)) else {
             self.tidy();
             return None;
         };
@@ -298,7 +318,7 @@ impl Fed {
     }
 
     fn note(&mut self, outcome: Outcome) {
-        self.is_running = false;
+        self.running = None;
         let (refresh, chance) = (self.feed.refresh, Chance::new());
         match outcome {
             Outcome::New(note) | Outcome::Unchanged(note) => {

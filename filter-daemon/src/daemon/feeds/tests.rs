@@ -57,8 +57,8 @@ impl Place {
         self.feeds.mind(Vec::new);
         let mut lists = Vec::new();
         while !self.feeds.running.is_empty() {
-            let (key, outcome) = self.feeds.fetched().await;
-            lists.extend(self.feeds.note(key, outcome).into_iter().flat_map(|done| done.lists));
+            let came = self.feeds.fetched().await;
+            lists.extend(self.feeds.note(came).into_iter().flat_map(|done| done.lists));
         }
         lists.iter().map(ToString::to_string).collect()
     }
@@ -163,8 +163,8 @@ async fn no_more_than_four_are_fetched_at_once() {
     assert_eq!(place.feeds.running.len(), 4);
     assert_eq!(place.feeds.until_due(), None, "the others wait for one of these");
     drop(go_on);
-    let (key, outcome) = place.feeds.fetched().await;
-    place.feeds.note(key, outcome);
+    let came = place.feeds.fetched().await;
+    place.feeds.note(came);
     assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
     place.fetch().await;
 }
@@ -174,8 +174,8 @@ async fn whoever_asks_while_it_is_fetched_gets_what_came_after() {
     let mut place = Place::new(ONE);
     place.feeds.mind(Vec::new);
     place.feeds.ask(&["ipsum".into()]);
-    let (key, outcome) = place.feeds.fetched().await;
-    assert!(place.feeds.note(key, outcome).is_none(), "that had begun before");
+    let came = place.feeds.fetched().await;
+    assert!(place.feeds.note(came).is_none(), "that had begun before");
     assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
     assert_eq!(place.fetch().await, ["ipsum"]);
 }
@@ -236,4 +236,30 @@ async fn a_state_directory_that_takes_nothing_is_told() {
     let told = place.told().join("\n");
     assert!(told.contains("cannot be written to the state directory"), "{told}");
     assert!(told.contains("see that it has room"), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_said_otherwise_while_it_is_fetched_is_fetched_once_more() {
+    let mut place = Place::new(ONE);
+    place.feeds.mind(Vec::new);
+    place.feeds.follow(&config(&ONE.replace("1h", "2h")));
+    let came = place.feeds.fetched().await;
+    assert!(place.feeds.note(came).is_none(), "that was asked in the old words");
+    assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
+}
+
+#[tokio::test]
+async fn a_feed_that_was_gone_for_a_moment_is_not_told_by_the_fetch_of_before() {
+    let mut place = Place::new(ONE);
+    place.feeds.mind(Vec::new);
+    place.feeds.follow(&config("lists: []"));
+    place.feeds.follow(&config(ONE));
+    place.feeds.mind(Vec::new);
+    assert_eq!(place.feeds.running.len(), 2);
+    let mut read = 0;
+    while !place.feeds.running.is_empty() {
+        let came = place.feeds.fetched().await;
+        read += usize::from(place.feeds.note(came).is_some());
+    }
+    assert_eq!(read, 1);
 }

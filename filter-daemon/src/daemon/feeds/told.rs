@@ -42,7 +42,7 @@ impl Feeds {
                 fetched: note.map(|note| note.fetched),
                 checked: note.map(|note| note.checked),
                 next: clock::on_the_wall(fed.next.max(clock::now())),
-                now: fed.is_running,
+                now: fed.running.is_some(),
                 failed: fed
                     .told(&list.name.as_str().into(), blocklist)
                     .zip(fed.failed.as_ref())

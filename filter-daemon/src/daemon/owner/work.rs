@@ -10,14 +10,13 @@ use crate::clock;
 use crate::control::Call;
 use crate::control::wire::reload::Request;
 use crate::daemon::error::DaemonError;
-use crate::daemon::feeds::Outcome;
+use crate::daemon::feeds::Came;
 use crate::daemon::lists::Outcomes;
 use crate::daemon::reading::Read;
 use crate::daemon::turns::Next;
 use crate::host::Fact;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
-use crate::source::feeds::Key;
 
 /// What wakes the loop up from outside.
 pub struct Signals {
@@ -57,7 +56,7 @@ enum Event {
     Facts(Result<Vec<Fact>, String>),
     Loaded(Box<Result<Read, DaemonError>>),
     Kept(Outcomes),
-    Fetched((Key, Outcome)),
+    Fetched(Came),
     GraceIsOver(std::io::Result<()>),
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
 }
@@ -92,7 +91,7 @@ impl Owner {
                 }
                 Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded),
                 Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
-                Next::Own(Event::Fetched((key, outcome))) => self.note_fetched(key, outcome),
+                Next::Own(Event::Fetched(came)) => self.note_fetched(came),
                 Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
                 Next::Own(Event::Compacted(written)) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);

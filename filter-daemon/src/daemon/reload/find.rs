@@ -100,7 +100,10 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let alike = before.filter(is_alike);
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
-        sources.denied.push(list.path.clone());
+        // A refresh reads one of them again.
+        if !sources.denied.contains(&list.path) {
+            sources.denied.push(list.path.clone());
+        }
     }
     found
 }
