@@ -7,12 +7,12 @@ use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
-use filterd::blocklist::{Blocklist, Targets};
+use filterd::blocklist::Targets;
 use filterd::daemon::commit::{NotDone, Protection};
 use filterd::kernel::memory::Memory;
 use filterd::kernel::{Filter, Growing, KernelError};
 
-use crate::world::{at, release, want};
+use crate::world::{at, nothing, release, want};
 
 struct Owner {
     kernel: Memory,
@@ -23,7 +23,7 @@ impl Owner {
     fn new() -> Self {
         let kernel = Memory::default();
         let filter = Filter::through(kernel.broker());
-        let protection = Protection::begin(Blocklist::default(), filter).expect("the kernel is well");
+        let protection = Protection::begin(nothing(), filter).expect("the kernel is well");
         Self { kernel, protection }
     }
 

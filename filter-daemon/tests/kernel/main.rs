@@ -57,7 +57,7 @@ fn whatever_the_kernel_refuses_packets_meet_what_is_blocked() {
 
 /// Tells stories until there are no more: each as it goes by itself, and again with each of its requests refused.
 fn tell_until(end: u64, next: &AtomicU64) -> Told {
-    let mut blocklist = Some(Blocklist::default());
+    let mut blocklist = Some(world::nothing());
     let mut told = Told::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);

@@ -5,13 +5,13 @@ use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::settings::SixSettings;
 use filter_common::target::Target;
-use filterd::blocklist::{Blocklist, Change, Settings, Targets};
+use filterd::blocklist::{Change, Targets};
 use filterd::daemon::commit::Protection;
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use filterd::kernel::memory::Memory;
 
-use crate::world::{at, release, want};
+use crate::world::{self, at, nothing, release, want};
 
 const BEFORE: [&str; 6] =
     ["10.0.0.1", "10.0.1.0/24", "10.0.2.0/28", "2001:db8::1", "2001:db8:1::/64", "2001:db8:2::/48"];
@@ -21,8 +21,7 @@ const AFTER: [&str; 6] =
 /// Replaces all targets, and chooses these settings with them.
 fn replaced(from: bool, to: bool) {
     let kernel = Memory::default();
-    let mut protection =
-        Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).expect("it is well");
+    let mut protection = Protection::begin(nothing(), Filter::through(kernel.broker())).expect("it is well");
     for change in [settings(from), want(targets(&BEFORE))] {
         protection.commit(&change, at(1)).expect("the kernel is well");
     }
@@ -54,8 +53,7 @@ fn settings_change_together_with_the_targets_they_are_for() {
 #[test]
 fn what_nothing_is_listed_with_any_more_is_looked_up_no_more() {
     let kernel = Memory::default();
-    let mut protection =
-        Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).expect("it is well");
+    let mut protection = Protection::begin(nothing(), Filter::through(kernel.broker())).expect("it is well");
     let looked_up = || {
         let set = kernel.settings().expect("a judge is published").sets.block;
         let SixSettings { to_64, longer, has_table, last_level_word, .. } = set.six;
@@ -72,7 +70,7 @@ fn what_nothing_is_listed_with_any_more_is_looked_up_no_more() {
 }
 
 fn settings(enforce: bool) -> Change {
-    Change::Settings(Settings { enforce, ..Settings::default() })
+    Change::Settings(world::settings(enforce))
 }
 
 fn targets(words: &[&str]) -> Targets {

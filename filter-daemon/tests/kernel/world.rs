@@ -4,6 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
+use filter_common::labels::Counters;
 use filter_common::reason::Verdict;
 use filter_common::sets::SetName;
 use filter_common::target::Target;
@@ -33,6 +34,18 @@ pub struct World {
     /// For so many steps a larger table in the making does not get on.
     dawdles: u32,
     sources: Vec<Target>,
+}
+
+/// What is told here without counters for lists: `labels` tells these, and they take time.
+pub fn settings(enforce: bool) -> Settings {
+    Settings { enforce, counters: Counters::Total, ..Settings::default() }
+}
+
+/// Nothing is blocked.
+pub fn nothing() -> Blocklist {
+    let mut blocklist = Blocklist::default();
+    blocklist.apply(&Change::Settings(settings(true)), at(0)).expect("nothing is in the way");
+    blocklist
 }
 
 impl World {
@@ -211,7 +224,7 @@ impl World {
     }
 
     fn switch(&mut self, enforce: bool) -> Result<(), NotDone> {
-        self.commit(&Change::Settings(Settings { enforce, ..Settings::default() }))
+        self.commit(&Change::Settings(settings(enforce)))
     }
 
     fn reload(&mut self, blocked: &[Target], allowed: &[Target], how: How) -> Result<(), NotDone> {
@@ -230,13 +243,7 @@ impl World {
                 self.commit(&disallow)
             }
             How::AtOnce(enforce) => {
-                let changes = [
-                    Change::Settings(Settings { enforce, ..Settings::default() }),
-                    allow,
-                    want,
-                    release,
-                    disallow,
-                ];
+                let changes = [Change::Settings(settings(enforce)), allow, want, release, disallow];
                 let done = self.protection.replace(&changes, at(1))?;
                 done.iter().for_each(|applied| self.note(applied));
                 Ok(())
