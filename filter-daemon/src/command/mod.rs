@@ -72,7 +72,7 @@ pub enum Verb {
     /// Everything that is in force, whichever list has it: what blocks first, then what allows, marked as such. `plain` and `json`
     /// carry list, end and note, and `filterd import` brings all of it back; what another format cannot carry is told.
     Export(With<export::Export>),
-    /// Put on live lists what a file holds: an export, an `ipset save`, an `nft -j list`, or any list of addresses
+    /// Put on live lists what a file holds: an export, an `ipset save`, an `nft -j list`, or any list with a target a line
     ///
     /// List, end and note of each entry are kept. Importing again changes nothing.
     Import(With<import::Import>),

@@ -100,6 +100,9 @@ fn doubt(error: &CertificateError) -> String {
             "its certificate is from an authority that this system does not know".to_owned()
         }
         CertificateError::BadSignature => "its certificate is not signed by whom it names".to_owned(),
+        other if other.to_string().contains("CaUsedAsEndEntity") => {
+            "its certificate is self-signed, or that of an authority itself".to_owned()
+        }
         other => other.to_string(),
     }
 }

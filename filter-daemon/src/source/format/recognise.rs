@@ -47,7 +47,8 @@ fn vote(line: &[u8]) -> Option<Format> {
         (Format::Ipset, ipset::could_be),
         (Format::Ipsum, ipsum::could_be),
         (Format::Dshield, dshield::could_be),
-        (Format::Csv, csv::could_be),
+        // A list in brackets is JSON, of which only objects are taken.
+        (Format::Csv, |line| !line.starts_with(b"[") && csv::could_be(line)),
     ];
     could_be.into_iter().find(|(_, could_be)| could_be(line)).map(|(format, _)| format)
 }
