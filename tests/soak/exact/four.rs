@@ -155,7 +155,9 @@ struct Stash(Window);
 impl Stash {
     fn of(pins: &Path) -> Self {
         let mut tables = fs::read_dir(pins.join("tables")).expect("tables are pinned").flatten();
-        let map = MapData::from_pin(tables.next().expect("there is one").path()).expect("it is a map");
+        let is_four = |name: &str| name.starts_with("addresses-");
+        let table = tables.find(|pin| pin.file_name().to_str().is_some_and(is_four)).expect("it is pinned");
+        let map = MapData::from_pin(table.path()).expect("it is a map");
         Self(Window::open(map.fd(), stash::WORDS).expect("its beginning can be mapped"))
     }
 
