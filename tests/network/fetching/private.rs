@@ -1,6 +1,8 @@
 //! Nobody can have filterd ask services that only this host or its network can reach: not by a name, a redirect, or an
 //! address in disguise.
 
+use std::fs;
+
 use filterd::fetch::{FetchError, Unreachable};
 
 use super::say;
@@ -48,6 +50,10 @@ fn what_only_some_can_reach_is_not_asked_by_whatever_name() {
 
 #[test]
 fn of_several_addresses_only_those_are_asked_that_may_be() {
+    if !fs::read_to_string("/etc/host.conf").is_ok_and(|text| text.contains("multi on")) {
+        eprintln!("SKIPPED a name with several addresses: this system takes the first of a file only");
+        return;
+    }
     let site = Site::new();
     let inside = site.serve(PRIVATE, |_, to| ok(to, "", b"secret"));
     site.serve(A, |_, to| ok(to, "", b"1.2.3.4\n"));

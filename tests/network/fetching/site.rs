@@ -147,8 +147,10 @@ impl Site {
 
     /// Who starts the fetches: of all that do, the one whose hosts are these. It may just be coming.
     pub fn spawner(&self) -> u32 {
-        let hosts = fs::canonicalize(self.home.path("hosts")).expect("it is there");
-        let hosts = hosts.to_str().expect("a path of letters").to_owned();
+        // As mounts tell it: below the file system that it is on, which need not be that of all.
+        let hosts = self.home.path("hosts");
+        let home = hosts.parent().and_then(Path::file_name).expect("a home has a name");
+        let hosts = format!("{}/hosts", home.to_str().expect("a name of letters"));
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             let mut all = fs::read_dir("/proc").expect("it is there").flatten();
