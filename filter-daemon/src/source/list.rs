@@ -62,7 +62,14 @@ impl ListFile {
 /// # Errors
 /// When the file cannot be read, or is too large.
 pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Result<ListFile, FileError> {
-    let input = Input::open(path, limits.most_bytes())?.telling(progress);
+    read_opened(path, Input::open(path, limits.most_bytes())?.telling(progress), limits, how)
+}
+
+/// The same of one that is open already, and called `path`.
+///
+/// # Errors
+/// When the input fails.
+pub fn read_opened(path: &Path, input: Input, limits: &Limits, how: &How) -> Result<ListFile, FileError> {
     let left_out = input.left_out();
     Ok(ListFile { left_out, ..parse(path, input, limits.max_entries, how)? })
 }

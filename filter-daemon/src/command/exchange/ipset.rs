@@ -117,6 +117,16 @@ pub fn comment(note: Option<&str>, most: usize, lost: &mut Lost) -> String {
     if text.is_empty() { String::new() } else { format!(" comment \"{text}\"") }
 }
 
+/// An element without its comment, and that.
+pub fn without_comment(element: &str) -> (&str, Option<&str>) {
+    match element.split_once(" comment \"") {
+        Some((rest, comment)) => {
+            (rest, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment)))
+        }
+        None => (element, None),
+    }
+}
+
 /// Reads it.
 pub struct Saved {
     begun: Begun,
@@ -151,12 +161,7 @@ impl Form for Saved {
 
 impl Saved {
     fn element(&self, set: &str, rest: &str) -> Result<Item, Fault> {
-        let (rest, comment) = match rest.split_once(" comment \"") {
-            Some((rest, comment)) => {
-                (rest, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment)))
-            }
-            None => (rest, None),
-        };
+        let (rest, comment) = without_comment(rest);
         let (target, options) = rest.split_once(' ').unwrap_or((rest, ""));
         if options.split(' ').any(|word| word == "nomatch") {
             return Err(format!("{} is an exception (nomatch), and is left out", printable::word(target)));

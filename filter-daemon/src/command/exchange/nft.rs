@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use filter_common::target::Target;
 
-use super::ipset::comment;
+use super::ipset::{comment, without_comment};
 use super::list_of::Begun;
 use super::lost::Lost;
 use super::{Fault, Form, Item, Writer, set_name};
@@ -187,12 +187,7 @@ impl Form for Statements {
 }
 
 fn element(begun: Begun, set: &str, text: &str) -> Result<Item, Fault> {
-    let (text, comment) = match text.split_once(" comment \"") {
-        Some((text, comment)) => {
-            (text, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment)))
-        }
-        None => (text, None),
-    };
+    let (text, comment) = without_comment(text);
     let (target, left) = match text.split_once(" timeout ") {
         Some((target, time)) => {
             let time =

@@ -102,6 +102,12 @@ impl LoadedList {
 }
 
 impl Loaded {
+    /// This configuration with these lists; of its text there is no copy.
+    fn of(config: Config, lists: Vec<LoadedList>) -> Self {
+        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
+        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
+    }
+
     /// Reads every list file of this configuration but those that are as they were.
     pub fn gather(
         config: Config,
@@ -110,7 +116,6 @@ impl Loaded {
         sources: &mut Sources,
     ) -> Result<Self, DaemonError> {
         sources.denied.clear();
-        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
@@ -120,7 +125,7 @@ impl Loaded {
             LoadedList { turned, ..LoadedList::of(list, before.and_then(|known| known.id), found) }
         });
         let lists = lists.collect();
-        Ok(Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 })
+        Ok(Self::of(config, lists))
     }
 
     /// This configuration, which is in force, with those of its lists read that are `named`; all others are as they are.
@@ -137,8 +142,7 @@ impl Loaded {
             LoadedList::of(list, before.and_then(|known| known.id), found)
         });
         let lists = lists.collect();
-        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
-        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
+        Self::of(config, lists)
     }
 
     /// This configuration with its lists as their copies say, whatever is in their files: those in hand, else those that lie
@@ -165,7 +169,6 @@ impl Loaded {
             LoadedList::of(list, before.filter(is_same).and_then(|known| known.id), found)
         });
         let lists = lists.collect();
-        let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
-        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
+        Self::of(config, lists)
     }
 }

@@ -70,8 +70,7 @@ impl Looking {
             Some(database) => database::list(database, limits, how, copy, &progress)?,
             None => {
                 let input = Input::open(&self.file, limits.most_bytes())?.copied_to(copy).telling(progress);
-                let left_out = input.left_out();
-                ListFile { left_out, ..list::parse(path, input, limits.max_entries, how)? }
+                list::read_opened(path, input, limits, how)?
             }
         };
         Ok(Look::Read(Box::new((file, stamp, draft))))
