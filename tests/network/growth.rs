@@ -8,8 +8,11 @@ use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net};
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// So many addresses that a few more make the table grow, and that filling the larger one takes a while.
+/// So many addresses that filling a larger table takes a while.
 const CROWD: u32 = 1_001_300;
+
+/// So many more than there is room for.
+const TOO_MANY: u64 = 1_000;
 
 #[test]
 fn the_first_ipv6_prefix_while_a_table_grows() {
@@ -37,7 +40,11 @@ fn while_growing(verbs: &[&[&str]]) {
     net.file("crowd.txt", &crowd());
     net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt}]");
     net.filterd(["add", ATTACKER, "--ttl", "10s"]).succeeds();
-    let more: String = (0..2000).map(|host: u32| format!("172.16.{}.{}\n", host >> 8, host & 255)).collect();
+    let status = net.filterd(["status", "--json"]).succeeds().json();
+    let number = |name: &str| status["tables"][0][name].as_u64().expect("a number");
+    assert_eq!(status["tables"][0]["name"], "ipv4 addresses");
+    let count = number("capacity") - number("entries") + TOO_MANY;
+    let more: String = (0..count).map(|host| format!("172.16.{}.{}\n", host >> 8, host & 255)).collect();
     let home = net.home();
     thread::scope(|scope| {
         let growing = scope.spawn(|| home.filterd_reading(["add", "-", "--list", "more"], &more).succeeds());
