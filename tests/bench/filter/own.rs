@@ -62,7 +62,7 @@ fn geometry(lanes: u32, members: usize) -> Geometry {
     if lanes == Lanes::BY_SIZE {
         return by_size;
     }
-    let cut = |index_bits| Geometry::new(1 << index_bits, 1, bucket::Lanes::new(4, lanes));
+    let cut = |index_bits| Geometry::new(1_u32 << index_bits, 1, bucket::Lanes::new(4, lanes));
     let fits = |geometry: &Geometry| geometry.limit() >= members as u64;
     (17..32).map(cut).find(fits).expect("there are larger tables")
 }
