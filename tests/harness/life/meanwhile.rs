@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 
 use super::Life;
 use super::batch::Batch;
+use super::ports::USUAL;
 use super::prefix::Prefix;
 use super::reloads::all_of;
 use super::wanted::{During, Lease};
@@ -69,7 +70,8 @@ impl Life {
         let now = self.frozen.unwrap_or_else(|| self.now());
         // Those whose own time ends meanwhile tell nothing.
         let meanwhile = During(now, now + PATIENCE.as_secs_f64());
-        let dropped = |source: &std::net::IpAddr| self.reference.is_listed(*source, meanwhile) == Some(true);
+        let dropped =
+            |source: &std::net::IpAddr| self.reference.is_listed((*source, USUAL), meanwhile) == Some(true);
         let sources: Vec<_> = sources.into_iter().filter(dropped).collect();
         if !self.reference.enforce || self.is_detached || sources.is_empty() {
             thread::sleep(Duration::from_secs(4));
@@ -126,6 +128,7 @@ impl Life {
         self.wait_until_rolled_back();
         touched.extend(all_of(&[&before.configured.allowed]));
         self.reference.configure(before.configured);
+        self.reference.may_begin_anew(During(self.now(), self.now()));
         self.reference.enforce = before.enforce;
         self.applied = applied;
         self.judge(&touched);
@@ -145,6 +148,7 @@ impl Life {
         self.frozen = Some(self.now());
         self.net.end(Signal::SIGKILL);
         self.net.start(&self.plan.text());
+        self.reference.may_begin_anew(During(self.now(), self.now()));
         (self.frozen, self.reference.pause) = (None, Lease::NEVER);
     }
 

@@ -59,7 +59,7 @@ impl Life {
 
     /// The reference reads it, too. Tells which targets that changed for any list.
     pub(super) fn believe_reloaded(&mut self, reply: &Reply, during: During) -> Vec<Prefix> {
-        let after = self.plan.read(Some((&self.applied, &self.reference)));
+        let after = self.plan.read(Some((&self.applied, &self.reference)), during);
         let mut touched = difference(&self.reference.configured, &after);
         let allowed = all_of(&[&self.reference.configured.allowed, &after.allowed]);
         let before = self.in_force(after);
@@ -67,7 +67,9 @@ impl Life {
         touched.sort();
         touched.dedup();
         self.applied = self.plan.clone();
-        if touched.len() < COUNTED {
+        // Targets that lists have on some ports enter and leave by clause.
+        let by_clause = before.has_ports() || self.reference.has_ports();
+        if touched.len() < COUNTED && !by_clause {
             let moved = |from: &Reference, to: &Reference| {
                 let mut moved = Between::default();
                 for target in &touched {
@@ -161,7 +163,7 @@ impl Life {
         self.net.configure(&self.plan.text());
         let begun = self.now();
         let soon = During(begun, begun + 60.0);
-        let after = self.plan.read(Some((&self.applied, &self.reference)));
+        let after = self.plan.read(Some((&self.applied, &self.reference)), soon);
         let mut touched = difference(&self.reference.configured, &after);
         touched.extend(all_of(&[&self.reference.configured.allowed, &after.allowed]));
         touched.extend(added.targets.iter().chain(&removed));
@@ -225,8 +227,10 @@ fn difference(before: &Configured, after: &Configured) -> Vec<Prefix> {
         let lists =
             one.iter().flat_map(|(name, wanted)| wanted.effects().map(move |(target, _)| (name, target)));
         let has = |other: &Wanted, target| other.leases_of_effect(target).next().is_some();
-        let missing =
-            lists.filter(|(name, target)| !other.get(*name).is_some_and(|wanted| has(wanted, *target)));
+        let missing = lists.filter(|(name, target)| {
+            let ports = one[*name].ports;
+            !other.get(*name).is_some_and(|wanted| wanted.ports == ports && has(wanted, *target))
+        });
         missing.map(|(_, target)| target).collect()
     };
     let (before, after) = (&before.blocked, &after.blocked);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::ports::Ports;
 use super::prefix::{Prefix, number};
 
 /// An end may be told so much later than it is due: filterd may be busy with something else.
@@ -66,6 +67,16 @@ impl Lease {
     }
 }
 
+/// What was on a list before its file was read once more.
+#[derive(Clone, Copy, Debug)]
+pub enum Before<'a> {
+    /// This, of the same file and for the same time.
+    This(&'a Wanted),
+    /// This, but it may be another list now.
+    Perhaps(&'a Wanted),
+    Nobody,
+}
+
 /// What one list wants.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -74,6 +85,10 @@ pub struct Wanted {
     reach: u8,
     /// Those, each under the first address of that prefix.
     longer: HashMap<u128, HashSet<Prefix>>,
+    /// Where it blocks.
+    pub ports: Ports,
+    /// How long what its file names stays on it.
+    pub ttl: Option<Duration>,
 }
 
 impl Wanted {
@@ -84,6 +99,35 @@ impl Wanted {
         wanted
     }
 
+    /// What a file is found to name in this time, each of it for so long. What this list had before goes on, be it over or not;
+    /// what another one had, or with another length of time, may go on or begin anew.
+    pub fn found(targets: &[Prefix], ttl: Option<Duration>, before: Before, during: During) -> Self {
+        let mut wanted = Self { ttl, ..Self::default() };
+        let new = Lease::of(during, ttl);
+        for target in targets {
+            let lease = match before {
+                Before::This(before) => before.lease(*target).unwrap_or(new),
+                Before::Perhaps(before) => before.lease(*target).map_or(new, |old| Lease {
+                    surely: old.surely.min(new.surely),
+                    perhaps: old.perhaps.max(new.perhaps),
+                }),
+                Before::Nobody => new,
+            };
+            wanted.add(*target, lease);
+        }
+        wanted
+    }
+
+    /// A filterd that knows less has begun: time that is limited may have begun anew.
+    pub fn may_begin_anew(&mut self, during: During) {
+        let Some(ttl) = self.ttl else { return };
+        let anew = Lease::of(during, Some(ttl)).perhaps;
+        self.targets
+            .values_mut()
+            .flat_map(HashMap::values_mut)
+            .for_each(|lease| lease.perhaps = lease.perhaps.max(anew));
+    }
+
     /// From here on it reaches so far.
     pub fn reaching(mut self, reach: u8) -> Self {
         self.reach = reach;
@@ -91,6 +135,11 @@ impl Wanted {
         let targets: Vec<_> = self.iter().map(|(target, _)| target).collect();
         targets.into_iter().for_each(|target| self.note_if_longer(target));
         self
+    }
+
+    /// From here on it blocks on these.
+    pub fn on(self, ports: Ports) -> Self {
+        Self { ports, ..self }
     }
 
     /// What its longer IPv6 targets are widened to.
@@ -192,7 +241,13 @@ impl Wanted {
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { targets: BTreeMap::new(), reach: AS_GIVEN, longer: HashMap::new() }
+        Self {
+            targets: BTreeMap::new(),
+            reach: AS_GIVEN,
+            longer: HashMap::new(),
+            ports: Ports::All,
+            ttl: None,
+        }
     }
 }
 
