@@ -206,6 +206,8 @@ impl Owner {
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well();
+                let read = self.config.lists.iter().map(|list| list.name.as_str());
+                self.feeds.judge(read, self.protection.blocklist().lists());
                 if !self.configuration.trial.is_on() {
                     self.feeds.tidy();
                 }

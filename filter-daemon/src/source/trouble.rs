@@ -136,7 +136,10 @@ fn remedy_fetched(name: &str, why: &Why<'_>, mood: Mood) -> String {
             let own = remedy(name, why, mood);
             if let Why::Error(FileError::Unreadable { .. }) = why { again } else { own }
         }
-        Why::Doubt(..) => format!("{again}; if this is meant: `filterd reload --accept {name}`"),
+        Why::Doubt(doubt, _) => {
+            let says = if *doubt == Doubt::NeverFilled { ", or `min_entries: 0` on the list" } else { "" };
+            format!("{again}; if this is meant: `filterd reload --accept {name}`{says}")
+        }
     }
 }
 

@@ -97,7 +97,9 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
         Some(_) => before.reading.how == list.how.to_string(),
         None => !before.is_of_another_choice(list),
     };
-    let alike = before.filter(is_alike);
+    // A row that was made for a list of which nothing came yet is nothing that was loaded.
+    let was_loaded = |before: &&Known| before.entries > 0 || before.reading.accepted.is_some();
+    let alike = before.filter(is_alike).filter(was_loaded);
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         // A refresh reads one of them again.
