@@ -172,7 +172,10 @@ impl Feeds {
     }
 
     fn make_directory(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)
+        match DirBuilder::new().mode(0o700).create(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        }
     }
 
     /// What has come is what there is of this one from now on, and this is known of it. The bytes are on disk before they get

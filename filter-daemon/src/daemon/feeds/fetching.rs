@@ -212,6 +212,12 @@ fn unwritable(error: &io::Error) -> NotCome {
     if NoRoom::is(error) {
         return no_room();
     }
+    if error.kind() == io::ErrorKind::NotFound {
+        return failed(Explanation::new(
+            "the state directory is gone, and with it the place for what comes",
+            "restart filterd, which makes it anew, or see what removes it",
+        ));
+    }
     failed(Explanation::new(
         format!("what comes cannot be written to the state directory: {error}"),
         "make the state directory writable and see that it has room",

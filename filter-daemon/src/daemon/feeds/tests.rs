@@ -237,6 +237,10 @@ async fn a_state_directory_that_takes_nothing_is_told() {
     let told = place.told().join("\n");
     assert!(told.contains("cannot be written to the state directory"), "{told}");
     assert!(told.contains("see that it has room"), "{told}");
+    std::fs::remove_dir_all(place.state.path()).unwrap();
+    place.feeds.ask(&["ipsum".into()]);
+    assert!(place.fetch().await.is_empty());
+    assert!(place.told().join("\n").contains("the state directory is gone"), "{:?}", place.told());
 }
 
 #[tokio::test]

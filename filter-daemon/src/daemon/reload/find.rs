@@ -214,7 +214,7 @@ impl Judging<'_> {
             (Verdict::Accept, Err(_)) => self.accept_missing(),
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
                 let told =
-                    self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
+                    self.explain(&Why::Doubt(doubt, &file.looks), Instead::Part(file.targets.len() as u64));
                 let read = Some(ReadAs::of(&file));
                 Found::Doubted { told, targets: Some(file.targets), read, accepted: None }
             }
@@ -277,7 +277,7 @@ impl Judging<'_> {
     /// What is in force stays; at a start, it is what the copy says, if that is good.
     fn hold_back(&self, doubt: Doubt, read: Read) -> Found {
         let why = match &read {
-            Ok((file, ..)) => Why::Doubt(doubt, file.looks),
+            Ok((file, ..)) => Why::Doubt(doubt, &file.looks),
             Err(error) => Why::Error(error),
         };
         let stays = |instead| Found::Doubted {
