@@ -250,3 +250,19 @@ fn a_state_directory_that_is_full_keeps_what_was_good_and_is_told() {
     net.filterd(["lists", "refresh"]).succeeds();
     net.expect(BYSTANDER).dropped();
 }
+
+#[test]
+fn a_reload_on_trial_says_of_which_list_nothing_is_tried() {
+    let mut net = Net::with_filterd("lists: []");
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    net.configure(&config());
+    net.filterd(["reload", "--confirm", "10m"])
+        .complains("list ipsum was not fetched before, and is not tried");
+    net.filterd(["confirm"]).succeeds();
+    wait_for(&net, "it comes into force then", |list| list["entries"] == 1);
+    net.expect(ATTACKER).dropped();
+    net.configure(&config().replace("1h", "2h"));
+    net.filterd(["reload", "--confirm", "10m"]).is_silent_about("is not tried");
+    net.filterd(["confirm"]).succeeds();
+}
