@@ -24,6 +24,7 @@ mod networks;
 mod overlap;
 mod overlay;
 mod pages;
+pub mod received;
 mod seen;
 mod set;
 mod spec;
