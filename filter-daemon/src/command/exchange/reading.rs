@@ -196,9 +196,21 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
         _ => match format::of(beginning, &How::default()) {
             source::Format::Ipset => Ok(Known::Ours(Format::Ipset)),
             source::Format::Nft => Ok(Known::Ours(Format::Nft)),
-            found if found.is_plain() && first.starts_with(b"{") => Err(no_json(first)),
-            found if found.is_plain() => Ok(Known::Ours(Format::Plain)),
-            found => Ok(Known::Theirs(found)),
+            found @ (source::Format::Ipsum
+            | source::Format::Csv
+            | source::Format::Dshield
+            | source::Format::Json) => Ok(Known::Theirs(found)),
+            source::Format::Plain
+            | source::Format::Firehol
+            | source::Format::Spamhaus
+            | source::Format::Ranges
+            | source::Format::Csf => {
+                if first.starts_with(b"{") {
+                    Err(no_json(first))
+                } else {
+                    Ok(Known::Ours(Format::Plain))
+                }
+            }
         },
     }
 }
