@@ -253,7 +253,7 @@ fn a_state_directory_that_is_full_keeps_what_was_good_and_is_told() {
 
 #[test]
 fn a_reload_on_trial_says_of_which_list_nothing_is_tried() {
-    let mut net = Net::with_filterd("lists: []");
+    let net = Net::with_filterd("lists: []");
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
     net.configure(&config());
