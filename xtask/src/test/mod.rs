@@ -68,9 +68,6 @@ pub const TOOLS: [Tool; 10] = [
     tool("nft", "nftables"),
 ];
 
-/// How many of them are for all: the rest is for stories that go on for long.
-const USUAL: usize = 8;
-
 /// Tells the ring of the judge where that lies.
 const JUDGE_OBJECT: &str = "FILTERD_JUDGE_OBJECT";
 
@@ -126,8 +123,7 @@ impl Ring {
             Self::Units | Self::Judge => &[],
             Self::Model => &model::TOOLS,
             Self::Program | Self::Verifier => &TOOLS[..1],
-            Self::Network | Self::OddInputs => &TOOLS[..USUAL],
-            Self::Soak => &TOOLS,
+            Self::Network | Self::OddInputs | Self::Soak => &TOOLS,
         }
     }
 }
