@@ -10,7 +10,7 @@ use super::ask::left_at_work;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::counted;
-use crate::cli::{ConfigFile, interface_name, places};
+use crate::cli::{interface_name, places};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire;
 use crate::doctor::{self, Asked, Finding, Health, Subject};
@@ -60,6 +60,7 @@ impl Doctor {
         let findings = doctor::examine(&Subject {
             interfaces: self.interfaces.clone(),
             config: self.configuration(),
+            is_config_named: self.config.is_some(),
             socket: endpoint.socket.clone(),
             state_dir: self.state_dir.clone(),
             pin_dir: self.pin_dir.clone(),
@@ -78,12 +79,9 @@ impl Doctor {
     }
 
     /// That which `run` would read.
-    fn configuration(&self) -> ConfigFile {
-        match (&self.config, self.no_config) {
-            (_, true) => ConfigFile::None,
-            (Some(file), _) => ConfigFile::Named(file.clone()),
-            (None, _) => ConfigFile::Usual(places::CONFIG.into()),
-        }
+    fn configuration(&self) -> Option<PathBuf> {
+        let usual = || PathBuf::from(places::CONFIG);
+        (!self.no_config).then(|| self.config.clone().unwrap_or_else(usual))
     }
 }
 

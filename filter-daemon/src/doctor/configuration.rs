@@ -1,9 +1,10 @@
 //! The configuration that `filterd run` would read, and the interfaces that are wanted.
 
+use std::path::Path;
+
 use super::daemon::Asked;
 use super::findings::told;
 use super::{Findings, Subject};
-use crate::cli::ConfigFile;
 use crate::config::{self, Config, ConfigError};
 use crate::control::wire::status::NOT_FILTERED;
 use crate::source::file::FileError;
@@ -23,7 +24,7 @@ pub enum Wanted {
 /// Reads it, and says which interfaces are wanted: those that were named, those of the configuration, and those that a daemon
 /// filters already.
 pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
-    let config = read(&subject.config, findings);
+    let config = subject.config.as_ref().and_then(|path| read(path, subject.is_config_named, findings));
     let mut names = config
         .map_or_else(|| subject.interfaces.clone(), |config| config.interfaces_besides(&subject.interfaces));
     if let Asked::Answered(status) = &subject.daemon {
@@ -44,12 +45,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
     Wanted::Nothing
 }
 
-fn read(file: &ConfigFile, findings: &mut Findings) -> Option<Config> {
-    let (path, is_named) = match file {
-        ConfigFile::None => return None,
-        ConfigFile::Named(path) => (path, true),
-        ConfigFile::Usual(path) => (path, false),
-    };
+fn read(path: &Path, is_named: bool, findings: &mut Findings) -> Option<Config> {
     match config::load(path) {
         Ok(config) => {
             findings.ok(

@@ -26,7 +26,6 @@ mod xdp;
 
 use std::path::PathBuf;
 
-use crate::cli::ConfigFile;
 pub use daemon::Asked;
 pub use findings::{Finding, Findings, Health};
 
@@ -35,8 +34,10 @@ pub use findings::{Finding, Findings, Health};
 pub struct Subject {
     /// Interfaces that were named.
     pub interfaces: Vec<String>,
-    /// The configuration that names more.
-    pub config: ConfigFile,
+    /// The configuration that names more,
+    pub config: Option<PathBuf>,
+    /// and must be there, since somebody has named it.
+    pub is_config_named: bool,
     /// Where a daemon would listen,
     pub socket: PathBuf,
     /// keep what must survive,

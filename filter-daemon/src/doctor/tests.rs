@@ -1,7 +1,6 @@
 //! Checks over made-up machines: files of /proc, /sys, /etc and /run as others have them.
 
 use std::fs;
-use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -17,7 +16,8 @@ fn machine(files: &[(&str, &str)]) -> (TempDir, Subject) {
     }
     let subject = Subject {
         interfaces: Vec::new(),
-        config: ConfigFile::None,
+        config: None,
+        is_config_named: true,
         socket: "/nowhere/control.sock".into(),
         state_dir: root.path().join("var/lib/filterd"),
         pin_dir: root.path().join("sys/fs/bpf/filterd"),
@@ -120,12 +120,12 @@ fn what_cannot_be_seen_is_one_line() {
 #[test]
 fn without_a_daemon_the_configuration_alone_says_which_interfaces() {
     let (root, mut subject) = machine(&[("f.yaml", "interfaces: [eth1, eth0]\n")]);
-    subject.config = ConfigFile::Named(root.path().join("f.yaml"));
+    subject.config = Some(root.path().join("f.yaml"));
     subject.interfaces = vec!["eth0".into()];
     let mut findings = Findings::default();
     let wanted = configuration::check(&subject, &mut findings);
     assert_eq!(wanted, configuration::Wanted::Named(vec!["eth0".into(), "eth1".into()]));
-    subject.config = ConfigFile::Usual(Path::new("/nowhere").into());
+    (subject.config, subject.is_config_named) = (Some("/nowhere".into()), false);
     subject.interfaces.clear();
     assert_eq!(configuration::check(&subject, &mut findings), configuration::Wanted::Nothing);
 }
