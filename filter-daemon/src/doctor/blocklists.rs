@@ -171,13 +171,12 @@ fn csf(subject: &Subject) -> Option<Said> {
 
 /// Where the kernel has no such part, there is nothing in it.
 fn unseen(what: &str, error: &io::Error, findings: &mut Findings) {
-    match error.kind() {
-        ErrorKind::PermissionDenied => findings.could_not_see(what),
-        _ if matches!(
-            error.raw_os_error(),
-            Some(nix::libc::EINVAL | nix::libc::EOPNOTSUPP | nix::libc::EPROTONOSUPPORT | nix::libc::ENOENT)
-        ) => {}
-        _ => findings.warn(CHECK, format!("{what} does not tell what it has: {error}"), None),
+    const NOT_THERE: [i32; 4] =
+        [nix::libc::EINVAL, nix::libc::EOPNOTSUPP, nix::libc::EPROTONOSUPPORT, nix::libc::ENOENT];
+    if error.kind() == ErrorKind::PermissionDenied {
+        findings.could_not_see(what);
+    } else if !error.raw_os_error().is_some_and(|number| NOT_THERE.contains(&number)) {
+        findings.warn(CHECK, format!("{what} does not tell what it has: {error}"), None);
     }
 }
 

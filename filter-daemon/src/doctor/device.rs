@@ -50,9 +50,8 @@ impl Device {
 pub fn all() -> io::Result<Vec<Device>> {
     let question = RouteNetlinkMessage::GetLink(LinkMessage::default());
     let answers = netlink::list(NETLINK_ROUTE, question)?;
-    let links = answers.into_iter().filter_map(|answer| match answer {
-        RouteNetlinkMessage::NewLink(link) => Some(read(&link)),
-        _ => None,
+    let links = answers.iter().filter_map(|answer| {
+        if let RouteNetlinkMessage::NewLink(link) = answer { Some(read(link)) } else { None }
     });
     Ok(links.collect())
 }

@@ -38,12 +38,10 @@ pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &
 /// Those that are on, and lead out of this machine as far as can be seen: no ends of containers' wires, and no bridges, which
 /// are filtered at their ports.
 fn candidates(devices: &[Device]) -> Vec<String> {
-    let is_one = |device: &&Device| {
-        device.is_up
-            && !device.is_loopback
-            && !device.is("bridge")
-            && !(device.is("veth") && device.master.is_some())
+    let is_within = |device: &Device| {
+        device.is_loopback || device.is("bridge") || device.is("veth") && device.master.is_some()
     };
+    let is_one = |device: &&Device| device.is_up && !is_within(device);
     devices.iter().filter(is_one).map(|device| device.name().to_owned()).collect()
 }
 

@@ -12,9 +12,10 @@ const LITTLE: u64 = 64 << 20;
 
 /// Says how much is free, and what limits it.
 pub fn check(subject: &Subject, findings: &mut Findings) {
-    let (free, whose) = match &subject.daemon {
-        Asked::Answered(status) => (memory::available_to(Some(status.pid)), "filterd"),
-        _ => (memory::available(), "whoever starts filterd from here"),
+    let (free, whose) = if let Asked::Answered(status) = &subject.daemon {
+        (memory::available_to(Some(status.pid)), "filterd")
+    } else {
+        (memory::available(), "whoever starts filterd from here")
     };
     judge(free, whose, findings);
 }

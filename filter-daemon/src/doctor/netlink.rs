@@ -75,7 +75,7 @@ fn take<T: NetlinkDeserializable>(mut piece: &[u8], answers: &mut Vec<T>) -> io:
             NetlinkPayload::Done(_) => return Ok(true),
             NetlinkPayload::Error(error) => return Err(error.to_io()),
             NetlinkPayload::InnerMessage(answer) => answers.push(answer),
-            _ => {}
+            NetlinkPayload::Noop | NetlinkPayload::Overrun(_) | _ => {}
         }
         piece = piece.get(length..).unwrap_or_default();
     }

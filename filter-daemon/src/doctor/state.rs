@@ -60,7 +60,7 @@ fn room(place: &Path, is_there: bool, findings: &mut Findings) {
             Some(remedy),
         );
     }
-    let free = found.blocks_available() as u64 * found.fragment_size() as u64;
+    let free = found.blocks_available() * found.fragment_size();
     // Some file systems have no such number, and say that none of none is left.
     let is_out_of_files = found.files() > 0 && found.files_available() == 0;
     judge(&shown.to_string(), free, is_out_of_files, is_there, findings);
