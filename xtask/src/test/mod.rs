@@ -55,7 +55,7 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 10] = [
+pub const TOOLS: [Tool; 11] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -66,6 +66,7 @@ pub const TOOLS: [Tool; 10] = [
     asked("nginx", "nginx", "-v"),
     tool("ipset", "ipset"),
     tool("nft", "nftables"),
+    asked("python3", "python3-minimal", "--version"),
 ];
 
 /// Tells the ring of the judge where that lies.

@@ -27,9 +27,10 @@ const EVERYWHERE: [Stories; 18] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 14] = [
+const HERE_ONLY: [Stories; 15] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
+    ("control::", "a client in Python, and every verb once"),
     ("growth::", "millions of addresses, to grow through tables"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),
     (

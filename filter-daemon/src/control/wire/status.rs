@@ -6,11 +6,13 @@ use super::{Failure, Fault, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Status {}
 
 /// What the daemon is and how full its tables are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
@@ -56,6 +58,7 @@ pub struct Reply {
 
 /// How long what a reload has brought stays unless somebody confirms it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OnTrial {
     /// Since when, in seconds since 1970.
     pub since: u64,
@@ -67,6 +70,7 @@ pub struct OnTrial {
 
 /// For how long what is blocked is only counted, whatever the configuration says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Paused {
     /// Since when, in seconds since 1970.
     pub since: u64,
@@ -81,6 +85,7 @@ pub const NOT_FILTERED: &str = "none";
 
 /// One interface of a status.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interface {
     /// Its name.
     pub name: String,
@@ -102,6 +107,7 @@ pub struct Interface {
 
 /// One table of a status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Table {
     /// `ipv4 addresses`, `ipv4 prefixes` or `ipv6`.
     pub name: String,
@@ -117,6 +123,7 @@ pub struct Table {
 
 /// What is remembered of what this host began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Flows {
     /// How many at most: whoever begins more forgets those that were used least lately.
     pub room: u64,
@@ -135,6 +142,7 @@ pub struct Flows {
 
 /// One list of a status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ListStatus {
     /// Its name.
     pub name: String,
