@@ -32,7 +32,8 @@ fn the_client_of_the_document_blocks_and_asks() {
 /// The names of all verbs, as the help tells them.
 fn verbs(net: &Net) -> Vec<String> {
     let help = net.filterd(["--help"]).succeeds().output;
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let named = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     named.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
@@ -65,7 +66,9 @@ fn every_answer_of_every_verb_begins_with_its_version() {
             assert!(line.starts_with("{\"version\":"), "{verb}: {line}");
         }
     }
-    for wrong in [&["add", "nowhere", "--json"][..], &["nosuch", "--json"], &["flush", "--list", "guard", "--json"]] {
+    for wrong in
+        [&["add", "nowhere", "--json"][..], &["nosuch", "--json"], &["flush", "--list", "guard", "--json"]]
+    {
         let told = net.filterd(wrong);
         assert_eq!(told.json()["version"], 1, "{told}");
     }

@@ -79,7 +79,7 @@ fn of_list(name: &str, hits: &Hits, since: String) -> [String; 6] {
 }
 
 fn row(counted: &Counted) -> [String; 4] {
-    let Counted { reason, verdict, packets, meaning } = counted;
+    let Counted { reason, verdict, packets, meaning, .. } = counted;
     [verdict.replace('_', " "), reason.clone(), count(*packets), meaning.clone()]
 }
 
@@ -96,6 +96,7 @@ mod tests {
             verdict: verdict.into(),
             packets,
             meaning: meaning.into(),
+            bytes: None,
         };
         let reasons = vec![
             counted("listed", "drop", dropped, "it is on a list"),
@@ -103,7 +104,7 @@ mod tests {
             counted("listed", "would_drop", spared, "it is on a list"),
         ];
         let lists = Vec::new();
-        Reply { version: 1, enforce, reasons, counted_since: None, lists, other: None, gone: None }
+        Reply { version: 1, enforce, reasons, lists, ..Reply::default() }
     }
 
     #[test]
@@ -138,6 +139,7 @@ would drop  listed            7  it is on a list
             verdict: "paused".into(),
             packets,
             meaning: "it is on a list".into(),
+            bytes: None,
         };
         stats.reasons.push(paused(0));
         assert!(!render(&stats).contains("paused"));

@@ -265,6 +265,7 @@ Process
             unprotected,
             gaps,
             accepted: note == Some("accepted"),
+            ..Interface::default()
         };
         let interfaces = vec![
             waiting("eth0", "native", None, 3, 1),

@@ -92,7 +92,12 @@ async fn answer(call: Call, addresses: u32) {
         Call::HandOver(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::GiveWay(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::TakeOver(Asked { reply, .. }) => give(reply, Err(Failure::Unavailable("not here".into()))),
-        Call::Import(_) | Call::Status(_) | Call::Stats(_) | Call::Lists(_) | Call::Refresh(_) => {
+        Call::Import(_)
+        | Call::Status(_)
+        | Call::Stats(_)
+        | Call::Snapshot(_)
+        | Call::Lists(_)
+        | Call::Refresh(_) => {
             unreachable!("nobody asks for it here")
         }
     }

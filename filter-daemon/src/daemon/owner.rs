@@ -31,6 +31,7 @@ use super::reading::Readings;
 use super::refresh::Refreshing;
 use super::reload::Reload;
 use super::time::Time;
+use super::traffic::Traffic;
 use super::turns::{Minded, Turns};
 use crate::blocklist::Timestamp;
 use crate::cli::Run;
@@ -58,6 +59,7 @@ pub struct Owner {
     pub(super) time: Time,
     pub(super) pause: Pause,
     pub(super) counting: Counting,
+    pub(super) traffic: Traffic,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) diff: Slot<Diff>,
@@ -105,6 +107,7 @@ impl Owner {
             time,
             pause: Pause::none(&run.state_dir),
             counting: Counting::default(),
+            traffic: Traffic::default(),
             pages: Pages::default(),
             reload: Slot::empty(),
             diff: Slot::empty(),

@@ -5,47 +5,13 @@ use tracing::info;
 
 use super::interfaces::Watched;
 use super::owner::Owner;
-use crate::blocklist::{Blocklist, List, Polarity};
-use crate::clock;
-use crate::control::wire::{self, Fault, lists, reload, stats, status};
-use crate::kernel::{KernelError, Occupancy};
+use crate::blocklist::Polarity;
+use crate::control::wire::{Fault, reload, status};
+use crate::kernel::Occupancy;
 
 impl Owner {
-    /// What the daemon is and how full its tables are.
-    pub fn status(&self) -> status::Reply {
-        let guarded = self.guard.counts(self.protection.blocklist());
-        status::Reply {
-            version: wire::VERSION,
-            filterd: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            started: clock::on_the_wall(self.started),
-            user: self.privileges.user.clone(),
-            landlock_version: self.privileges.confinement.landlock(),
-            config: self.configuration.name(),
-            faults: self.faults(),
-            enforce: self.protection.filter().settings().enforce,
-            paused: self.pause.status(),
-            trial: self.configuration.trial.status(),
-            reload: self.reload.get().map(|reload| reload.what().to_owned()),
-            interfaces: self.interfaces.iter().map(super::interfaces::Watched::status).collect(),
-            tables: self.tables(),
-            flows: self.flows.status(),
-            lists: self
-                .protection
-                .blocklist()
-                .lists()
-                .iter()
-                .map(|(_, list)| {
-                    let guarded = guarded.get(&list.name).copied().unwrap_or(0);
-                    let status = Self::list_status(self.protection.blocklist(), list, guarded);
-                    self.feeds.tell_status(status)
-                })
-                .collect(),
-        }
-    }
-
     /// What is not as the configuration says: each part tells its own.
-    fn faults(&self) -> Vec<Fault> {
+    pub(super) fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
         faults.extend(self.guard.faults());
         faults.extend(self.flows.faults());
@@ -61,41 +27,6 @@ impl Owner {
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
-    }
-
-    /// Every list, and what is known of it.
-    pub fn lists_report(&mut self) -> lists::Reply {
-        let mut report = self.counting.report(&self.protection);
-        self.feeds.tell(&mut report.lists, &self.config, self.protection.blocklist());
-        report
-    }
-
-    /// What became of how many packets.
-    pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
-        let counted = self.protection.filter_mut().counters()?.into_iter().map(|(outcome, packets)| {
-            let reason = outcome.reason();
-            stats::Counted {
-                reason: reason.name().to_owned(),
-                verdict: outcome.name().to_owned(),
-                packets,
-                meaning: reason.meaning().to_owned(),
-            }
-        });
-        let reasons = counted.collect();
-        let lists::Reply { counted_since, other, gone, lists, .. } = self.lists_report();
-        let of_list = |list: lists::List| {
-            let (list, since, hits) = (list.name, list.since?, list.hits?);
-            Some(stats::OfList { list, since, hits })
-        };
-        Ok(stats::Reply {
-            version: wire::VERSION,
-            enforce: self.protection.filter().settings().enforce,
-            reasons,
-            counted_since,
-            lists: lists.into_iter().filter_map(of_list).collect(),
-            other,
-            gone,
-        })
     }
 
     /// One line for the log once everything is in place.
@@ -155,23 +86,6 @@ impl Owner {
             tables.push(table("counters of lists", lists, "exact"));
         }
         tables
-    }
-
-    fn list_status(blocklist: &Blocklist, list: &List, guarded: u64) -> status::ListStatus {
-        let reading = list.reading.as_ref();
-        status::ListStatus {
-            name: list.name.to_string(),
-            kind: list.origin.name().to_owned(),
-            allows: list.polarity == Polarity::Allow,
-            ports: blocklist.clause(list).map(|clause| clause.to_string()),
-            targets: list.entries,
-            rejected: reading.map_or(0, |reading| reading.rejected),
-            special: reading.map_or(0, |reading| reading.special),
-            expired: list.spent.len() as u64,
-            guarded,
-            error: reading.and_then(|reading| Some(reading.trouble.as_ref()?.message.clone())),
-            read: reading.and_then(|reading| Some(clock::on_the_wall(reading.accepted.as_ref()?.at))),
-        }
     }
 }
 

@@ -25,6 +25,7 @@ mod overlap;
 mod overlay;
 mod pages;
 pub mod probe;
+pub mod received;
 mod seen;
 mod set;
 mod spec;

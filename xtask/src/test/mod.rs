@@ -66,7 +66,7 @@ pub const TOOLS: [Tool; 11] = [
     asked("nginx", "nginx", "-v"),
     tool("ipset", "ipset"),
     tool("nft", "nftables"),
-    asked("python3", "python3-minimal", "--version"),
+    asked("python3", "python3", "-c __import__('json'),__import__('socket')"),
 ];
 
 /// Tells the ring of the judge where that lies.

@@ -45,6 +45,12 @@ pub struct List {
     /// Does it allow, rather than block?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// On which ports it blocks, if not on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
+    /// Guarded addresses that it names, or is around: they pass all the same.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub guarded: u64,
     /// How many entries it has.
     pub entries: u64,
     /// How many of these another list has, too.
@@ -126,7 +132,7 @@ pub struct Trouble {
 
 /// A list takes less than twenty kilobytes on the line, if its faults name a path as long as may be and every byte of it has
 /// to be escaped.
-const MOST_LISTS: usize = 32;
+pub const MOST_LISTS: usize = 32;
 
 fn is_zero(number: &u64) -> bool {
     *number == 0

@@ -37,6 +37,7 @@ pub mod refresh;
 pub mod reload;
 pub mod remove;
 pub mod resume;
+pub mod snapshot;
 pub mod stats;
 pub mod status;
 pub mod strings;
@@ -78,12 +79,13 @@ pub use refresh::Refresh;
 pub use reload::Reload;
 pub use remove::Remove;
 pub use resume::Resume;
+pub use snapshot::Snapshot;
 pub use stats::Stats;
 pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
 
-message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Stats, Refresh, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Stats, Snapshot, Refresh, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

@@ -11,7 +11,7 @@ use super::{Failure, Hits, Method};
 pub struct Stats {}
 
 /// What became of how many packets, since the filter was attached.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
@@ -21,6 +21,9 @@ pub struct Reply {
     /// One row for each reason, and one more for each that may drop: what it would have dropped without `enforce`,
     /// and while protection was paused.
     pub reasons: Vec<Counted>,
+    /// Of those to be dropped, what was counted on each interface: their sum is that of `reasons`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<OnInterface>,
     /// Since when packets are counted for lists, in seconds since 1970; they are not if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_since: Option<u64>,
@@ -48,8 +51,25 @@ pub struct OfList {
     pub hits: Hits,
 }
 
-/// One reason's packets.
+/// What was to be dropped on one interface, by reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OnInterface {
+    /// Its name; nothing of those that have no counters of their own, and of those that are gone, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// The reason's stable name.
+    pub reason: String,
+    /// `drop`, `would_drop` or `paused`.
+    pub verdict: String,
+    /// How many packets.
+    pub packets: u64,
+    /// How many bytes they had.
+    pub bytes: u64,
+}
+
+/// One reason's packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counted {
     /// The reason's stable name.
@@ -59,6 +79,9 @@ pub struct Counted {
     pub verdict: String,
     /// How many packets.
     pub packets: u64,
+    /// How many bytes they had, of those from listed sources: of each frame its length without the checksum behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// What the reason says of a packet, in words.
     #[serde(default)]
     pub meaning: String,

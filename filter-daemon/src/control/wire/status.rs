@@ -103,6 +103,36 @@ pub struct Interface {
     /// How often it lost its filter: it was gone, or somebody took the filter off.
     #[serde(default)]
     pub gaps: u64,
+    /// Its driver (`virtio_net`), or what it is where it has none (`veth`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// Since when it is filtered without a gap, as far as this filterd knows, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_since: Option<u64>,
+    /// What the kernel counts of what it receives, while it is in this network namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<Received>,
+    /// How many packets a second the kernel has received of late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_per_second: Option<f64>,
+    /// How many a second filterd has dropped there of late, or would have dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drops_per_second: Option<f64>,
+}
+
+/// The kernel's own counters of an interface since it is there (`ip -s link`), which filterd only reads. Some drivers count what
+/// is dropped in XDP, too, others do not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Received {
+    /// Packets.
+    pub kernel_rx_packets: u64,
+    /// Bytes.
+    pub kernel_rx_bytes: u64,
+    /// Packets that the kernel had no room for; those of filterd are not among them.
+    pub kernel_rx_dropped: u64,
+    /// Packets that came damaged.
+    pub kernel_rx_errors: u64,
 }
 
 /// One table of a status.

@@ -127,7 +127,7 @@ fn requests_are_those_of_the_version_that_landed() {
         expiring: Some(3600),
         allow: false,
     };
-    let table: [(String, Message, &str); 14] = [
+    let table: [(String, Message, &str); 15] = [
         (
             written(&add(&["192.0.2.1"])),
             Message::Add(add(&["192.0.2.1"])),
@@ -177,6 +177,11 @@ fn requests_are_those_of_the_version_that_landed() {
             written(&Status {}),
             Message::Status(Status {}),
             r#"{"method":"io.filterd.Status","parameters":{}}"#,
+        ),
+        (
+            written(&Snapshot {}),
+            Message::Snapshot(Snapshot {}),
+            r#"{"method":"io.filterd.Snapshot","parameters":{}}"#,
         ),
         (written(&Stats {}), Message::Stats(Stats {}), r#"{"method":"io.filterd.Stats","parameters":{}}"#),
         (
@@ -265,7 +270,15 @@ fn replies_are_those_of_the_version_that_landed() {
             note: None,
             unprotected: 3,
             gaps: 4,
-            accepted: false,
+            driver: Some("veth".into()),
+            up_since: Some(2),
+            received: Some(status::Received {
+                kernel_rx_packets: 5,
+                kernel_rx_bytes: 6,
+                ..Default::default()
+            }),
+            packets_per_second: Some(1.5),
+            ..Default::default()
         }],
         flows: None,
         tables: vec![status::Table {
@@ -292,23 +305,36 @@ fn replies_are_those_of_the_version_that_landed() {
     is_written_and_read::<Status>(
         status,
         false,
-        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"user":"filterd","landlock_version":7,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
+        r#"{"parameters":{"version":1,"filterd":"0.1.0","pid":1,"started":2,"user":"filterd","landlock_version":7,"config":"f.yaml","enforce":true,"interfaces":[{"name":"eth0","mode":"native","unprotected":3,"gaps":4,"driver":"veth","up_since":2,"received":{"kernel_rx_packets":5,"kernel_rx_bytes":6,"kernel_rx_dropped":0,"kernel_rx_errors":0},"packets_per_second":1.5}],"tables":[{"name":"ipv6","entries":5,"capacity":6,"bytes":7,"certainty":"exact"}],"lists":[{"name":"drop","kind":"file","targets":8,"rejected":9,"error":"gone"}]}}"#,
     );
     let hits = Hits { dropped: 1, would_drop: 2, paused: 3, replies: 4 };
-    let counted =
-        stats::Counted { reason: "listed".into(), verdict: "drop".into(), packets: 3, meaning: "why".into() };
+    let counted = stats::Counted {
+        reason: "listed".into(),
+        verdict: "drop".into(),
+        packets: 3,
+        bytes: Some(9),
+        meaning: "why".into(),
+    };
+    let on_interface = stats::OnInterface {
+        interface: Some("eth0".into()),
+        reason: "listed".into(),
+        verdict: "drop".into(),
+        packets: 3,
+        bytes: 9,
+    };
     is_written_and_read::<Stats>(
         stats::Reply {
             version: VERSION,
             enforce: false,
             reasons: vec![counted],
+            interfaces: vec![on_interface],
             counted_since: Some(4),
             lists: vec![stats::OfList { list: "drop".into(), since: 5, hits }],
             other: None,
             gone: Some(hits),
         },
         false,
-        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"meaning":"why"}],"counted_since":4,"lists":[{"list":"drop","since":5,"dropped":1,"would_drop":2,"paused":3,"replies":4}],"gone":{"dropped":1,"would_drop":2,"paused":3,"replies":4}}}"#,
+        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"bytes":9,"meaning":"why"}],"interfaces":[{"interface":"eth0","reason":"listed","verdict":"drop","packets":3,"bytes":9}],"counted_since":4,"lists":[{"list":"drop","since":5,"dropped":1,"would_drop":2,"paused":3,"replies":4}],"gone":{"dropped":1,"would_drop":2,"paused":3,"replies":4}}}"#,
     );
     let listed = lists::List { name: "drop".into(), kind: "file".into(), entries: 8, ..Default::default() };
     is_written_and_read::<Lists>(

@@ -84,6 +84,8 @@ fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
         name: list.name.to_string(),
         kind: list.origin.name().to_owned(),
         allows: !blocks,
+        ports: blocklist.clause(list).map(|clause| clause.to_string()),
+        guarded: 0,
         entries: list.entries,
         shared: blocklist.shared_by(id),
         rejected: reading.map_or(0, |reading| reading.rejected),

@@ -1,5 +1,6 @@
 //! What people are told of feeds.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,6 @@ use crate::blocklist::{Blocklist, List};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::lists::{self, Fetching, Trouble};
-use crate::control::wire::status::ListStatus;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
@@ -30,11 +30,10 @@ impl Feeds {
 
     /// Adds what is known of sources to what is told of lists.
     pub fn tell(&self, lists: &mut [lists::List], config: &Config, blocklist: &Blocklist) {
+        let said: HashMap<&str, &Path> =
+            config.lists.iter().map(|said| (said.name.as_str(), said.path.as_path())).collect();
         for list in lists {
-            let Some(said) = config.lists.iter().find(|said| said.name.as_str() == list.name) else {
-                continue;
-            };
-            list.origin = Some(shown(&said.path));
+            list.origin = said.get(list.name.as_str()).map(|path| shown(path));
             let Some(fed) = self.of(&list.name) else { continue };
             "url".clone_into(&mut list.kind);
             let note = fed.note.as_ref();
@@ -49,11 +48,6 @@ impl Feeds {
                     .map(|(told, failed)| Trouble { since: clock::on_the_wall(failed.since), told }),
             });
         }
-    }
-
-    /// Names the kind of a list that is fetched.
-    pub fn tell_status(&self, list: ListStatus) -> ListStatus {
-        if self.of(&list.name).is_some() { ListStatus { kind: "url".to_owned(), ..list } } else { list }
     }
 
     fn of(&self, list: &str) -> Option<&Fed> {

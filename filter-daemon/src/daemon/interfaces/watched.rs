@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tracing::info;
 
+use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::wire::{About, Fault, accept, status};
 use crate::kernel::{Attached, Link};
@@ -17,6 +18,8 @@ pub use held_back::Missed;
 pub struct Watched {
     name: String,
     state: State,
+    /// Since when that is so, as far as is known, if it is attached.
+    since: Timestamp,
     /// How long it was without protection since it was first attached, gaps that are over.
     unprotected: Duration,
     gaps: u64,
@@ -76,6 +79,7 @@ impl Watched {
         Self {
             name,
             state,
+            since: clock::now(),
             unprotected: Duration::ZERO,
             gaps: 0,
             taken_off: Vec::new(),
@@ -132,6 +136,7 @@ impl Watched {
             State::Attached(attached, place) => {
                 told.mode = attached.mode().to_owned();
                 told.note = self.note(place);
+                told.up_since = Some(clock::on_the_wall(self.since));
             }
             State::Waiting(waiting) => {
                 told.mode = status::NOT_FILTERED.to_owned();
@@ -254,6 +259,9 @@ impl Watched {
     pub fn goes_on_from(&mut self, before: &status::Interface) {
         self.gaps += before.gaps;
         self.unprotected += Duration::from_secs(before.unprotected);
+        if let Some(since) = before.up_since {
+            self.since = clock::from_the_wall(since);
+        }
         if before.accepted {
             self.need_not_be_there();
         }

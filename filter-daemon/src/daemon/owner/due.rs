@@ -26,6 +26,7 @@ impl Owner {
             self.pause.until_due(),
             self.configuration.trial.until_due(),
             self.counting.until_due(),
+            Some(self.traffic.until_due()),
             Some(self.guard.until_due()),
             self.feeds.until_due(),
             self.databases.until_due(),
@@ -69,6 +70,9 @@ impl Owner {
             self.look_again().await;
         } else if self.interfaces.until_due().is_some_and(|left| left.is_zero()) {
             self.look_at_links().await;
+        }
+        if self.traffic.until_due().is_zero() {
+            self.look_at_traffic().await;
         }
     }
 

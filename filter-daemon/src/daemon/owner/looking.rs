@@ -58,10 +58,18 @@ impl Owner {
         if matches!(call, Call::Add(_) | Call::Reload(_) | Call::Diff(_) | Call::Status(_) | Call::Test(_)) {
             self.guard.hear(&mut self.protection);
         }
-        let is_asked = matches!(call, Call::Status(_) | Call::Test(_));
+        let is_asked = matches!(call, Call::Status(_) | Call::Test(_) | Call::Snapshot(_));
         if is_asked || matches!(call, Call::Add(_) | Call::Allow(_)) && self.interfaces.age() > FRESH {
             self.look_at_links().await;
         }
+        if matches!(call, Call::Status(_) | Call::Stats(_) | Call::Snapshot(_)) {
+            self.look_at_traffic().await;
+        }
+    }
+
+    /// What is counted on the interfaces that are filtered.
+    pub(super) async fn look_at_traffic(&mut self) {
+        self.traffic.look(&self.interfaces.filtered()).await;
     }
 
     /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.

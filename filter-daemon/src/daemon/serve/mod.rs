@@ -36,6 +36,7 @@ impl Owner {
             Call::Refresh(Asked { request, reply }) => self.refresh(request, reply),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
+            Call::Snapshot(Asked { reply, .. }) => answer(reply, Ok(self.snapshot())),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),
             Call::Diff(Asked { reply, .. }) => self.read_for_diff(reply),
             Call::Pause(Asked { request, reply }) => answer(reply, self.begin_pause(request)),

@@ -162,6 +162,7 @@ impl Watched {
             self.unprotected += gap;
         }
         self.state = State::Attached(attached, Where::Here);
+        self.since = clock::now();
     }
 }
 

@@ -1,0 +1,109 @@
+//! `io.filterd.Snapshot`: everything there is to see, as it is at one moment. Status, Stats and Lists are told out of the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::lists::{List, MOST_LISTS};
+use super::stats::{Counted, OnInterface};
+use super::status::{Flows, Interface, OnTrial, Paused, Table};
+use super::{Failure, Fault, Hits, Method};
+
+/// It has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Snapshot {}
+
+/// Everything there is to see. Where nothing else is said, times are in seconds since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Reply {
+    /// [`VERSION`](super::VERSION) of this shape.
+    pub version: u32,
+    /// When this was so, in milliseconds since 1970.
+    pub taken: u64,
+    /// The same in milliseconds since this machine began, which nobody sets: rates between two snapshots are over these.
+    pub uptime: u64,
+    /// Version of the program.
+    pub filterd: String,
+    /// Process id of the daemon.
+    pub pid: u32,
+    /// When it started.
+    pub started: u64,
+    /// The user it runs as.
+    pub user: String,
+    /// The version of Landlock that confines it, if any does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landlock_version: Option<u32>,
+    /// The configuration file, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// What is not as the configuration says, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// Does it drop, or only count?
+    pub enforce: bool,
+    /// Until when that is paused, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
+    /// Until when what a reload has brought is on trial, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<OnTrial>,
+    /// What is going on with its configuration, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reload: Option<String>,
+    /// Where it is attached, or should be.
+    pub interfaces: Vec<Interface>,
+    /// How full each table is.
+    pub tables: Vec<Table>,
+    /// What is remembered of what this host began, with `match: new`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Flows>,
+    /// What became of how many packets, a row for each outcome there can be; none where the kernel could not be asked.
+    pub reasons: Vec<Counted>,
+    /// The same by interface, of what was to be dropped. The rows of `reasons` are the sums of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_interface: Vec<OnInterface>,
+    /// Since when packets are counted for lists; they are not if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_since: Option<u64>,
+    /// Over how many seconds the rates of lists are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_over: Option<f64>,
+    /// Packets for lists that have no counters of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<Hits>,
+    /// Packets for lists that are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<Hits>,
+    /// In the configuration's order, then those that commands made, the oldest first. Of a long answer each line has some.
+    pub lists: Vec<List>,
+}
+
+impl Reply {
+    /// Takes in one more line of the same answer.
+    pub fn extend(&mut self, line: Self) {
+        self.lists.extend(line.lists);
+    }
+}
+
+impl Method for Snapshot {
+    const NAME: &'static str = "io.filterd.Snapshot";
+    type Request = ();
+    type Reply = Reply;
+
+    fn check(self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// All but lists is on the first line alone.
+    fn parts(mut reply: Reply) -> Vec<Reply> {
+        let rest = reply.lists.split_off(reply.lists.len().min(MOST_LISTS));
+        let more = rest.chunks(MOST_LISTS).map(|lists| Reply {
+            version: reply.version,
+            lists: lists.to_vec(),
+            ..Reply::default()
+        });
+        let more: Vec<_> = more.collect();
+        std::iter::once(reply).chain(more).collect()
+    }
+}

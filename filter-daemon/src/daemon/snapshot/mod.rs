@@ -1,0 +1,89 @@
+//! One typed picture of everything, as it is at one moment. What is told of the daemon (status, stats, lists, metrics, the page)
+//! is made out of it, by functions that know nothing else (`told`).
+
+mod told;
+
+use filter_common::reason::Outcome;
+
+use super::owner::Owner;
+use crate::clock;
+use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::control::wire::{self, About, Fault, lists, stats, status};
+use crate::kernel::KernelError;
+use crate::text::Explain;
+
+/// Packets of each outcome.
+type Counted = Vec<(Outcome, u64)>;
+
+impl Owner {
+    /// Everything there is to see. Where the kernel cannot be asked for its counters, that is a fault among the others.
+    pub fn snapshot(&mut self) -> Snapshot {
+        match self.protection.filter_mut().counters() {
+            Ok(counted) => self.picture(counted),
+            Err(error) => {
+                let mut told = error.explain();
+                told.message = format!("packets cannot be told: {}", told.message);
+                let since = clock::on_the_wall(clock::now());
+                let mut snapshot = self.picture(Counted::new());
+                snapshot.faults.push(Fault { about: About::Protection, since, told });
+                snapshot
+            }
+        }
+    }
+
+    /// What the daemon is and how full its tables are.
+    pub fn status(&mut self) -> status::Reply {
+        told::status(self.snapshot())
+    }
+
+    /// What became of how many packets.
+    pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
+        let counted = self.protection.filter_mut().counters()?;
+        Ok(told::stats(self.picture(counted)))
+    }
+
+    /// Every list, and what is known of it.
+    pub fn lists_report(&mut self) -> lists::Reply {
+        let mut report = self.counting.report(&self.protection);
+        self.feeds.tell(&mut report.lists, &self.config, self.protection.blocklist());
+        let guarded = self.guard.counts(self.protection.blocklist());
+        for list in &mut report.lists {
+            list.guarded = guarded.get(list.name.as_str()).copied().unwrap_or(0);
+        }
+        report
+    }
+
+    fn picture(&mut self, counted: Counted) -> Snapshot {
+        let lists::Reply { counted_since, rate_over, other, gone, lists, .. } = self.lists_report();
+        let reasons = counted.into_iter().map(|(outcome, packets)| told::counted(outcome, packets));
+        let mut interfaces: Vec<_> = self.interfaces.iter().map(super::interfaces::Watched::status).collect();
+        self.traffic.tell(&mut interfaces, &self.interfaces.filtered());
+        let taken = u64::try_from(clock::since_1970().as_millis()).unwrap_or(u64::MAX);
+        Snapshot {
+            version: wire::VERSION,
+            taken,
+            uptime: u64::try_from(clock::uptime().as_millis()).unwrap_or(u64::MAX),
+            filterd: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            started: clock::on_the_wall(self.started),
+            user: self.privileges.user.clone(),
+            landlock_version: self.privileges.confinement.landlock(),
+            config: self.configuration.name(),
+            faults: self.faults(),
+            enforce: self.protection.filter().settings().enforce,
+            paused: self.pause.status(),
+            trial: self.configuration.trial.status(),
+            reload: self.reload.get().map(|reload| reload.what().to_owned()),
+            interfaces,
+            tables: self.tables(),
+            flows: self.flows.status(),
+            reasons: reasons.collect(),
+            by_interface: Vec::new(),
+            counted_since,
+            rate_over,
+            other,
+            gone,
+            lists,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What the kernel itself counts of what an interface receives, and what drives it. filterd only reads this.
+
+use std::fs;
+use std::path::Path;
+
+use futures_util::TryStreamExt;
+use rtnetlink::packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage, Stats64};
+
+use super::KernelError;
+
+/// The counters of one interface since it is there, and its driver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Its number.
+    pub index: u32,
+    /// Its driver, or what it is where it has none.
+    pub driver: Option<String>,
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Packets that the kernel had no room for.
+    pub dropped: u64,
+    /// Packets that came damaged.
+    pub errors: u64,
+}
+
+/// Asks for the interfaces of these numbers and names. One that is not there is left out.
+pub async fn received(interfaces: &[(u32, String)]) -> Result<Vec<Received>, KernelError> {
+    let failed = |error: std::io::Error| KernelError::Netlink { reason: error.to_string() };
+    let (connection, handle, _) = rtnetlink::new_connection().map_err(failed)?;
+    let talking = tokio::spawn(connection);
+    let mut all = Vec::new();
+    for (index, name) in interfaces {
+        let mut asked = handle.link().get().match_index(*index).execute();
+        // Whatever is wrong, that one is not told.
+        if let Ok(Some(message)) = asked.try_next().await
+            && let Some(received) = read(&message, name)
+        {
+            all.push(received);
+        }
+    }
+    talking.abort();
+    Ok(all)
+}
+
+/// Another namespace's interface may have the same number: the name tells.
+fn read(message: &LinkMessage, expected: &str) -> Option<Received> {
+    let mut received = Received { index: message.header.index, ..Received::default() };
+    let mut is_the_one = false;
+    for attribute in &message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => is_the_one = name == expected,
+            LinkAttribute::Stats64(Stats64 { rx_packets, rx_bytes, rx_dropped, rx_errors, .. }) => {
+                received.packets = *rx_packets;
+                received.bytes = *rx_bytes;
+                received.dropped = *rx_dropped;
+                received.errors = *rx_errors;
+            }
+            LinkAttribute::LinkInfo(details) => received.driver = kind(details),
+            _ => {}
+        }
+    }
+    received.driver = received.driver.take().or_else(|| driver(expected));
+    is_the_one.then_some(received)
+}
+
+fn kind(details: &[LinkInfo]) -> Option<String> {
+    details.iter().find_map(|detail| match detail {
+        LinkInfo::Kind(InfoKind::Other(name)) => Some(name.clone()),
+        LinkInfo::Kind(kind) => Some(kind.to_string()),
+        _ => None,
+    })
+}
+
+/// A piece of hardware has one, which sysfs names.
+fn driver(interface: &str) -> Option<String> {
+    let link = fs::read_link(Path::new("/sys/class/net").join(interface).join("device/driver")).ok()?;
+    Some(link.file_name()?.to_str()?.to_owned())
+}
