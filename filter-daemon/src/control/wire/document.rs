@@ -138,7 +138,10 @@ fn told(methods: &[(&str, Value, Value)]) -> String {
     let mut parts: BTreeMap<String, Value> = BTreeMap::new();
     for (name, parameters, reply) in methods.iter().filter(|(name, ..)| !BETWEEN_DAEMONS.contains(name)) {
         _ = write!(text, "\n### {name}\n\n{}\n", purpose(name));
-        _ = write!(text, "{}", table("Parameters", parameters));
+        match named(&parameters["$ref"]) {
+            Some(other) => _ = write!(text, "\nParameters: those of io.filterd.{other}.\n"),
+            None => text += &table("Parameters", parameters),
+        }
         let shared = reply["title"].as_str().filter(|title| *title != OWN);
         match shared {
             Some(title) => _ = write!(text, "\nReply: {title}, below.\n"),
@@ -147,6 +150,10 @@ fn told(methods: &[(&str, Value, Value)]) -> String {
         let own = shared.map(|title| (title.to_owned(), reply.clone()));
         let made_of =
             [parameters, reply].into_iter().filter_map(|schema| schema.get("$defs")?.as_object()).flatten();
+        let is_method =
+            |title: &str| methods.iter().any(|(name, ..)| name.strip_prefix("io.filterd.") == Some(title));
+        let made_of =
+            made_of.filter(|(title, part)| part["description"] != AS_IT_TRAVELS || !is_method(title));
         for (title, part) in made_of.map(|(title, part)| (title.clone(), part.clone())).chain(own) {
             let words =
                 |part: &Value| (part["properties"].clone(), part["oneOf"].clone(), part["enum"].clone());
@@ -166,6 +173,9 @@ fn told(methods: &[(&str, Value, Value)]) -> String {
 
 /// What replies are called that only their method has.
 const OWN: &str = "Reply";
+
+/// What parameters say of themselves.
+const AS_IT_TRAVELS: &str = "As it travels.";
 
 /// The words that a field may have.
 fn choices(part: &Value) -> String {
@@ -215,10 +225,13 @@ fn objects(schema: &Value) -> Vec<(String, &Map<String, Value>)> {
     own.into_iter().chain(parts).collect()
 }
 
+/// What a reference leads to.
+fn named(reference: &Value) -> Option<String> {
+    Some(reference.as_str()?.rsplit('/').next()?.to_owned())
+}
+
 /// A type in a word or two.
 fn kind(field: &Value) -> String {
-    let named =
-        |reference: &Value| reference.as_str().and_then(|name| name.rsplit('/').next()).map(str::to_owned);
     if let Some(name) = named(&field["$ref"]) {
         return name;
     }

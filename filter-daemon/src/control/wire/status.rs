@@ -125,9 +125,9 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Received {
-    /// Packets.
+    /// Packets that it has received.
     pub kernel_rx_packets: u64,
-    /// Bytes.
+    /// Bytes of these packets.
     pub kernel_rx_bytes: u64,
     /// Packets that the kernel had no room for; those of filterd are not among them.
     pub kernel_rx_dropped: u64,
