@@ -6,11 +6,13 @@ use super::{Failure, Hits, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stats {}
 
 /// What became of how many packets, since the filter was attached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
@@ -38,6 +40,7 @@ pub struct Reply {
 
 /// One list's packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OfList {
     /// Its name.
     pub list: String,
@@ -50,6 +53,7 @@ pub struct OfList {
 
 /// What was to be dropped on one interface, by reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OnInterface {
     /// Its name; nothing of those that have no counters of their own, and of those that are gone, together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,6 +70,7 @@ pub struct OnInterface {
 
 /// One reason's packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counted {
     /// The reason's stable name.
     pub reason: String,

@@ -396,33 +396,6 @@ fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
     assert_eq!(serde_json::to_value(&held).unwrap(), expected);
 }
 
-/// docs/json.md tells every field of every reply.
-#[test]
-fn every_field_is_documented() {
-    let sources = [
-        include_str!("changed.rs"),
-        include_str!("entry.rs"),
-        include_str!("fault.rs"),
-        include_str!("held.rs"),
-        include_str!("ping.rs"),
-        include_str!("reload.rs"),
-        include_str!("snapshot.rs"),
-        include_str!("stats.rs"),
-        include_str!("status.rs"),
-        include_str!("test.rs"),
-        include_str!("../../text/explanation.rs"),
-    ];
-    let docs = include_str!("../../../../docs/json.md");
-    // What is asked, and what is written as the two fields it has.
-    let others = ["accept", "addresses", "told"];
-    let fields = sources.into_iter().flat_map(str::lines).filter_map(|line| line.strip_prefix("    pub "));
-    let fields: Vec<_> = fields.filter_map(|line| line.split_once(": ")).map(|(name, _)| name).collect();
-    assert!(fields.len() > 50);
-    for name in fields.into_iter().filter(|name| !name.contains(' ') && !others.contains(name)) {
-        assert!(docs.contains(&format!("`{name}`")), "docs/json.md does not tell what `{name}` is");
-    }
-}
-
 /// A daemon of before refuses the method, rather than blocks what was to be allowed.
 #[test]
 fn to_allow_is_a_method_of_its_own() {
