@@ -326,6 +326,7 @@ fn replies_are_those_of_the_version_that_landed() {
         stats::Reply {
             version: VERSION,
             enforce: false,
+            packets_since: Some(3),
             reasons: vec![counted],
             interfaces: vec![on_interface],
             counted_since: Some(4),
@@ -334,7 +335,7 @@ fn replies_are_those_of_the_version_that_landed() {
             gone: Some(hits),
         },
         false,
-        r#"{"parameters":{"version":1,"enforce":false,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"bytes":9,"meaning":"why"}],"interfaces":[{"interface":"eth0","reason":"listed","verdict":"drop","packets":3,"bytes":9}],"counted_since":4,"lists":[{"list":"drop","since":5,"dropped":1,"would_drop":2,"paused":3,"replies":4}],"gone":{"dropped":1,"would_drop":2,"paused":3,"replies":4}}}"#,
+        r#"{"parameters":{"version":1,"enforce":false,"packets_since":3,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"bytes":9,"meaning":"why"}],"interfaces":[{"interface":"eth0","reason":"listed","verdict":"drop","packets":3,"bytes":9}],"counted_since":4,"lists":[{"list":"drop","since":5,"dropped":1,"would_drop":2,"paused":3,"replies":4}],"gone":{"dropped":1,"would_drop":2,"paused":3,"replies":4}}}"#,
     );
     let listed = lists::List { name: "drop".into(), kind: "file".into(), entries: 8, ..Default::default() };
     is_written_and_read::<Lists>(

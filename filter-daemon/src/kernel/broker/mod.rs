@@ -3,7 +3,7 @@
 //! what it does.
 
 pub mod client;
-mod counters;
+pub mod counters;
 mod debug;
 mod egress;
 mod held;
