@@ -109,7 +109,9 @@ impl Tables for Maps<'_> {
     #[inline(always)]
     fn follow4(&self, found: Found4) -> Reason {
         if read(&SETTINGS.match_new) == 0 && !self.may_overlap() {
-            self.count4(found, Counted::of_drop(self.enforcement()));
+            if read(&SETTINGS.lists) != 0 {
+                self.count4(found, Counted::of_drop(self.enforcement()));
+            }
             return found.reason();
         }
         let (number, label) = match found {

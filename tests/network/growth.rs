@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::thread;
 use std::time::Duration;
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net};
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -31,12 +31,41 @@ fn several_kinds_one_after_the_other_while_a_table_grows() {
     ]);
 }
 
+/// One by one, before, while and after the larger table is filled: what came is in it, and what went is not.
+#[test]
+fn addresses_come_and_go_while_a_table_grows() {
+    const EACH: u32 = 60;
+    let mut net = Net::new();
+    net.file("crowd.txt", &crowd());
+    net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt}]");
+    let named =
+        |net: u32, hosts: u32| (0..hosts).map(move |host| format!("10.{net}.{}.{}", host >> 8, host & 255));
+    let lines = |net, hosts| named(net, hosts).map(|line| line + "\n").collect::<String>();
+    let home = net.home();
+    home.filterd_reading(["add", "-"], &lines(1, EACH)).succeeds();
+    let room = room(&net);
+    thread::scope(|scope| {
+        let growing =
+            scope.spawn(|| home.filterd_reading(["add", "-", "--list", "more"], &lines(3, 2000)).succeeds());
+        for (came, went) in named(2, EACH).zip(named(1, EACH)) {
+            home.filterd(["add", &came]).succeeds();
+            home.filterd(["remove", &went]).succeeds();
+        }
+        growing.join().expect("it is answered");
+    });
+    assert!(self::room(&net) > room, "the table has grown from its room for {room} entries");
+    net.expect_each(named(2, EACH).map(|address| Frame::from(address.as_str()))).dropped();
+    net.expect_each(named(1, EACH).map(|address| Frame::from(address.as_str()))).passes();
+    net.expect_each(["11.0.0.9", "11.7.0.0", "10.3.7.207"]).dropped();
+}
+
 /// The verbs are asked while the larger table is filled; afterwards all that came can be removed, or ends by itself.
 fn while_growing(verbs: &[&[&str]]) {
     let mut net = Net::new();
     net.file("crowd.txt", &crowd());
     net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt}]");
     net.filterd(["add", ATTACKER, "--ttl", "10s"]).succeeds();
+    let room = room(&net);
     let more: String = (0..2000).map(|host: u32| format!("172.16.{}.{}\n", host >> 8, host & 255)).collect();
     let home = net.home();
     thread::scope(|scope| {
@@ -47,6 +76,7 @@ fn while_growing(verbs: &[&[&str]]) {
         }
         growing.join().expect("it is answered");
     });
+    assert!(self::room(&net) > room, "the table has grown from its room for {room} entries");
     for verb in verbs {
         net.filterd(["test", inside(verb[1])]).exits(0);
         net.expect(inside(verb[1])).dropped();
@@ -62,6 +92,14 @@ fn while_growing(verbs: &[&[&str]]) {
     net.expect(ATTACKER).then_within(SOON).passes();
     net.filterd(["add", BYSTANDER]).succeeds();
     net.expect(BYSTANDER).dropped();
+}
+
+/// For how many addresses the table has room.
+fn room(net: &Net) -> u64 {
+    let status = net.filterd(["status", "--json"]).json();
+    let tables = status["tables"].as_array().expect("there are tables");
+    let addresses = tables.iter().find(|table| table["name"] == "ipv4 addresses");
+    addresses.and_then(|table| table["capacity"].as_u64()).expect("one is of addresses")
 }
 
 fn inside(prefix: &str) -> &str {

@@ -5,6 +5,7 @@ use std::fs;
 use super::batch::Batch;
 use super::left_out::LeftOut;
 use super::plan::{Listed, Plan};
+use super::ports::Ports;
 use super::prefix::Prefix;
 use super::wanted::AS_GIVEN;
 use super::world::World;
@@ -50,7 +51,7 @@ impl Alter<'_> {
 
     /// One change of the configuration or of a file; tells which.
     fn once(&mut self, size: usize) -> String {
-        let choice = self.random.below(27);
+        let choice = self.random.below(31);
         match choice {
             0..3 => self.make_list(size),
             3..7 => self.edit(size),
@@ -84,6 +85,7 @@ impl Alter<'_> {
                 self.plan.counts_lists = !self.plan.counts_lists;
                 format!("packets are counted for each list: {}", self.plan.counts_lists)
             }
+            27..31 if !self.left_out.has("ports") => self.other_ports(),
             _ => {
                 self.plan.block = self.world.batch(self.random, size.min(20)).targets;
                 format!("block: {} targets", self.plan.block.len())
@@ -188,7 +190,7 @@ impl Alter<'_> {
     fn change_kind(&mut self, size: usize) -> String {
         let Some(place) = self.any() else { return "nothing".to_owned() };
         let list = &mut self.plan.lists[place];
-        (list.allows, list.reach) = (!list.allows, AS_GIVEN);
+        (list.allows, list.reach, list.ports) = (!list.allows, AS_GIVEN, Ports::All);
         let Listed { name, file, allows, .. } = list.clone();
         let said = self.write(&file, size.min(300));
         format!("list {name} changes its kind, allows: {allows}; {said}")
@@ -201,6 +203,15 @@ impl Alter<'_> {
         };
         self.plan.lists[place].reach = reach;
         format!("list {} reaches to /{reach}", self.plan.lists[place].name)
+    }
+
+    fn other_ports(&mut self) -> String {
+        let ports = Ports::ANY[self.random.below(Ports::ANY.len())];
+        let Some(place) = self.any().filter(|place| !self.plan.lists[*place].allows) else {
+            return "nothing".to_owned();
+        };
+        self.plan.lists[place].ports = ports;
+        format!("list {} blocks on other ports: {ports:?}", self.plan.lists[place].name)
     }
 
     /// Those that commands fill.

@@ -1,8 +1,7 @@
 //! For which list a packet is to be counted: of what covers its source, the first that the lookup meets; and of the lists that
 //! want just that, the first in order.
 
-use std::net::IpAddr;
-
+use super::ports::{Packet, Ports};
 use super::prefix::Prefix;
 use super::reference::Reference;
 use super::wanted::{During, Lease};
@@ -17,15 +16,18 @@ pub struct Attribution<'a> {
 }
 
 impl Reference {
-    /// For whom packets from there count, where lists stand in this order.
-    pub fn attribution<'a>(&'a self, source: IpAddr, during: During, order: &[String]) -> Attribution<'a> {
-        let is_listed = match self.is_listed(source, during) {
+    /// For whom such a packet counts, where lists stand in this order.
+    pub fn attribution<'a>(&'a self, packet: Packet, during: During, order: &[String]) -> Attribution<'a> {
+        let (source, port) = packet;
+        let is_listed = match self.is_listed(packet, during) {
             Some(false) => return Attribution::default(),
             is_listed => is_listed == Some(true),
         };
         let rank = |name: &str| order.iter().position(|other| other == name).unwrap_or(usize::MAX);
         let mut met: Vec<((u8, u8, usize), &str, Lease)> = Vec::new();
-        for (name, wanted) in self.lists() {
+        let (on_all, on_some): (Vec<_>, Vec<_>) =
+            self.lists().partition(|(_, wanted)| wanted.ports == Ports::All);
+        for (name, wanted) in on_all {
             met.extend(wanted.covering(source).map(|(effect, lease)| {
                 let (stage, turn) = turn_of(effect);
                 ((stage, turn, rank(name)), name.as_str(), lease)
@@ -39,9 +41,16 @@ impl Reference {
                 held => {
                     names.push(name);
                     if held == Some(true) {
-                        break;
+                        names.dedup();
+                        return Attribution { names, is_listed };
                     }
                 }
+            }
+        }
+        // Where nobody blocks it on all ports, those are asked that block on some, in an order that is not told.
+        for (name, wanted) in on_some.into_iter().filter(|(_, wanted)| wanted.ports.want(port)) {
+            if wanted.covering(source).any(|(_, lease)| lease.holds(during) != Some(false)) {
+                names.push(name);
             }
         }
         names.dedup();
@@ -69,6 +78,7 @@ fn turn_of(prefix: Prefix) -> (u8, u8) {
 mod tests {
     use std::time::Duration;
 
+    use super::super::ports::USUAL;
     use super::super::wanted::Wanted;
     use super::*;
 
@@ -76,7 +86,7 @@ mod tests {
 
     fn counted(reference: &Reference, source: &str) -> (Vec<String>, bool) {
         let order = ["config", "drop", "spam", "ssh"].map(str::to_owned);
-        let told = reference.attribution(source.parse().expect("it is an address"), NOW, &order);
+        let told = reference.attribution((source.parse().expect("it is an address"), USUAL), NOW, &order);
         (told.names.into_iter().map(str::to_owned).collect(), told.is_listed)
     }
 

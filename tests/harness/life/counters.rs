@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::Life;
-use super::judge::away;
+use super::ports::{self, Packet};
 use super::wanted::During;
 use crate::Frame;
 
@@ -25,7 +25,7 @@ struct Counted {
 
 impl Life {
     /// Packets from these sources are counted for whom the reference says.
-    pub(super) fn judge_counters(&mut self, sources: &[IpAddr]) {
+    pub(super) fn judge_counters(&mut self, sources: &[Packet]) {
         let is_asked = self.frozen.is_none() && !self.left_out.has("lists");
         if !is_asked || !self.applied.counts_lists || self.way().is_none() {
             return;
@@ -56,7 +56,7 @@ impl Life {
     }
 
     /// One of these sources that is counted wrongly alone, or with as few others as it takes.
-    fn culprit(&self, sources: &[IpAddr], why: String) -> (String, String) {
+    fn culprit(&self, sources: &[Packet], why: String) -> (String, String) {
         let (one, other) = sources.split_at(sources.len() / 2);
         for half in [one, other].into_iter().filter(|half| half.len() < sources.len()) {
             if let Err(why) = self.are_counted_rightly(half) {
@@ -66,9 +66,9 @@ impl Life {
         (format!("{sources:?}"), why)
     }
 
-    fn are_counted_rightly(&self, sources: &[IpAddr]) -> Result<(), String> {
+    fn are_counted_rightly(&self, sources: &[Packet]) -> Result<(), String> {
         let Some(way) = self.way() else { return Ok(()) };
-        let frames: Vec<Frame> = sources.iter().map(|source| away(*source)).collect();
+        let frames: Vec<Frame> = sources.iter().copied().map(ports::frame).collect();
         let before = self.counted(way);
         let begun = self.now();
         let arrived = self.net.arrivals(0, &frames);
@@ -101,9 +101,9 @@ impl Life {
             let hits = hits - before.hits.get(name).copied().unwrap_or(0);
             let [least, most] = [&least, &most].map(|those| those.get(name.as_str()).copied().unwrap_or(0));
             if !(least..=most).contains(&hits) {
-                let of = if let [source] = sources { source.to_string() } else { "all".to_owned() };
+                let of = if let [(source, port)] = sources { told(*source, *port) } else { "all".to_owned() };
                 let why =
-                    if let [source] = sources { self.reference.reasons(*source) } else { String::new() };
+                    if let [(source, _)] = sources { self.reference.reasons(*source) } else { String::new() };
                 return Err(format!(
                     "of {of}: {hits} for list {name}, not {least} to {most}; order {:?}; {why}",
                     after.order
@@ -136,6 +136,11 @@ impl Life {
         }
         counted
     }
+}
+
+/// This packet, in words.
+fn told(source: IpAddr, port: u16) -> String {
+    if port == ports::USUAL { source.to_string() } else { format!("{source} to port {port}") }
 }
 
 impl Counted {

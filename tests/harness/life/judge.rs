@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::Life;
+use super::ports::{self, Ports};
 use super::prefix::{Prefix, ip};
 use super::reference::Reference;
 use super::wanted::During;
@@ -22,20 +23,26 @@ impl Life {
     pub(super) fn judge(&mut self, touched: &[Prefix]) {
         let sources = self.sources(touched);
         let begun = self.now();
-        let frames: Vec<Frame> = sources.iter().map(|source| away(*source)).collect();
+        let packets = match self.reference.has_ports() {
+            true => ports::to_some_port(sources.clone(), &mut self.judges_random()),
+            false => sources.iter().map(|source| (*source, ports::USUAL)).collect(),
+        };
+        let frames: Vec<Frame> = packets.iter().copied().map(ports::frame).collect();
         let arrived = self.net.arrivals(0, &frames);
         // A dead filterd ends no bans.
         let during = self.frozen.map_or_else(|| During(begun, self.now()), |frozen| During(frozen, frozen));
         self.frames += frames.len();
-        for (source, arrived) in sources.iter().zip(arrived) {
-            let expected = if self.is_detached { Some(false) } else { self.reference.drops(*source, during) };
+        for (packet, arrived) in packets.iter().zip(arrived) {
+            let dropped = || self.reference.drops_packet(*packet, during);
+            let expected = if self.is_detached { Some(false) } else { dropped() };
             if expected == Some(arrived) {
-                self.report_packet(*source, arrived, during, "a packet");
+                let (source, port) = *packet;
+                self.report_packet(source, arrived, during, &format!("a packet to port {port}"));
             }
         }
         self.judge_replies();
         if self.frozen.is_none() {
-            self.judge_counters(&sources);
+            self.judge_counters(&packets);
             self.ask_test(&sources);
             self.ask_status();
         }
@@ -65,8 +72,13 @@ impl Life {
         let during = During(begun, self.now());
         let tested = told["tested"].as_array().expect("test has answers");
         for (source, answer) in asked.iter().zip(tested) {
-            if let Some(expected) = self.reference.drops(*source, during) {
+            if let Some(expected) = self.reference.drops_some(*source, during) {
                 assert_eq!(answer["dropped"], expected, "`test` of {source}: {answer}");
+            }
+            if let (Some(true), Some(on_all)) =
+                (self.reference.drops_some(*source, during), self.reference.drops_all(*source, during))
+            {
+                assert_eq!(answer["ports"].is_null(), on_all, "the ports of {source}: {answer}");
             }
         }
     }
@@ -106,7 +118,8 @@ impl Life {
         if self.left_out.has("tables") || !self.step.is_multiple_of(16) {
             return;
         }
-        let wanted = self.reference.lists().flat_map(|(_, wanted)| wanted.effects());
+        let lists = self.reference.lists().filter(|(_, wanted)| wanted.ports == Ports::All);
+        let wanted = lists.flat_map(|(_, wanted)| wanted.effects());
         let wanted = wanted.filter(|(_, lease)| lease.holds(during) != Some(false)).map(|(target, _)| target);
         let (six, mut four): (Vec<_>, Vec<_>) = wanted.partition(|target| target.is_six);
         four.retain(|target| target.length > 24);

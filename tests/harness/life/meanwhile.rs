@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 
 use super::Life;
 use super::batch::Batch;
+use super::ports::USUAL;
 use super::prefix::Prefix;
 use super::reloads::all_of;
 use super::wanted::{During, Lease};
@@ -69,7 +70,8 @@ impl Life {
         let now = self.frozen.unwrap_or_else(|| self.now());
         // Those whose own time ends meanwhile tell nothing.
         let meanwhile = During(now, now + PATIENCE.as_secs_f64());
-        let dropped = |source: &std::net::IpAddr| self.reference.is_listed(*source, meanwhile) == Some(true);
+        let dropped =
+            |source: &std::net::IpAddr| self.reference.is_listed((*source, USUAL), meanwhile) == Some(true);
         let sources: Vec<_> = sources.into_iter().filter(dropped).collect();
         if !self.reference.enforce || self.is_detached || sources.is_empty() {
             thread::sleep(Duration::from_secs(4));

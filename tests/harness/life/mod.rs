@@ -20,6 +20,7 @@ mod left_out;
 mod meanwhile;
 mod plan;
 mod planted;
+mod ports;
 mod prefix;
 mod reference;
 mod reloads;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::ports::Ports;
 use super::prefix::Prefix;
 use super::reference::{Configured, Reference};
 use super::wanted::{AS_GIVEN, Wanted};
@@ -28,17 +29,25 @@ pub struct Listed {
     pub allows: bool,
     /// What its longer IPv6 targets are widened to.
     pub reach: u8,
+    /// Where it blocks.
+    pub ports: Ports,
 }
 
 impl Listed {
     /// One that blocks what is in its file.
     pub fn new(name: &str, file: &str) -> Self {
-        Self { name: name.to_owned(), file: file.to_owned(), allows: false, reach: AS_GIVEN }
+        Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            allows: false,
+            reach: AS_GIVEN,
+            ports: Ports::All,
+        }
     }
 
     fn text(&self) -> String {
-        let Self { name, file, allows, reach } = self;
-        let kind = if *allows { ", allow: true".to_owned() } else { reaching(*reach) };
+        let Self { name, file, allows, reach, ports } = self;
+        let kind = if *allows { ", allow: true".to_owned() } else { reaching(*reach) + &ports.key() };
         format!(
             "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%, max_rejected: 100%{kind}}}"
         )
@@ -129,7 +138,9 @@ impl Plan {
             });
             match list.allows {
                 true => configured.allowed.insert(list.name.clone(), wanted),
-                false => configured.blocked.insert(list.name.clone(), wanted.reaching(list.reach)),
+                false => {
+                    configured.blocked.insert(list.name.clone(), wanted.reaching(list.reach).on(list.ports))
+                }
             };
         }
         let fed = self.fed.iter().map(|fed| (FED.to_owned(), Wanted::all(fed)));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::ports::{Packet, Ports, USUAL};
 use super::prefix::{Prefix, ip};
 use super::wanted::{During, Lease, Wanted};
 use crate::{GATEWAY, GATEWAY6, HOST, HOST6};
@@ -52,9 +53,28 @@ impl Reference {
         Self { configured, live, allowed, guarded, enforce: true, pause: Lease::NEVER }
     }
 
-    /// Are packets from there dropped all that time? None if nobody can know.
+    /// Are usual packets from there dropped all that time? None if nobody can know.
     pub fn drops(&self, source: IpAddr, during: During) -> Option<bool> {
-        match (self.enforce, self.pause.holds(during), self.is_listed(source, during)) {
+        self.drops_packet((source, USUAL), during)
+    }
+
+    /// Is such a packet dropped all that time?
+    pub fn drops_packet(&self, packet: Packet, during: During) -> Option<bool> {
+        self.drops_if(self.is_listed(packet, during), during)
+    }
+
+    /// Are packets from there to some port dropped?
+    pub fn drops_some(&self, source: IpAddr, during: During) -> Option<bool> {
+        self.drops_if(self.is_wanted(source, |_| true, during), during)
+    }
+
+    /// Are packets from there dropped, whatever port they are sent to?
+    pub fn drops_all(&self, source: IpAddr, during: During) -> Option<bool> {
+        self.drops_if(self.is_wanted(source, |ports| ports == Ports::All, during), during)
+    }
+
+    fn drops_if(&self, is_listed: Option<bool>, during: During) -> Option<bool> {
+        match (self.enforce, self.pause.holds(during), is_listed) {
             (false, _, _) | (_, Some(true), _) | (_, _, Some(false)) => Some(false),
             (true, Some(false), Some(true)) => Some(true),
             (true, None, _) | (true, _, None) => None,
@@ -62,9 +82,15 @@ impl Reference {
     }
 
     /// Would they be dropped, if anybody were?
-    pub fn is_listed(&self, source: IpAddr, during: During) -> Option<bool> {
+    pub fn is_listed(&self, (source, port): Packet, during: During) -> Option<bool> {
+        self.is_wanted(source, |ports| ports.want(port), during)
+    }
+
+    /// Does a list want them dropped that blocks on such ports, and nobody allows it?
+    fn is_wanted(&self, source: IpAddr, on: impl Fn(Ports) -> bool, during: During) -> Option<bool> {
         let of = |(_, lease)| lease;
-        let blocked = any(self.lists().flat_map(|(_, wanted)| wanted.covering(source)).map(of), during);
+        let lists = self.lists().filter(|(_, wanted)| on(wanted.ports));
+        let blocked = any(lists.flat_map(|(_, wanted)| wanted.covering(source)).map(of), during);
         let allow = self.lists_that_allow().map(|(_, wanted)| wanted).chain([&self.guarded]);
         let allowed = any(allow.flat_map(|wanted| wanted.covering(source)).map(of), during);
         match (blocked, allowed) {
@@ -101,15 +127,22 @@ impl Reference {
         self.allowed.entry(name.to_owned()).or_default()
     }
 
-    /// Is this very prefix blocked for the sake of any list all that time?
+    /// Is this very prefix blocked on all ports for the sake of any list all that time?
     pub fn wants(&self, effect: Prefix, during: During) -> Option<bool> {
-        any(self.lists().flat_map(|(_, wanted)| wanted.leases_of_effect(effect)), during)
+        let lists = self.lists().filter(|(_, wanted)| wanted.ports == Ports::All);
+        any(lists.flat_map(|(_, wanted)| wanted.leases_of_effect(effect)), during)
     }
 
-    /// Is all of this target blocked, as itself or as part of a wider one?
+    /// Does a list block on some ports only?
+    pub fn has_ports(&self) -> bool {
+        self.lists().any(|(_, wanted)| wanted.ports != Ports::All)
+    }
+
+    /// Is all of this target blocked on all ports, as itself or as part of a wider one?
     pub fn covers(&self, target: Prefix, during: During) -> Option<bool> {
         let first = ip(target.is_six, target.first);
-        let wide = self.lists().flat_map(|(_, wanted)| wanted.covering(first));
+        let lists = self.lists().filter(|(_, wanted)| wanted.ports == Ports::All);
+        let wide = lists.flat_map(|(_, wanted)| wanted.covering(first));
         any(wide.filter(|(found, _)| found.covers(target)).map(|(_, lease)| lease), during)
     }
 
@@ -120,7 +153,11 @@ impl Reference {
         let those = blocks.chain(allows).chain([("allowed by ", "guard", &self.guarded)]);
         let those = those.flat_map(|(does, name, wanted)| {
             wanted.covering(source).map(move |(target, lease)| {
-                format!("{does}{target} of list {name} ({:.1} to {:.1} s)", lease.surely, lease.perhaps)
+                let ports = wanted.ports;
+                format!(
+                    "{does}{target} of list {name} on {ports:?} ({:.1} to {:.1} s)",
+                    lease.surely, lease.perhaps
+                )
             })
         });
         let those: Vec<_> = those.collect();
@@ -220,7 +257,7 @@ mod tests {
         reference.pause = Lease::NEVER;
         reference.enforce = false;
         assert_eq!(reference.drops(source, now), Some(false));
-        assert_eq!(reference.is_listed(source, now), Some(true));
+        assert_eq!(reference.is_listed((source, USUAL), now), Some(true));
     }
 
     #[test]

@@ -67,7 +67,9 @@ impl Life {
         touched.sort();
         touched.dedup();
         self.applied = self.plan.clone();
-        if touched.len() < COUNTED {
+        // Targets that lists have on some ports enter and leave by clause.
+        let by_clause = before.has_ports() || self.reference.has_ports();
+        if touched.len() < COUNTED && !by_clause {
             let moved = |from: &Reference, to: &Reference| {
                 let mut moved = Between::default();
                 for target in &touched {
@@ -225,8 +227,10 @@ fn difference(before: &Configured, after: &Configured) -> Vec<Prefix> {
         let lists =
             one.iter().flat_map(|(name, wanted)| wanted.effects().map(move |(target, _)| (name, target)));
         let has = |other: &Wanted, target| other.leases_of_effect(target).next().is_some();
-        let missing =
-            lists.filter(|(name, target)| !other.get(*name).is_some_and(|wanted| has(wanted, *target)));
+        let missing = lists.filter(|(name, target)| {
+            let ports = one[*name].ports;
+            !other.get(*name).is_some_and(|wanted| wanted.ports == ports && has(wanted, *target))
+        });
         missing.map(|(_, target)| target).collect()
     };
     let (before, after) = (&before.blocked, &after.blocked);

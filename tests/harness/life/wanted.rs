@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::ports::Ports;
 use super::prefix::{Prefix, number};
 
 /// An end may be told so much later than it is due: filterd may be busy with something else.
@@ -74,6 +75,8 @@ pub struct Wanted {
     reach: u8,
     /// Those, each under the first address of that prefix.
     longer: HashMap<u128, HashSet<Prefix>>,
+    /// Where it blocks.
+    pub ports: Ports,
 }
 
 impl Wanted {
@@ -91,6 +94,11 @@ impl Wanted {
         let targets: Vec<_> = self.iter().map(|(target, _)| target).collect();
         targets.into_iter().for_each(|target| self.note_if_longer(target));
         self
+    }
+
+    /// From here on it blocks on these.
+    pub fn on(self, ports: Ports) -> Self {
+        Self { ports, ..self }
     }
 
     /// What its longer IPv6 targets are widened to.
@@ -192,7 +200,7 @@ impl Wanted {
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { targets: BTreeMap::new(), reach: AS_GIVEN, longer: HashMap::new() }
+        Self { targets: BTreeMap::new(), reach: AS_GIVEN, longer: HashMap::new(), ports: Ports::All }
     }
 }
 

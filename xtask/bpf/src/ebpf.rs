@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::embedded::embedded;
 use crate::toolchain::{self, Toolchain};
 use crate::{process, workspace};
 
@@ -73,8 +74,11 @@ pub fn embed() -> Result<()> {
     let beside =
         PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is not set: this is for build scripts")?);
     for object in OBJECTS {
-        let copied = fs::copy(built.join(object), beside.join(object));
-        copied.with_context(|| format!("cannot copy the BPF object {object} to {}", beside.display()))?;
+        let read =
+            fs::read(built.join(object)).with_context(|| format!("cannot read the BPF object {object}"))?;
+        let embedded = embedded(&read).with_context(|| format!("cannot embed the BPF object {object}"))?;
+        let written = fs::write(beside.join(object), embedded);
+        written.with_context(|| format!("cannot write the BPF object {object} to {}", beside.display()))?;
     }
     Ok(())
 }

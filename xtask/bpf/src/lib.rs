@@ -7,6 +7,7 @@
 
 pub mod debian;
 pub mod ebpf;
+mod embedded;
 pub mod process;
 pub mod toolchain;
 pub mod workspace;
