@@ -78,7 +78,10 @@ mod tests {
     #[test]
     fn every_counter_has_words_of_its_own() {
         let drops: BTreeSet<u32> = Outcome::all().filter_map(drop_number).collect();
-        assert_eq!(drops.len(), Outcome::all().filter(|outcome| !matches!(outcome, Outcome::Pass(_))).count());
+        assert_eq!(
+            drops.len(),
+            Outcome::all().filter(|outcome| !matches!(outcome, Outcome::Pass(_))).count()
+        );
         let mut words: BTreeSet<u32> = Outcome::all().map(Outcome::counter).collect();
         let passes = words.len();
         for slot in 0..SLOTS {

@@ -58,7 +58,8 @@ pub fn counted(outcome: Outcome) -> u64 {
     // SAFETY: it asks for nothing but a number.
     let processor = unsafe { bpf_get_smp_processor_id() } & last as u32;
     // Nothing is attached to what frames come from here, so it has no slot of its own.
-    let place = counters::drop_number(outcome).map_or(outcome.counter(), |drop| counters::place(counters::OTHER, drop));
+    let place = counters::drop_number(outcome)
+        .map_or(outcome.counter(), |drop| counters::place(counters::OTHER, drop));
     let at = processor * counters::ROW + place;
     let counter = (&raw const COUNTERS).cast::<u64>().wrapping_add(at as usize);
     // SAFETY: the counter belongs to this processor, and the judge is not running.

@@ -11,6 +11,7 @@ mod clocks;
 mod config;
 mod confirm;
 mod consecutive;
+mod counted_exactly;
 mod counted_once;
 mod countries;
 mod crash;

@@ -97,5 +97,7 @@ fn list_status(list: lists::List) -> status::ListStatus {
         guarded: list.guarded,
         error: list.fault.map(|fault| fault.told.message),
         read: list.read,
+        next: list.fetching.map(|feed| feed.next),
+        hits: list.hits,
     }
 }

@@ -112,11 +112,15 @@ pub fn window(map: &MapData) -> Result<Window, KernelError> {
 
 fn counts(counters: &impl Words) -> Counts {
     let directory = slots::all(counters);
-    let named = directory.into_iter().map(|(slot, Entry { index, name, .. })| (Some((index, name)), vec![slot]));
+    let named =
+        directory.into_iter().map(|(slot, Entry { index, name, .. })| (Some((index, name)), vec![slot]));
     // No slot is anybody's that has no entry, but for these two.
     let all = named.chain([(None, vec![OTHER, GONE])]);
     let interfaces: Vec<_> = all
-        .map(|(interface, slots)| OnInterface { interface, counts: drops().map(|drop| sum(counters, &slots, drop)).collect() })
+        .map(|(interface, slots)| OnInterface {
+            interface,
+            counts: drops().map(|drop| sum(counters, &slots, drop)).collect(),
+        })
         .filter(|one| one.interface.is_some() || one.counts.iter().any(|[packets, _]| *packets > 0))
         .collect();
     let mut drop = 0;
@@ -137,7 +141,8 @@ fn drops() -> impl Iterator<Item = u32> {
 
 /// Packets and bytes of a drop in these slots.
 fn sum(counters: &impl Words, slots: &[u32], drop: u32) -> [u64; 2] {
-    let places = || slots.iter().flat_map(move |slot| rows().map(move |row| row * ROW + counters::place(*slot, drop)));
+    let places =
+        || slots.iter().flat_map(move |slot| rows().map(move |row| row * ROW + counters::place(*slot, drop)));
     [0, 1].map(|more| places().map(|place| counters.load(place + more)).sum())
 }
 

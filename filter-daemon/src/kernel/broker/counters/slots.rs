@@ -83,7 +83,8 @@ fn own() -> std::ops::Range<u32> {
 
 fn entry(counters: &impl Words, slot: u32) -> Option<Entry> {
     let index = u32::try_from(counters.load(at(slot))).ok().filter(|index| *index > 0)?;
-    let bytes: Vec<u8> = [1, 2].iter().flat_map(|word| counters.load(at(slot) + word).to_le_bytes()).collect();
+    let bytes: Vec<u8> =
+        [1, 2].iter().flat_map(|word| counters.load(at(slot) + word).to_le_bytes()).collect();
     let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     Some(Entry { index, name: String::from_utf8_lossy(name).into_owned() })
 }
@@ -156,7 +157,9 @@ mod tests {
             let counted = counts(self);
             let sum: u64 = counted.packets.iter().sum();
             assert_eq!(counted.interfaces.iter().map(|one| one.counts[0][0]).sum::<u64>(), sum);
-            let name = |one: &super::super::OnInterface| one.interface.clone().map_or_else(String::new, |(_, name)| name);
+            let name = |one: &super::super::OnInterface| {
+                one.interface.clone().map_or_else(String::new, |(_, name)| name)
+            };
             counted.interfaces.iter().map(|one| (name(one), one.counts[0][0])).collect()
         }
     }
