@@ -20,7 +20,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
 use super::broker::client::{Answered, Place, QUICK};
-use super::broker::counters::Counts;
+use super::broker::counts::Counts;
 use super::broker::kept::Kept;
 use super::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request};
 use super::broker::size;

@@ -34,7 +34,7 @@ mod version;
 pub mod window;
 
 pub use attached::{Attached, AttachedMode, Link};
-pub use broker::counters::{Counts, OnInterface};
+pub use broker::counts::{Counts, OnInterface};
 pub use broker::leftovers;
 pub use error::KernelError;
 pub use filter::Filter;

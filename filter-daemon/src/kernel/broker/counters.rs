@@ -11,10 +11,10 @@ use filter_common::counters::{self, GONE, NUMBERS, OTHER, ROW, SLOTS};
 use filter_common::reason::Outcome;
 use filter_common::settings::{self, Settings};
 use filter_common::{Words, WordsMut};
-use serde::{Deserialize, Serialize};
 
 use super::super::KernelError;
 use super::super::window::Window;
+use super::counts::{Counts, OnInterface};
 use super::pins::Pins;
 use super::processors;
 use super::storage;
@@ -22,35 +22,6 @@ use slots::Entry;
 
 /// What the map is called in the judge.
 pub const SYMBOL: &str = "COUNTERS";
-
-/// What was counted, in the order of all outcomes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Packets.
-    pub packets: Vec<u64>,
-    /// Since when, in seconds since 1970.
-    pub since: u64,
-    /// Of what was to be dropped, by interface.
-    pub interfaces: Vec<OnInterface>,
-}
-
-/// What was to be dropped on one interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OnInterface {
-    /// Its number and name; none of all that have no slot of their own, and of those that are gone, together.
-    pub interface: Option<(u32, String)>,
-    /// Packets and bytes of each outcome that is a drop, or would be one, in their order.
-    pub counts: Vec<[u64; 2]>,
-}
-
-impl OnInterface {
-    /// The number of the interface, and how many packets were dropped there, or would have been.
-    #[must_use]
-    pub fn drops(&self) -> Option<(u32, u64)> {
-        let (index, _) = self.interface.as_ref()?;
-        Some((*index, self.counts.iter().map(|[packets, _]| packets).sum()))
-    }
-}
 
 /// Removes counters of another shape, which another version left: they begin anew.
 pub fn make_fit(pins: &Pins) -> Result<(), KernelError> {

@@ -3,7 +3,8 @@
 //! what it does.
 
 pub mod client;
-pub mod counters;
+mod counters;
+pub mod counts;
 mod debug;
 mod egress;
 mod held;

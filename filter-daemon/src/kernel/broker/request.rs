@@ -5,7 +5,7 @@ use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Attached, KernelError, Link};
-use super::counters::Counts;
+use super::counts::Counts;
 use crate::config::Mode;
 use filter_common::sets::SetName;
 

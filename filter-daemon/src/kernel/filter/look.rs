@@ -8,7 +8,7 @@ use filter_common::reason::{Outcome, Reason, Told, Verdict};
 use filter_common::sets::{PerSet, SetName, Slot};
 
 use super::Filter;
-use crate::kernel::broker::counters::Counts;
+use crate::kernel::broker::counts::Counts;
 use crate::kernel::broker::request::{Answer, Request};
 use crate::kernel::seen::{Seen, SetWindows};
 use crate::kernel::window::Window;

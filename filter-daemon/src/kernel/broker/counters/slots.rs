@@ -119,7 +119,7 @@ mod tests {
 
     use filter_common::counters::place;
 
-    use super::super::{counts, drops, words};
+    use super::super::{OnInterface, counts, drops, words};
     use super::*;
 
     struct Memory(RefCell<Vec<u64>>);
@@ -157,7 +157,7 @@ mod tests {
             let counted = counts(self);
             let sum: u64 = counted.packets.iter().sum();
             assert_eq!(counted.interfaces.iter().map(|one| one.counts[0][0]).sum::<u64>(), sum);
-            let name = |one: &super::super::OnInterface| {
+            let name = |one: &OnInterface| {
                 one.interface.clone().map_or_else(String::new, |(_, name)| name)
             };
             counted.interfaces.iter().map(|one| (name(one), one.counts[0][0])).collect()
