@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 /// Long enough for any machine to notice that two seconds are over.
@@ -126,6 +127,37 @@ fn since_when_a_file_names_an_entry_is_known_after_a_restart() {
     net.stop();
     net.start(config);
     assert_eq!((since(&net), before.is_some()), (before, true));
+}
+
+/// A list was long there for good; then its entries are to end. Whoever is killed right after that has promised it.
+#[test]
+fn a_list_that_is_given_a_ttl_ends_when_it_was_told_after_a_restart_too() {
+    let mut net = Net::new();
+    net.file("drop.txt", ATTACKER);
+    let lists = |more| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
+    net.start(&lists(""));
+    let entry = |net: &Net| net.filterd(["list", "--json"]).succeeds().json();
+    let came = entry(&net)["since"].as_u64().expect("it came");
+    // A few seconds go by.
+    std::thread::sleep(Duration::from_secs(3));
+    net.configure(&lists(", ttl: 1h"));
+    net.filterd(["reload"]).succeeds();
+    let until = entry(&net)["until"].as_u64();
+    assert!(until > Some(came + 3600 + 1), "all of it counts anew: {until:?}, came {came}");
+    net.end(Signal::SIGKILL);
+    net.start(&lists(", ttl: 1h"));
+    let not_earlier = |until: Option<u64>| until.map(|until| until..=until + 2).expect("it ends");
+    let still = |net: &Net| entry(net)["until"].as_u64().expect("it ends");
+    assert!(not_earlier(until).contains(&still(&net)), "{} after {until:?}", still(&net));
+    // So it is where the configuration is changed while nobody is there.
+    net.end(Signal::SIGKILL);
+    net.start(&lists(", ttl: 2h"));
+    let longer = entry(&net)["until"].as_u64();
+    assert!(longer > Some(came + 7200 + 1), "{longer:?}, came {came}");
+    net.stop();
+    net.start(&lists(", ttl: 2h"));
+    assert!(not_earlier(longer).contains(&still(&net)), "{} after {longer:?}", still(&net));
+    assert_eq!(entry(&net)["since"].as_u64(), Some(came));
 }
 
 #[test]

@@ -148,9 +148,32 @@ pub struct Accepted {
     pub bytes: u64,
     /// Over these.
     pub checksum: u32,
+    /// How long what it names stays on the list, and since when that is so; none if for good.
+    pub term: Option<Term>,
+}
+
+/// A length of time, and from when it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// So long.
+    pub ttl: Duration,
+    /// Nothing counts from before.
+    pub from: Timestamp,
 }
 
 impl Accepted {
+    /// Its term where what it names stays so long: the one that it has, or one that begins now.
+    pub fn term_of(&self, ttl: Option<Duration>, now: Timestamp) -> Option<Term> {
+        let anew = |ttl| Term { ttl, from: now };
+        ttl.map(|ttl| self.term.filter(|term| term.ttl == ttl).unwrap_or_else(|| anew(ttl)))
+    }
+
+    /// When a list that was read as this says ends, if it stays so long.
+    pub fn until(&self, ttl: Duration, now: Timestamp) -> Timestamp {
+        let from = self.term_of(Some(ttl), now).map_or(self.at, |term| term.from.max(self.at));
+        from.later_by(ttl.as_secs() as i64)
+    }
+
     /// Has the operator said that nothing need be at this path? What was said of another one says nothing of it.
     pub fn may_be_missing(&self, path: &Path) -> bool {
         self.is_missing && self.path == path

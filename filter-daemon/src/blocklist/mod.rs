@@ -45,7 +45,7 @@ pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use extent::Extent;
 pub use list::{
-    Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, TooManyLists, Trouble,
+    Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, Term, TooManyLists, Trouble,
 };
 pub use numbers::Number;
 pub use page::{Bookmark, PAGE};

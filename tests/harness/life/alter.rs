@@ -1,6 +1,7 @@
 //! What operators do to a configuration and its files between two reloads.
 
 use std::fs;
+use std::time::Duration;
 
 use super::batch::Batch;
 use super::left_out::LeftOut;
@@ -16,6 +17,9 @@ const FILES: [&str; 6] = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt"];
 
 /// What IPv6 targets are widened to.
 const REACHES: [u8; 4] = [AS_GIVEN, 64, 56, 80];
+
+/// How long what a file names stays on its list, in seconds.
+const TTLS: [Option<u64>; 4] = [None, Some(4), Some(15), Some(3600)];
 
 /// How a plan changes.
 #[derive(Debug)]
@@ -51,7 +55,7 @@ impl Alter<'_> {
 
     /// One change of the configuration or of a file; tells which.
     fn once(&mut self, size: usize) -> String {
-        let choice = self.random.below(31);
+        let choice = self.random.below(33);
         match choice {
             0..3 => self.make_list(size),
             3..7 => self.edit(size),
@@ -86,6 +90,7 @@ impl Alter<'_> {
                 format!("packets are counted for each list: {}", self.plan.counts_lists)
             }
             27..31 if !self.left_out.has("ports") => self.other_ports(),
+            31 | 32 if !self.left_out.has("ttl") => self.other_ttl(),
             _ => {
                 self.plan.block = self.world.batch(self.random, size.min(20)).targets;
                 format!("block: {} targets", self.plan.block.len())
@@ -190,7 +195,7 @@ impl Alter<'_> {
     fn change_kind(&mut self, size: usize) -> String {
         let Some(place) = self.any() else { return "nothing".to_owned() };
         let list = &mut self.plan.lists[place];
-        (list.allows, list.reach, list.ports) = (!list.allows, AS_GIVEN, Ports::All);
+        (list.allows, list.reach, list.ports, list.ttl) = (!list.allows, AS_GIVEN, Ports::All, None);
         let Listed { name, file, allows, .. } = list.clone();
         let said = self.write(&file, size.min(300));
         format!("list {name} changes its kind, allows: {allows}; {said}")
@@ -203,6 +208,15 @@ impl Alter<'_> {
         };
         self.plan.lists[place].reach = reach;
         format!("list {} reaches to /{reach}", self.plan.lists[place].name)
+    }
+
+    fn other_ttl(&mut self) -> String {
+        let Some(place) = self.any().filter(|place| !self.plan.lists[*place].allows) else {
+            return "nothing".to_owned();
+        };
+        let ttl = TTLS[self.random.below(TTLS.len())].map(Duration::from_secs);
+        self.plan.lists[place].ttl = ttl;
+        format!("what is on list {} stays for {ttl:?}", self.plan.lists[place].name)
     }
 
     fn other_ports(&mut self) -> String {

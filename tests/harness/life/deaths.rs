@@ -9,7 +9,7 @@ use super::Life;
 use super::asking::ask_add;
 use super::prefix::Prefix;
 use super::reloads::all_of;
-use super::wanted::{During, Lease};
+use super::wanted::{During, Lease, Time};
 
 /// So often a newcomer may be too slow for a take-over, on a machine that does much else.
 const PATIENCE: usize = 20;
@@ -52,17 +52,18 @@ impl Life {
     pub(super) fn take_over(&mut self) -> Vec<Prefix> {
         let mut words = self.change_while_away();
         // Whoever has nothing of a list does not take anybody's place.
-        if !self.plan.read(Some((&self.applied, &self.reference))).unread.is_empty() {
+        let now = During(self.now(), self.now());
+        if !self.plan.read(Some((&self.applied, &self.reference)), now).unread.is_empty() {
             self.note(format!("reload: {words}"));
             self.net.configure(&self.plan.text());
             return self.reload_as_planned();
         }
         words += &self.time_jumps();
         self.note(format!("take over; {words}"));
-        let config = self.plan.text();
+        let (config, begun) = (self.plan.text(), self.now());
         for _ in 0..PATIENCE {
             if self.net.succeed_in_time(&config) {
-                return self.begin();
+                return self.begin(begun);
             }
             self.note("this machine was too slow for that".to_owned());
         }
@@ -107,10 +108,10 @@ impl Life {
         }
         words += &if self.random.below(3) == 0 { self.machine_boots() } else { self.time_jumps() };
         self.note(format!("start; {words}"));
-        let config = self.plan.text();
+        let (config, begun) = (self.plan.text(), self.now());
         self.net.start(&config);
         (self.frozen, self.is_detached) = (None, false);
-        self.begin()
+        self.begin(begun)
     }
 
     fn change_while_away(&mut self) -> String {
@@ -118,10 +119,12 @@ impl Life {
     }
 
     /// A new filterd knows its configuration, its files and its journal, and for files that are gone the last good copies.
-    fn begin(&mut self) -> Vec<Prefix> {
-        let configured = self.plan.read(Some((&self.applied, &self.reference)));
+    fn begin(&mut self, begun: Time) -> Vec<Prefix> {
+        let during = During(begun, self.now());
+        let configured = self.plan.read(Some((&self.applied, &self.reference)), during);
         let allowed = all_of(&[&self.reference.configured.allowed, &configured.allowed]);
         let before = self.in_force(configured);
+        self.reference.may_begin_anew(during);
         // A restart ends a pause.
         self.reference.pause = Lease::NEVER;
         self.reference.make_way();

@@ -128,6 +128,7 @@ impl Life {
         self.wait_until_rolled_back();
         touched.extend(all_of(&[&before.configured.allowed]));
         self.reference.configure(before.configured);
+        self.reference.may_begin_anew(During(self.now(), self.now()));
         self.reference.enforce = before.enforce;
         self.applied = applied;
         self.judge(&touched);
@@ -147,6 +148,7 @@ impl Life {
         self.frozen = Some(self.now());
         self.net.end(Signal::SIGKILL);
         self.net.start(&self.plan.text());
+        self.reference.may_begin_anew(During(self.now(), self.now()));
         (self.frozen, self.reference.pause) = (None, Lease::NEVER);
     }
 

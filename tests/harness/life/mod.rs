@@ -38,7 +38,7 @@ use left_out::LeftOut;
 use plan::Plan;
 use prefix::Prefix;
 use reference::Reference;
-use wanted::Time;
+use wanted::{During, Time};
 
 pub use planted::Planted;
 use world::World;
@@ -130,7 +130,7 @@ impl Life {
             world.most6 = 60;
         }
         let mut reference = Reference::new();
-        reference.configure(plan.read(None));
+        reference.configure(plan.read(None, During(0.0, 0.0)));
         let mut net = Net::new();
         let run = net.lives_with_its_own_run();
         net.home().be_patient();

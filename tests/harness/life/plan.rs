@@ -1,11 +1,12 @@
 //! What the operator means: a configuration and the files that it names.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::ports::Ports;
 use super::prefix::Prefix;
 use super::reference::{Configured, Reference};
-use super::wanted::{AS_GIVEN, Wanted};
+use super::wanted::{AS_GIVEN, Before, During, Wanted};
 use crate::Site;
 
 /// The list of the configuration's own `block`.
@@ -31,6 +32,8 @@ pub struct Listed {
     pub reach: u8,
     /// Where it blocks.
     pub ports: Ports,
+    /// How long what its file names stays on it.
+    pub ttl: Option<Duration>,
 }
 
 impl Listed {
@@ -42,14 +45,16 @@ impl Listed {
             allows: false,
             reach: AS_GIVEN,
             ports: Ports::All,
+            ttl: None,
         }
     }
 
     fn text(&self) -> String {
-        let Self { name, file, allows, reach, ports } = self;
+        let Self { name, file, allows, reach, ports, ttl } = self;
+        let ttl = ttl.map_or(String::new(), |ttl| format!(", ttl: {}s", ttl.as_secs()));
         let kind = if *allows { ", allow: true".to_owned() } else { reaching(*reach) + &ports.key() };
         format!(
-            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%, max_rejected: 100%{kind}}}"
+            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%, max_rejected: 100%{kind}{ttl}}}"
         )
     }
 }
@@ -123,15 +128,23 @@ impl Plan {
 
     /// What its lists want when it is read: by a filterd that knows what `before` was, or by a new one.
     /// A list without a file keeps what it had, under its old name, too.
-    pub fn read(&self, before: Option<(&Self, &Reference)>) -> Configured {
+    pub fn read(&self, before: Option<(&Self, &Reference)>, during: During) -> Configured {
         let mut configured = Configured { reach: self.reach.clone(), ..Configured::default() };
         configured.blocked.insert(CONFIG.to_owned(), Wanted::all(&self.block));
         configured.allowed.insert(CONFIG_ALLOW.to_owned(), Wanted::all(&self.allow));
         let continued = before.map(|(plan, _)| self.continued(plan));
         for (place, list) in self.lists.iter().enumerate() {
-            let read = self.content(&list.file).map(|targets| Wanted::all(targets));
             let old = continued.as_ref().and_then(|continued| continued[place]);
-            let kept = || kept(old?, list.allows, &before?.1.configured);
+            let had = old.and_then(|old| kept(old, list.allows, &before?.1.configured));
+            let is_it = |old: &Listed| (&old.name, &old.file, old.ttl) == (&list.name, &list.file, list.ttl);
+            let goes_on = match had {
+                Some(had) if old.is_some_and(is_it) => Before::This(had),
+                Some(had) => Before::Perhaps(had),
+                None => Before::Nobody,
+            };
+            let found = |targets: &[Prefix]| Wanted::found(targets, list.ttl, goes_on, during);
+            let read = self.content(&list.file).map(|targets| found(targets));
+            let kept = || had.map(|had| found(&had.iter().map(|(target, _)| target).collect::<Vec<_>>()));
             let wanted = read.or_else(kept).unwrap_or_else(|| {
                 configured.unread.insert(list.name.clone());
                 Wanted::default()
@@ -190,9 +203,9 @@ impl Default for Plan {
 }
 
 /// What this list had, if anything could be read of it, as one of this kind.
-fn kept(old: &Listed, allows: bool, configured: &Configured) -> Option<Wanted> {
+fn kept<'a>(old: &Listed, allows: bool, configured: &'a Configured) -> Option<&'a Wanted> {
     let kind = if allows { &configured.allowed } else { &configured.blocked };
-    kind.get(&old.name).filter(|_| !configured.unread.contains(&old.name)).cloned()
+    kind.get(&old.name).filter(|_| !configured.unread.contains(&old.name))
 }
 
 fn reaching(reach: u8) -> String {

@@ -209,8 +209,14 @@ impl Reference {
         }
     }
 
+    /// For lists of files, whose time may begin anew with a filterd that knows of them by their copies only.
+    pub fn may_begin_anew(&mut self, during: During) {
+        self.configured.blocked.values_mut().for_each(|wanted| wanted.may_begin_anew(during));
+    }
+
     /// For everybody who has an end, so much time is over at once.
     pub fn lose(&mut self, seconds: f64) {
+        self.configured.blocked.values_mut().for_each(|wanted| wanted.lose(seconds));
         self.live.values_mut().chain(self.allowed.values_mut()).for_each(|wanted| wanted.lose(seconds));
     }
 }

@@ -59,7 +59,7 @@ impl Life {
 
     /// The reference reads it, too. Tells which targets that changed for any list.
     pub(super) fn believe_reloaded(&mut self, reply: &Reply, during: During) -> Vec<Prefix> {
-        let after = self.plan.read(Some((&self.applied, &self.reference)));
+        let after = self.plan.read(Some((&self.applied, &self.reference)), during);
         let mut touched = difference(&self.reference.configured, &after);
         let allowed = all_of(&[&self.reference.configured.allowed, &after.allowed]);
         let before = self.in_force(after);
@@ -163,7 +163,7 @@ impl Life {
         self.net.configure(&self.plan.text());
         let begun = self.now();
         let soon = During(begun, begun + 60.0);
-        let after = self.plan.read(Some((&self.applied, &self.reference)));
+        let after = self.plan.read(Some((&self.applied, &self.reference)), soon);
         let mut touched = difference(&self.reference.configured, &after);
         touched.extend(all_of(&[&self.reference.configured.allowed, &after.allowed]));
         touched.extend(added.targets.iter().chain(&removed));

@@ -67,6 +67,16 @@ impl Lease {
     }
 }
 
+/// What was on a list before its file was read once more.
+#[derive(Clone, Copy, Debug)]
+pub enum Before<'a> {
+    /// This, of the same file and for the same time.
+    This(&'a Wanted),
+    /// This, but it may be another list now.
+    Perhaps(&'a Wanted),
+    Nobody,
+}
+
 /// What one list wants.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -77,6 +87,8 @@ pub struct Wanted {
     longer: HashMap<u128, HashSet<Prefix>>,
     /// Where it blocks.
     pub ports: Ports,
+    /// How long what its file names stays on it.
+    pub ttl: Option<Duration>,
 }
 
 impl Wanted {
@@ -85,6 +97,35 @@ impl Wanted {
         let mut wanted = Self::default();
         targets.iter().for_each(|target| _ = wanted.add(*target, Lease::PERMANENT));
         wanted
+    }
+
+    /// What a file is found to name in this time, each of it for so long. What this list had before goes on, be it over or not;
+    /// what another one had, or with another length of time, may go on or begin anew.
+    pub fn found(targets: &[Prefix], ttl: Option<Duration>, before: Before, during: During) -> Self {
+        let mut wanted = Self { ttl, ..Self::default() };
+        let new = Lease::of(during, ttl);
+        for target in targets {
+            let lease = match before {
+                Before::This(before) => before.lease(*target).unwrap_or(new),
+                Before::Perhaps(before) => before.lease(*target).map_or(new, |old| Lease {
+                    surely: old.surely.min(new.surely),
+                    perhaps: old.perhaps.max(new.perhaps),
+                }),
+                Before::Nobody => new,
+            };
+            wanted.add(*target, lease);
+        }
+        wanted
+    }
+
+    /// A filterd that knows less has begun: time that is limited may have begun anew.
+    pub fn may_begin_anew(&mut self, during: During) {
+        let Some(ttl) = self.ttl else { return };
+        let anew = Lease::of(during, Some(ttl)).perhaps;
+        self.targets
+            .values_mut()
+            .flat_map(HashMap::values_mut)
+            .for_each(|lease| lease.perhaps = lease.perhaps.max(anew));
     }
 
     /// From here on it reaches so far.
@@ -200,7 +241,13 @@ impl Wanted {
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { targets: BTreeMap::new(), reach: AS_GIVEN, longer: HashMap::new(), ports: Ports::All }
+        Self {
+            targets: BTreeMap::new(),
+            reach: AS_GIVEN,
+            longer: HashMap::new(),
+            ports: Ports::All,
+            ttl: None,
+        }
     }
 }
 

@@ -316,6 +316,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             at: clock::now(),
             entries,
             rejected: 0,
+            term: None,
             is_missing: false,
             bytes: 0,
             checksum: 0,

@@ -1,5 +1,7 @@
 //! A filterd that starts: what was loaded is made true in a blocklist that nobody enforces yet.
 
+use std::time::Duration;
+
 use super::{Loaded, Rows, warnings};
 use crate::blocklist::{Blocklist, Change, Record, Settings};
 use crate::clock;
@@ -27,8 +29,13 @@ pub fn begin_with(
     for (id, targets) in std::mem::take(&mut rows.contents) {
         warnings::of_contents(blocklist.lists().get(id), &targets, &mut reloaded.warnings);
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
-        let since = rows.read_at(id).unwrap_or(now).min(now);
-        let until = rows.term(id).map(|term| since.later_by(term.ttl.as_secs() as i64));
+        let accepted = rows.accepted(id);
+        let since = accepted.map_or(now, |accepted| accepted.at).min(now);
+        let until = |ttl: Duration| match accepted {
+            Some(accepted) => accepted.until(ttl, clock::after(Duration::ZERO)),
+            None => clock::after(ttl),
+        };
+        let until = rows.term(id).map(|term| until(term.ttl));
         // As if it had been so before: nobody will want it undone.
         let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
         blocklist.replay(want, now)?;

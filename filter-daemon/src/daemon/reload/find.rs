@@ -249,6 +249,7 @@ impl Judging<'_> {
             is_missing: false,
             bytes,
             checksum,
+            term: None,
         };
         Found::Accepted { targets, accepted, draft: Some(draft), read, remarks }
     }
@@ -267,6 +268,7 @@ impl Judging<'_> {
             is_missing: true,
             bytes: 0,
             checksum: crc_of_nothing(),
+            term: None,
         });
         let (targets, read, remarks) = (Targets::default(), ReadAs::default(), Remarks::default());
         Found::Accepted { targets, accepted, draft, read, remarks }

@@ -141,12 +141,12 @@ impl Rows {
         Ok(())
     }
 
-    /// When what is on this list was first read as it is: now, or what its copy says.
-    pub fn read_at(&self, id: ListId) -> Option<Timestamp> {
+    /// What is known of what is on this list from now on, if it is believed, or what its copy says.
+    pub fn accepted(&self, id: ListId) -> Option<&Accepted> {
         let found = self.found.iter().find(|found| found.id == id)?;
         match &found.found {
-            Found::Doubted { accepted, .. } => Some(accepted.as_ref()?.at),
-            Found::Accepted { accepted, .. } => Some(accepted.at),
+            Found::Doubted { accepted, .. } => accepted.as_ref(),
+            Found::Accepted { accepted, .. } => Some(accepted),
             Found::Unchanged | Found::Awaited => None,
         }
     }
@@ -235,12 +235,15 @@ fn note(
         }
     }
     let read = reading.accepted.take()?;
-    let accepted = renamed(&read, &name, &reading.path);
+    let term = read.term_of(ttl, clock::after(Duration::ZERO));
+    let accepted = Accepted { term, ..renamed(&read, &name, &reading.path) };
     reading.accepted = Some(accepted.clone());
-    let is_renamed = (&read.name, &read.path) != (&accepted.name, &accepted.path);
+    let is_other = |one: &Accepted, other: &Accepted| {
+        (&one.name, &one.path, one.term) != (&other.name, &other.path, other.term)
+    };
     let bytes = match draft {
         Some(draft) => Some(Bytes::Draft(draft)),
-        None => is_renamed.then(|| Bytes::Before(read.clone())),
+        None => is_other(&read, &accepted).then(|| Bytes::Before(read.clone())),
     };
     Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
 }

@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::blocklist::{Accepted, Stamp, Timestamp};
+use crate::blocklist::{Accepted, Stamp, Term, Timestamp};
 
 /// Bytes before the list's own: more than the longest path takes. What is not needed is zero.
 pub const LENGTH: usize = 8192;
@@ -15,7 +16,7 @@ pub const MAGIC: &str = "filterd copy of a list, 1";
 
 /// The header as it is written; none where it is too long, which no path that can be opened makes it.
 pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {
-    let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum } = accepted;
+    let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term } = accepted;
     let stamp = stamp.map_or_else(String::new, |stamp| stamp.0.map(|word| word.to_string()).join(" "));
     let path = path.as_os_str().as_bytes();
     let mut said = format!(
@@ -27,6 +28,10 @@ pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {
     .into_bytes();
     said.extend(path);
     said.push(b'\n');
+    // An earlier filterd reads no farther than the path.
+    if let Some(Term { ttl, from }) = term {
+        said.extend(format!("term {} {}\n", ttl.as_secs(), from.secs()).into_bytes());
+    }
     let mut header = format!("{MAGIC}\nsum {:08x} {}\n", crc32fast::hash(&said), said.len()).into_bytes();
     header.extend(said);
     let fits = header.len() <= LENGTH;
@@ -59,7 +64,15 @@ fn parse(header: &[u8]) -> Option<Accepted> {
     let checksum = value(&mut rest, "checksum")?.parse().ok()?;
     let length: usize = value(&mut rest, "path")?.parse().ok()?;
     let path = PathBuf::from(OsStr::from_bytes(rest.get(..length)?));
-    Some(Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum })
+    rest = rest.get(length..)?.strip_prefix(b"\n")?;
+    let term = value(&mut rest, "term").and_then(term);
+    Some(Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term })
+}
+
+fn term(words: &str) -> Option<Term> {
+    let (ttl, from) = words.split_once(' ')?;
+    let ttl = Duration::from_secs(ttl.parse().ok()?);
+    Some(Term { ttl, from: Timestamp::from_secs(from.parse().ok()?) })
 }
 
 fn stamp(words: &str) -> Option<Option<Stamp>> {

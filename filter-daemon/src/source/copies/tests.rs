@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
-use crate::blocklist::{Stamp, Timestamp};
+use crate::blocklist::{Stamp, Term, Timestamp};
 
 struct Place {
     copies: Copies,
@@ -29,6 +30,7 @@ impl Place {
             at: Timestamp::from_secs(1_795_296_480),
             entries: text.lines().count() as u64,
             rejected: 0,
+            term: None,
             is_missing: false,
             bytes,
             checksum,
@@ -86,6 +88,19 @@ fn a_list_that_is_renamed_keeps_its_copy() {
     let renamed = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), before: None };
     place.copies.keep(vec![renamed], Vec::new()).remove(0).unwrap();
     assert_eq!((place.names(), place.files()), (vec!["spamhaus".to_owned()], 1));
+    assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
+}
+
+/// An earlier filterd, which knows no term, reads the rest of it.
+#[test]
+fn a_copy_tells_from_when_the_time_of_its_entries_counts() {
+    let place = Place::new();
+    let before = place.keep("drop", "203.0.113.7\n");
+    let term = Some(Term { ttl: Duration::from_secs(3600), from: Timestamp::from_secs(1_795_300_000) });
+    let accepted = Accepted { term, ..before.clone() };
+    let with_term = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), before: None };
+    place.copies.keep(vec![with_term], Vec::new()).remove(0).unwrap();
+    assert_eq!((place.copies.find().copies, place.files()), (vec![accepted.clone()], 1));
     assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
 }
 
