@@ -157,9 +157,7 @@ mod tests {
             let counted = counts(self);
             let sum: u64 = counted.packets.iter().sum();
             assert_eq!(counted.interfaces.iter().map(|one| one.counts[0][0]).sum::<u64>(), sum);
-            let name = |one: &OnInterface| {
-                one.interface.clone().map_or_else(String::new, |(_, name)| name)
-            };
+            let name = |one: &OnInterface| one.interface.clone().map_or_else(String::new, |(_, name)| name);
             counted.interfaces.iter().map(|one| (name(one), one.counts[0][0])).collect()
         }
     }
