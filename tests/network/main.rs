@@ -12,6 +12,7 @@ mod config;
 mod confirm;
 mod consecutive;
 mod control;
+mod counted_exactly;
 mod counted_once;
 mod countries;
 mod crash;

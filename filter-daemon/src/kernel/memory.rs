@@ -20,6 +20,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
 use super::broker::client::{Answered, Place, QUICK};
+use super::broker::counts::Counts;
 use super::broker::kept::Kept;
 use super::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request};
 use super::broker::size;
@@ -219,7 +220,10 @@ impl State {
                 return Ok((Answer::Attached(attached), None));
             }
             Request::Look => return Ok((Answer::Links(Vec::new()), None)),
-            Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
+            Request::Count => {
+                let packets = vec![0; Outcome::all().count()];
+                return Ok((Answer::Counted(Counts { packets, ..Counts::default() }), None));
+            }
             Request::Adopt
             | Request::MendPins
             | Request::Ports

@@ -35,6 +35,7 @@ pub mod version;
 pub mod window;
 
 pub use attached::{Attached, AttachedMode, Link};
+pub use broker::counts::{Counts, OnInterface};
 pub use broker::leftovers;
 pub use error::KernelError;
 pub use filter::Filter;

@@ -58,6 +58,9 @@ pub struct Reply {
     /// What is remembered of what this host began, with `match: new`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
+    /// Since when packets are counted: since the filter was first attached, whoever has run since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_since: Option<u64>,
     /// What became of how many packets, a row for each outcome there can be; none where the kernel could not be asked.
     pub reasons: Vec<Counted>,
     /// The same by interface, of what was to be dropped. The rows of `reasons` are the sums of these.

@@ -18,6 +18,9 @@ pub struct Reply {
     pub version: u32,
     /// Does it drop, or only count?
     pub enforce: bool,
+    /// Since when packets are counted, in seconds since 1970: since the filter was first attached, whoever has run since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_since: Option<u64>,
     /// One row for each reason, and one more for each that may drop: what it would have dropped without `enforce`,
     /// and while protection was paused.
     pub reasons: Vec<Counted>,

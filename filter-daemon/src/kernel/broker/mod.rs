@@ -4,6 +4,7 @@
 
 pub mod client;
 mod counters;
+pub mod counts;
 mod debug;
 mod egress;
 mod held;
