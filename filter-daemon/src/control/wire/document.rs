@@ -110,14 +110,15 @@ fn plain(schema: &mut Value) {
             // What every parameter says of itself, and sizes of Rust's numbers.
             fields.retain(|name, value| name != "format" && !(name == "minimum" && *value == json!(0)));
             for (name, value) in fields {
-                match value {
-                    Value::String(text) if name == "description" => *text = without_links(text),
-                    _ => plain(value),
+                if let (Value::String(text), "description") = (&mut *value, name.as_str()) {
+                    *text = without_links(text);
+                } else {
+                    plain(value);
                 }
             }
         }
         Value::Array(all) => all.iter_mut().for_each(plain),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -244,7 +245,7 @@ fn kind(field: &Value) -> String {
         Value::Array(words) => {
             words.iter().filter_map(Value::as_str).filter(|word| *word != "null").collect()
         }
-        _ => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     };
     match words.as_slice() {
         ["array"] => format!("array of {}", kind(&field["items"])),
