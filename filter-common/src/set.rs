@@ -365,7 +365,8 @@ fn exact4(set: &impl Set) -> Exact {
     let key = array(|word| set.small_setting(|settings| &settings.addresses4.key[word]).into());
     let buckets = set.small_setting(|settings| &settings.addresses4.buckets);
     let remainder_mask = set.setting(|settings| &settings.addresses4.remainder_mask);
-    Exact::from_settings(32, key, buckets, remainder_mask)
+    let place_mask = set.setting(|settings| &settings.addresses4.place_mask);
+    Exact::from_settings(32, key, buckets, remainder_mask, place_mask)
 }
 
 #[inline(always)]

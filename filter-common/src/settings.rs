@@ -67,6 +67,8 @@ pub struct AddressSettings {
     pub buckets: u64,
     /// The bits of a remainder.
     pub remainder_mask: u64,
+    /// The bits of a place.
+    pub place_mask: u64,
     /// The lowest bit of each lane of a word.
     pub lane_ones: u64,
     /// The highest bit of each lane of a word.
@@ -213,6 +215,7 @@ impl AddressSettings {
         in_use: 0,
         buckets: 0,
         remainder_mask: 0,
+        place_mask: 0,
         lane_ones: 0,
         lane_highs: 0,
         label_words: 0,
@@ -222,10 +225,21 @@ impl AddressSettings {
     };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [in_use, buckets, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane] =
-            from_fn(|_| next());
+        let [in_use, buckets, remainder_mask, place_mask] = from_fn(|_| next());
+        let [lane_ones, lane_highs, label_words, lanes, last_lane] = from_fn(|_| next());
         let key = from_fn(|_| next());
-        Self { in_use, buckets, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane, key }
+        Self {
+            in_use,
+            buckets,
+            remainder_mask,
+            place_mask,
+            lane_ones,
+            lane_highs,
+            label_words,
+            lanes,
+            last_lane,
+            key,
+        }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
@@ -233,6 +247,7 @@ impl AddressSettings {
             in_use,
             buckets,
             remainder_mask,
+            place_mask,
             lane_ones,
             lane_highs,
             label_words,
@@ -240,9 +255,9 @@ impl AddressSettings {
             last_lane,
             key,
         } = *self;
-        [in_use, buckets, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane]
-            .into_iter()
-            .chain(key)
+        let first = [in_use, buckets, remainder_mask, place_mask];
+        let lanes = [lane_ones, lane_highs, label_words, lanes, last_lane];
+        first.into_iter().chain(lanes).chain(key)
     }
 }
 
@@ -345,6 +360,7 @@ mod tests {
         set!(sets.block.addresses4.in_use);
         set!(sets.block.addresses4.buckets);
         set!(sets.block.addresses4.remainder_mask);
+        set!(sets.block.addresses4.place_mask);
         set!(sets.block.addresses4.lane_ones);
         set!(sets.block.addresses4.lane_highs);
         set!(sets.block.addresses4.label_words);

@@ -38,26 +38,39 @@ pub struct Exact {
     factor: Factor,
     buckets: u32,
     remainder_mask: u64,
+    place_mask: u64,
 }
 
 impl Exact {
     /// A scheme of keys of `width` bits, at most 32, for a table of this shape. A remainder takes what the side leaves of a
     /// lane, whether all of it is needed or not.
     pub const fn new(width: u32, key: Key, geometry: Geometry) -> Self {
-        Self::from_settings(width, key, geometry.buckets(), (1 << (geometry.lanes().bits() - 1)) - 1)
+        let remainder_mask = (1 << (geometry.lanes().bits() - 1)) - 1;
+        Self::from_settings(width, key, geometry.buckets(), remainder_mask, u64::MAX >> (64 - width))
     }
 
     /// The same for a program that carries in its settings how many buckets there are, and the bits of a remainder.
     #[inline(always)]
-    pub const fn from_settings(width: u32, key: Key, buckets: u32, remainder_mask: u64) -> Self {
+    pub const fn from_settings(
+        width: u32,
+        key: Key,
+        buckets: u32,
+        remainder_mask: u64,
+        place_mask: u64,
+    ) -> Self {
         let [first, second, third] = key;
         let permutation = Permutation::new(width, [first, second]);
-        Self { permutation, factor: Factor::new(third), buckets, remainder_mask }
+        Self { permutation, factor: Factor::new(third), buckets, remainder_mask, place_mask }
     }
 
     /// The bits of a remainder.
     pub const fn remainder_mask(&self) -> u64 {
         self.remainder_mask
+    }
+
+    /// The bits of a place.
+    pub const fn place_mask(&self) -> u64 {
+        self.place_mask
     }
 
     /// The key that stands in `home`.
@@ -93,7 +106,9 @@ impl Exact {
     #[inline(always)]
     pub const fn buckets_of_shuffled(&self, shuffled: u64) -> [u32; 2] {
         let place = self.permutation.width().times(shuffled, self.factor);
-        [self.bucket(place), self.bucket(place ^ self.spread(self.remainder(shuffled)))]
+        // Linux 6.1 knows nothing of what is the xor of two numbers, not even that it has 32 bits.
+        let second = (place ^ self.spread(self.remainder(shuffled))) & self.place_mask;
+        [self.bucket(place), self.bucket(second)]
     }
 
     /// The remainder of a shuffled key, or of a code. As a code it is that of the second home, unless it is zero.

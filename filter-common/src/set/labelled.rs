@@ -359,6 +359,7 @@ mod tests {
             in_use: 1,
             buckets: geometry.buckets().into(),
             remainder_mask: scheme.remainder_mask(),
+            place_mask: scheme.place_mask(),
             lane_ones: lanes.ones(),
             lane_highs: lanes.highs(),
             label_words: labels::words_for(stash::LABELS + geometry.slots() as u32).into(),

@@ -33,6 +33,7 @@ impl Addresses {
             in_use: 1,
             buckets: self.geometry.buckets().into(),
             remainder_mask: self.scheme().remainder_mask(),
+            place_mask: self.scheme().place_mask(),
             lane_ones: lanes.ones(),
             lane_highs: lanes.highs(),
             label_words: if self.is_labelled { size::labels_beside(self.geometry).into() } else { 0 },

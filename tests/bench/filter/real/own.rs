@@ -119,6 +119,7 @@ fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
         in_use: 1,
         buckets: geometry.buckets().into(),
         remainder_mask: scheme.remainder_mask(),
+        place_mask: scheme.place_mask(),
         lane_ones: geometry.lanes().ones(),
         lane_highs: geometry.lanes().highs(),
         key,
