@@ -11,6 +11,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod counters;
 pub mod cuckoo;
 pub mod flow;
 pub mod hash;

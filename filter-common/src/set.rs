@@ -218,19 +218,38 @@ fn is_in_network4(set: &impl Set, address: u32) -> bool {
 #[inline(always)]
 fn find_address4(set: &impl Set, address: u32) -> Option<Found4> {
     let words = set.addresses()?;
-    let buckets = words.rest(stash::WORDS);
     let scheme = exact4(set);
     let shuffled = scheme.shuffle(u64::from(address));
-    let [first, second] = scheme.homes_of_shuffled(shuffled);
-    let (first_word, second_word) = (buckets.load(first.bucket), buckets.load(second.bucket));
-    let lanes = lanes4(set);
-    let seen = lanes.seen((first_word, first.code), (second_word, second.code));
-    if lanes.any(seen) {
-        let label = labelled::number_of_label4(set, [first.bucket, second.bucket], seen);
-        return Some(Found4::Address(shuffled, label));
+    if let Some(seen) = seen4(set, &words, &scheme, shuffled) {
+        return Some(Found4::Address(shuffled, labelled::number_of_label4(set, seen)));
     }
     let token = Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) };
     stashed(&words, token).then_some(Found4::Address(shuffled, UNSEEN))
+}
+
+/// Where an address stands: the buckets of its two homes, and in which lanes of these it was seen.
+#[derive(Clone, Copy, Debug)]
+struct Seen4 {
+    buckets: [u32; 2],
+    flags: [u64; 2],
+}
+
+/// Where in the table does an address stand that is shuffled already?
+///
+/// One with a remainder of zero has no second home, and its code there would be that of an empty lane. That is asked only
+/// where something was seen: a miss pays nothing for it.
+#[inline(always)]
+fn seen4(set: &impl Set, words: &impl Words, scheme: &Exact, shuffled: u64) -> Option<Seen4> {
+    let buckets = words.rest(stash::WORDS);
+    let [first, second] = scheme.buckets_of_shuffled(shuffled);
+    let (first_word, second_word) = (buckets.load(first), buckets.load(second));
+    let (lanes, remainder) = (lanes4(set), scheme.remainder(shuffled));
+    let [in_first, in_second] = lanes.seen(first_word, second_word, remainder);
+    if !lanes.any([in_first, in_second]) {
+        return None;
+    }
+    let flags = [in_first, if remainder == 0 { 0 } else { in_second }];
+    lanes.any(flags).then_some(Seen4 { buckets: [first, second], flags })
 }
 
 #[inline(always)]
@@ -342,10 +361,11 @@ fn stashed(words: &impl Words, token: Token) -> bool {
 
 #[inline(always)]
 fn exact4(set: &impl Set) -> Exact {
-    let key = array(|word| set.setting(|settings| &settings.addresses4.key[word]));
-    let remainder_bits = set.small_setting(|settings| &settings.addresses4.remainder_bits);
+    // Products are of 32 bits. Of a factor loaded whole they would be cut to these afterwards.
+    let key = array(|word| set.small_setting(|settings| &settings.addresses4.key[word]).into());
+    let buckets = set.small_setting(|settings| &settings.addresses4.buckets);
     let remainder_mask = set.setting(|settings| &settings.addresses4.remainder_mask);
-    Exact::from_settings(32, key, remainder_bits, remainder_mask)
+    Exact::from_settings(32, key, buckets, remainder_mask)
 }
 
 #[inline(always)]

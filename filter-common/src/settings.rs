@@ -63,9 +63,9 @@ pub struct SetSettings {
 pub struct AddressSettings {
     /// Is it looked into? (0 or 1)
     pub in_use: u64,
-    /// How many bits a remainder has: those that are not a bucket's index.
-    pub remainder_bits: u64,
-    /// These bits.
+    /// How many buckets it has.
+    pub buckets: u64,
+    /// The bits of a remainder.
     pub remainder_mask: u64,
     /// The lowest bit of each lane of a word.
     pub lane_ones: u64,
@@ -211,7 +211,7 @@ impl AddressSettings {
     /// Looks nothing up.
     pub const OFF: Self = Self {
         in_use: 0,
-        remainder_bits: 0,
+        buckets: 0,
         remainder_mask: 0,
         lane_ones: 0,
         lane_highs: 0,
@@ -222,26 +222,16 @@ impl AddressSettings {
     };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [in_use, remainder_bits, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane] =
+        let [in_use, buckets, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane] =
             from_fn(|_| next());
         let key = from_fn(|_| next());
-        Self {
-            in_use,
-            remainder_bits,
-            remainder_mask,
-            lane_ones,
-            lane_highs,
-            label_words,
-            lanes,
-            last_lane,
-            key,
-        }
+        Self { in_use, buckets, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane, key }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
         let Self {
             in_use,
-            remainder_bits,
+            buckets,
             remainder_mask,
             lane_ones,
             lane_highs,
@@ -250,7 +240,7 @@ impl AddressSettings {
             last_lane,
             key,
         } = *self;
-        [in_use, remainder_bits, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane]
+        [in_use, buckets, remainder_mask, lane_ones, lane_highs, label_words, lanes, last_lane]
             .into_iter()
             .chain(key)
     }
@@ -353,7 +343,7 @@ mod tests {
         set!(sets.block.networks4);
         set!(sets.block.network_pages);
         set!(sets.block.addresses4.in_use);
-        set!(sets.block.addresses4.remainder_bits);
+        set!(sets.block.addresses4.buckets);
         set!(sets.block.addresses4.remainder_mask);
         set!(sets.block.addresses4.lane_ones);
         set!(sets.block.addresses4.lane_highs);

@@ -35,7 +35,7 @@ impl Width {
         if self.0 == u32::BITS {
             (number as u32).wrapping_mul(factor as u32) as u64
         } else {
-            number.wrapping_mul(factor) & (u64::MAX >> (64 - self.0))
+            self.cut(number.wrapping_mul(factor))
         }
     }
 
@@ -49,11 +49,10 @@ impl Width {
         }
     }
 
-    /// What is above the lowest `bits` bits of a number: no more than 32 bits. Verifiers before Linux 6.13 believe that only
-    /// of a shift as wide as what was calculated before.
+    /// As many of the lowest bits of a number as this width has.
     #[inline(always)]
-    pub const fn above(self, number: u64, bits: u32) -> u32 {
-        if self.0 == u32::BITS { number as u32 >> bits } else { (number >> bits) as u32 }
+    pub const fn cut(self, number: u64) -> u64 {
+        number & (u64::MAX >> (64 - self.0))
     }
 
     /// Spreads numbers: the highest bits of what comes out differ most for numbers in a row. Zero goes to zero.

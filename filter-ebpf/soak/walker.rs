@@ -5,7 +5,8 @@ use aya_ebpf::btf_maps::{Array, ProgramArray};
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use aya_ebpf::macros::btf_map;
 use aya_ebpf::programs::XdpContext;
-use filter_common::reason::{self, Outcome, Reason};
+use filter_common::counters;
+use filter_common::reason::{Outcome, Reason};
 
 /// One slot: filterd's root program.
 #[btf_map]
@@ -56,7 +57,10 @@ pub fn counted(outcome: Outcome) -> u64 {
     let last = unsafe { (&raw const LAST_PROCESSOR).read_volatile() };
     // SAFETY: it asks for nothing but a number.
     let processor = unsafe { bpf_get_smp_processor_id() } & last as u32;
-    let at = processor * reason::COUNTERS + outcome.counter();
+    // Nothing is attached to what frames come from here, so it has no slot of its own.
+    let place = counters::drop_number(outcome)
+        .map_or(outcome.counter(), |drop| counters::place(counters::OTHER, drop));
+    let at = processor * counters::ROW + place;
     let counter = (&raw const COUNTERS).cast::<u64>().wrapping_add(at as usize);
     // SAFETY: the counter belongs to this processor, and the judge is not running.
     unsafe { counter.read_volatile() }

@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod clauses;
+mod drops;
 mod flow_map;
 mod frame;
 mod length_by_length;
@@ -44,7 +45,7 @@ fn carry_out(ctx: &XdpContext, tables: &maps::Maps<'_>, verdict: Verdict) -> u32
         Verdict::Drop(_) => tables.enforcement(),
     };
     let outcome = verdict.outcome(enforcement);
-    report::count(ctx, outcome);
+    report::count(ctx, tables.context, outcome);
     match outcome {
         Outcome::Pass(_) | Outcome::WouldDrop(_) | Outcome::Paused(_) => XDP_PASS,
         Outcome::Drop(_) => XDP_DROP,

@@ -12,6 +12,7 @@ use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use filter_common::Words;
+use filter_common::counters;
 use filter_common::cuckoo::six::Fingerprint;
 use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
@@ -19,7 +20,7 @@ use filter_common::judge::{self, Tables};
 use filter_common::labels::{self, Counted, Label};
 use filter_common::packet::{self, Again6, Frame};
 use filter_common::ports::{Port, Wants};
-use filter_common::reason::{self, Enforcement, Reason, Told};
+use filter_common::reason::{Enforcement, Reason, Told};
 use filter_common::set::{self, Found4, Found6, Set, SetLabels, Sought6, UNSEEN};
 use filter_common::sets::Slot;
 use filter_common::settings::{SetSettings, Settings};
@@ -317,8 +318,20 @@ impl flow::Memory for Flows {
 pub fn counter(number: u32) -> *mut u64 {
     // SAFETY: it asks for nothing but a number.
     let processor = unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor);
-    let at = processor * reason::COUNTERS + number;
+    let at = processor * counters::ROW + number;
     (&raw const COUNTERS).cast::<u64>().wrapping_add(at as usize).cast_mut()
+}
+
+/// The first word of this processor's row among the counters, and the first byte behind the rows: where the slot of each interface
+/// is told by its number.
+#[inline(always)]
+pub fn counters_here() -> (*mut u64, *const u8) {
+    // SAFETY: it asks for nothing but a number.
+    let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor));
+    let rows = u64::from(small(&SETTINGS.last_processor)) + 1;
+    let counters = (&raw const COUNTERS).cast::<u64>();
+    let row = counters.wrapping_add((processor * u64::from(counters::ROW)) as usize);
+    (row.cast_mut(), counters.wrapping_add((rows * u64::from(counters::ROW)) as usize).cast())
 }
 
 /// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for

@@ -5,6 +5,7 @@ mod filterd;
 mod layout;
 mod succession;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{Daemon, Home, Namespace, OtherTime, OwnRun, Wire, leftovers};
@@ -19,6 +20,7 @@ pub struct Net {
     daemon: Option<Daemon>,
     time: Option<OtherTime>,
     run: Option<OwnRun>,
+    credentials: Option<PathBuf>,
     home: Home,
     wire: Wire,
     host: Namespace,
@@ -41,7 +43,7 @@ impl Net {
         host.ip_all(&layout::of_host(links, &peer));
         peer.ip_all(&layout::of_peer(links));
         let wire = Wire::new(&host, &peer, links);
-        Self { daemon: None, time: None, run: None, home, wire, host, peer }
+        Self { daemon: None, time: None, run: None, credentials: None, home, wire, host, peer }
     }
 
     /// One link, and a filterd with this configuration on `eth0`.

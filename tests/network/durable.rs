@@ -1,10 +1,9 @@
 //! What was added live is there again after a restart, however filterd ended.
 
 use std::fs;
-use std::process::Command;
 use std::time::Duration;
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, SmallDisk};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -314,35 +313,4 @@ fn with_a_full_disk() -> (Net, SmallDisk) {
 /// A line each: 10.0.0.0 and what follows it.
 fn neighbours(count: u32) -> String {
     (0..count).map(|host| format!("10.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255)).collect()
-}
-
-/// A file system of two mebibytes.
-struct SmallDisk {
-    at: String,
-}
-
-impl SmallDisk {
-    fn mount(at: &str) -> Self {
-        let done = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=2m,mode=0700", "filterd-test", at])
-            .status();
-        assert!(done.expect("mount can be run").success());
-        Self { at: at.to_owned() }
-    }
-
-    /// By a file of which filterd believes that it is its own: it is to start beside it.
-    fn fill(&self) {
-        // Until it is full, which it says by an error.
-        let _ = fs::write(format!("{}/live.redb.ballast", self.at), vec![1; 4 << 20]);
-    }
-
-    fn make_room(&self) {
-        fs::remove_file(format!("{}/live.redb.ballast", self.at)).expect("it is there");
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").args(["-l", &self.at]).status();
-    }
 }

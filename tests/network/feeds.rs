@@ -3,12 +3,12 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site};
+use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site, SmallDisk};
 
 fn config() -> String {
     format!("lists: [{{name: ipsum, {}}}]", Site::keys())
@@ -129,4 +129,140 @@ fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
     fs::set_permissions(&key, Permissions::from_mode(0o644)).expect("it is ours");
     net.filterd(["lists", "refresh"]).exits(7).complains("everybody may read").complains("chmod 0640");
     net.expect(ATTACKER).dropped();
+}
+
+/// When it is fetched next, in seconds from now.
+fn next(list: &Value) -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_secs();
+    list["fetching"]["next"].as_i64().expect("a time") - i64::try_from(now).expect("a time")
+}
+
+#[test]
+fn a_page_in_place_of_a_list_is_asked_for_again_soon_and_the_list_comes_back_by_itself() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    net.start(&config());
+    wait_for(&net, "it is fetched at once", |list| list["entries"] == 1 && next(list) > 3000);
+    site.has_tagged("page", "<!DOCTYPE html>\n<title>Sign in</title>\n");
+    net.filterd(["lists", "refresh", "ipsum"]).exits(7).says("HELD BACK");
+    wait_for(&net, "it is asked for again soon, and not after an hour", |list| next(list) <= 17);
+    site.asked();
+    site.has_tagged("page", &format!("{ATTACKER}\n{BYSTANDER}\n"));
+    wait_for(&net, "nobody has to ask for it", |list| list["entries"] == 2 && next(list) > 3000);
+    assert_eq!(site.asked()[0].header("if-none-match"), None, "a gateway's tag is nothing to ask by");
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn a_list_that_has_nothing_on_it_when_it_first_comes_is_told_until_somebody_says_that_it_is_meant() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has("# nothing today\n");
+    net.start(&config());
+    net.filterd(["lists", "refresh", "ipsum"])
+        .exits(7)
+        .says("HELD BACK")
+        .complains("has nothing on it, and never had");
+    net.filterd(["status"]).exits(7).says("or `min_entries: 0` on the list");
+    net.filterd(["reload", "--accept", "ipsum"]).succeeds();
+    net.filterd(["status"]).succeeds();
+    net.filterd(["lists", "refresh", "ipsum"]).succeeds().says("ipsum: unchanged, 0 entries");
+    net.end(Signal::SIGKILL);
+    net.start(&config());
+    net.filterd(["status"]).succeeds();
+    // Who says so at once is asked nothing.
+    let mut other = Net::new();
+    let site = Site::up(&other);
+    site.has("# nothing today\n");
+    other.start(&config().replace("refresh", "min_entries: 0, refresh"));
+    other.filterd(["lists", "refresh", "ipsum"]).succeeds();
+}
+
+#[test]
+fn a_server_that_wants_to_be_left_alone_is_left_alone_by_the_next_filterd_too_though_nothing_ever_came() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.answers("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 600\r\nContent-Length: 0\r\n\r\n");
+    net.start(&config());
+    wait_for(&net, "it says when", |list| !list["fetching"]["failed"].is_null() && next(list) > 590);
+    net.end(Signal::SIGKILL);
+    site.asked();
+    net.start(&config());
+    wait_for(&net, "that is known", |list| next(list) > 500);
+    assert!(site.asked().is_empty(), "it was not asked");
+    site.has(&format!("{ATTACKER}\n"));
+    net.filterd(["lists", "refresh", "ipsum"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn a_secret_that_systemd_hands_over_is_sent_and_one_that_it_does_not_is_told() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    // As systemd makes them: of root, for nobody else, read only.
+    let handed = net.home().path("credentials");
+    fs::create_dir(&handed).expect("it is ours");
+    fs::write(handed.join("feed"), "abracadabra\n").expect("it is ours");
+    fs::write(handed.join("long"), vec![b'a'; 1 << 15]).expect("it is ours");
+    for (path, mode) in [(handed.join("feed"), 0o400), (handed.join("long"), 0o400), (handed.clone(), 0o500)]
+    {
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+    }
+    net.has_credentials(&handed);
+    let says = |name: &str| {
+        config().replace(
+            "refresh",
+            &format!("insecure: true, auth: {{bearer: true, credential: {name}}}, refresh"),
+        )
+    };
+    net.start(&says("feed"));
+    wait_for(&net, "it is fetched", |list| list["entries"] == 1);
+    assert_eq!(site.asked()[0].header("authorization"), Some("Bearer abracadabra"));
+    net.expect(ATTACKER).dropped();
+    for (name, why) in [("other", "LoadCredential="), ("long", "the credential `long` cannot be read")] {
+        net.configure(&says(name));
+        net.filterd(["reload"]).code();
+        net.filterd(["lists", "refresh"]).exits(7).complains(why);
+        net.expect(ATTACKER).dropped();
+    }
+    assert!(!net.daemon().log().contains("abracadabra"));
+}
+
+#[test]
+fn a_state_directory_that_is_full_keeps_what_was_good_and_is_told() {
+    let mut net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir_all(&state).expect("it is ours");
+    let disk = SmallDisk::mount(&state.display().to_string());
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    net.start(&config().replace("refresh", "include_special: true, refresh"));
+    wait_for(&net, "it is fetched", |list| list["entries"] == 1);
+    disk.fill();
+    site.has(&format!("{ATTACKER}\n{}", "10.0.0.1 # a word or two more\n".repeat(100_000)));
+    net.filterd(["lists", "refresh"]).exits(7).says("NOT FETCHED").complains("see that it has room");
+    net.expect(ATTACKER).dropped();
+    disk.make_room();
+    site.has(&format!("{ATTACKER}\n{BYSTANDER}\n"));
+    net.filterd(["lists", "refresh"]).succeeds();
+    net.expect(BYSTANDER).dropped();
+}
+
+#[test]
+fn a_reload_on_trial_says_of_which_list_nothing_is_tried() {
+    let net = Net::with_filterd("lists: []");
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    net.configure(&config());
+    net.filterd(["reload", "--confirm", "10m"])
+        .complains("list ipsum was not fetched before, and is not tried");
+    net.filterd(["confirm"]).succeeds();
+    wait_for(&net, "it comes into force then", |list| list["entries"] == 1);
+    net.expect(ATTACKER).dropped();
+    net.configure(&config().replace("1h", "2h"));
+    net.filterd(["reload", "--confirm", "10m"]).is_silent_about("is not tried");
+    net.filterd(["confirm"]).succeeds();
 }

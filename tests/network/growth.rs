@@ -8,8 +8,11 @@ use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net};
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// So many addresses that a few more make the table grow, and that filling the larger one takes a while.
+/// So many addresses that filling a larger table takes a while.
 const CROWD: u32 = 1_001_300;
+
+/// So many more than there is room for: few enough that they are let in while the larger table is made.
+const MORE: u64 = 1_000;
 
 #[test]
 fn the_first_ipv6_prefix_while_a_table_grows() {
@@ -43,10 +46,10 @@ fn addresses_come_and_go_while_a_table_grows() {
     let lines = |net, hosts| named(net, hosts).map(|line| line + "\n").collect::<String>();
     let home = net.home();
     home.filterd_reading(["add", "-"], &lines(1, EACH)).succeeds();
-    let room = room(&net);
+    let (room, too_many) = (room(&net), too_many(&net));
     thread::scope(|scope| {
-        let growing =
-            scope.spawn(|| home.filterd_reading(["add", "-", "--list", "more"], &lines(3, 2000)).succeeds());
+        let growing = scope
+            .spawn(|| home.filterd_reading(["add", "-", "--list", "more"], &lines(3, too_many)).succeeds());
         for (came, went) in named(2, EACH).zip(named(1, EACH)) {
             home.filterd(["add", &came]).succeeds();
             home.filterd(["remove", &went]).succeeds();
@@ -65,8 +68,8 @@ fn while_growing(verbs: &[&[&str]]) {
     net.file("crowd.txt", &crowd());
     net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt}]");
     net.filterd(["add", ATTACKER, "--ttl", "10s"]).succeeds();
-    let room = room(&net);
-    let more: String = (0..2000).map(|host: u32| format!("172.16.{}.{}\n", host >> 8, host & 255)).collect();
+    let (room, too_many) = (room(&net), too_many(&net));
+    let more: String = (0..too_many).map(|host| format!("172.16.{}.{}\n", host >> 8, host & 255)).collect();
     let home = net.home();
     thread::scope(|scope| {
         let growing = scope.spawn(|| home.filterd_reading(["add", "-", "--list", "more"], &more).succeeds());
@@ -94,12 +97,22 @@ fn while_growing(verbs: &[&[&str]]) {
     net.expect(BYSTANDER).dropped();
 }
 
+/// More addresses than there is room for beside those that are in the table.
+fn too_many(net: &Net) -> u32 {
+    (room(net) - number(net, "entries") + MORE) as u32
+}
+
 /// For how many addresses the table has room.
 fn room(net: &Net) -> u64 {
+    number(net, "capacity")
+}
+
+/// A number of the table of addresses.
+fn number(net: &Net, name: &str) -> u64 {
     let status = net.filterd(["status", "--json"]).json();
     let tables = status["tables"].as_array().expect("there are tables");
     let addresses = tables.iter().find(|table| table["name"] == "ipv4 addresses");
-    addresses.and_then(|table| table["capacity"].as_u64()).expect("one is of addresses")
+    addresses.and_then(|table| table[name].as_u64()).expect("one is of addresses")
 }
 
 fn inside(prefix: &str) -> &str {

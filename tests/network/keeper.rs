@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 const THREE: u64 = 1 << 12 | 1 << 38 | 1 << 39;
 
 /// Words of the smallest table of IPv4 addresses.
-const SMALLEST: u64 = (stash::WORDS + Geometry::exact4(8).words()) as u64;
+const SMALLEST: u64 = (stash::WORDS + Geometry::SMALLEST_EXACT4.words()) as u64;
 /// Words of a map whose size in bytes is eight if it is counted in 32 bits.
 const WRAPS: u64 = (1 << 29) + 1;
 

@@ -8,7 +8,7 @@ use aya::maps::{Map, MapData, ProgramArray};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
-use filter_common::{WordsMut, reason};
+use filter_common::{WordsMut, counters as layout};
 use filterd::kernel::broker::tables;
 use filterd::kernel::window::Window;
 
@@ -26,7 +26,7 @@ pub fn load(pins: &Path, settings: &[(&str, u64)]) -> Ebpf {
     let object =
         tables::written(&object, &[("COUNTERS", counters.fd().as_fd())]).expect("the object is whole");
     let bytes = counters.info().expect("the kernel tells of a map").value_size();
-    let last_processor = u64::from(bytes / (8 * reason::COUNTERS) - 1);
+    let last_processor = u64::from((bytes / 8 - layout::NUMBERS - layout::DIRECTORY) / layout::ROW - 1);
     let settings = settings.iter().copied().chain([("LAST_PROCESSOR", last_processor)]);
     let settings: Vec<_> = settings.map(|(name, value)| (name, value.to_ne_bytes())).collect();
     let mut loader = EbpfLoader::new();

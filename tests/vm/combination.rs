@@ -18,8 +18,8 @@ const USUAL: usize = 16;
 /// How many IPv6 lengths beyond 32 are combined with everything else.
 const LENGTHS: [usize; 3] = [0, 1, MOST_LENGTHS];
 
-/// So many addresses that the table is cut into so many lanes.
-const LANES: [(u64, &str); 5] = [(0, "none"), (1, "2"), (10_000, "3"), (200_000, "4"), (4_200_000, "5")];
+/// So many addresses that the table is cut into so many lanes; but for the first, in no power of two of buckets.
+const LANES: [(u64, &str); 5] = [(0, "none"), (1, "2"), (30_000, "3"), (600_000, "4"), (12_000_000, "5")];
 
 /// So many IPv6 prefixes that the number of buckets is a power of two, a bit more, a bit less, and anything.
 const SIZES: [u64; 6] = [1, 480, 490, 960, 123_456, 1_000_000];

@@ -54,16 +54,20 @@ impl Lanes {
     /// The same for two words at once, as a yes or no.
     #[inline(always)]
     pub const fn either(&self, first: (u64, u64), second: (u64, u64)) -> bool {
-        self.any(self.seen(first, second))
-    }
-
-    /// The same as [`matches`](Self::matches) says of each of the two, but for what lies beside the flags.
-    #[inline(always)]
-    pub const fn seen(&self, first: (u64, u64), second: (u64, u64)) -> [u64; 2] {
         let everywhere = first.1.wrapping_mul(self.ones);
         let first_zeros = self.zeros(first.0 ^ everywhere);
         let second_zeros = self.zeros(second.0 ^ everywhere ^ (first.1 ^ second.1).wrapping_mul(self.ones));
-        [first_zeros, second_zeros]
+        self.any([first_zeros, second_zeros])
+    }
+
+    /// The same as [`matches`](Self::matches) says of this code with the highest bit of a lane in the first word, and of the code
+    /// alone in the second one; but for what lies beside the flags.
+    #[inline(always)]
+    pub const fn seen(&self, first: u64, second: u64, code: u64) -> [u64; 2] {
+        let everywhere = code.wrapping_mul(self.ones);
+        // Where a lane of the first word differs in its highest bit alone, that bit is set here, and all bits are zero after it.
+        let differs = first ^ everywhere;
+        [(differs ^ self.highs).wrapping_sub(self.ones) & differs, self.zeros(second ^ everywhere)]
     }
 
     /// Is there a flag in what was [`seen`](Self::seen)?
@@ -201,9 +205,9 @@ mod tests {
             prop_assert_eq!(lanes.either((word, sought), (word, 7)), first.is_some());
             for (lane, code) in (0..).zip(stored) {
                 prop_assert_eq!(lanes.number(lane * lanes.bits()), lane);
-                for (buckets, not_in_first) in [([word, 0], 0), ([0, word], u64::MAX)] {
+                for (first, second, not_in_first) in [(word | lanes.highs(), 0, 0), (0, word, u64::MAX)] {
                     // Codes are never zero: an empty word has none of them.
-                    let seen = lanes.seen((buckets[0], code), (buckets[1], code));
+                    let seen = lanes.seen(first, second, code);
                     if code != 0 {
                         let (flag, elsewhere) = lanes.lowest(seen);
                         prop_assert_eq!(elsewhere, not_in_first);

@@ -1,16 +1,21 @@
 //! The exact scheme of IPv4 addresses: bucket and code together spell the key, so no two keys are ever mistaken for each
 //! other.
 //!
-//! A keyed permutation shuffles the key. The lowest bits of what comes out are the remainder; the highest bits of its
-//! product with one more secret factor are the index of the first home. A code is the remainder and one bit for the
-//! side. Remainder zero has one home only (its distance is zero), so the code "second side of remainder zero" is free to
-//! mean empty, even where all bits are in use.
+//! A keyed permutation shuffles the key, and the product of what comes out and one more secret factor is its *place*. The
+//! place times the number of buckets, above the key's width, is the index of the first home: so the places of one bucket are a
+//! stretch of consecutive numbers. A code is the remainder, which is the lowest bits of the shuffled key, and above it one bit
+//! for the side. The lowest bits of the place follow from the remainder, and count at least as far as any stretch is long:
+//! so bucket and code spell the place, and thereby the key.
+//!
+//! The second place is the first one, xor what the remainder is spread to. Its lowest bits follow from the remainder, too; so
+//! it is spelled in the same way, and worked out beside the product. Remainder zero has one home only (it is spread to zero), so
+//! the code "second side of remainder zero" is free to mean empty, even where all bits are in use.
 //!
 //! The highest bits of such a product are those of a universal hash (Dietzfelbinger and others, Journal of Algorithms
 //! 25, 1997): any two keys share the first n of them with a chance of 2 ÷ 2^n at most, so whoever does not know the
-//! factors cannot choose keys that meet in one bucket. The lowest bits of the product follow from the remainder alone:
-//! so they need not be kept, and how far the second home is from the first can be worked out beside the product.
+//! factors cannot choose keys that meet in one bucket.
 
+use super::geometry::Geometry;
 use super::scheme::{Home, ONE_KIND, Scheme, Token};
 use crate::permutation::{self, Permutation};
 use crate::width::Factor;
@@ -31,32 +36,28 @@ pub fn key(words: [u64; KEY_WORDS]) -> Key {
 pub struct Exact {
     permutation: Permutation,
     factor: Factor,
-    remainder_bits: u32,
+    buckets: u32,
     remainder_mask: u64,
 }
 
-/// The bit of a code that says: this is the first home. The remainder lies above it.
-const FIRST: u64 = 1;
-
 impl Exact {
-    /// A scheme of keys of `width` bits with `index_bits` bits of index.
-    #[inline(always)]
-    pub const fn new(width: u32, key: Key, index_bits: u32) -> Self {
-        let remainder_bits = width - index_bits;
-        Self::from_settings(width, key, remainder_bits, (1 << remainder_bits) - 1)
+    /// A scheme of keys of `width` bits, at most 32, for a table of this shape. A remainder takes what the side leaves of a
+    /// lane, whether all of it is needed or not.
+    pub const fn new(width: u32, key: Key, geometry: Geometry) -> Self {
+        Self::from_settings(width, key, geometry.buckets(), (1 << (geometry.lanes().bits() - 1)) - 1)
     }
 
-    /// The same for a program that carries in its settings how many bits a remainder has, and these bits.
+    /// The same for a program that carries in its settings how many buckets there are, and the bits of a remainder.
     #[inline(always)]
-    pub const fn from_settings(width: u32, key: Key, remainder_bits: u32, remainder_mask: u64) -> Self {
+    pub const fn from_settings(width: u32, key: Key, buckets: u32, remainder_mask: u64) -> Self {
         let [first, second, third] = key;
         let permutation = Permutation::new(width, [first, second]);
-        Self { permutation, factor: Factor::new(third), remainder_bits, remainder_mask }
+        Self { permutation, factor: Factor::new(third), buckets, remainder_mask }
     }
 
-    /// How many bits a remainder has, and these bits.
-    pub const fn remainders(&self) -> (u32, u64) {
-        (self.remainder_bits, self.remainder_mask)
+    /// The bits of a remainder.
+    pub const fn remainder_mask(&self) -> u64 {
+        self.remainder_mask
     }
 
     /// The key that stands in `home`.
@@ -78,12 +79,8 @@ impl Exact {
 
     /// The shuffled key that stands in `home`.
     pub const fn shuffled(&self, home: Home) -> u64 {
-        let width = self.permutation.width();
-        let remainder = home.code >> 1;
-        let first = if home.code & FIRST != 0 { home.bucket } else { home.bucket ^ self.distance(remainder) };
-        let product =
-            (first as u64) << self.remainder_bits | self.remainder(width.times(remainder, self.factor));
-        width.divided(product, self.factor)
+        let side = if self.is_on_first_side(home) { 0 } else { self.spread(self.remainder(home.code)) };
+        self.permutation.width().divided(self.place(home) ^ side, self.factor)
     }
 
     /// The bits that name a shuffled key in a stash.
@@ -92,31 +89,48 @@ impl Exact {
         shuffled << (64 - self.permutation.width().bits())
     }
 
-    /// The two homes of a key that is shuffled already.
+    /// The buckets of a key that is shuffled already: those of its first and of its second home.
     #[inline(always)]
-    pub const fn homes_of_shuffled(&self, shuffled: u64) -> [Home; 2] {
-        let width = self.permutation.width();
-        let remainder = self.remainder(shuffled);
-        let first = width.above(width.times(shuffled, self.factor), self.remainder_bits);
-        let code = remainder << 1 | FIRST;
-        let other_side = if remainder == 0 { 0 } else { FIRST };
-        [
-            Home { bucket: first, code },
-            Home { bucket: first ^ self.distance(remainder), code: code ^ other_side },
-        ]
+    pub const fn buckets_of_shuffled(&self, shuffled: u64) -> [u32; 2] {
+        let place = self.permutation.width().times(shuffled, self.factor);
+        [self.bucket(place), self.bucket(place ^ self.spread(self.remainder(shuffled)))]
     }
 
-    /// The lowest bits of a number, as many as the remainder has.
+    /// The remainder of a shuffled key, or of a code. As a code it is that of the second home, unless it is zero.
     #[inline(always)]
-    const fn remainder(&self, number: u64) -> u64 {
+    pub const fn remainder(&self, number: u64) -> u64 {
         number & self.remainder_mask
     }
 
-    /// From the first home to the second.
-    #[inline(always)]
-    const fn distance(&self, remainder: u64) -> u32 {
+    /// The bit of a code that says: this is the first home.
+    const fn first(&self) -> u64 {
+        self.remainder_mask + 1
+    }
+
+    const fn is_on_first_side(&self, home: Home) -> bool {
+        home.code & self.first() != 0
+    }
+
+    /// The place by which somebody came to this home: his first or his second one.
+    const fn place(&self, home: Home) -> u64 {
         let width = self.permutation.width();
-        width.above(width.spread(remainder), self.remainder_bits)
+        let remainder = self.remainder(home.code);
+        let first = width.times(remainder, self.factor);
+        let lowest = if self.is_on_first_side(home) { first } else { first ^ self.spread(remainder) };
+        let start = ((home.bucket as u64) << width.bits()).div_ceil(self.buckets as u64);
+        width.cut(start + self.remainder(width.cut(lowest.wrapping_sub(start))))
+    }
+
+    /// The bucket of a place. Written so that every verifier knows it to be one of the table's.
+    #[inline(always)]
+    const fn bucket(&self, place: u64) -> u32 {
+        ((place * self.buckets as u64) >> self.permutation.width().bits()) as u32
+    }
+
+    /// How the second place differs from the first.
+    #[inline(always)]
+    const fn spread(&self, remainder: u64) -> u64 {
+        self.permutation.width().spread(remainder)
     }
 }
 
@@ -125,19 +139,29 @@ impl Scheme for Exact {
 
     #[inline(always)]
     fn homes(&self, key: u64) -> [Home; 2] {
-        self.homes_of_shuffled(self.shuffle(key))
+        let shuffled = self.shuffle(key);
+        let [first, second] = self.buckets_of_shuffled(shuffled);
+        let remainder = self.remainder(shuffled);
+        let code = remainder | self.first();
+        [
+            Home { bucket: first, code },
+            Home { bucket: second, code: if remainder == 0 { code } else { remainder } },
+        ]
     }
 
     fn other(&self, home: Home) -> Home {
-        let remainder = home.code >> 1;
+        let remainder = self.remainder(home.code);
         if remainder == 0 {
             return home;
         }
-        Home { bucket: home.bucket ^ self.distance(remainder), code: home.code ^ FIRST }
+        Home {
+            bucket: self.bucket(self.place(home) ^ self.spread(remainder)),
+            code: home.code ^ self.first(),
+        }
     }
 
     fn is_first(&self, home: Home) -> bool {
-        home.code & FIRST != 0 && home.code >> 1 != 0
+        self.is_on_first_side(home) && self.remainder(home.code) != 0
     }
 
     fn token(&self, key: u64) -> Token {

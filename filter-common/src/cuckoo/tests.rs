@@ -1,11 +1,12 @@
 //! The table against a plain set, and the exact scheme against every key there is.
 
 use super::exact::{self, Exact};
-use super::geometry::{EXACT4_BITS, Geometry};
+use super::geometry::Geometry;
 use super::six::{Key6, Six};
 use super::*;
 use crate::hash::Hash;
 use crate::permutation::Permutation;
+use crate::width::{Factor, Width};
 use core::cell::Cell;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -37,7 +38,7 @@ pub fn memory(geometry: Geometry) -> Vec<Cell<u64>> {
 
 /// A table of keys of `width` bits.
 fn exact_of(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[Cell<u64>]> {
-    Table::new(Exact::new(width, exact::key(key(7)), geometry.index_bits()), geometry, words)
+    Table::new(Exact::new(width, exact::key(key(7)), geometry), geometry, words)
 }
 
 fn six(geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &[Cell<u64>]> {
@@ -65,24 +66,31 @@ fn distinct_addresses(seed: u64) -> impl Iterator<Item = u64> {
 /// The small ones under many keys, for there luck has a say.
 #[test]
 fn tables_of_every_lane_width_fill_up_to_their_limits() {
-    for bits in (8..=18).chain([21]) {
-        for seed in 0..1_u64 << 12_u32.saturating_sub(bits) {
-            let geometry = Geometry::exact4(bits);
+    for geometry in some_exact4() {
+        for seed in 0..1_u64 << 12_u32.saturating_sub(geometry.index_bits()) {
             let words = memory(geometry);
-            let scheme = Exact::new(32, exact::key(key((seed << 32) | u64::from(bits))), bits);
+            let scheme =
+                Exact::new(32, exact::key(key((seed << 32) | u64::from(geometry.buckets()))), geometry);
             let table = Table::new(scheme, geometry, &words[..]);
             let load = load_at_first_refusal(&table, distinct_addresses(seed));
             let promised = [0.80, 0.80, 0.80, 0.92, 0.95, 0.95][geometry.bucket_slots() as usize];
-            assert!(load >= promised, "{bits} index bits: refused at {load:.4}, promised {promised}");
+            assert!(load >= promised, "{geometry:?}: refused at {load:.4}, promised {promised}");
             let limit = geometry.limit() as f64 / geometry.slots() as f64;
-            assert!(limit <= load, "{bits} index bits: refused at {load:.4}, limit {limit:.4}");
+            assert!(limit <= load, "{geometry:?}: refused at {load:.4}, limit {limit:.4}");
         }
     }
 }
 
 /// Powers of two, what follows them, and what precedes the next: there stretches of places are longest and shortest.
+const PARTS: [u32; 5] = [64, 65, 80, 100, 127];
+
 fn some_six() -> impl Iterator<Item = Geometry> {
-    [64, 65, 80, 100, 127].into_iter().flat_map(|part| [1, 4, 8, 12].map(|bits| Geometry::six(part << bits)))
+    PARTS.into_iter().flat_map(|part| [1, 4, 8, 12].map(|bits| Geometry::six(part << bits)))
+}
+
+fn some_exact4() -> impl Iterator<Item = Geometry> {
+    let small = PARTS.into_iter().flat_map(|part| (2..=12).map(move |bits| Geometry::exact4(part << bits)));
+    small.chain([64, 65].map(|part| Geometry::exact4(part << 15)))
 }
 
 /// The small ones under many keys.
@@ -99,13 +107,23 @@ fn ipv6_tables_fill_up_to_their_limits() {
     }
 }
 
-/// Widths are shrunk so that codes still use all bits of a lane, and every key can be asked for.
+/// Widths are shrunk so that codes still use all bits of a lane, and every key can be asked for; with the fewest buckets for which
+/// a lane has room, and with others.
+fn shrunk() -> impl Iterator<Item = (u32, Geometry)> {
+    let of = |width, lanes: (u32, u32), buckets: [u32; 3]| {
+        let lanes = bucket::Lanes::new(lanes.0, lanes.1);
+        buckets.map(|buckets| (width, Geometry::new(buckets, 1, lanes)))
+    };
+    let five = of(20, (5, 12), [512, 513, 1000]);
+    let four = of(22, (4, 16), [128, 129, 255]);
+    let three = of(22, (3, 21), [64, 65, 1023]);
+    let two = of(20, (2, 32), [128, 192, 255]);
+    [five, four, three, two].into_iter().flatten()
+}
+
 #[test]
 fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
-    for (width, index_bits, lanes) in
-        [(20, 9, (5, 12)), (24, 9, (4, 16)), (22, 10, (3, 21)), (20, 8, (2, 32))]
-    {
-        let geometry = Geometry::new(index_bits, 1, bucket::Lanes::new(lanes.0, lanes.1));
+    for (width, geometry) in shrunk() {
         let words = memory(geometry);
         let table = exact_of(width, geometry, &words);
         let inserted: HashSet<u64> = Numbers(3)
@@ -115,18 +133,65 @@ fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
             .take_while(|&key| table.insert(key).is_ok())
             .collect();
         assert!(inserted.len() as u64 >= geometry.limit());
-        assert!((0..1 << width).all(|key| table.contains(key) == inserted.contains(&key)), "{lanes:?}");
+        assert!((0..1 << width).all(|key| table.contains(key) == inserted.contains(&key)), "{geometry:?}");
         assert_eq!(table.entries().map(|home| table.scheme().key(home)).collect::<HashSet<_>>(), inserted);
     }
 }
 
+/// Each home spells its key and tells the other one, and no two keys have one home.
+#[test]
+fn of_all_keys_there_are_each_has_homes_of_its_own() {
+    for (width, geometry) in shrunk() {
+        let scheme = Exact::new(width, exact::key(key(7)), geometry);
+        let lane = geometry.lanes().bits().min(width + 1);
+        let mut taken = vec![false; (geometry.buckets() as usize) << lane];
+        for key in 0..1 << width {
+            check(&scheme, key);
+            let homes = scheme.homes(key);
+            let count = if homes[0] == homes[1] { 1 } else { 2 };
+            for home in &homes[..count] {
+                assert!(home.bucket < geometry.buckets() && home.code != 0, "{key} in {geometry:?}");
+                // Of a lane that is wider than a key the side is the highest bit, and some below it are never in use.
+                let side = home.code >> (geometry.lanes().bits() - 1);
+                let code = home.code & ((1 << (lane - 1)) - 1) | side << (lane - 1);
+                let place = ((home.bucket as usize) << lane) + code as usize;
+                assert!(!core::mem::replace(&mut taken[place], true), "{key} in {geometry:?}");
+            }
+        }
+    }
+}
+
+/// The first and the last place of a bucket are the ones at which a stretch could be taken for its neighbour.
+#[test]
+fn the_ends_of_every_stretch_are_spelled_right_at_every_size() {
+    for geometry in Geometry::all_exact4() {
+        let buckets = geometry.buckets();
+        let words = exact::key(key(buckets.into()));
+        let (scheme, width) = (Exact::new(32, words, geometry), Width::new(32));
+        let mut some = Numbers(buckets.into()).map(|number| (number % u64::from(buckets)) as u32);
+        let some: [u32; 6] = core::array::from_fn(|_| some.next().unwrap());
+        for bucket in [0, 1, buckets - 2, buckets - 1].into_iter().chain(some) {
+            let start = (u64::from(bucket) << 32).div_ceil(buckets.into());
+            let at = |place| scheme.unshuffle(width.divided(width.cut(place), Factor::new(words[2])));
+            assert_eq!(scheme.homes(at(start))[0].bucket, bucket);
+            assert_ne!(scheme.homes(at(start.wrapping_sub(1)))[0].bucket, bucket);
+            [start, start + 1, start.wrapping_sub(1)].map(at).into_iter().for_each(|key| check(&scheme, key));
+        }
+    }
+}
+
+fn check(scheme: &Exact, key: u64) {
+    let homes = scheme.homes(key);
+    assert_eq!(homes.map(|home| scheme.key(home)), [key; 2], "{scheme:?}");
+    assert_eq!(homes.map(|home| scheme.other(home)), [homes[1], homes[0]], "{key} in {scheme:?}");
+}
+
 #[test]
 fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
-    let geometry = Geometry::new(9, 1, bucket::Lanes::new(4, 16));
+    let geometry = Geometry::new(600, 1, bucket::Lanes::new(4, 16));
     let words = memory(geometry);
     let table = exact_of(24, geometry, &words);
-    let [first, second, _] = exact::key(key(7));
-    let zeros = (0..512_u64).map(|index| Permutation::new(24, [first, second]).backward(index << 15));
+    let zeros = (0..512_u64).map(|index| table.scheme().unshuffle(index << 15));
     assert!(zeros.clone().all(|key| !table.contains(key)), "an empty table holds nothing");
     zeros.clone().for_each(|key| table.insert(key).unwrap());
     assert!(zeros.clone().all(|key| table.contains(key)));
@@ -137,8 +202,8 @@ fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
 /// Many at a time, and more than there is room for: whoever is not refused is there.
 #[test]
 fn all_of_many_come_in_but_those_who_are_refused() {
-    for bits in [9, 13, 17] {
-        let geometry = Geometry::exact4(bits);
+    for buckets in [512, 600, 9_000, 131_072, 150_000] {
+        let geometry = Geometry::exact4(buckets);
         let words = memory(geometry);
         let table = exact_of(32, geometry, &words);
         let within = geometry.limit() as usize;
@@ -146,7 +211,7 @@ fn all_of_many_come_in_but_those_who_are_refused() {
         table.insert_all(pending[..within].iter().copied(), |address| panic!("{address} is refused"));
         let mut refused = HashSet::new();
         table.insert_all(pending[within..].iter().copied(), |address| assert!(refused.insert(address)));
-        assert!(refused.len() >= 100, "{bits} index bits: only {} are refused", refused.len());
+        assert!(refused.len() >= 100, "{buckets} buckets: only {} are refused", refused.len());
         assert!(pending.iter().all(|address| table.contains(*address) != refused.contains(address)));
         assert_eq!(table.entries().count() + refused.len(), pending.len());
     }
@@ -154,7 +219,7 @@ fn all_of_many_come_in_but_those_who_are_refused() {
 
 #[test]
 fn a_table_grows_from_itself_alone() {
-    let (small, large) = (Geometry::exact4(12), Geometry::exact4(13));
+    let (small, large) = (Geometry::exact4(4000), Geometry::exact4(6000));
     let (before, after) = (memory(small), memory(large));
     let (before, after) = (exact_of(32, small, &before), exact_of(32, large, &after));
     let addresses: HashSet<u64> = distinct_addresses(5).take(small.limit() as usize).collect();
@@ -186,17 +251,21 @@ const PATTERNS: [fn(u32) -> u32; 14] = [
 
 #[test]
 fn patterns_of_addresses_fill_a_table_like_random_ones() {
-    for bits in [12, 13, 15] {
-        let geometry = Geometry::exact4(bits);
+    for buckets in [1 << 12, 5_000, 1 << 13, 1 << 15, 50_000] {
+        let geometry = Geometry::exact4(buckets);
         for (pattern, seed) in PATTERNS.iter().flat_map(|pattern| (0..6).map(move |seed| (pattern, seed))) {
             let words = memory(geometry);
-            let table = Table::new(Exact::new(32, exact::key(key(100 + seed)), bits), geometry, &words[..]);
+            let table =
+                Table::new(Exact::new(32, exact::key(key(100 + seed)), geometry), geometry, &words[..]);
             let mut seen = HashSet::new();
             let addresses = (0..).map(|number| u64::from(pattern(number)));
             let load = load_at_first_refusal(&table, addresses.filter(|&address| seen.insert(address)));
             let limit = geometry.limit() as f64 / geometry.slots() as f64;
             let number = PATTERNS.iter().position(|one| core::ptr::eq(one, pattern)).unwrap();
-            assert!(load >= limit + 0.03, "pattern {number}, key {seed}, {bits} bits: refused at {load:.4}");
+            assert!(
+                load >= limit + 0.03,
+                "pattern {number}, key {seed}, {buckets} buckets: refused at {load:.4}"
+            );
         }
     }
 }
@@ -261,7 +330,7 @@ fn rows_of_prefixes_fill_a_table_like_random_ones() {
 
 #[test]
 fn every_size_has_a_limit_below_its_slots() {
-    for geometry in EXACT4_BITS.map(Geometry::exact4).chain(Geometry::all_six()) {
+    for geometry in Geometry::all_exact4().chain(Geometry::all_six()) {
         assert!(geometry.limit() < geometry.slots());
     }
 }
@@ -280,8 +349,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
+    fn each_home_spells_its_address(seed: u64, buckets in 256_u32..=1 << 26, address: u32) {
+        check(&Exact::new(32, exact::key(key(seed)), Geometry::exact4(buckets)), address.into());
+    }
+
+    #[test]
     fn the_exact_table_is_a_set(steps in steps()) {
-        let geometry = Geometry::new(6, 1, bucket::Lanes::new(4, 16));
+        let geometry = Geometry::new(77, 1, bucket::Lanes::new(4, 16));
         let words = memory(geometry);
         let (table, mut oracle) = (exact_of(16, geometry, &words), HashSet::new());
         for step in steps {
@@ -337,10 +411,10 @@ proptest! {
 #[test]
 fn a_progression_that_one_key_refuses_another_takes() {
     const STRIDE: u32 = 1 << 23;
-    let geometry = Geometry::exact4(8);
+    let geometry = Geometry::SMALLEST_EXACT4;
     let takes = |seed| {
         let words = memory(geometry);
-        let table = Table::new(Exact::new(32, exact::key(key(seed)), 8), geometry, &words[..]);
+        let table = Table::new(Exact::new(32, exact::key(key(seed)), geometry), geometry, &words[..]);
         let progression =
             (0..).map(|number: u32| u64::from(0x0A00_0000_u32.wrapping_add(number.wrapping_mul(STRIDE))));
         progression.take(geometry.limit() as usize).all(|address| table.insert(address).is_ok())

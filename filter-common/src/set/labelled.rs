@@ -4,8 +4,8 @@
 //! Whoever moved or left meanwhile is counted for [`OTHER`].
 
 use super::{
-    Found4, Found6, MOST_SHORTER, Set, UNSEEN, below, exact4, find4, find6, fingerprint, lanes4, longer6,
-    up_to_64,
+    Found4, Found6, MOST_SHORTER, Seen4, Set, UNSEEN, below, exact4, find4, find6, fingerprint, lanes4,
+    longer6, seen4, up_to_64,
 };
 use crate::Words;
 use crate::cuckoo::bucket::Found;
@@ -156,14 +156,9 @@ pub fn label_of_address4(set: &impl Set, labels: &impl SetLabels, shuffled: u64)
         return OTHER;
     }
     let Some(words) = set.addresses() else { return OTHER };
-    let (scheme, lanes) = (exact4(set), lanes4(set));
-    let [first, second] = scheme.homes_of_shuffled(shuffled);
-    let buckets = words.rest(stash::WORDS);
-    let seen =
-        lanes.seen((buckets.load(first.bucket), first.code), (buckets.load(second.bucket), second.code));
-    if lanes.any(seen) {
-        let number = number_of_label4(set, [first.bucket, second.bucket], seen);
-        return seen_label4(set, labels, number);
+    let scheme = exact4(set);
+    if let Some(seen) = seen4(set, &words, &scheme, shuffled) {
+        return seen_label4(set, labels, number_of_label4(set, seen));
     }
     let Some(labels) = labels.addresses() else { return OTHER };
     let token = Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) };
@@ -172,12 +167,12 @@ pub fn label_of_address4(set: &impl Set, labels: &impl SetLabels, shuffled: u64)
 
 /// The number of the label of whoever was seen in one of these buckets. Only whoever was found asks for it.
 #[inline(always)]
-pub fn number_of_label4(set: &impl Set, [first, second]: [u32; 2], seen: [u64; 2]) -> u32 {
+pub(super) fn number_of_label4(set: &impl Set, Seen4 { buckets: [first, second], flags }: Seen4) -> u32 {
     if set.setting(|settings| &settings.addresses4.label_words) == 0 {
         return UNSEEN;
     }
     let lanes = lanes4(set);
-    let (flag, not_in_first) = lanes.lowest(seen);
+    let (flag, not_in_first) = lanes.lowest(flags);
     let bucket = first ^ (first ^ second) & not_in_first as u32;
     let last_lane = set.small_setting(|settings| &settings.addresses4.last_lane);
     let lanes_before = bucket * set.small_setting(|settings| &settings.addresses4.lanes);
@@ -339,4 +334,56 @@ fn label_at6(set: &impl Set, labels: &impl SetLabels, homes: [Home; 2], token: T
 const fn is_equal(one: u64, other: u64) -> u32 {
     let difference = one ^ other;
     ((difference.wrapping_sub(1) & !difference) >> 63) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuckoo::Table;
+    use crate::cuckoo::exact::{self, Exact};
+    use crate::cuckoo::scheme::Scheme;
+    use crate::labels::LabelsMut;
+    use crate::set::View;
+    use crate::settings::{AddressSettings, SetSettings};
+    use crate::{Rest, WordsMut};
+    use core::cell::Cell;
+    use std::vec;
+
+    /// The code that it would have in its second home is that of an empty slot.
+    #[test]
+    fn who_has_one_home_only_is_not_found_in_empty_slots_and_has_his_own_label() {
+        let (geometry, key) = (Geometry::exact4(5 << 18), exact::key([3, 5, 7]));
+        let scheme = Exact::new(32, key, geometry);
+        let lanes = geometry.lanes();
+        let addresses4 = AddressSettings {
+            in_use: 1,
+            buckets: geometry.buckets().into(),
+            remainder_mask: scheme.remainder_mask(),
+            lane_ones: lanes.ones(),
+            lane_highs: lanes.highs(),
+            label_words: labels::words_for(stash::LABELS + geometry.slots() as u32).into(),
+            lanes: lanes.count().into(),
+            last_lane: lanes.last().into(),
+            key,
+        };
+        let settings = SetSettings { addresses4, ..SetSettings::OFF };
+        let words = vec![Cell::new(0); (stash::WORDS + geometry.words()) as usize];
+        let beside = vec![Cell::new(0); addresses4.label_words as usize];
+        let (words, beside) = (&words[..], &beside[..]);
+        let set =
+            View { settings: &settings, addresses: Some(words), networks: None, levels: None, six: None };
+        let labels = LabelView { addresses: Some(beside), networks: None, levels: None, six: None };
+        let address = scheme.unshuffle(9 << lanes.bits()) as u32;
+        assert_eq!(label(&set, &labels, Source::V4(address)), None, "all slots are empty");
+
+        let table = Table::new(scheme, geometry, Rest::new(words, stash::WORDS));
+        let [home, other] = table.scheme().homes(address.into());
+        assert_eq!(home, other, "its remainder is zero");
+        let slot = table.slot(home.bucket, 2);
+        table.put(slot, home.code);
+        Bytes(beside).write(stash::LABELS + table.number_of(slot), 77);
+        assert_eq!(label(&set, &labels, Source::V4(address)), Some(77));
+        words.store(stash::WORDS + slot.word, 0);
+        assert_eq!(label(&set, &labels, Source::V4(address)), None);
+    }
 }

@@ -25,7 +25,7 @@ use crate::kernel::broker::process;
 use crate::text::printable;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
-pub use run::{ConfigFile, Log, LogFormat, Run, user};
+pub use run::{ConfigFile, Log, LogFormat, Run, interface_name, user};
 
 /// What filterd was started for.
 #[derive(Debug)]

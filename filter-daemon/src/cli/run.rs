@@ -19,7 +19,7 @@ use crate::text::printable;
 #[command(next_help_heading = "Running")]
 pub struct RunArguments {
     /// Filter this interface; may be given several times
-    #[arg(short, long = "iface", value_name = "IF", value_parser = interface)]
+    #[arg(short, long = "iface", value_name = "IF", value_parser = interface_name)]
     interfaces: Vec<String>,
     /// Read this configuration [default: /etc/filterd/filterd.yaml, if it is there]
     #[arg(short, long, value_name = "FILE")]
@@ -225,7 +225,8 @@ fn none_at(usual: &Path) -> String {
     format!(" (there is none at {})", printable::path(usual))
 }
 
-fn interface(name: &str) -> Result<String, String> {
+/// A name that an interface could have.
+pub fn interface_name(name: &str) -> Result<String, String> {
     match check_interface_name(name) {
         Ok(()) => Ok(name.to_owned()),
         Err(InterfaceNameError::Several { names }) => {

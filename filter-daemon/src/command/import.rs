@@ -34,7 +34,8 @@ const MOST_TOLD: usize = 10;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 What is read: what `filterd export` writes in any format; what `ipset save` and `nft -j list` write, where the name of a set
-becomes that of the list; and any list with a target a line. An end that is written as a moment stays that moment, one that
+becomes that of the list; and lists as they are published: a target or range a line, CSV, ipsum, DShield, JSON lines, CSF. An
+end that is written as a moment stays that moment, one that
 is written as time left counts from now on. What is over already is left out.
 
 Private, loopback and other special ranges are taken out, and so is a prefix shorter than /8 (/16 of IPv6), unless you say that
@@ -111,7 +112,7 @@ impl Import {
         let ended = self.send_all(&mut reading, &mut sifting, &mut sending, &mut outcome, (name, &progress));
         let ended = ended.and_then(|()| Ok(sending.finish()?));
         progress.end();
-        let (fault, format, left) = (reading.fault(), reading.format.name(), sifting.left());
+        let (fault, format, left) = (reading.fault(), reading.format, sifting.left());
         let incomplete = fault.map(|fault| format!("{name}: {fault}"));
         let ended = match ended {
             Ok(()) => Ok(()),

@@ -7,6 +7,7 @@ mod ask;
 mod check;
 mod confirm;
 mod diff;
+mod doctor;
 pub mod exchange;
 mod export;
 mod flush;
@@ -124,6 +125,11 @@ pub enum Verb {
     ///
     /// A filterd that runs is asked for the names of its live lists, which no list of the configuration can have.
     Check(With<check::Check>),
+    /// Look at what stands in the way of filterd on this machine, or slows it down, and tell what mends it
+    ///
+    /// The kernel, each interface with its driver, memory, clock, state directory, other blocklists. Nothing is changed. Needs no
+    /// daemon; what a user may not see is named.
+    Doctor(With<doctor::Doctor>),
     /// Ask whether filterd answers
     Ping(With<ping::Ping>),
 }
@@ -157,6 +163,7 @@ macro_rules! whichever {
             Verb::Pause($with) => $what,
             Verb::Resume($with) => $what,
             Verb::Check($with) => $what,
+            Verb::Doctor($with) => $what,
             Verb::Ping($with) => $what,
         }
     };

@@ -4,13 +4,13 @@ use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
-use super::render::figure::{count, headed, table};
+use super::render::figure::{count, headed};
 use super::render::hits::how_counted;
 use super::render::moment::Clock;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{
     self, Hits,
-    stats::{Counted, OfList, Reply},
+    stats::{Counted, OfList, OnInterface, Reply},
 };
 use crate::exit::Exit;
 
@@ -25,14 +25,14 @@ impl Stats {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let stats = Client::connect(socket)?.call(&wire::Stats {})?;
         let told = |stats: &Reply| {
-            if self.lists { of_lists(stats, &Clock::system()) } else { render(stats) }
+            if self.lists { of_lists(stats, &Clock::system()) } else { render(stats, &Clock::system()) }
         };
         console.answer(&stats, told)?;
         Ok(Exit::Done)
     }
 }
 
-fn render(stats: &Reply) -> String {
+fn render(stats: &Reply, clock: &Clock) -> String {
     let total = |verdict: &str| {
         let rows = stats.reasons.iter().filter(|counted| counted.verdict == verdict);
         rows.map(|counted| counted.packets).sum::<u64>()
@@ -51,8 +51,26 @@ fn render(stats: &Reply) -> String {
         "paused" => counted.packets > 0,
         _ => true,
     };
+    if let Some(since) = stats.packets_since {
+        summary += &format!(", since {} ({} ago)", clock.on_the_wall(since), clock.elapsed(since));
+    }
     let rows: Vec<_> = stats.reasons.iter().filter(is_told).map(row).collect();
-    format!("{summary}\n\n{}", table(&rows))
+    let heads = ["verdict", "reason", "packets", "bytes", "what it says of a packet"];
+    let mut text = format!("{summary}\n\n{}", headed(heads, [false, false, true, true, false], &rows));
+    let rows: Vec<_> = stats.interfaces.iter().filter(|one| one.packets > 0).map(on_interface).collect();
+    if !rows.is_empty() {
+        let heads = ["interface", "verdict", "reason", "packets", "bytes"];
+        text += &format!("\n{}", headed(heads, [false, false, false, true, true], &rows));
+        text += "\nBytes are those of frames without the checksum behind them, as XDP sees them.\n";
+    }
+    text
+}
+
+/// What was to be dropped on one interface.
+fn on_interface(one: &OnInterface) -> [String; 5] {
+    let OnInterface { interface, reason, verdict, packets, bytes } = one;
+    let name = interface.clone().unwrap_or_else(|| "(others, or gone)".to_owned());
+    [name, verdict.replace('_', " "), reason.clone(), count(*packets), count(*bytes)]
 }
 
 /// One row a list.
@@ -78,9 +96,10 @@ fn of_list(name: &str, hits: &Hits, since: String) -> [String; 6] {
     [name.to_owned(), count(*dropped), told(*would_drop), told(*paused), told(*replies), since]
 }
 
-fn row(counted: &Counted) -> [String; 4] {
-    let Counted { reason, verdict, packets, meaning, .. } = counted;
-    [verdict.replace('_', " "), reason.clone(), count(*packets), meaning.clone()]
+fn row(counted: &Counted) -> [String; 5] {
+    let Counted { reason, verdict, packets, bytes, meaning } = counted;
+    let bytes = bytes.map(count).unwrap_or_default();
+    [verdict.replace('_', " "), reason.clone(), count(*packets), bytes, meaning.clone()]
 }
 
 #[cfg(test)]
@@ -107,15 +126,51 @@ mod tests {
         Reply { version: 1, enforce, reasons, lists, ..Reply::default() }
     }
 
+    const NOW: u64 = 1_795_296_480;
+
+    fn render_now(stats: &Reply) -> String {
+        render(stats, &Clock::standing(NOW))
+    }
+
+    #[test]
+    fn what_was_to_be_dropped_is_told_with_its_bytes_by_interface_and_since_when() {
+        let mut stats = stats(true, 1204, 0);
+        stats.packets_since = Some(NOW - 7200);
+        stats.reasons[0].bytes = Some(72_240);
+        let on = |interface: Option<&str>, packets| OnInterface {
+            interface: interface.map(str::to_owned),
+            reason: "listed".into(),
+            verdict: "drop".into(),
+            packets,
+            bytes: packets * 60,
+        };
+        stats.interfaces = vec![on(Some("eth0"), 1200), on(Some("eth1"), 0), on(None, 4)];
+        let expected = "\
+1,204 packets dropped, 1,000,000 passed, since 19:28 (2 h ago)
+
+verdict  reason      packets   bytes  what it says of a packet
+drop     listed        1,204  72,240  it is on a list
+pass     unlisted  1,000,000          it is on none
+
+interface          verdict  reason  packets   bytes
+eth0               drop     listed    1,200  72,000
+(others, or gone)  drop     listed        4     240
+
+Bytes are those of frames without the checksum behind them, as XDP sees them.
+";
+        assert_eq!(render_now(&stats), expected);
+    }
+
     #[test]
     fn every_reason_has_its_row_and_says_what_it_means() {
         let expected = "\
 1,204 packets dropped, 1,000,000 passed
 
-drop  listed        1,204  it is on a list
-pass  unlisted  1,000,000  it is on none
+verdict  reason      packets  what it says of a packet
+drop     listed        1,204  it is on a list
+pass     unlisted  1,000,000  it is on none
 ";
-        assert_eq!(render(&stats(true, 1204, 0)), expected);
+        assert_eq!(render_now(&stats(true, 1204, 0)), expected);
     }
 
     #[test]
@@ -123,12 +178,13 @@ pass  unlisted  1,000,000  it is on none
         let expected = "\
 0 packets dropped, 1,000,007 passed, 7 of them only because of `enforce: false`
 
+verdict     reason      packets  what it says of a packet
 drop        listed            0  it is on a list
 pass        unlisted  1,000,000  it is on none
 would drop  listed            7  it is on a list
 ";
-        assert_eq!(render(&stats(false, 0, 7)), expected);
-        assert!(render(&stats(false, 0, 0)).contains(", 0 of them only because of"));
+        assert_eq!(render_now(&stats(false, 0, 7)), expected);
+        assert!(render_now(&stats(false, 0, 0)).contains(", 0 of them only because of"));
     }
 
     #[test]
@@ -142,12 +198,12 @@ would drop  listed            7  it is on a list
             bytes: None,
         };
         stats.reasons.push(paused(0));
-        assert!(!render(&stats).contains("paused"));
+        assert!(!render_now(&stats).contains("paused"));
         stats.reasons.push(paused(3));
-        let text = render(&stats);
+        let text = render_now(&stats);
         let summary = "5 packets dropped, 1,000,003 passed, 3 of them only because protection was paused\n";
         assert!(text.starts_with(summary), "{text}");
-        assert!(text.contains("\npaused  listed            3"), "{text}");
+        assert!(text.contains("\npaused   listed            3"), "{text}");
     }
 
     #[test]
@@ -177,7 +233,7 @@ or wider before an address of its own), since 19:28 (2 h ago)
     #[test]
     fn what_was_dropped_and_what_was_only_counted_are_told_apart_later_too() {
         for enforce in [false, true] {
-            let text = render(&stats(enforce, 5, 7));
+            let text = render_now(&stats(enforce, 5, 7));
             assert!(text.starts_with("5 packets dropped, 1,000,007 passed, 7 of them only"), "{text}");
             assert!(text.contains("\ndrop        listed            5"), "{text}");
             assert!(text.contains("\nwould drop  listed            7"), "{text}");

@@ -4,12 +4,13 @@ use clap::Args;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
-use super::render::figure::{bytes, count, table};
+use super::render::figure::{bytes, count, counted, table};
+use super::render::hits;
 use super::render::moment::Clock;
 use super::render::remark;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::status::{Flows, Interface, ListStatus, NOT_FILTERED, Reply, Table};
-use crate::control::wire::{self, Fault};
+use crate::control::wire::{self, About, Fault};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -32,7 +33,12 @@ impl Status {
 fn render(status: &Reply, clock: &Clock) -> String {
     let up = clock.elapsed(status.started);
     let config = status.config.as_deref().unwrap_or("none");
-    let mut text = format!("filterd {}, pid {}, up {up}, config {config}\n", status.filterd, status.pid);
+    let mut text = format!(
+        "{}\nfilterd {}, pid {}, up {up}, config {config}\n",
+        protection(status, clock),
+        status.filterd,
+        status.pid
+    );
     for fault in &status.faults {
         text.push_str(&format!("\n{}", told(fault, clock)));
     }
@@ -44,13 +50,41 @@ fn render(status: &Reply, clock: &Clock) -> String {
     if let Some(reload) = &status.reload {
         text.push_str(&format!("\n{reload} the configuration\n"));
     }
-    section(&mut text, "Interfaces", &interfaces(status));
+    section(&mut text, "Interfaces", &interfaces(status, clock));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
     section(&mut text, "Own flows (`match: new`: what is part of them passes)", &flows(status));
-    section(&mut text, "Lists", &lists(status, false));
-    section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true));
+    section(&mut text, "Lists", &lists(status, false, clock));
+    section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true, clock));
     section(&mut text, "Process", &process(status));
     text
+}
+
+/// Is protection what the configuration says? In one sentence.
+fn protection(status: &Reply, clock: &Clock) -> String {
+    let filtered = status.interfaces.iter().filter(|one| one.mode != NOT_FILTERED);
+    let names: Vec<_> = filtered.map(|one| one.name.as_str()).collect();
+    let blocking = status.lists.iter().filter(|list| !list.allows);
+    let targets = counted(blocking.map(|list| list.targets).sum(), "target");
+    let is_bad = status.faults.iter().any(|fault| fault.about == About::Protection);
+    let others = match status.faults.len() {
+        0 => String::new(),
+        1 => "; one other thing is not as it should be".to_owned(),
+        more => format!("; {more} other things are not as they should be"),
+    };
+    if names.is_empty() {
+        return "NOT PROTECTED: no interface is filtered".to_owned();
+    }
+    let whence = format!("packets from {targets} on {}", names.join(", "));
+    match &status.paused {
+        _ if is_bad => format!(
+            "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
+        ),
+        _ if !status.enforce => format!("As configured, {whence} are counted, and none is dropped{others}"),
+        Some(paused) => {
+            format!("PAUSED until {}: {whence} are counted, and none is dropped", clock.at(paused.until))
+        }
+        None => format!("Protected as configured: {whence} are dropped{others}"),
+    }
 }
 
 /// Loud where packets may pass, and with the remedy below.
@@ -68,14 +102,16 @@ fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String
     }
 }
 
-fn interfaces(status: &Reply) -> Vec<[String; 3]> {
+fn interfaces(status: &Reply, clock: &Clock) -> Vec<[String; 3]> {
     let row = |interface: &Interface| {
         let mode = match interface.mode.as_str() {
             NOT_FILTERED if interface.accepted => "not there, as accepted",
             NOT_FILTERED => "NOT FILTERED",
             mode => mode,
         };
-        [interface.name.clone(), mode.to_owned(), history(interface)]
+        let told =
+            [history(interface), traffic(interface, clock)].into_iter().filter(|told| !told.is_empty());
+        [interface.name.clone(), mode.to_owned(), told.collect::<Vec<_>>().join(", ")]
     };
     status.interfaces.iter().map(row).collect()
 }
@@ -89,6 +125,14 @@ fn history(interface: &Interface) -> String {
     let note = interface.note.as_deref().filter(|_| !interface.accepted);
     let first = note.and_then(|note| note.lines().next()).map(str::to_owned);
     [first, gone, unprotected].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What drives it, since when it is filtered, and how fast packets come.
+fn traffic(interface: &Interface, clock: &Clock) -> String {
+    let up = interface.up_since.map(|since| format!("up {}", clock.elapsed(since)));
+    let packets = interface.packets_per_second.map(|rate| format!("{} packets/s", hits::rate(rate)));
+    let drops = interface.drops_per_second.map(|rate| format!("{} to drop/s", hits::rate(rate)));
+    [interface.driver.clone(), up, packets, drops].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// How many fit before a table grows is no news: it is neither full then nor in need of anybody.
@@ -119,7 +163,7 @@ fn flows(status: &Reply) -> Vec<[String; 1]> {
     told.into_iter().map(|line| [line]).collect()
 }
 
-fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
+fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
         let told = match &list.error {
@@ -131,7 +175,12 @@ fn lists(status: &Reply, allows: bool) -> Vec<[String; 5]> {
             None => remark::of(list.rejected, list.special, list.expired),
         };
         let guarded = (list.guarded > 0).then(|| format!("{} guarded, which pass", count(list.guarded)));
-        let told: Vec<_> = list.ports.clone().into_iter().chain(told).chain(guarded).collect();
+        let hits = list.hits.map(|hits| hits.all()).filter(|hits| *hits > 0).map(|hits| counted(hits, "hit"));
+        let read = list.read.map(|read| (clock.elapsed(read), read));
+        let age = read.filter(|(_, read)| clock.is_long_ago(*read)).map(|(age, _)| format!("{age} old"));
+        let next = list.next.map(|next| format!("next {}", clock.at(next)));
+        let times = [hits, age, next].into_iter().flatten();
+        let told: Vec<_> = list.ports.clone().into_iter().chain(told).chain(guarded).chain(times).collect();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -150,7 +199,8 @@ fn process(status: &Reply) -> Vec<[String; 1]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::wire::About;
+    use crate::control::wire::Hits;
+    use crate::control::wire::status::Paused;
     use crate::text::Explanation;
 
     const NOW: u64 = 1_795_296_480;
@@ -167,7 +217,7 @@ mod tests {
             expired: 0,
             guarded: 0,
             error: error.map(str::to_owned),
-            read: None,
+            ..ListStatus::default()
         };
         Reply {
             version: 1,
@@ -237,6 +287,7 @@ Own flows (`match: new`: what is part of them passes)
     #[test]
     fn everything_is_told_at_a_glance() {
         let expected = "\
+Protected as configured: packets from 1,205 targets on eth0 are dropped
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
 
 Interfaces
@@ -290,6 +341,7 @@ Interfaces
         let told = Explanation::new("the journal cannot be written: no space left", "make room on the disk");
         let faults = vec![Fault { about: About::Durability, since: NOW - 90, told }];
         let expected = "\
+Protected as configured: packets from 1,205 targets on eth0 are dropped; one other thing is not as it should be
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
 
 *** the journal cannot be written: no space left (since 1 min 30 s ago) ***
@@ -299,6 +351,43 @@ Interfaces
 ";
         let text = render(&Reply { faults, ..status() }, &Clock::standing(NOW));
         assert!(text.starts_with(expected), "{text}");
+    }
+
+    #[test]
+    fn who_asks_sees_how_fast_packets_come_and_how_old_lists_are() {
+        let mut busy = status();
+        busy.interfaces[0].driver = Some("virtio_net".into());
+        busy.interfaces[0].up_since = Some(NOW - 7200);
+        busy.interfaces[0].packets_per_second = Some(1_234_567.0);
+        busy.interfaces[0].drops_per_second = Some(12.5);
+        busy.lists[1].hits = Some(Hits { dropped: 5, would_drop: 2, ..Hits::default() });
+        busy.lists[1].read = Some(NOW - 7200);
+        busy.lists[1].next = Some(NOW + 720);
+        let told = render(&busy, &Clock::standing(NOW));
+        let interface = "\n  eth0  native  virtio_net, up 2 h, 1,234,567 packets/s, 12.5 to drop/s\n";
+        assert!(told.contains(interface), "{told}");
+        let list = "  drop    file  1,204  targets  3 lines were not taken, 7 hits, 2 h old, next 21:40 (in 12 min)\n";
+        assert!(told.contains(list), "{told}");
+    }
+
+    #[test]
+    fn the_first_line_says_whether_protection_is_what_the_configuration_says() {
+        let first = |status: Reply| {
+            render(&status, &Clock::standing(NOW)).lines().next().unwrap_or_default().to_owned()
+        };
+        let fault = |about| Fault { about, since: NOW, told: Explanation::new("it is so", "mend it") };
+        assert!(first(Reply { interfaces: vec![], ..status() }).starts_with("NOT PROTECTED: "));
+        assert!(
+            first(Reply { faults: vec![fault(About::Protection)], ..status() })
+                .starts_with("NOT AS CONFIGURED: ")
+        );
+        assert!(
+            first(Reply { faults: vec![fault(About::Lists)], ..status() })
+                .starts_with("Protected as configured: ")
+        );
+        let paused = Some(Paused { since: NOW, until: NOW + 720, by: "root".into() });
+        assert!(first(Reply { paused, ..status() }).starts_with("PAUSED until 21:40 (in 12 min): "));
+        assert!(first(Reply { enforce: false, ..status() }).starts_with("As configured, "));
     }
 
     #[test]

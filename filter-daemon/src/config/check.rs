@@ -292,6 +292,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             None
         };
         let feed = draft.feed.check(faults);
+        draft.limits.may_begin_empty = feed.is_none() || said.contains_key("min_entries");
         let path = feed.as_ref().map(Feed::shown).or(draft.path);
         if let Some((clause, node)) = ports {
             ports::must_be_few(faults, &config.lists, clause, node);

@@ -192,12 +192,17 @@ impl Feed {
         self.url.to_string().into()
     }
 
-    /// What tells it from other feeds: where it lies, and who asks.
+    /// What tells it from other feeds: where it lies, who asks, and what is allowed for it that else is not.
     #[must_use]
     pub fn key(&self) -> Vec<u8> {
         let mut key = self.url.as_text().into_bytes();
         if let Some(Auth { scheme, secret }) = &self.auth {
             key.extend(format!("\0{scheme:?}\0{secret:?}").into_bytes());
+        }
+        for (is_said, said) in [(self.insecure, "\0insecure"), (self.allow_private, "\0allow_private")] {
+            if is_said {
+                key.extend(said.bytes());
+            }
         }
         key
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -24,24 +24,65 @@ const MOST: usize = 256;
 
 /// What systemd hands over (`LoadCredential=`), by name. Only root may read it there, so it is read before that is given up.
 #[derive(Clone, Default)]
-pub struct Handed(BTreeMap<String, Vec<u8>>);
+pub struct Handed {
+    credentials: BTreeMap<String, Result<Vec<u8>, Explanation>>,
+    /// Why there may be others.
+    unseen: Option<String>,
+}
 
 impl fmt::Debug for Handed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.credentials.keys()).finish()
     }
 }
 
 impl Handed {
     /// All there are; none where systemd is not there, or hands over nothing.
     pub fn by_systemd() -> Self {
-        let Some(directory) = env::var_os("CREDENTIALS_DIRECTORY") else { return Self::default() };
-        let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(MOST);
-        let read = entries.filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            Some((name, read(&entry.path()).ok()?))
-        });
-        Self(read.collect())
+        env::var_os("CREDENTIALS_DIRECTORY")
+            .map_or_else(Self::default, |directory| Self::of(directory.as_ref()))
+    }
+
+    /// What cannot be read is told to whoever names it.
+    fn of(directory: &Path) -> Self {
+        let cannot = |error: std::io::Error| format!("{}: {error}", printable::path(directory));
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries.take(MOST + 1),
+            Err(error) => return Self { unseen: Some(cannot(error)), ..Self::default() },
+        };
+        let mut this = Self::default();
+        for entry in entries {
+            match entry {
+                Ok(_) if this.credentials.len() == MOST => {
+                    this.unseen = Some(format!("only {MOST} credentials are read"));
+                }
+                Ok(entry) => {
+                    let read = file::open(&entry.path()).and_then(|file| read(&entry.path(), file));
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    this.credentials.insert(name, read.map_err(|error| error.explain()));
+                }
+                Err(error) => this.unseen = Some(cannot(error)),
+            }
+        }
+        this
+    }
+
+    fn get(&self, name: &str) -> Result<Vec<u8>, Explanation> {
+        let shown = printable::word(name);
+        match self.credentials.get(name) {
+            Some(Ok(bytes)) => Ok(bytes.clone()),
+            Some(Err(told)) => Err(Explanation {
+                message: format!("the credential {shown} cannot be read: {}", told.message),
+                remedy: told.remedy.clone(),
+            }),
+            None => {
+                let why = self.unseen.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+                Err(Explanation::new(
+                    format!("systemd has handed over no credential {shown}{why}"),
+                    "add LoadCredential= for it to the unit, then restart filterd",
+                ))
+            }
+        }
     }
 }
 
@@ -49,15 +90,7 @@ impl Handed {
 pub fn credentials(auth: &Auth, handed: &Handed) -> Result<Credentials, Explanation> {
     let (bytes, place) = match &auth.secret {
         Secret::File(path) => (of_file(path)?, format!("{}: the secret in this file", printable::path(path))),
-        Secret::Credential(name) => match handed.0.get(name) {
-            Some(bytes) => (bytes.clone(), format!("the credential {}", printable::word(name))),
-            None => {
-                return Err(Explanation::new(
-                    format!("systemd has handed over no credential {}", printable::word(name)),
-                    "add LoadCredential= for it to the unit, then restart filterd",
-                ));
-            }
-        },
+        Secret::Credential(name) => (handed.get(name)?, format!("the credential {}", printable::word(name))),
     };
     let wrong = |what: &str| Explanation::new(format!("{place} {what}"), "write it there, on one line");
     let text = String::from_utf8(bytes).map_err(|_| wrong("is no text"))?;
@@ -75,15 +108,17 @@ pub fn credentials(auth: &Auth, handed: &Handed) -> Result<Credentials, Explanat
     })
 }
 
-/// A secret that anybody may read is none.
+/// A secret that anybody may read is none. It is opened once, and what is looked at is what is read, whatever stands there by
+/// then. A link may lead there, as links do to secrets that are changed as a whole: who may read what it leads to counts.
 fn of_file(path: &Path) -> Result<Vec<u8>, Explanation> {
-    let about = fs::metadata(path).map_err(|error| file::FileError::new(path, error).explain())?;
+    let file = file::open(path).map_err(|error| error.explain())?;
+    let about = file.metadata().map_err(|error| file::FileError::new(path, error).explain())?;
     if let Some(why) = readable_by_others(&about) {
         let path = printable::path(path);
         let message = format!("{path}: the secret in this file is not sent: {why}");
         return Err(Explanation::new(message, format!("`chown root:filterd {path}; chmod 0640 {path}`")));
     }
-    read(path).map_err(|error| error.explain())
+    read(path, file).map_err(|error| error.explain())
 }
 
 fn readable_by_others(about: &Metadata) -> Option<&'static str> {
@@ -102,9 +137,9 @@ fn readable_by_others(about: &Metadata) -> Option<&'static str> {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, file::FileError> {
+fn read(path: &Path, file: File) -> Result<Vec<u8>, file::FileError> {
     let mut bytes = Vec::new();
-    let read = file::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes);
+    let read = file.take(LONGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| file::FileError::new(path, error))?;
     if bytes.len() as u64 > LONGEST {
         return Err(file::FileError::TooLarge { path: path.into(), most: LONGEST });
@@ -150,10 +185,23 @@ mod tests {
 
     #[test]
     fn what_systemd_hands_over_is_known_by_its_name() {
-        let handed = Handed(BTreeMap::from([("feed".to_owned(), b"sesame\n".to_vec())]));
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("feed"), "sesame\n").unwrap();
+        fs::write(place.path().join("long"), vec![b'a'; 1 << 15]).unwrap();
+        fs::create_dir(place.path().join("folder")).unwrap();
+        let handed = Handed::of(place.path());
         let auth = |name: &str| Auth { scheme: Scheme::Bearer, secret: Secret::Credential(name.to_owned()) };
         assert_eq!(credentials(&auth("feed"), &handed), Ok(Credentials::Bearer("sesame".to_owned())));
-        assert!(credentials(&auth("other"), &handed).unwrap_err().to_string().contains("LoadCredential="));
+        for (name, handed, why) in [
+            ("other", &handed, "handed over no credential `other`\nadd LoadCredential="),
+            ("long", &handed, "the credential `long` cannot be read: "),
+            ("folder", &handed, "this is a directory"),
+            ("feed", &Handed::of(Path::new("/nowhere")), "no credential `feed` (/nowhere: No such file"),
+        ] {
+            let told = credentials(&auth(name), handed).unwrap_err();
+            let told = told.lines().collect::<Vec<_>>().join("\n");
+            assert!(told.contains(why), "{told}");
+        }
         assert!(!format!("{handed:?}").contains("sesame"));
     }
 }

@@ -9,7 +9,6 @@ use tracing::{error, warn};
 use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
 use super::reload::{Known, Loaded, Sources, WayBack};
-use super::state_directory::IF_REPLACED;
 use super::trial::{AtStart, Trial};
 use crate::blocklist::Accepted;
 use crate::cli::{ConfigFile, Run};
@@ -18,6 +17,7 @@ use crate::config::{self, Config, ConfigError, Mode};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{About, Fault};
 use crate::source::Copies;
+use crate::state_directory::IF_REPLACED;
 use crate::text::{Explanation, date, printable};
 
 /// The part of the owner's state that is about the configuration's file.

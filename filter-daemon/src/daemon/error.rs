@@ -6,7 +6,6 @@ use thiserror::Error;
 
 use super::commit::NotDone;
 use super::not_succeeded::SuccessionError;
-use super::state_directory::StateError;
 use crate::accounts;
 use crate::blocklist::{NoSlot, Refusal, TooManyLists};
 use crate::command::render::figure::counted_as;
@@ -17,6 +16,7 @@ use crate::journal::JournalError;
 use crate::kernel::KernelError;
 use crate::lock::Taken;
 use crate::source::file::FileError;
+use crate::state_directory::StateError;
 use crate::text::{Explain, Explanation};
 
 /// What ended the daemon.

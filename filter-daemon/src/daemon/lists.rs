@@ -11,9 +11,9 @@ use tracing::error;
 use crate::blocklist::{Accepted, Blocklist, ListId, Timestamp};
 use crate::clock;
 use crate::control::wire::{About, Fault};
-use crate::daemon::state_directory::IF_REPLACED;
 use crate::source::Copies;
 use crate::source::copies::{self, Bytes, CopyError};
+use crate::state_directory::IF_REPLACED;
 use crate::text::Explanation;
 
 /// How long copies are waited for when filterd ends.

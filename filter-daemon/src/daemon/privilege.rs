@@ -14,10 +14,10 @@ use tracing::warn;
 
 use super::confine::{Confinement, confine};
 use super::error::DaemonError;
-use super::state_directory::StateDirectory;
 use crate::accounts::{self, User};
 use crate::cli::Run;
 use crate::control::give_socket;
+use crate::state_directory::StateDirectory;
 
 /// What is left to the daemon.
 #[derive(Clone, Debug, Default)]

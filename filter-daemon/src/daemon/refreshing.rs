@@ -140,6 +140,8 @@ impl Owner {
         match &refreshed {
             Ok(reloaded) => {
                 self.refreshing.refused = None;
+                let read = lists.iter().map(|list| &**list);
+                self.feeds.judge(read, self.protection.blocklist().lists());
                 self.refreshing.add(&lists, reloaded);
                 super::reload::tell_log(reloaded);
                 let Reloaded { entered, left, allowed, disallowed, .. } = reloaded;

@@ -124,6 +124,7 @@ impl Owner {
                 reloaded = self.follow(config, reloaded).await;
                 match self.readings.trial().map(|(length, _)| length) {
                     Some(length) => {
+                        reloaded.warnings.extend(self.feeds.warnings_of_a_trial());
                         let until = self.configuration.trial.is_in_force(length, to_keep);
                         reloaded.confirm_until = until.map(clock::on_the_wall);
                         self.end_reload(Ok(reloaded));
@@ -206,6 +207,8 @@ impl Owner {
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well();
+                let read = self.config.lists.iter().map(|list| list.name.as_str());
+                self.feeds.judge(read, self.protection.blocklist().lists());
                 if !self.configuration.trial.is_on() {
                     self.feeds.tidy();
                 }

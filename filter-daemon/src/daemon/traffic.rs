@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::clock;
 use crate::control::wire::status;
 use crate::kernel::received::{Received, received};
+use crate::kernel::{Counts, OnInterface};
 
 /// How far apart looks are: a rate is over one to two of these.
 const APART: Duration = Duration::from_secs(5);
@@ -26,6 +27,8 @@ pub struct Traffic {
 struct Look {
     at: Instant,
     of: HashMap<u32, Received>,
+    /// What was to be dropped.
+    drops: HashMap<u32, u64>,
 }
 
 impl Traffic {
@@ -35,10 +38,14 @@ impl Traffic {
     }
 
     /// Looks at what is counted on these interfaces.
-    pub async fn look(&mut self, filtered: &[(u32, String)]) {
+    pub async fn look(&mut self, filtered: &[(u32, String)], counts: &Counts) {
         // What cannot be asked is not told.
         let of = received(filtered).await.unwrap_or_default();
-        let look = Look { at: clock::instant(), of: of.into_iter().map(|one| (one.index, one)).collect() };
+        let look = Look {
+            at: clock::instant(),
+            of: of.into_iter().map(|one| (one.index, one)).collect(),
+            drops: counts.interfaces.iter().filter_map(OnInterface::drops).collect(),
+        };
         if self.until_due().is_zero() {
             self.before.rotate_left(1);
             self.before[1] = Some(look.clone());
@@ -59,15 +66,49 @@ impl Traffic {
                 kernel_rx_dropped: now.dropped,
                 kernel_rx_errors: now.errors,
             });
-            told.packets_per_second = self.rate(*index, now.packets);
+            told.packets_per_second = self.rate(|look| Some(look.of.get(index)?.packets));
+            told.drops_per_second = self.rate(|look| look.drops.get(index).copied());
         }
     }
 
-    fn rate(&self, index: u32, now: u64) -> Option<f64> {
-        let at = self.latest.as_ref()?.at;
-        let is_long_ago = |look: &&Look| at.duration_since(look.at) >= SHORTEST;
+    fn rate(&self, of: impl Fn(&Look) -> Option<u64>) -> Option<f64> {
+        let latest = self.latest.as_ref()?;
+        let is_long_ago = |look: &&Look| latest.at.duration_since(look.at) >= SHORTEST;
         let before = self.before.iter().flatten().find(is_long_ago)?;
-        let more = now.checked_sub(before.of.get(&index)?.packets)?;
-        Some((more as f64 / at.duration_since(before.at).as_secs_f64() * 10.0).round() / 10.0)
+        let more = of(latest)?.checked_sub(of(before)?)?;
+        Some((more as f64 / latest.at.duration_since(before.at).as_secs_f64() * 10.0).round() / 10.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(at: Instant, packets: u64, drops: u64) -> Look {
+        let of = Received { index: 2, packets, driver: Some("veth".into()), ..Received::default() };
+        Look { at, of: HashMap::from([(2, of)]), drops: HashMap::from([(2, drops)]) }
+    }
+
+    #[test]
+    fn a_rate_is_over_the_last_seconds() {
+        let begun = Instant::now();
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        let mut traffic = Traffic { before: [None, Some(look(begun, 1000, 10))], latest: None };
+        let told = |traffic: &Traffic| {
+            let mut told = [status::Interface { name: "eth0".into(), ..Default::default() }];
+            traffic.tell(&mut told, &[(2, "eth0".into())]);
+            (told[0].packets_per_second, told[0].drops_per_second)
+        };
+        assert_eq!(told(&traffic), (None, None));
+        traffic.latest = Some(look(begun + Duration::from_millis(100), 1010, 10));
+        assert_eq!(told(&traffic), (None, None), "over so short a time nothing is said");
+        traffic.latest = Some(look(after(4), 1100, 50));
+        assert_eq!(told(&traffic), (Some(25.0), Some(10.0)));
+        traffic.before = [Some(look(begun, 1000, 10)), Some(look(after(5), 2000, 60))];
+        traffic.latest = Some(look(after(8), 9000, 90));
+        assert_eq!(told(&traffic), (Some(1000.0), Some(10.0)));
+        // The interface came again, and counts from nothing.
+        traffic.latest = Some(look(after(8), 5, 90));
+        assert_eq!(told(&traffic), (None, Some(10.0)));
     }
 }

@@ -62,7 +62,8 @@ pub fn changes() -> io::Result<mpsc::Receiver<()>> {
     Ok(told)
 }
 
-fn read(message: &LinkMessage) -> Interface {
+/// What a message says of one.
+pub fn read(message: &LinkMessage) -> Interface {
     let mut interface =
         Interface { name: String::new(), index: message.header.index, mtu: 0, occupant: None };
     for attribute in &message.attributes {

@@ -20,6 +20,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
 use super::broker::client::{Answered, Place, QUICK};
+use super::broker::counts::Counts;
 use super::broker::kept::Kept;
 use super::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request};
 use super::broker::size;
@@ -219,7 +220,10 @@ impl State {
                 return Ok((Answer::Attached(attached), None));
             }
             Request::Look => return Ok((Answer::Links(Vec::new()), None)),
-            Request::Count => return Ok((Answer::Counted(vec![0; Outcome::all().count()]), None)),
+            Request::Count => {
+                let packets = vec![0; Outcome::all().count()];
+                return Ok((Answer::Counted(Counts { packets, ..Counts::default() }), None));
+            }
             Request::Adopt
             | Request::MendPins
             | Request::Ports
@@ -296,16 +300,17 @@ impl State {
 fn words_of(map: MapName, words: &[u64]) -> u32 {
     let settings = settings_of(words);
     let set = settings.sets[map.set];
-    let index_bits = u32::BITS - set.addresses4.remainder_bits as u32;
+    let addresses = || Geometry::exact4(set.addresses4.buckets as u32);
+    let six = || Geometry::six(set.six.buckets as u32);
     match map.part {
-        MapPart::Addresses => size::addresses(index_bits),
+        MapPart::Addresses => size::table(addresses()),
         MapPart::Networks => networks::WORDS,
         MapPart::Levels => set.six.last_level_word as u32 + 1,
-        MapPart::Six => size::prefixes(Geometry::six(set.six.buckets as u32)),
+        MapPart::Six => size::table(six()),
         MapPart::Overlap => 1,
         MapPart::Lists => (settings.last_processor as u32 + 1) * labels::COUNTERS,
-        MapPart::AddressLabels => size::labels_beside(Geometry::exact4(index_bits)),
-        MapPart::SixLabels => size::labels_beside(Geometry::six(set.six.buckets as u32)),
+        MapPart::AddressLabels => size::labels_beside(addresses()),
+        MapPart::SixLabels => size::labels_beside(six()),
         MapPart::NetworkLabels => size::network_labels(set.network_pages.ilog2()),
         MapPart::LevelLabels => {
             size::level_labels(set.six.last_level_word as u32 + 1, set.six.level_pages.ilog2())

@@ -3,7 +3,7 @@
 //! `filter` applies effects and is all that the daemon talks to. It plans, publishes and releases `set`s: of each `family` a
 //! table (`kind`, `store`) that may be made larger aside (`growth`), the bits of `networks`, and the `levels` of IPv6; one set
 //! blocks, one allows, and a word tells whether they may `overlap`. Whatever is `staged` is seen by no packet yet. Below, `moving` changes a cuckoo table under running readers, through a `window` and with `grace`
-//! periods; a `spec` says what the judge must be. What needs a capability is done by the `broker`, a process of its own.
+//! periods; a `spec` says what the judge must be. `probe` only looks, for `doctor`. What needs a capability is done by the `broker`, a process of its own.
 
 mod attached;
 pub mod broker;
@@ -24,16 +24,18 @@ mod networks;
 mod overlap;
 mod overlay;
 mod pages;
+pub mod probe;
 pub mod received;
 mod seen;
 mod set;
 mod spec;
 mod staged;
 mod store;
-mod version;
+pub mod version;
 pub mod window;
 
 pub use attached::{Attached, AttachedMode, Link};
+pub use broker::counts::{Counts, OnInterface};
 pub use broker::leftovers;
 pub use error::KernelError;
 pub use filter::Filter;

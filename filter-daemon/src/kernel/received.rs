@@ -49,16 +49,18 @@ fn read(message: &LinkMessage, expected: &str) -> Option<Received> {
     let mut received = Received { index: message.header.index, ..Received::default() };
     let mut is_the_one = false;
     for attribute in &message.attributes {
-        match attribute {
-            LinkAttribute::IfName(name) => is_the_one = name == expected,
-            LinkAttribute::Stats64(Stats64 { rx_packets, rx_bytes, rx_dropped, rx_errors, .. }) => {
-                received.packets = *rx_packets;
-                received.bytes = *rx_bytes;
-                received.dropped = *rx_dropped;
-                received.errors = *rx_errors;
-            }
-            LinkAttribute::LinkInfo(details) => received.driver = kind(details),
-            _ => {}
+        if let LinkAttribute::IfName(name) = attribute {
+            is_the_one = name == expected;
+        }
+        if let LinkAttribute::Stats64(Stats64 { rx_packets, rx_bytes, rx_dropped, rx_errors, .. }) = attribute
+        {
+            received.packets = *rx_packets;
+            received.bytes = *rx_bytes;
+            received.dropped = *rx_dropped;
+            received.errors = *rx_errors;
+        }
+        if let LinkAttribute::LinkInfo(details) = attribute {
+            received.driver = kind(details);
         }
     }
     received.driver = received.driver.take().or_else(|| driver(expected));
@@ -66,11 +68,10 @@ fn read(message: &LinkMessage, expected: &str) -> Option<Received> {
 }
 
 fn kind(details: &[LinkInfo]) -> Option<String> {
-    details.iter().find_map(|detail| match detail {
-        LinkInfo::Kind(InfoKind::Other(name)) => Some(name.clone()),
-        LinkInfo::Kind(kind) => Some(kind.to_string()),
-        _ => None,
-    })
+    let kind = details
+        .iter()
+        .find_map(|detail| if let LinkInfo::Kind(kind) = detail { Some(kind) } else { None })?;
+    Some(if let InfoKind::Other(name) = kind { name.clone() } else { kind.to_string() })
 }
 
 /// A piece of hardware has one, which sysfs names.

@@ -7,8 +7,16 @@ pub const OLDEST: &str = "6.1";
 
 /// Refuses kernels older than [`OLDEST`].
 pub fn check() -> Result<(), KernelError> {
-    let found = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let found = found.trim();
+    must_do(&found())
+}
+
+/// What `uname -r` says.
+pub fn found() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
+}
+
+/// Refuses a release that is older than [`OLDEST`].
+pub fn must_do(found: &str) -> Result<(), KernelError> {
     if is_older(found, OLDEST) { Err(KernelError::TooOld { found: found.to_owned() }) } else { Ok(()) }
 }
 

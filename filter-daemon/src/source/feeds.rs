@@ -21,6 +21,9 @@ const MOST_BYTES: u64 = 1 << 30;
 /// More than any note has.
 const LONGEST_NOTE: u64 = 1 << 16;
 
+/// Whoever writes looks so often, in bytes, whether there is room for more: what comes at the same time takes it, too.
+const LOOKS_EVERY: u64 = 8 << 20;
+
 /// What ends the name of a file that is not whole yet.
 const UNFINISHED: &str = "new";
 
@@ -74,6 +77,23 @@ pub struct Mark {
 pub struct Coming {
     path: PathBuf,
     file: File,
+    store: Feeds,
+    key: Key,
+    /// So many bytes were written since it was looked whether there is room.
+    unseen: u64,
+}
+
+/// All feeds together would take more than they may.
+#[derive(Debug, thiserror::Error)]
+#[error("what was fetched takes all the room it may have")]
+pub struct NoRoom;
+
+impl NoRoom {
+    /// Is it what this says?
+    #[must_use]
+    pub fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|error| error.is::<Self>())
+    }
 }
 
 impl Key {
@@ -112,15 +132,24 @@ impl Feeds {
     /// What is known of the bytes that lie there, if it is of them and of this address.
     #[must_use]
     pub fn note(&self, key: Key, url: &str) -> Option<Note> {
+        let mark = fs::symlink_metadata(self.file(key)).ok().as_ref().map(Mark::of);
+        self.read(key, url).filter(|note| note.file.is_some() && note.file == mark)
+    }
+
+    /// Before then this address is not to be asked again, whatever lies there of it.
+    #[must_use]
+    pub fn not_before(&self, key: Key, url: &str) -> Option<u64> {
+        self.read(key, url)?.not_before
+    }
+
+    fn read(&self, key: Key, url: &str) -> Option<Note> {
         let path = self.note_of(key);
         let text =
             open(&path).and_then(|file| io::read_to_string(io::Read::take(file, LONGEST_NOTE))).ok()?;
-        let note: Note = serde_json::from_str(&text).ok()?;
-        let mark = fs::symlink_metadata(self.file(key)).ok().as_ref().map(Mark::of);
-        (note.url == url && note.file.is_some() && note.file == mark).then_some(note)
+        serde_json::from_str(&text).ok().filter(|note: &Note| note.url == url)
     }
 
-    /// How many bytes there is room for in place of what is there of this one.
+    /// How many bytes there is room for in place of what is there of this one; what is not whole yet takes room, too.
     #[must_use]
     pub fn room(&self, key: Key) -> u64 {
         let own = self.file(key);
@@ -134,12 +163,19 @@ impl Feeds {
     /// # Errors
     /// When nothing can be written there.
     pub fn come(&self, key: Key) -> io::Result<Coming> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        self.make_directory()?;
         let path = self.unfinished(key, "");
         // Whatever lies there under this name was never finished.
         _ = fs::remove_file(&path);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(Coming { path, file })
+        Ok(Coming { path, file, store: self.clone(), key, unseen: 0 })
+    }
+
+    fn make_directory(&self) -> io::Result<()> {
+        match DirBuilder::new().mode(0o700).create(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        }
     }
 
     /// What has come is what there is of this one from now on, and this is known of it. The bytes are on disk before they get
@@ -156,11 +192,12 @@ impl Feeds {
         Ok(note)
     }
 
-    /// From now on this is known of the bytes that are there already.
+    /// From now on this is known of the bytes that are there already, or of what has not come yet.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, key: Key, note: &Note) -> io::Result<()> {
+        self.make_directory()?;
         let unfinished = self.unfinished(key, ".json");
         _ = fs::remove_file(&unfinished);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
@@ -197,7 +234,15 @@ impl Mark {
 
 impl Write for Coming {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        if self.unseen >= LOOKS_EVERY {
+            self.unseen = 0;
+            if self.store.room(self.key) == 0 {
+                return Err(io::Error::other(NoRoom));
+            }
+        }
+        let written = self.file.write(bytes)?;
+        self.unseen += written as u64;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -303,6 +348,33 @@ mod tests {
         drop(coming);
         place.feeds.retain(&[], |_| false);
         assert_eq!(place.names(), 0);
+    }
+
+    #[test]
+    fn that_nothing_came_is_known_too_and_is_of_no_bytes() {
+        let place = Place::new();
+        assert_eq!(place.feeds.not_before(place.key, URL), None);
+        let waits = Note { url: URL.to_owned(), not_before: Some(7), ..Note::default() };
+        place.feeds.write(place.key, &waits).unwrap();
+        assert_eq!(place.feeds.note(place.key, URL), None);
+        assert_eq!(place.feeds.not_before(place.key, URL), Some(7));
+        assert_eq!(place.feeds.not_before(place.key, "https://b.example/list"), None);
+    }
+
+    #[test]
+    fn what_comes_at_the_same_time_has_one_room() {
+        let place = Place::new();
+        let [mut first, mut second] =
+            [place.key, Key::of(b"other")].map(|key| place.feeds.come(key).unwrap());
+        // Nothing is on disk of it.
+        first.file.set_len(MOST_BYTES - LOOKS_EVERY).unwrap();
+        let piece = vec![0; 1 << 20];
+        let refused = (0..64).find_map(|_| second.write_all(&piece).err()).expect("there is no room for it");
+        assert!(NoRoom::is(&refused), "{refused}");
+        let written = second.file.metadata().unwrap().len();
+        assert!((LOOKS_EVERY..=2 * LOOKS_EVERY).contains(&written), "{written}");
+        drop(second);
+        first.write_all(b"192.0.2.1\n").unwrap();
     }
 
     #[test]

@@ -27,11 +27,20 @@ pub struct Limits {
     pub max_entries: u64,
     /// How many it must have.
     pub min_entries: u64,
+    /// May nothing be on it when it is first loaded? A file may be filled later; of what is fetched that is more likely a
+    /// fault, unless the operator knows.
+    pub may_begin_empty: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_shrink: 50, max_rejected: 25, max_entries: 5_000_000, min_entries: 0 }
+        Self {
+            max_shrink: 50,
+            max_rejected: 25,
+            max_entries: 5_000_000,
+            min_entries: 0,
+            may_begin_empty: true,
+        }
     }
 }
 
@@ -80,6 +89,8 @@ pub enum Doubt {
         /// So many were on it.
         before: u64,
     },
+    /// Nothing is on it, and nothing ever was.
+    NeverFilled,
     /// It has fewer targets than it must have.
     TooFew {
         /// So many.
@@ -121,7 +132,7 @@ impl Limits {
     /// `is_meant` says that the operator knows.
     #[must_use]
     pub fn judge(&self, seen: Seen, before: Option<u64>, is_meant: bool) -> Verdict {
-        let Some(doubt) = self.doubt(seen, before.unwrap_or(0)) else { return Verdict::Accept };
+        let Some(doubt) = self.doubt(seen, before) else { return Verdict::Accept };
         let has_targets = matches!(seen, Seen::Lines { targets: 1.., .. });
         if is_meant && doubt.may_be_meant() {
             Verdict::Accept
@@ -132,7 +143,7 @@ impl Limits {
         }
     }
 
-    fn doubt(&self, seen: Seen, before: u64) -> Option<Doubt> {
+    fn doubt(&self, seen: Seen, loaded: Option<u64>) -> Option<Doubt> {
         let (lines, rejected, now) = match seen {
             Seen::Missing => return Some(Doubt::Missing),
             Seen::Unreadable => return Some(Doubt::Unreadable),
@@ -140,11 +151,13 @@ impl Limits {
             Seen::Lines { lack: Some(lack), .. } => return Some(Doubt::Lacks(lack)),
             Seen::Lines { lines, rejected, targets, .. } => (lines, rejected, targets),
         };
-        let may_shrink = self.max_shrink >= 100;
+        let (may_shrink, before) = (self.max_shrink >= 100, loaded.unwrap_or(0));
         if percent(rejected) > lines.saturating_mul(self.max_rejected.into()) {
             Some(Doubt::Rejected { lines, rejected })
         } else if now < self.min_entries {
             Some(Doubt::TooFew { least: self.min_entries, now })
+        } else if now == 0 && loaded.is_none() && !self.may_begin_empty {
+            Some(Doubt::NeverFilled)
         } else if now == 0 && before > 0 && !may_shrink {
             Some(Doubt::Empty { before })
         } else if before >= SHRINKS_FREELY
@@ -178,6 +191,7 @@ impl fmt::Display for Doubt {
             Self::Unreadable => f.write_str("cannot be read"),
             Self::Empty { before: 1 } => f.write_str("is empty, and had 1 target"),
             Self::Empty { before } => write!(f, "is empty, and had {before} targets"),
+            Self::NeverFilled => f.write_str("has nothing on it, and never had"),
             Self::Rejected { lines: 1, .. } => f.write_str("has one line, and it was not taken"),
             Self::Rejected { lines, rejected: 1 } => {
                 write!(f, "has {lines} lines, and 1 of them was not taken")
@@ -271,6 +285,17 @@ mod tests {
         assert_eq!(limits.judge(lines(0, 0), Some(1000), false), Verdict::Accept);
         assert_eq!(limits.judge(Seen::Missing, Some(1000), false), Verdict::HoldBack(Doubt::Missing));
         assert_ne!(limits.judge(lines(0, 9), Some(1000), false), Verdict::Accept);
+    }
+
+    #[test]
+    fn what_may_not_begin_empty_is_held_back_until_it_was_loaded_once() {
+        let feed = Limits { may_begin_empty: false, ..Limits::default() };
+        assert_eq!(told(feed.judge(lines(0, 0), None, false)), "hold back: has nothing on it, and never had");
+        assert_eq!(feed.judge(lines(0, 0), None, true), Verdict::Accept, "the operator knows");
+        assert_eq!(feed.judge(lines(0, 0), Some(0), false), Verdict::Accept, "it was accepted before");
+        assert_eq!(feed.judge(lines(1, 0), None, false), Verdict::Accept);
+        let more = Limits { min_entries: 3, ..feed };
+        assert_eq!(told(more.judge(lines(0, 0), None, false)), "hold back: has 0 targets, and must have 3");
     }
 
     #[test]

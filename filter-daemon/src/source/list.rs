@@ -2,6 +2,7 @@
 
 mod gathering;
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub struct ListFile {
     /// What is to be told of the database that it was chosen out of.
     pub remarks: Remarks,
     /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
-    pub looks: &'static str,
+    pub looks: Cow<'static, str>,
     /// What of a folder was not read: hidden files, editors' backups.
     pub left_out: Vec<String>,
 }
@@ -170,6 +171,7 @@ fn rows(input: impl Read, rows: &mut impl Rows, list: &mut Gathering) -> io::Res
         }
     }
     list.lacks(rows.lack());
+    list.looks(rows.looks());
     Ok(())
 }
 

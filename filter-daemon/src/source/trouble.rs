@@ -13,7 +13,7 @@ pub enum Why<'a> {
     /// It cannot be read.
     Error(&'a FileError),
     /// Its counts; and what it looks like.
-    Doubt(Doubt, &'static str),
+    Doubt(Doubt, &'a str),
 }
 
 /// What is in force instead.
@@ -52,7 +52,8 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
         Why::Doubt(doubt, looks) => format!("{} {doubt}{looks}", printable::path(path)),
     };
     let message = format!("list {name} {}: {cause}; {}", state(instead, mood), in_force(instead, mood));
-    let remedy = if is_fetched(path) { remedy_fetched(name, why, mood) } else { remedy(name, why, mood) };
+    let remedy =
+        if is_fetched(path) { remedy_fetched(name, path, why, mood) } else { remedy(name, why, mood) };
     Explanation::new(message, remedy + look_after(instead, mood))
 }
 
@@ -124,20 +125,32 @@ fn is_fetched(path: &Path) -> bool {
 }
 
 /// What is fetched nobody mends here.
-fn remedy_fetched(name: &str, why: &Why<'_>, mood: Mood) -> String {
+fn remedy_fetched(name: &str, path: &Path, why: &Why<'_>, mood: Mood) -> String {
     let again = match mood {
         Mood::Is => {
             format!("filterd fetches it again by itself, and at once by `filterd lists refresh {name}`")
         }
-        Mood::Would => "see what is there".to_owned(),
+        Mood::Would => look_at(path),
     };
     match why {
         Why::Doubt(Doubt::TooMany { .. }, _) | Why::Error(_) => {
             let own = remedy(name, why, mood);
             if let Why::Error(FileError::Unreadable { .. }) = why { again } else { own }
         }
-        Why::Doubt(..) => format!("{again}; if this is meant: `filterd reload --accept {name}`"),
+        Why::Doubt(doubt, _) => {
+            let says = if *doubt == Doubt::NeverFilled { ", or `min_entries: 0` on the list" } else { "" };
+            format!("{again}; if this is meant: `filterd reload --accept {name}`{says}")
+        }
     }
+}
+
+/// How to see what a server sends; what hides a secret is no address that could be asked.
+fn look_at(path: &Path) -> String {
+    let url = printable::path(path).to_string();
+    if url.contains('?') {
+        return "look at what its server sends, then `filterd check` again".to_owned();
+    }
+    format!("look at what its server sends (`curl -L {url} | head`), then `filterd check` again")
 }
 
 fn remedy(name: &str, why: &Why<'_>, mood: Mood) -> String {
@@ -237,6 +250,15 @@ mod tests {
         }
         let rubbish = Why::Doubt(Doubt::Rejected { lines: 9, rejected: 9 }, "");
         assert!(!told(&rubbish, Instead::Nothing, Mood::Would).contains("`filterd check`"), "it is at it");
+    }
+
+    #[test]
+    fn of_what_check_has_fetched_it_says_how_to_look_at_it() {
+        let rubbish = Why::Doubt(Doubt::Rejected { lines: 9, rejected: 9 }, "");
+        let told =
+            |url: &str| explain("a", Path::new(url), &rubbish, Instead::Nothing, Mood::Would).to_string();
+        assert!(told("https://a.example/x").contains("`curl -L https://a.example/x | head`"));
+        assert!(!told("https://a.example/x?…").contains("curl"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::printable;
 
 /// A fault as people are told it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// What failed, on what. May have several lines, none of them indented for looks.
     pub message: String,

@@ -11,6 +11,8 @@
 #[path = "../../src/clauses.rs"]
 mod clauses;
 mod crowd;
+#[path = "../../src/drops.rs"]
+mod drops;
 #[path = "../../src/flow_map.rs"]
 mod flow_map;
 #[path = "../../src/frame.rs"]
@@ -154,7 +156,9 @@ pub fn bench_judge_unstashed(ctx: XdpContext) -> u32 {
             verdict @ Verdict::Drop(_) => verdict.outcome(tables.enforcement()),
         }
     });
-    report::count(&ctx, outcome);
+    let mut context = frame::Context::nowhere();
+    context.keep(&ctx);
+    report::count(&ctx, &context, outcome);
     action(matches!(outcome, Outcome::Drop(_)))
 }
 

@@ -52,8 +52,8 @@ impl<const LANES: u32, const TOGETHER: bool> Exact<LANES, TOGETHER> {
     #[inline(always)]
     fn known(&self) -> Table<exact::Exact, &Memory> {
         let geometry = self.table.geometry();
-        let scheme = exact::Exact::new(32, self.key, geometry.index_bits());
-        Table::new(scheme, Geometry::new(geometry.index_bits(), 1, geometry.lanes()), self.table.words())
+        let scheme = exact::Exact::new(32, self.key, geometry);
+        Table::new(scheme, Geometry::new(geometry.buckets(), 1, geometry.lanes()), self.table.words())
     }
 }
 
@@ -62,7 +62,7 @@ fn geometry(lanes: u32, members: usize) -> Geometry {
     if lanes == Lanes::BY_SIZE {
         return by_size;
     }
-    let cut = |index_bits| Geometry::new(index_bits, 1, bucket::Lanes::new(4, lanes));
+    let cut = |index_bits| Geometry::new(1_u32 << index_bits, 1, bucket::Lanes::new(4, lanes));
     let fits = |geometry: &Geometry| geometry.limit() >= members as u64;
     (17..32).map(cut).find(fits).expect("there are larger tables")
 }
@@ -79,7 +79,7 @@ impl<const LANES: u32, const TOGETHER: bool> Subject for Exact<LANES, TOGETHER> 
     fn with_room_for(members: usize) -> Self {
         let geometry = geometry(LANES, members);
         let key = exact::key(std::array::from_fn(|word| key(word as u64)));
-        let scheme = exact::Exact::new(32, key, geometry.index_bits());
+        let scheme = exact::Exact::new(32, key, geometry);
         let memory = Memory(vec![Cell::new(0); geometry.words() as usize]);
         Self { table: Table::new(scheme, geometry, memory), key }
     }

@@ -71,7 +71,7 @@ fn row(name: &str, samples: &[Sample]) -> Vec<String> {
 }
 
 fn sample(live: &impl Live, index_bits: u32) -> Result<Sample> {
-    let stay = Geometry::exact4(index_bits).slots() * 4 / 5 - GUESTS;
+    let stay = Geometry::exact4(1 << index_bits).slots() * 4 / 5 - GUESTS;
     let refused = (0..stay).filter(|&number| live.insert(address(number)).is_err()).count();
     ensure!(refused == 0, "{refused} of {stay} were refused before any came to stay");
     const LOOKUPS: usize = 2_000_000;

@@ -13,6 +13,9 @@ const FAILURES: [&str; 4] = [
     "no http at all\r\n\r\n",
 ];
 
+/// What it answers as if all were well: a gateway's page, and one in which a list begins.
+const PAGES: [&str; 2] = ["<!DOCTYPE html>\n<title>Sign in</title>\n", "203.0.113.99\n<html>\nno\nlist\n"];
+
 impl Life {
     pub(super) fn feed(&mut self) -> Vec<Prefix> {
         if self.plan.fed.is_none() {
@@ -67,13 +70,27 @@ impl Life {
 
     /// What was good stays; and then the server has it again, whenever it is asked.
     fn fail_to_fetch(&mut self) -> Vec<Prefix> {
-        let failure = FAILURES[self.random.below(FAILURES.len())];
-        self.note(format!("the server of list {FED} answers {failure:?}"));
-        self.site.answers(failure);
-        self.net.filterd(["lists", "refresh", FED]).exits(7).says("NOT FETCHED");
         let fed = self.plan.fed.clone().unwrap_or_default();
+        // Where nothing is on it, what can be read of a page is better than nothing.
+        let has_page = !fed.is_empty() && self.random.below(3) == 0;
+        if has_page {
+            let page = PAGES[self.random.below(PAGES.len())];
+            self.note(format!("the server of list {FED} has a page: {page:?}"));
+            self.site.has(page);
+            self.net.filterd(["lists", "refresh", FED]).exits(7).says("HELD BACK");
+        } else if self.random.below(6) == 0 {
+            self.note(format!("the server of list {FED} says nothing"));
+            self.site.hangs();
+            self.net.filterd(["lists", "refresh", FED]).exits(7).says("NOT FETCHED").says("longer than 1 s");
+        } else {
+            let failure = FAILURES[self.random.below(FAILURES.len())];
+            self.note(format!("the server of list {FED} answers {failure:?}"));
+            self.site.answers(failure);
+            self.net.filterd(["lists", "refresh", FED]).exits(7).says("NOT FETCHED");
+        }
         self.site.has(&lines(&fed));
-        if self.random.below(2) == 0 {
+        // What is held back is told by every reload, until the list is there again.
+        if has_page || self.random.below(2) == 0 {
             self.net.filterd(["lists", "refresh", FED]).succeeds();
         }
         fed

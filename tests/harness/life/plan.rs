@@ -104,7 +104,8 @@ impl Plan {
         let live = self.reach.iter().map(|(name, reach)| format!("{{name: {name}{}}}", reaching(*reach)));
         let fed = self.fed.iter().map(|_| {
             format!(
-                "{{name: {FED}, {}, include_special: true, include_wide: true, max_shrink: 100%}}",
+                "{{name: {FED}, {}, include_special: true, include_wide: true, max_shrink: 100%, \
+                 min_entries: 0, timeout: 1s}}",
                 Site::keys()
             )
         });

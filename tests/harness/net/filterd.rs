@@ -1,6 +1,6 @@
 //! The life of its filterd: started, configured, ended.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use nix::sys::signal::Signal;
@@ -30,6 +30,7 @@ impl Net {
         command.args(self.time.iter().flat_map(OtherTime::words));
         command.args(self.run.iter().flat_map(OwnRun::words));
         command.arg(home::binary());
+        command.envs(self.credentials.iter().map(|directory| ("CREDENTIALS_DIRECTORY", directory)));
         let mut own = daemon_arguments(&self.home, config);
         if arguments.contains(&"--user") {
             own = without(own, &["--user"]);
@@ -46,6 +47,11 @@ impl Net {
     /// Whoever is started from here on has a /run of its own, in which nobody is logged in.
     pub fn lives_with_its_own_run(&mut self) -> OwnRun {
         self.run.insert(OwnRun::in_home(&self.home)).clone()
+    }
+
+    /// Whoever is started from here on finds what systemd would hand over there.
+    pub fn has_credentials(&mut self, directory: &Path) {
+        self.credentials = Some(directory.to_owned());
     }
 
     /// The words with which filterd is started for this configuration.

@@ -51,7 +51,7 @@ impl Shape {
     fn geometry(self) -> Geometry {
         // A bucket of more than 64 bits takes two words.
         let words = (self.bucket * self.fingerprint).div_ceil(u64::BITS);
-        Geometry::new(self.index_bits, words, Lanes::new(self.bucket / words, self.fingerprint))
+        Geometry::new(1 << self.index_bits, words, Lanes::new(self.bucket / words, self.fingerprint))
     }
 }
 

@@ -42,7 +42,7 @@ impl Hashed {
     #[inline(always)]
     const fn distance(&self, code: u64) -> u32 {
         let width = Width::new(64);
-        width.above(width.spread(code), 64 - self.index_bits)
+        (width.spread(code) >> (64 - self.index_bits)) as u32
     }
 
     #[inline(always)]

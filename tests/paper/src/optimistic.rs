@@ -57,13 +57,13 @@ type Addresses<W> = Table<Exact, Rest<W>>;
 /// A table whose buckets lie in `words` behind the first `head`.
 fn table<W: Words>(index_bits: u32, head: u32, words: W) -> Addresses<W> {
     let key = exact::key(std::array::from_fn(|word| key(word as u64)));
-    let scheme = Exact::new(u32::BITS, key, index_bits);
-    Table::new(scheme, Geometry::exact4(index_bits), Rest::new(words, head))
+    let geometry = Geometry::exact4(1 << index_bits);
+    Table::new(Exact::new(u32::BITS, key, geometry), geometry, Rest::new(words, head))
 }
 
 /// Words that such a table takes with all that comes before it.
 fn size(index_bits: u32, head: u32) -> u32 {
-    head + Geometry::exact4(index_bits).words()
+    head + Geometry::exact4(1 << index_bits).words()
 }
 
 /// filterd's way: moves have a direction, and a hot word tells whether to look into the stash.

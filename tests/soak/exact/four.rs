@@ -18,8 +18,8 @@ use super::{Wrong, assert_programs_are_compiled, processors, stay_on};
 use crate::filter::Blocked;
 use crate::{crowd, is_full, programs};
 
-/// As many as a table of 2^18 buckets takes.
-const LISTED: usize = 1_001_000;
+/// For as many there is a table of any number of buckets, and it is filled up to its limit.
+const FIRST: usize = 1_000_000;
 /// So many must be in the stash.
 const STASHED: u64 = 500;
 
@@ -29,11 +29,17 @@ fn every_ipv4_address() {
     let bits = if is_full() { 32 } else { 26 };
     let mut crowd = (0..=u32::MAX).map(|number| crowd::address(number) >> (32 - bits));
     let mut listed = BTreeSet::new();
-    while listed.len() < LISTED {
+    while listed.len() < FIRST {
         listed.extend(crowd.next());
     }
     let home = Home::new();
-    let mut filter = Blocked::blocking(home.pins(), LISTED as u64, listed.iter().copied());
+    let mut filter = Blocked::blocking(home.pins(), FIRST as u64, listed.iter().copied());
+    assert!(!shape(&filter).buckets().is_power_of_two());
+    while (listed.len() as u64) < filter.occupancy().capacity {
+        let coming = crowd.find(|own| !listed.contains(own)).expect("most are not listed");
+        listed.insert(coming);
+        filter.add([coming]);
+    }
     // Some leave and others come, until many of them must wait in the stash for a place.
     let stash = Stash::of(home.pins());
     for leaving in listed.clone() {
@@ -66,9 +72,10 @@ fn every_ipv4_address() {
     });
     assert_eq!(seen, [Wrong { dropped: 0, passed: 1 }, Wrong { dropped: 1, passed: 0 }]);
     println!(
-        "{} addresses, {LISTED} of them listed, {load:.2} % full, {stashed} in the stash: 0 dropped wrongly, 0 passed wrongly\n\
+        "{} addresses, {} of them listed, {load:.2} % full, {stashed} in the stash: 0 dropped wrongly, 0 passed wrongly\n\
          control, one entry taken out and another put in: 1 passed wrongly, 1 dropped wrongly",
-        1_u64 << bits
+        1_u64 << bits,
+        listed.len()
     );
 }
 
@@ -144,9 +151,12 @@ impl Walker {
 }
 
 fn load(filter: &Blocked) -> f64 {
-    let occupancy = filter.occupancy();
-    let geometry = Geometry::exact4_for(occupancy.capacity).expect("it was made so");
-    occupancy.entries as f64 * 100.0 / geometry.slots() as f64
+    filter.occupancy().entries as f64 * 100.0 / shape(filter).slots() as f64
+}
+
+fn shape(filter: &Blocked) -> Geometry {
+    let capacity = filter.occupancy().capacity;
+    Geometry::all_exact4().find(|geometry| geometry.limit() == capacity).expect("it was made so")
 }
 
 /// The stash before the buckets.

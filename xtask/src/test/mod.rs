@@ -55,7 +55,7 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 10] = [
+pub const TOOLS: [Tool; 11] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -66,10 +66,8 @@ pub const TOOLS: [Tool; 10] = [
     asked("nginx", "nginx", "-v"),
     tool("ipset", "ipset"),
     tool("nft", "nftables"),
+    asked("python3", "python3", "-c __import__('json'),__import__('socket')"),
 ];
-
-/// How many of them are for all: the rest is for stories that go on for long.
-const USUAL: usize = 8;
 
 /// Tells the ring of the judge where that lies.
 const JUDGE_OBJECT: &str = "FILTERD_JUDGE_OBJECT";
@@ -126,8 +124,7 @@ impl Ring {
             Self::Units | Self::Judge => &[],
             Self::Model => &model::TOOLS,
             Self::Program | Self::Verifier => &TOOLS[..1],
-            Self::Network | Self::OddInputs => &TOOLS[..USUAL],
-            Self::Soak => &TOOLS,
+            Self::Network | Self::OddInputs | Self::Soak => &TOOLS,
         }
     }
 }

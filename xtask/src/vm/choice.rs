@@ -27,9 +27,10 @@ const EVERYWHERE: [Stories; 18] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 13] = [
+const HERE_ONLY: [Stories; 15] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
+    ("control::", "a client in Python, and every verb once"),
     ("growth::", "millions of addresses, to grow through tables"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),
     (
@@ -39,6 +40,7 @@ const HERE_ONLY: [Stories; 13] = [
     ("life::", "hundreds of steps of a random life"),
     ("list_names::", "thousands of lists"),
     ("mixed::", "a hundred thousand addresses of both families"),
+    ("other_blocklists::", "nftables, which the smallest kernels have not"),
     ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
     ("pages::", "large requests beside small ones, by the clock"),
     ("succession::", "daemons that follow each other, dozens of times"),

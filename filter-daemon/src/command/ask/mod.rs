@@ -8,7 +8,7 @@ pub mod entries;
 pub mod guarded;
 pub mod input;
 pub mod interrupt;
-mod left_at_work;
+pub mod left_at_work;
 pub mod messages;
 pub mod progress;
 pub mod removal;

@@ -85,7 +85,7 @@ impl Before<'_> {
     pub fn entries(self) -> Option<u64> {
         match self {
             Self::Copy(copy) => Some(copy.entries),
-            Self::Running(list) => Some(list.targets),
+            Self::Running(list) => Some(list.targets).filter(|targets| *targets > 0 || list.read.is_some()),
             Self::Nothing | Self::Hidden => None,
         }
     }

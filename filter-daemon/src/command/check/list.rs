@@ -146,7 +146,7 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
         return self::doubt(list, read, known.without_copy(list), known);
     }
     let why = match read {
-        Ok(file) => Why::Doubt(doubt, file.looks),
+        Ok(file) => Why::Doubt(doubt, &file.looks),
         Err(error) => Why::Error(error),
     };
     let (name, path) = (list.name.as_str(), &list.path);

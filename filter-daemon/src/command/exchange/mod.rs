@@ -3,6 +3,7 @@
 //! A format is a file, both ways: what writes it ([`Writer`]) and what reads it line by line ([`Form`]). `json` and `plain`
 //! are filterd's own and carry everything; what another one cannot carry is counted by `lost`.
 
+mod foreign;
 pub mod format;
 pub mod ipset;
 pub mod json;

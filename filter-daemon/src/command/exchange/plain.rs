@@ -14,7 +14,7 @@ use crate::config::ListName;
 use crate::control::wire::lists::List;
 use crate::control::wire::own::Own;
 use crate::control::wire::{Entry, words};
-use crate::source::{Rejected, line};
+use crate::source::{Reason, Rejected, line};
 use crate::text::lines::Line;
 use crate::text::printable;
 
@@ -81,16 +81,19 @@ impl Form for Lines {
         let line = &Line { bytes: allowed.unwrap_or(line.bytes), ..*line };
         let span = match line::read(line)? {
             (_, Ok(span)) => span,
-            (content, Err(reason)) => {
-                let Rejected { text, reason, .. } = Rejected::new(&self.name, line.number, content, reason);
-                return Some(Err(format!("`{text}` {reason}")));
-            }
+            (content, Err(reason)) => return Some(Err(fault(&self.name, line.number, content, reason))),
         };
         Some(match mark(line.bytes) {
             Some(mark) => ours(span, mark, allowed.is_some()),
             None => Ok(Item::bare(span)),
         })
     }
+}
+
+/// What is wrong with a line that should name a target.
+pub fn fault(name: &Arc<Path>, line: u64, content: &[u8], reason: Reason) -> Fault {
+    let Rejected { text, reason, .. } = Rejected::new(name, line, content, reason);
+    format!("`{text}` {reason}")
 }
 
 /// What the comment of an entry that filterd has written says.

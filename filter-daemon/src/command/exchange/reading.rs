@@ -1,10 +1,13 @@
-//! A file or stream on its way in: its format recognised by how it begins, its entries one after the other.
+//! A file or stream on its way in: its format recognised by how it begins, its entries one after the other. What filterd wrote
+//! itself is known by its mark; of all else `source::format` says what it is, as it does of lists.
 
 use std::io::{self, Chain, Cursor, Read};
 use std::vec;
 
+use super::foreign::Foreign;
 use super::format::Format;
 use super::{Fault, Form, Item, ipset, json, nft, nft_json, plain};
+use crate::source::{self, How, format, line};
 use crate::text::Explanation;
 use crate::text::lines::{Line, Lines};
 use crate::text::printable;
@@ -18,8 +21,8 @@ const LARGEST_DOCUMENT: u64 = 1 << 30;
 /// Entries as they are read.
 pub struct Reading<R> {
     rows: Rows<R>,
-    /// What it was recognised as.
-    pub format: Format,
+    /// The name of what it was recognised as.
+    pub format: &'static str,
     /// How many bytes of it were read where that is not told by lines.
     whole: u64,
 }
@@ -64,26 +67,26 @@ impl<R: Read> Reading<R> {
     pub fn begin(mut input: R, format: Option<Format>) -> Result<Self, Unreadable> {
         let beginning = beginning(&mut input).map_err(Unreadable::Input)?;
         let first = first_line(&beginning).unwrap_or_default();
-        let format = match format {
-            Some(format) => format,
+        let form = match format {
+            Some(format) => Known::Ours(format),
             None => recognised(&beginning, first).map_err(Unreadable::Other)?,
         };
-        let is_document = format == Format::Nft && first.starts_with(b"{");
+        let is_document = first.starts_with(b"{");
         let is_ours = beginning.starts_with(nft::MARK.as_bytes());
+        let theirs =
+            |format| Foreign::of(format, &beginning).map(|foreign| Box::new(foreign) as Box<dyn Form>);
+        let (form, format): (Option<Box<dyn Form>>, _) = match form {
+            Known::Theirs(format) => (theirs(format), format.name()),
+            Known::Ours(format) => (ours(format, is_ours), format.name()),
+        };
         let mut all = Cursor::new(beginning).chain(input);
-        if is_document {
+        if form.is_none() && is_document {
             let mut text = Vec::new();
             let read = (&mut all).take(LARGEST_DOCUMENT).read_to_end(&mut text).map_err(Unreadable::Input)?;
             let rows = nft_json::read(&text).map_err(|fault| Unreadable::Other(fault.into()))?;
             return Ok(Self { rows: Rows::All(rows.into_iter()), format, whole: read as u64 });
         }
-        let form: Box<dyn Form> = match format {
-            Format::Plain => Box::<plain::Lines>::default(),
-            Format::Ipset => Box::<ipset::Saved>::default(),
-            Format::Json => Box::<json::Json>::default(),
-            Format::Nft if is_ours => Box::<nft::Statements>::default(),
-            Format::Nft => return Err(Unreadable::Other(no_nft())),
-        };
+        let Some(form) = form else { return Err(Unreadable::Other(no_nft())) };
         Ok(Self { rows: Rows::Lines(Lines::new(all), form), format, whole: 0 })
     }
 
@@ -119,6 +122,25 @@ impl<R: Read> Reading<R> {
     }
 }
 
+/// What something is.
+enum Known {
+    /// A format that says more than targets, and that filterd writes, too.
+    Ours(Format),
+    /// A list that others publish.
+    Theirs(source::Format),
+}
+
+/// Who reads the lines of this; none if it has no lines.
+fn ours(format: Format, is_ours: bool) -> Option<Box<dyn Form>> {
+    Some(match format {
+        Format::Plain => Box::<plain::Lines>::default(),
+        Format::Ipset => Box::<ipset::Saved>::default(),
+        Format::Json => Box::<json::Json>::default(),
+        Format::Nft if is_ours => Box::<nft::Statements>::default(),
+        Format::Nft => return None,
+    })
+}
+
 fn read(line: &Line<'_>, form: &mut dyn Form) -> Option<Row> {
     Some(placed(form.read(line)?, Some(line.number)))
 }
@@ -127,11 +149,11 @@ fn placed(row: Result<Item, Fault>, line: Option<u64>) -> Row {
     row.map(|item| (line, item)).map_err(|fault| Rejected { line, fault })
 }
 
-/// As much as it takes to see a line that says something.
+/// As much as it takes to see what it is: a line that says it, or many that have to be looked at together.
 fn beginning(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut beginning = Vec::new();
     let mut more = vec![0; BEGINNING];
-    while beginning.len() < BEGINNING && first_line(&beginning).is_none() {
+    while beginning.len() < BEGINNING && !is_plain_from(&beginning) {
         match input.read(&mut more) {
             Ok(0) => break,
             Ok(read) => beginning.extend_from_slice(&more[..read]),
@@ -140,6 +162,14 @@ fn beginning(input: &mut impl Read) -> io::Result<Vec<u8>> {
         }
     }
     Ok(beginning)
+}
+
+/// Is the first line that says something a target, or an entry that filterd wrote? Whoever types targets need not type more.
+fn is_plain_from(beginning: &[u8]) -> bool {
+    let whole = beginning.iter().rposition(|byte| *byte == b'\n').map_or(&[][..], |end| &beginning[..end]);
+    let first = first_line(whole).unwrap_or_default();
+    let content = first.split(|byte| matches!(byte, b'#' | b';')).next().unwrap_or_default();
+    line::target(content).is_ok()
 }
 
 /// The first line that is neither blank nor a comment, whether all of it has come or not.
@@ -151,22 +181,37 @@ fn first_line(beginning: &[u8]) -> Option<&[u8]> {
         .find(|line| !line.is_empty() && line[0] != b'#')
 }
 
-fn recognised(beginning: &[u8], first: &[u8]) -> Result<Format, Explanation> {
+fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     let has = |word: &str| first.windows(word.len()).any(|part| part == word.as_bytes());
     match first {
-        [b'{', ..] if has(json::MARK) => Ok(Format::Json),
-        [b'{', ..] if has("\"nftables\"") => Ok(Format::Nft),
-        [b'{', ..] => Err(no_json(first)),
+        [b'{', ..] if has(json::MARK) => Ok(Known::Ours(Format::Json)),
+        // What `filterd list --json` wrote.
+        [b'{', ..] if has("\"target\"") => Err(no_json(first)),
         [b'[' | b'<', ..] => Err(Explanation::new(
             format!("it begins with {}, which is no list", printable::bytes(first)),
             "if it was downloaded, look whether it is what was asked for",
         )),
-        _ if beginning.starts_with(nft::MARK.as_bytes()) => Ok(Format::Nft),
-        _ if first.starts_with(b"create ") || first.starts_with(b"add ") && !has("add table") => {
-            Ok(Format::Ipset)
-        }
+        _ if beginning.starts_with(nft::MARK.as_bytes()) => Ok(Known::Ours(Format::Nft)),
         _ if has("table ") => Err(no_nft()),
-        _ => Ok(Format::Plain),
+        _ => match format::of(beginning, &How::default()) {
+            source::Format::Ipset => Ok(Known::Ours(Format::Ipset)),
+            source::Format::Nft => Ok(Known::Ours(Format::Nft)),
+            found @ (source::Format::Ipsum
+            | source::Format::Csv
+            | source::Format::Dshield
+            | source::Format::Json) => Ok(Known::Theirs(found)),
+            source::Format::Plain
+            | source::Format::Firehol
+            | source::Format::Spamhaus
+            | source::Format::Ranges
+            | source::Format::Csf => {
+                if first.starts_with(b"{") {
+                    Err(no_json(first))
+                } else {
+                    Ok(Known::Ours(Format::Plain))
+                }
+            }
+        },
     }
 }
 

@@ -93,6 +93,56 @@ fn a_list_of_somebody_else_is_read_line_by_line() {
 }
 
 #[test]
+fn lists_in_the_forms_of_their_publishers_are_read_as_they_are_in_the_configuration() {
+    let spamhaus = "{\"cidr\":\"192.0.2.0/24\",\"sblid\":\"SBL1\"}\n{\"type\":\"metadata\",\"records\":1}\n";
+    for (format, text, expected) in [
+        (
+            "csv",
+            "# of a feed\n\"first_seen\",\"dst_ip\",\"port\"\n\"2026-01-01\",\"192.0.2.1\",\"443\"\n",
+            "192.0.2.1",
+        ),
+        ("ipsum", "# IPsum\n192.0.2.1\t9\n192.0.2.2\t1\n", "192.0.2.1 192.0.2.2"),
+        ("dshield", "# DShield\nStart\tEnd\tNetmask\n192.0.2.0\t192.0.2.255\t24\t7\n", "192.0.2.0/24"),
+        ("json", spamhaus, "192.0.2.0/24"),
+        ("plain", "192.0.2.1-192.0.2.2\n", "192.0.2.1-192.0.2.2"),
+        ("plain", "192.0.2.1 # lfd: (sshd) Failed login - Sun Nov 22\n", "192.0.2.1"),
+        ("ipset", "create a hash:ip\nadd a 192.0.2.1\n", "a 192.0.2.1"),
+        (
+            "nft",
+            "{\n \"nftables\": [{\"set\": {\"name\": \"a\", \"type\": \"ipv4_addr\", \"elem\": [\"192.0.2.1\"]}}]}",
+            "a 192.0.2.1",
+        ),
+    ] {
+        let Ok(reading) = Reading::begin(text.as_bytes(), None) else { panic!("{format} is refused") };
+        assert_eq!(reading.format, format, "{text}");
+        let told: Vec<_> =
+            read(text).iter().map(|row| row.replace(" None None", "").trim().to_owned()).collect();
+        assert_eq!(told.join(" ").split(" error").next(), Some(expected), "{format}: {told:?}");
+    }
+    let cut = spamhaus.replace("\"records\":1", "\"records\":2");
+    let mut reading = Reading::begin(cut.as_bytes(), None).expect("it is recognised");
+    while reading.row().unwrap().is_some() {}
+    assert_eq!(reading.fault().as_deref(), Some("it says that it has 2 entries, and has 1"));
+}
+
+#[test]
+fn whoever_types_targets_is_read_when_the_first_line_is_there() {
+    struct Typed<'a>(&'a [u8]);
+    impl std::io::Read for Typed<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let (first, rest) = self.0.split_first().expect("nobody asks for more");
+            into[0] = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+    let Ok(reading) = Reading::begin(Typed(b"# mine\n192.0.2.1 # why\n"), None) else {
+        panic!("it is a list")
+    };
+    assert_eq!(reading.format, "plain");
+}
+
+#[test]
 fn a_damaged_line_of_ours_is_told_and_never_blocks_what_was_allowed() {
     let text = "192.0.2.1 # filterd list=ssh until=tomorrow\n192.0.2.2 # filterd list=SSH\n\
                 192.0.2.3 # filterd list=a until=2026-01-01T00:00:00Z x\n#allow 192.0.2.4\n\

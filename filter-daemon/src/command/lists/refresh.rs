@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::command::ask::trouble::Trouble;
+use crate::command::ask::waiting;
 use crate::command::render::console::Console;
 use crate::command::render::figure::{count, counted, counted_as};
 use crate::control::client::{Client, Endpoint};
@@ -24,9 +25,15 @@ pub struct Refresh {
     lists: Vec<String>,
 }
 
+/// What whoever watches is told.
+const WAITS: &str = "waiting for the servers of these lists (Ctrl-C ends the waiting, not the fetching)";
+
 impl Refresh {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let refreshed = Client::connect(socket)?.call(&wire::Refresh { lists: self.lists.clone() })?;
+        let mut client = Client::connect(socket)?;
+        let refreshed = waiting::shown(console.progress, WAITS, || {
+            client.call(&wire::Refresh { lists: self.lists.clone() })
+        })?;
         console.answer(&refreshed, render)?;
         for warning in &refreshed.warnings {
             console.note(&format!("warning: {warning}"));

@@ -77,6 +77,11 @@ impl Clock {
         }
     }
 
+    /// Is it so long ago that it is worth a word?
+    pub fn is_long_ago(&self, then: u64) -> bool {
+        self.now.saturating_sub(then) >= NEAR
+    }
+
     /// How long it is since then.
     pub fn elapsed(&self, then: u64) -> String {
         length(self.now.saturating_sub(then))

@@ -12,7 +12,7 @@ use crate::control::wire::test::Tested;
 /// More targets than this make a command that nobody reads.
 const MOST_IN_A_COMMAND: usize = 20;
 
-/// All of it, one a line; together they unblock it.
+/// All of it, one a line: first what changes least, then what ends all that blocks it, which together unblock it.
 pub fn all(one: &Tested) -> Vec<String> {
     if one.because.is_empty() && one.within.is_empty() {
         return Vec::new();
@@ -27,8 +27,11 @@ pub fn all(one: &Tested) -> Vec<String> {
     lines.extend(out_of);
     let widest = one.because.iter().any(|entry| is_wider(entry, &one.address));
     if !one.because.is_empty() && (widest || !configured.is_empty()) {
-        let alone = if widest { "it alone pass" } else { "it pass, whatever blocks it" };
-        lines.push(format!("or let {alone}: `filterd allow add {}`", one.address));
+        let pass = if widest { "it alone pass" } else { "it pass, whatever blocks it" };
+        if let Some(first) = lines.first_mut() {
+            first.insert_str(0, "or end what blocks it: ");
+        }
+        lines.insert(0, format!("`filterd allow add {}` lets {pass}", one.address));
     }
     lines
 }
@@ -129,8 +132,8 @@ mod tests {
         assert_eq!(
             all(&tested(vec![own, wider])),
             [
-                "`filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24",
-                "or let it alone pass: `filterd allow add 203.0.113.7`"
+                "`filterd allow add 203.0.113.7` lets it alone pass",
+                "or end what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24",
             ]
         );
         assert_eq!(all(&tested(Vec::new())), [""; 0]);
@@ -143,9 +146,9 @@ mod tests {
         assert_eq!(
             all(&Tested { files, ..tested(because) }),
             [
-                "take 203.0.113.7 out of /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
+                "`filterd allow add 203.0.113.7` lets it pass, whatever blocks it",
+                "or end what blocks it: take 203.0.113.7 out of /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
                 "take 203.0.113.7 out of `block:` in the configuration, then `filterd reload`",
-                "or let it pass, whatever blocks it: `filterd allow add 203.0.113.7`"
             ]
         );
     }
@@ -155,7 +158,10 @@ mod tests {
         let blocks = Some("2001:db8::/64".to_owned());
         let because = vec![Entry { blocks, ..entry("2001:db8::1", "sshd", "live") }];
         let tested = Tested { address: "2001:db8::7".into(), ..tested(because) };
-        assert_eq!(all(&tested)[0], "`filterd remove 2001:db8::1`, which unblocks all of 2001:db8::/64");
+        assert_eq!(
+            all(&tested)[1],
+            "or end what blocks it: `filterd remove 2001:db8::1`, which unblocks all of 2001:db8::/64"
+        );
     }
 
     #[test]

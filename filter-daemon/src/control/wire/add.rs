@@ -12,6 +12,7 @@ use crate::config::ListName;
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Add {
     /// Addresses, prefixes or `a-b` ranges.

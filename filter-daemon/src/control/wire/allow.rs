@@ -9,11 +9,13 @@ use super::{Add, Changed, Counts, Deed, Failure, Method, Remove, add, remove};
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Allow(pub Add);
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Disallow(pub Remove);
 

@@ -10,6 +10,7 @@ use crate::text::Explanation;
 
 /// Counts are of targets, after ranges became prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Changed {
     /// How many targets the request named.
     pub named: u64,
@@ -83,6 +84,7 @@ fn is_none(number: &u64) -> bool {
 
 /// Targets for the sake of which more than they name is blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Widened {
     /// How many they are.
     pub count: u64,
@@ -92,6 +94,7 @@ pub struct Widened {
 
 /// A list that was emptied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Emptied {
     /// Its name.
     pub name: String,

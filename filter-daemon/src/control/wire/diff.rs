@@ -9,6 +9,7 @@ use super::{Failure, Method, parts};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Diff {}
 
@@ -20,6 +21,7 @@ pub const MOST_CUT: usize = 1000;
 
 /// What a reload would change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// Lists that would be others than they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -64,6 +66,7 @@ pub struct Reply {
 
 /// A list that would be another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ListDifference {
     /// Its name from then on.
     pub name: String,
@@ -93,6 +96,7 @@ pub struct ListDifference {
 
 /// An entry that would come or go.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EntryDifference {
     /// The name of its list from then on.
     pub list: String,
@@ -107,6 +111,7 @@ pub struct EntryDifference {
 
 /// A live peer that would be cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cut {
     /// Its address.
     pub address: String,
@@ -120,6 +125,7 @@ pub struct Cut {
 
 /// A guarded address that something names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stays {
     /// The address.
     pub address: String,
@@ -133,6 +139,7 @@ pub struct Stays {
 
 /// What a peer is to this host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Role {
     /// `name_server`, `gateway`, `client` (it came to a port of ours), or `server` (we went to a port of its).
     pub role: String,

@@ -10,6 +10,7 @@ pub const HOST: &str = "host";
 
 /// An entry. Times are seconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Entry {
     /// The address or prefix.
     pub target: String,

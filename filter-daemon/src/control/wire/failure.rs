@@ -6,6 +6,7 @@ use crate::text::Explanation;
 
 /// Why a request was not carried out. The name after `io.filterd.` is stable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "error", content = "parameters")]
 pub enum Failure {
     /// A target, an address or the name of a list is not written as one.

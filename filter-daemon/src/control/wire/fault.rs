@@ -6,6 +6,7 @@ use crate::text::Explanation;
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Fault {
     /// What suffers.
     pub about: About,
@@ -18,6 +19,7 @@ pub struct Fault {
 
 /// What a fault is about, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum About {
     /// Packets that should be dropped may pass.

@@ -7,6 +7,7 @@ use crate::config::ListName;
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Flush {
     /// Only this live list; every live list if none.

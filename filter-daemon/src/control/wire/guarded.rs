@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A guarded address, and what would have blocked it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Guarded {
     /// What was to be blocked: the address itself, or a prefix around it.
     pub target: String,

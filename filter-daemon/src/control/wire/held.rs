@@ -7,6 +7,7 @@ pub const MOST_WITHIN: u64 = 1000;
 
 /// A target that was to be removed and is still blocked, or of which a part is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Held {
     /// The target.
     pub target: String,
@@ -29,6 +30,7 @@ fn is_none(number: &u64) -> bool {
 
 /// An entry that keeps a target blocked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HeldBy {
     /// The entry's target: the one that was to be removed, one around it, or one within it.
     pub target: String,

@@ -4,14 +4,15 @@ use serde::{Deserialize, Serialize};
 
 /// What became of packets for the sake of one list, or of several that are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hits {
-    /// Dropped.
+    /// Packets that were dropped.
     pub dropped: u64,
-    /// Passed, because the filter only counted.
+    /// Packets that passed because the filter only counted.
     pub would_drop: u64,
-    /// Passed, because protection was paused.
+    /// Packets that passed because protection was paused.
     pub paused: u64,
-    /// Passed, because they belong to what this host began.
+    /// Packets that passed because they belong to what this host began.
     pub replies: u64,
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why what is listed passes all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {
     /// The filter is on no interface.

@@ -9,6 +9,7 @@ use super::{Changed, Counts, Deed, Failure, Method, add, words};
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Import {
     /// Addresses or prefixes.

@@ -13,6 +13,7 @@ pub const PAGE: usize = 4096;
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct List {
     /// Only entries of this list.
@@ -73,6 +74,7 @@ pub enum Family {
 
 /// A page, or a part of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// Its entries.
     pub entries: Vec<Entry>,

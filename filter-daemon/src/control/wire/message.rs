@@ -37,6 +37,12 @@ macro_rules! methods {
             }
         )*
 
+        /// Shows every method to somebody.
+        #[cfg(test)]
+        pub fn visit_all(visitor: &mut impl document::Visitor) {
+            $(visitor.visit::<$method>();)*
+        }
+
         impl Message {
             /// The parameters of the method of this name.
             fn of<'de, D: serde::Deserializer<'de>>(method: &str, parameters: D) -> Result<Self, D::Error> {

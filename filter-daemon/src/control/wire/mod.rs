@@ -46,6 +46,8 @@ pub mod test;
 pub mod words;
 
 #[cfg(test)]
+mod document;
+#[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};

@@ -8,6 +8,7 @@ pub const MOST_ENTRIES: usize = 1024;
 
 /// What an entry says beside its target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Own {
     /// When it expires, in seconds since 1970; never if none.

@@ -8,6 +8,7 @@ use super::{Deed, Failure, Idle, Method, words};
 
 /// As it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
     /// For how many seconds from now on.
@@ -25,6 +26,7 @@ pub struct Request {
 
 /// What is paused from now on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// Until when, in seconds since 1970.
     pub until: u64,

@@ -10,6 +10,7 @@ use crate::text::Explanation;
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Refresh {
     /// Which lists; all that are fetched if none.
@@ -19,6 +20,7 @@ pub struct Refresh {
 
 /// What has come of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// Targets that entered the filter, of all these lists together.
     pub entered: u64,
@@ -42,6 +44,7 @@ pub struct Reply {
 
 /// What has become of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Refreshed {
     /// Its name.
     pub list: String,
@@ -56,6 +59,7 @@ pub struct Refreshed {
 
 /// What has become of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It is another from now on.

@@ -11,6 +11,7 @@ use crate::text::Explanation;
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reload {
     /// Lists that are to be taken as they are (`all` stands for every one), and interfaces that need not be there.
@@ -34,6 +35,7 @@ pub struct Request {
 
 /// What a reload changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// Targets that entered the filter.
     pub entered: u64,
@@ -76,6 +78,7 @@ pub struct Reply {
 
 /// A list that is not what its file says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HeldBack {
     /// Its name.
     pub list: String,

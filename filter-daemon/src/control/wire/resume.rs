@@ -6,11 +6,13 @@ use super::{Deed, Failure, Idle, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Resume {}
 
 /// What was paused until now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// Until when it would have been paused; none if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,11 +9,13 @@ use super::{Failure, Fault, Hits, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {}
 
 /// Everything there is to see. Where nothing else is said, times are in seconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
@@ -56,6 +58,9 @@ pub struct Reply {
     /// What is remembered of what this host began, with `match: new`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
+    /// Since when packets are counted: since the filter was first attached, whoever has run since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_since: Option<u64>,
     /// What became of how many packets, a row for each outcome there can be; none where the kernel could not be asked.
     pub reasons: Vec<Counted>,
     /// The same by interface, of what was to be dropped. The rows of `reasons` are the sums of these.

@@ -6,16 +6,21 @@ use super::{Failure, Hits, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stats {}
 
 /// What became of how many packets, since the filter was attached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
     /// Does it drop, or only count?
     pub enforce: bool,
+    /// Since when packets are counted, in seconds since 1970: since the filter was first attached, whoever has run since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_since: Option<u64>,
     /// One row for each reason, and one more for each that may drop: what it would have dropped without `enforce`,
     /// and while protection was paused.
     pub reasons: Vec<Counted>,
@@ -38,6 +43,7 @@ pub struct Reply {
 
 /// One list's packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OfList {
     /// Its name.
     pub list: String,
@@ -50,6 +56,7 @@ pub struct OfList {
 
 /// What was to be dropped on one interface, by reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OnInterface {
     /// Its name; nothing of those that have no counters of their own, and of those that are gone, together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,6 +73,7 @@ pub struct OnInterface {
 
 /// One reason's packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counted {
     /// The reason's stable name.
     pub reason: String,

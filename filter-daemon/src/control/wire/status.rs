@@ -2,15 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Fault, Method};
+use super::{Failure, Fault, Hits, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Status {}
 
 /// What the daemon is and how full its tables are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
@@ -56,6 +58,7 @@ pub struct Reply {
 
 /// How long what a reload has brought stays unless somebody confirms it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OnTrial {
     /// Since when, in seconds since 1970.
     pub since: u64,
@@ -67,6 +70,7 @@ pub struct OnTrial {
 
 /// For how long what is blocked is only counted, whatever the configuration says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Paused {
     /// Since when, in seconds since 1970.
     pub since: u64,
@@ -81,6 +85,7 @@ pub const NOT_FILTERED: &str = "none";
 
 /// One interface of a status.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interface {
     /// Its name.
     pub name: String,
@@ -118,10 +123,11 @@ pub struct Interface {
 /// The kernel's own counters of an interface since it is there (`ip -s link`), which filterd only reads. Some drivers count what
 /// is dropped in XDP, too, others do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Received {
-    /// Packets.
+    /// Packets that it has received.
     pub kernel_rx_packets: u64,
-    /// Bytes.
+    /// Bytes of these packets.
     pub kernel_rx_bytes: u64,
     /// Packets that the kernel had no room for; those of filterd are not among them.
     pub kernel_rx_dropped: u64,
@@ -131,6 +137,7 @@ pub struct Received {
 
 /// One table of a status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Table {
     /// `ipv4 addresses`, `ipv4 prefixes` or `ipv6`.
     pub name: String,
@@ -146,6 +153,7 @@ pub struct Table {
 
 /// What is remembered of what this host began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Flows {
     /// How many at most: whoever begins more forgets those that were used least lately.
     pub room: u64,
@@ -163,7 +171,8 @@ pub struct Flows {
 }
 
 /// One list of a status.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ListStatus {
     /// Its name.
     pub name: String,
@@ -194,6 +203,12 @@ pub struct ListStatus {
     /// When what was last believed of its file was read, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<u64>,
+    /// When it is fetched next, in seconds since 1970, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+    /// Packets that are counted for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hits: Option<Hits>,
 }
 
 /// Nothing is said of what is not there.

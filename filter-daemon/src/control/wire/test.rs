@@ -8,6 +8,7 @@ use super::{Entry, Failure, Idle, Method, parts, words};
 
 /// As it travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Test {
     /// Addresses and prefixes.
@@ -23,6 +24,7 @@ pub struct Request {
 
 /// All answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// One for each address asked, in that order.
     pub tested: Vec<Tested>,
@@ -33,6 +35,7 @@ pub struct Reply {
 
 /// The answer for one address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tested {
     /// The address or prefix asked for.
     pub address: String,
@@ -81,6 +84,7 @@ pub struct Tested {
 
 /// What a list's file names though its time there is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Expired {
     /// The address or prefix.
     pub target: String,
@@ -90,6 +94,7 @@ pub struct Expired {
 
 /// Where a list of the configuration is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct File {
     /// The list.
     pub list: String,

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::schedule::{self, Chance};
 use crate::clock;
 use crate::config::Feed;
 use crate::config::secret::{self, Handed};
 use crate::fetch::{FetchError, Fetched, Fetcher, Order};
 use crate::source::Feeds;
-use crate::source::feeds::{Key, Note};
+use crate::source::feeds::{Key, NoRoom, Note};
 use crate::text::{Explain, Explanation};
 
 /// Whoever fetches.
@@ -59,6 +60,10 @@ pub struct Job {
     pub most: u64,
     /// What is known of the bytes that are here.
     pub note: Option<Note>,
+    /// These bytes are not believed: what there is is wanted, whatever it is.
+    pub is_doubted: bool,
+    /// It has failed so many times in a row.
+    pub failed: u32,
     /// The addresses of this host.
     pub own: Vec<IpAddr>,
     pub store: Feeds,
@@ -75,28 +80,34 @@ pub enum Outcome {
     Unchanged(Note),
     /// There is something else, and it is here now.
     New(Note),
-    /// Nothing came, or not all of it.
-    Failed(NotCome),
+    /// Nothing came, or not all of it: why, what to do, and how long until it is tried again.
+    Failed { told: Explanation, wait: Duration },
 }
 
 /// Why nothing came, or not all of it.
-#[derive(Debug)]
-pub struct NotCome {
-    /// Why, and what to do.
-    pub told: Explanation,
+struct NotCome {
+    told: Explanation,
     /// When the server wants to be asked again.
-    pub after: Option<Duration>,
+    after: Option<Duration>,
 }
 
 impl Job {
     /// Does it; this waits for the network.
     pub fn run(self) -> Outcome {
-        let outcome = self.fetch().unwrap_or_else(Outcome::Failed);
-        if let (Outcome::Failed(NotCome { after: Some(after), .. }), Some(note)) = (&outcome, &self.note) {
-            let not_before = Some(clock::since_1970().saturating_add(*after).as_secs());
-            self.write(&Note { not_before, ..note.clone() });
-        }
-        outcome
+        self.fetch().unwrap_or_else(|NotCome { told, after }| {
+            let times = self.failed.saturating_add(1);
+            let wait = schedule::after_failure(times, self.feed.refresh, after, Chance::new());
+            self.note_that_it_waits(schedule::over_a_start(wait, after));
+            Outcome::Failed { told, wait }
+        })
+    }
+
+    /// For the next filterd, also where nothing ever came.
+    fn note_that_it_waits(&self, wait: Duration) {
+        let not_before = Some(clock::since_1970().saturating_add(wait).as_secs());
+        let url = self.feed.url.to_string();
+        let note = self.note.clone().unwrap_or_else(|| Note { url, ..Note::default() });
+        self.write(&Note { not_before, ..note });
     }
 
     fn fetch(&self) -> Result<Outcome, NotCome> {
@@ -105,15 +116,13 @@ impl Job {
             auth.map(|auth| secret::credentials(auth, &self.handed)).transpose().map_err(failed)?;
         let room = self.store.room(self.key);
         if room == 0 {
-            return Err(failed(Explanation::new(
-                "what was fetched takes all the room it may have",
-                "make lists shorter",
-            )));
+            return Err(no_room());
         }
+        let known = self.note.as_ref().filter(|_| !self.is_doubted);
         let order = Order {
             url: self.feed.url.clone(),
-            etag: self.note.as_ref().and_then(|note| note.etag.clone()),
-            last_modified: self.note.as_ref().and_then(|note| note.last_modified.clone()),
+            etag: known.and_then(|note| note.etag.clone()),
+            last_modified: known.and_then(|note| note.last_modified.clone()),
             credentials,
             insecure: self.feed.insecure,
             allow_private: self.feed.allow_private,
@@ -195,7 +204,20 @@ fn broken_off(error: &io::Error) -> NotCome {
     }
 }
 
+fn no_room() -> NotCome {
+    failed(Explanation::new("what was fetched takes all the room it may have", "make lists shorter"))
+}
+
 fn unwritable(error: &io::Error) -> NotCome {
+    if NoRoom::is(error) {
+        return no_room();
+    }
+    if error.kind() == io::ErrorKind::NotFound {
+        return failed(Explanation::new(
+            "the state directory is gone, and with it the place for what comes",
+            "restart filterd, which makes it anew, or see what removes it",
+        ));
+    }
     failed(Explanation::new(
         format!("what comes cannot be written to the state directory: {error}"),
         "make the state directory writable and see that it has room",

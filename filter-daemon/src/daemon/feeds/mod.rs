@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tracing::{info, warn};
 
-use crate::blocklist::Timestamp;
+use crate::blocklist::{Lists, Timestamp};
 use crate::clock;
 use crate::config::secret::Handed;
 use crate::config::{Config, Feed};
@@ -29,7 +29,7 @@ use crate::host::{Fact, What};
 use crate::source;
 use crate::source::feeds::{Key, Note};
 use crate::text::Explanation;
-use fetching::{Fetch, Job, NotCome, Outcome};
+use fetching::{Fetch, Job, Outcome};
 use schedule::Chance;
 
 /// What is fetched at once: more would share the line, and keep threads.
@@ -75,6 +75,10 @@ struct Fed {
     /// Somebody has asked since that began, or it is fetched otherwise from now on.
     again: bool,
     failed: Option<Failed>,
+    /// Something has come, and nobody has read it yet.
+    has_come: bool,
+    /// What came was held back so many times in a row.
+    doubted: u32,
 }
 
 /// A feed as a configuration says it.
@@ -158,8 +162,10 @@ impl Feeds {
                         running: None,
                         again: false,
                         failed,
+                        has_come: false,
+                        doubted: 0,
                     };
-                    fed.with(self.store.note(key, &url))
+                    fed.with(self.store.note(key, &url), self.store.not_before(key, &url))
                 }
             };
             self.feeds.insert(key, fed);
@@ -169,8 +175,9 @@ impl Feeds {
     /// The place is this filterd's own from here on: what lies there may be what the one before has fetched meanwhile.
     pub fn look_again(&mut self) {
         for (key, fed) in std::mem::take(&mut self.feeds) {
-            let note = self.store.note(key, &fed.feed.url.to_string());
-            self.feeds.insert(key, fed.with(note));
+            let url = fed.feed.url.to_string();
+            let (note, not_before) = (self.store.note(key, &url), self.store.not_before(key, &url));
+            self.feeds.insert(key, fed.with(note, not_before));
         }
     }
 
@@ -206,6 +213,8 @@ impl Feeds {
                 feed: fed.feed.clone(),
                 most: fed.most,
                 note: fed.note.clone(),
+                is_doubted: fed.doubted > 0,
+                failed: fed.failed.as_ref().map_or(0, |failed| failed.times),
                 own: own(),
                 store: self.store.clone(),
                 handed: self.means.handed.clone(),
@@ -258,6 +267,19 @@ impl Feeds {
         Some(Done { key, lists })
     }
 
+    /// These lists were read: where what came is held back, it is asked for again as after a failure, since a page that a
+    /// gateway puts in a list's place is one.
+    pub fn judge<'a>(&mut self, lists: impl Iterator<Item = &'a str>, rows: &Lists) {
+        let read: BTreeSet<&str> = lists.collect();
+        for fed in self.feeds.values_mut() {
+            let mut own = fed.lists.iter().filter(|list| read.contains(&***list)).peekable();
+            if own.peek().is_some() {
+                let is_doubted = own.any(|list| is_held_back(rows, list));
+                fed.judge(is_doubted);
+            }
+        }
+    }
+
     /// The addresses that feeds were last fetched from: they must not be blocked by what comes of them.
     pub fn facts(&self) -> Vec<Fact> {
         let day = i64::try_from(GUARDED_FOR.as_secs()).unwrap_or(i64::MAX);
@@ -283,7 +305,8 @@ impl Feeds {
     }
 }
 
-/// The feeds that a configuration names. Where several lists are one, whatever any of them says suffices.
+/// The feeds that a configuration names. Where several lists are one, whatever any of them says suffices; what is allowed for
+/// one alone makes it a feed of its own.
 fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
     let mut all: BTreeMap<Key, Wanted> = BTreeMap::new();
     for list in &config.lists {
@@ -295,17 +318,20 @@ fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
         wanted.most = wanted.most.max(most);
         wanted.feed.refresh = wanted.feed.refresh.min(feed.refresh);
         wanted.feed.timeout = wanted.feed.timeout.max(feed.timeout);
-        wanted.feed.insecure |= feed.insecure;
-        wanted.feed.allow_private |= feed.allow_private;
     }
     all
 }
 
+fn is_held_back(rows: &Lists, list: &str) -> bool {
+    let reading = rows.find(list).and_then(|id| rows.get(id).reading.as_ref());
+    reading.is_some_and(|reading| reading.trouble.is_some())
+}
+
 impl Fed {
     /// It goes on where the filterd before it was.
-    fn with(self, note: Option<Note>) -> Self {
+    fn with(self, note: Option<Note>, not_before: Option<u64>) -> Self {
         let (now, wall) = (clock::now(), clock::since_1970().as_secs());
-        let wait = schedule::after_start(note.as_ref(), wall, self.feed.refresh, Chance::new());
+        let wait = schedule::after_start(note.as_ref(), not_before, wall, self.feed.refresh, Chance::new());
         let next = if wait.is_zero() { now } else { clock::after(wait) };
         let age = note.as_ref().and_then(|note| wall.checked_sub(note.checked));
         let heard = age.and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
@@ -319,25 +345,46 @@ impl Fed {
 
     fn note(&mut self, outcome: Outcome) {
         self.running = None;
-        let (refresh, chance) = (self.feed.refresh, Chance::new());
         match outcome {
             Outcome::New(note) | Outcome::Unchanged(note) => {
                 if self.failed.take().is_some() || self.note.is_none() {
                     info!("list {}: fetched from {}", self.name(), self.feed.url);
                 }
-                (self.note, self.heard) = (Some(note), Some(clock::now()));
-                self.next = clock::after(schedule::after_success(refresh, chance));
+                (self.note, self.heard, self.has_come) = (Some(note), Some(clock::now()), true);
+                self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
             }
-            Outcome::Failed(NotCome { told, after }) => {
+            Outcome::Failed { told, wait } => {
                 let before = self.failed.take();
                 if before.as_ref().is_none_or(|before| before.told != told) {
                     warn!("list {}: {} cannot be fetched: {told}", self.name(), self.feed.url);
                 }
                 let since = before.as_ref().map_or_else(clock::now, |before| before.since);
                 let times = before.map_or(0, |before| before.times).saturating_add(1);
-                self.next = clock::after(schedule::after_failure(times, refresh, after, chance));
+                self.next = clock::after(wait);
                 self.failed = Some(Failed { since, times, told });
             }
+        }
+    }
+
+    /// What came is believed, or not; what is there already counts once, however often it is read.
+    fn judge(&mut self, is_doubted: bool) {
+        let (refresh, chance) = (self.feed.refresh, Chance::new());
+        let has_come = std::mem::take(&mut self.has_come);
+        let wait = match (is_doubted, self.doubted) {
+            (false, 0) => return,
+            (false, _) => {
+                self.doubted = 0;
+                schedule::after_success(refresh, chance)
+            }
+            (true, before) if has_come || before == 0 => {
+                self.doubted = before.saturating_add(1);
+                schedule::after_failure(self.doubted, refresh, None, chance)
+            }
+            (true, _) => return,
+        };
+        // What could not be fetched since has a time of its own.
+        if self.failed.is_none() {
+            self.next = clock::after(wait);
         }
     }
 }

@@ -11,6 +11,10 @@ const SOON: Duration = Duration::from_secs(15);
 /// No server is believed that wants to be left alone for longer.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A start waits no longer for what failed before it, unless the server wants it: whoever mends what was wrong starts anew,
+/// and whoever starts over and over asks no more often.
+const LONGEST_OVER_A_START: Duration = Duration::from_secs(5 * 60);
+
 /// A number at random, from all there are.
 #[derive(Clone, Copy, Debug)]
 pub struct Chance(pub u16);
@@ -40,15 +44,23 @@ pub fn after_failure(times: u32, refresh: Duration, asked: Option<Duration>, cha
     chance.around(doubled).max(asked.unwrap_or_default().min(LONGEST))
 }
 
+/// As much of the time until the next try as a start in between is to wait for, too.
+pub fn over_a_start(wait: Duration, asked: Option<Duration>) -> Duration {
+    wait.min(LONGEST_OVER_A_START).max(asked.unwrap_or_default().min(LONGEST))
+}
+
 /// How long after a start: at once if it is due, or was never fetched, or the clock was set meanwhile. `now` is the time on
-/// the wall.
-pub fn after_start(note: Option<&Note>, now: u64, refresh: Duration, chance: Chance) -> Duration {
-    let Some(note) = note else { return Duration::ZERO };
-    let due = match now.checked_sub(note.checked) {
-        Some(age) => after_success(refresh, chance).saturating_sub(Duration::from_secs(age)),
-        None => Duration::ZERO,
-    };
-    let asked = note.not_before.and_then(|then| then.checked_sub(now)).map(Duration::from_secs);
+/// the wall, as is the time before which it is not to be asked for.
+pub fn after_start(
+    note: Option<&Note>,
+    not_before: Option<u64>,
+    now: u64,
+    refresh: Duration,
+    chance: Chance,
+) -> Duration {
+    let age = note.and_then(|note| now.checked_sub(note.checked)).map(Duration::from_secs);
+    let due = age.map_or(Duration::ZERO, |age| after_success(refresh, chance).saturating_sub(age));
+    let asked = not_before.and_then(|then| then.checked_sub(now)).map(Duration::from_secs);
     due.max(asked.filter(|asked| *asked <= LONGEST).unwrap_or_default())
 }
 
@@ -84,14 +96,26 @@ mod tests {
     #[test]
     fn a_start_goes_on_where_the_filterd_before_was() {
         let now = 1_000_000;
-        let note = |checked, not_before| Note { checked, not_before, ..Note::default() };
-        let after = |note: &Note| seconds(after_start(Some(note), now, HOUR, EXACTLY));
-        assert_eq!(after_start(None, now, HOUR, EXACTLY), Duration::ZERO, "it was never fetched");
-        assert_eq!(after(&note(now - 600, None)), 3000);
-        assert_eq!(after(&note(now - 7200, None)), 0);
-        assert_eq!(after(&note(now + 600, None)), 0, "the clock was set back");
-        assert_eq!(after(&note(now - 7200, Some(now + 60))), 60, "its server wants to be left alone");
-        assert_eq!(after(&note(now - 7200, Some(now - 60))), 0);
-        assert_eq!(after(&note(now - 7200, Some(now + 999_999))), 0, "the clock was set");
+        let after = |checked: Option<u64>, not_before| {
+            let note = checked.map(|checked| Note { checked, ..Note::default() });
+            seconds(after_start(note.as_ref(), not_before, now, HOUR, EXACTLY))
+        };
+        assert_eq!(after(None, None), 0, "it was never fetched");
+        assert_eq!(after(None, Some(now + 60)), 60, "nor is it to be yet");
+        assert_eq!(after(Some(now - 600), None), 3000);
+        assert_eq!(after(Some(now - 7200), None), 0);
+        assert_eq!(after(Some(now + 600), None), 0, "the clock was set back");
+        assert_eq!(after(Some(now - 7200), Some(now + 60)), 60, "its server wants to be left alone");
+        assert_eq!(after(Some(now - 7200), Some(now - 60)), 0);
+        assert_eq!(after(Some(now - 7200), Some(now + 999_999)), 0, "the clock was set");
+    }
+
+    #[test]
+    fn a_start_waits_for_what_failed_before_it_but_not_for_hours_unless_the_server_wants_it() {
+        let over = |wait, asked: Option<u64>| {
+            seconds(over_a_start(Duration::from_secs(wait), asked.map(Duration::from_secs)))
+        };
+        assert_eq!([over(15, None), over(7200, None), over(7200, Some(7200))], [15, 300, 7200]);
+        assert_eq!(over(86_400, Some(u64::MAX)), 86_400);
     }
 }

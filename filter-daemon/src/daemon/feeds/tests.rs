@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use super::fetching::{Body, Got};
 use super::*;
+use crate::blocklist::{Blocklist, Origin, Polarity, Trouble};
 use crate::config;
 use crate::fetch::{FetchError, Order};
 
@@ -236,6 +237,10 @@ async fn a_state_directory_that_takes_nothing_is_told() {
     let told = place.told().join("\n");
     assert!(told.contains("cannot be written to the state directory"), "{told}");
     assert!(told.contains("see that it has room"), "{told}");
+    std::fs::remove_dir_all(place.state.path()).unwrap();
+    place.feeds.ask(&["ipsum".into()]);
+    assert!(place.fetch().await.is_empty());
+    assert!(place.told().join("\n").contains("the state directory is gone"), "{:?}", place.told());
 }
 
 #[tokio::test]
@@ -262,4 +267,72 @@ async fn a_feed_that_was_gone_for_a_moment_is_not_told_by_the_fetch_of_before() 
         read += usize::from(place.feeds.note(came).is_some());
     }
     assert_eq!(read, 1);
+}
+
+/// The rows of a daemon that has read the list, and holds it back or not.
+fn read(is_held_back: bool) -> Blocklist {
+    let mut blocklist = Blocklist::default();
+    let id = blocklist.make_list("ipsum", Origin::File, Polarity::Block, clock::now()).unwrap();
+    let trouble =
+        Trouble { since: clock::now(), message: "it looks like HTML".into(), remedy: String::new() };
+    blocklist.lists_mut().reading_mut(id).trouble = is_held_back.then_some(trouble);
+    blocklist
+}
+
+#[tokio::test]
+async fn what_is_held_back_is_asked_for_again_as_after_a_failure_and_whole() {
+    let mut place = Place::new(ONE);
+    let mut waits = Vec::new();
+    for _ in 0..3 {
+        place.feeds.ask(&["ipsum".into()]);
+        assert_eq!(place.fetch().await, ["ipsum"]);
+        place.feeds.judge(["ipsum"].into_iter(), read(true).lists());
+        waits.push(place.feeds.until_due().unwrap().as_secs());
+        // A reload reads it again, and it is the same.
+        place.feeds.judge(["ipsum"].into_iter(), read(true).lists());
+        assert!(place.feeds.until_due().unwrap().as_secs() <= waits[waits.len() - 1]);
+    }
+    for (wait, about) in waits.iter().zip([15, 30, 60]) {
+        assert!((about * 9 / 10 - 1..=about * 11 / 10).contains(wait), "{waits:?}");
+    }
+    let tags: Vec<_> = place.orders.lock().unwrap().iter().map(|order| order.etag.clone()).collect();
+    assert_eq!(tags, [None, None, None], "a gateway's tag says nothing of the list");
+    place.feeds.ask(&["ipsum".into()]);
+    place.fetch().await;
+    place.feeds.judge(["other"].into_iter(), read(true).lists());
+    place.feeds.judge(["ipsum"].into_iter(), read(false).lists());
+    assert!(place.feeds.until_due().unwrap().as_secs() > 3000, "it is believed");
+    place.feeds.ask(&["ipsum".into()]);
+    place.fetch().await;
+    assert_eq!(place.orders.lock().unwrap().last().unwrap().etag.as_deref(), Some("\"1\""));
+}
+
+#[tokio::test]
+async fn the_next_filterd_waits_for_what_never_came_as_its_server_wants_it() {
+    for (asked, waits) in [(Some(600), 590..=600), (None, 12..=17)] {
+        let mut place = Place::new(ONE);
+        place.answers(move |_| Err(FetchError::Status(429, asked.map(Duration::from_secs))));
+        assert!(place.fetch().await.is_empty());
+        let mut next = Place::at(place.state, ONE);
+        assert!(waits.contains(&next.feeds.until_due().unwrap().as_secs()), "{:?}", next.feeds.until_due());
+        next.feeds.ask(&["ipsum".into()]);
+        assert_eq!(next.fetch().await, ["ipsum"]);
+        let last = Feeds::begin(next.state.path(), &config(ONE));
+        let next = last.feeds.values().next().unwrap().next;
+        assert!(clock::until(next).as_secs() > 3000, "it came, and what was before counts no more");
+    }
+}
+
+#[tokio::test]
+async fn what_is_allowed_for_one_list_is_not_for_another_of_the_same_url() {
+    let two = "lists: [{name: b, url: 'http://a.example/', allow_private: true}, {name: a, url: 'http://a.example/'}, \
+               {name: c, url: 'http://a.example/', insecure: true}]";
+    let mut place = Place::new(two);
+    let mut came = place.fetch().await;
+    came.sort();
+    assert_eq!(came, ["a", "b", "c"]);
+    let orders = place.orders.lock().unwrap();
+    let mut allowed: Vec<_> = orders.iter().map(|order| (order.allow_private, order.insecure)).collect();
+    allowed.sort();
+    assert_eq!(allowed, [(false, false), (false, true), (true, false)]);
 }

@@ -23,6 +23,17 @@ impl Feeds {
             .collect()
     }
 
+    /// What is fetched while something is on trial waits, so a list of which nothing was here yet is not tried.
+    pub fn warnings_of_a_trial(&self) -> Vec<String> {
+        let new = self.feeds.values().filter(|fed| fed.note.is_none()).flat_map(|fed| &fed.lists);
+        let told = |list| {
+            format!(
+                "list {list} was not fetched before, and is not tried: what comes of it is in force after `filterd confirm`"
+            )
+        };
+        new.map(told).collect()
+    }
+
     /// Why this list could not be fetched, if that is so.
     pub fn trouble(&self, list: &str, blocklist: &Blocklist) -> Option<Explanation> {
         self.of(list)?.told(&list.into(), blocklist)

@@ -69,7 +69,9 @@ impl Owner {
 
     /// What is counted on the interfaces that are filtered.
     pub(super) async fn look_at_traffic(&mut self) {
-        self.traffic.look(&self.interfaces.filtered()).await;
+        // What cannot be asked is not told here; `stats` says why.
+        let counted = self.protection.filter_mut().counted().unwrap_or_default();
+        self.traffic.look(&self.interfaces.filtered(), &counted).await;
     }
 
     /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.

@@ -77,7 +77,7 @@ impl Owner {
             user: nix::unistd::geteuid().as_raw(),
             state_dir: absolute(&self.run.state_dir),
             pin_dir: absolute(&self.run.pin_dir),
-            memory: tables + crate::daemon::memory::own(),
+            memory: tables + crate::memory::own(),
         }
     }
 

@@ -97,7 +97,9 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
         Some(_) => before.reading.how == list.how.to_string(),
         None => !before.is_of_another_choice(list),
     };
-    let alike = before.filter(is_alike);
+    // A row that was made for a list of which nothing came yet is nothing that was loaded.
+    let was_loaded = |before: &&Known| before.entries > 0 || before.reading.accepted.is_some();
+    let alike = before.filter(is_alike).filter(was_loaded);
     let found = judging.judge(found, alike.map(|before| before.entries));
     if is_denied && !found.has_copy() {
         // A refresh reads one of them again.
@@ -212,7 +214,7 @@ impl Judging<'_> {
             (Verdict::Accept, Err(_)) => self.accept_missing(),
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
                 let told =
-                    self.explain(&Why::Doubt(doubt, file.looks), Instead::Part(file.targets.len() as u64));
+                    self.explain(&Why::Doubt(doubt, &file.looks), Instead::Part(file.targets.len() as u64));
                 let read = Some(ReadAs::of(&file));
                 Found::Doubted { told, targets: Some(file.targets), read, accepted: None }
             }
@@ -277,7 +279,7 @@ impl Judging<'_> {
     /// What is in force stays; at a start, it is what the copy says, if that is good.
     fn hold_back(&self, doubt: Doubt, read: Read) -> Found {
         let why = match &read {
-            Ok((file, ..)) => Why::Doubt(doubt, file.looks),
+            Ok((file, ..)) => Why::Doubt(doubt, &file.looks),
             Err(error) => Why::Error(error),
         };
         let stays = |instead| Found::Doubted {

@@ -6,10 +6,10 @@ use crate::control::wire::Failure;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
 use crate::daemon::error::DaemonError;
-use crate::daemon::state_directory::IF_REPLACED;
 use crate::exit::Exit;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
+use crate::state_directory::IF_REPLACED;
 use crate::text::{Explain, Explanation};
 
 /// There is no list of this name.

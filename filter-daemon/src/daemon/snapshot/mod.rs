@@ -3,28 +3,23 @@
 
 mod told;
 
-use filter_common::reason::Outcome;
-
 use super::owner::Owner;
 use crate::clock;
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::{self, About, Fault, lists, stats, status};
-use crate::kernel::KernelError;
+use crate::kernel::{Counts, KernelError};
 use crate::text::Explain;
-
-/// Packets of each outcome.
-type Counted = Vec<(Outcome, u64)>;
 
 impl Owner {
     /// Everything there is to see. Where the kernel cannot be asked for its counters, that is a fault among the others.
     pub fn snapshot(&mut self) -> Snapshot {
-        match self.protection.filter_mut().counters() {
-            Ok(counted) => self.picture(counted),
+        match self.protection.filter_mut().counted() {
+            Ok(counted) => self.picture(&counted),
             Err(error) => {
                 let mut told = error.explain();
                 told.message = format!("packets cannot be told: {}", told.message);
                 let since = clock::on_the_wall(clock::now());
-                let mut snapshot = self.picture(Counted::new());
+                let mut snapshot = self.picture(&Counts::default());
                 snapshot.faults.push(Fault { about: About::Protection, since, told });
                 snapshot
             }
@@ -38,8 +33,8 @@ impl Owner {
 
     /// What became of how many packets.
     pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
-        let counted = self.protection.filter_mut().counters()?;
-        Ok(told::stats(self.picture(counted)))
+        let counted = self.protection.filter_mut().counted()?;
+        Ok(told::stats(self.picture(&counted)))
     }
 
     /// Every list, and what is known of it.
@@ -53,9 +48,8 @@ impl Owner {
         report
     }
 
-    fn picture(&mut self, counted: Counted) -> Snapshot {
+    fn picture(&mut self, counted: &Counts) -> Snapshot {
         let lists::Reply { counted_since, rate_over, other, gone, lists, .. } = self.lists_report();
-        let reasons = counted.into_iter().map(|(outcome, packets)| told::counted(outcome, packets));
         let mut interfaces: Vec<_> = self.interfaces.iter().map(super::interfaces::Watched::status).collect();
         self.traffic.tell(&mut interfaces, &self.interfaces.filtered());
         let taken = u64::try_from(clock::since_1970().as_millis()).unwrap_or(u64::MAX);
@@ -77,8 +71,9 @@ impl Owner {
             interfaces,
             tables: self.tables(),
             flows: self.flows.status(),
-            reasons: reasons.collect(),
-            by_interface: Vec::new(),
+            reasons: told::reasons(counted),
+            packets_since: (counted.since > 0).then_some(counted.since),
+            by_interface: told::by_interface(counted),
             counted_since,
             rate_over,
             other,

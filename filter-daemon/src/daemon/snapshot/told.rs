@@ -1,9 +1,11 @@
 //! What is told out of a picture: nothing here knows anything else.
 
+use filter_common::counters;
 use filter_common::reason::Outcome;
 
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::{lists, stats, status};
+use crate::kernel::Counts;
 
 /// What the daemon is and how full its tables are.
 pub fn status(snapshot: Snapshot) -> status::Reply {
@@ -36,6 +38,7 @@ pub fn stats(snapshot: Snapshot) -> stats::Reply {
     stats::Reply {
         version: snapshot.version,
         enforce: snapshot.enforce,
+        packets_since: snapshot.packets_since,
         reasons: snapshot.reasons,
         interfaces: snapshot.by_interface,
         counted_since: snapshot.counted_since,
@@ -45,16 +48,40 @@ pub fn stats(snapshot: Snapshot) -> stats::Reply {
     }
 }
 
-/// So many packets became this.
-pub fn counted(outcome: Outcome, packets: u64) -> stats::Counted {
-    let reason = outcome.reason();
-    stats::Counted {
-        reason: reason.name().to_owned(),
-        verdict: outcome.name().to_owned(),
-        packets,
-        bytes: None,
-        meaning: reason.meaning().to_owned(),
-    }
+/// What became of how many packets, one row an outcome.
+pub fn reasons(counts: &Counts) -> Vec<stats::Counted> {
+    let mut drop = 0;
+    let row = |(outcome, packets): (Outcome, &u64)| {
+        let reason = outcome.reason();
+        let bytes = counters::drop_number(outcome).map(|_| {
+            drop += 1;
+            counts.interfaces.iter().filter_map(|one| Some(one.counts.get(drop - 1)?[1])).sum()
+        });
+        stats::Counted {
+            reason: reason.name().to_owned(),
+            verdict: outcome.name().to_owned(),
+            packets: *packets,
+            bytes,
+            meaning: reason.meaning().to_owned(),
+        }
+    };
+    Outcome::all().zip(&counts.packets).map(row).collect()
+}
+
+/// What was to be dropped on each interface. What only comes to be while nothing is enforced is told where there was any.
+pub fn by_interface(counts: &Counts) -> Vec<stats::OnInterface> {
+    let drops: Vec<_> = Outcome::all().filter(|outcome| counters::drop_number(*outcome).is_some()).collect();
+    let rows = counts.interfaces.iter().flat_map(|one| {
+        let interface = one.interface.as_ref().map(|(_, name)| name);
+        drops.iter().zip(&one.counts).map(move |(outcome, [packets, bytes])| stats::OnInterface {
+            interface: interface.cloned(),
+            reason: outcome.reason().name().to_owned(),
+            verdict: outcome.name().to_owned(),
+            packets: *packets,
+            bytes: *bytes,
+        })
+    });
+    rows.filter(|row| row.packets > 0 || row.interface.is_some() && row.verdict == "drop").collect()
 }
 
 fn list_status(list: lists::List) -> status::ListStatus {
@@ -70,5 +97,7 @@ fn list_status(list: lists::List) -> status::ListStatus {
         guarded: list.guarded,
         error: list.fault.map(|fault| fault.told.message),
         read: list.read,
+        next: list.fetching.map(|feed| feed.next),
+        hits: list.hits,
     }
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use nix::unistd::geteuid;
 
-use super::super::memory;
 use super::super::not_succeeded::SuccessionError;
 use super::{BYE, DONE, REFUSED};
 use crate::cli::Run;
@@ -18,6 +17,7 @@ use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{Failure, GiveWay, Status, TakeOver, status, take_over};
 use crate::control::{Server, descriptors};
 use crate::lock::Lock;
+use crate::memory;
 use crate::text::Explanation;
 
 /// How long it may take to make way: it ends what it has begun first.
@@ -75,7 +75,7 @@ impl Predecessor {
         if place.user != ours {
             return Err(SuccessionError::OtherUser { theirs: place.user, ours });
         }
-        must_have_memory(place.memory, memory::available())?;
+        must_have_memory(place.memory, memory::available().map(|free| free.bytes))?;
         Ok(self)
     }
 

@@ -1,18 +1,24 @@
-//! Packets by what became of them: a row of counters for each processor, in one value of a map, whose address the judge is
-//! loaded with as it is with that of tables. What is told is summed over processors.
+//! Packets by what became of them, and by interface: a row of counters for each processor, in one value of a map, whose address
+//! the judge is loaded with as it is with that of tables. What is told is summed over processors. (`filter_common::counters`
+//! has the layout, `slots` whose each slot is.)
+
+pub mod slots;
 
 use std::fs;
 
 use aya::maps::{MapData, MapInfo, MapType};
-use filter_common::Words;
-use filter_common::reason::{COUNTERS, Outcome};
+use filter_common::counters::{self, GONE, NUMBERS, OTHER, ROW, SLOTS};
+use filter_common::reason::Outcome;
 use filter_common::settings::{self, Settings};
+use filter_common::{Words, WordsMut};
 
 use super::super::KernelError;
 use super::super::window::Window;
+use super::counts::{Counts, OnInterface};
 use super::pins::Pins;
 use super::processors;
 use super::storage;
+use slots::Entry;
 
 /// What the map is called in the judge.
 pub const SYMBOL: &str = "COUNTERS";
@@ -45,6 +51,7 @@ pub fn fit(pins: &Pins) -> Result<bool, KernelError> {
 pub fn open(pins: &Pins) -> Result<MapData, KernelError> {
     if !pins.counters().exists() {
         let made = storage::create_of("counters", words())?;
+        slots::begin(&window(&made)?);
         storage::pin(&made, &pins.counters())?;
     }
     MapData::from_pin(pins.counters()).map_err(|error| KernelError::load("open the counters", error))
@@ -57,26 +64,85 @@ pub fn known_to(words: &[u64]) -> Vec<u64> {
     Settings { last_processor, ..Settings::from_words(words) }.as_words().to_vec()
 }
 
-/// Of how many packets this became, in the order of all outcomes. Those that are held are asked, whatever becomes of their pin.
-pub fn read(held: Option<&MapData>, pins: &Pins) -> Result<Vec<u64>, KernelError> {
+/// What was counted. Those that are held are asked, whatever becomes of their pin.
+pub fn read(held: Option<&MapData>, pins: &Pins) -> Result<Counts, KernelError> {
     match held {
-        Some(map) => sums(map),
+        Some(map) => window(map).map(|counters| counts(&counters)),
         None => {
             let pinned = MapData::from_pin(pins.counters());
-            sums(&pinned.map_err(|error| KernelError::load("read the counters", error))?)
+            let pinned = pinned.map_err(|error| KernelError::load("read the counters", error))?;
+            window(&pinned).map(|counters| counts(&counters))
         }
     }
 }
 
-fn sums(map: &MapData) -> Result<Vec<u64>, KernelError> {
-    let rows =
-        Window::open(map.fd(), words()).map_err(|error| KernelError::load("read the counters", error))?;
-    let sum = |outcome: Outcome| {
-        (0..processors::rows()).map(|row| rows.load(row * COUNTERS + outcome.counter())).sum()
-    };
-    Ok(Outcome::all().map(sum).collect())
+/// The counters as memory.
+pub fn window(map: &MapData) -> Result<Window, KernelError> {
+    Window::open(map.fd(), words()).map_err(|error| KernelError::load("read the counters", error))
+}
+
+fn counts(counters: &impl Words) -> Counts {
+    let directory = slots::all(counters);
+    let named =
+        directory.into_iter().map(|(slot, Entry { index, name, .. })| (Some((index, name)), vec![slot]));
+    // No slot is anybody's that has no entry, but for these two.
+    let all = named.chain([(None, vec![OTHER, GONE])]);
+    let interfaces: Vec<_> = all
+        .map(|(interface, slots)| OnInterface {
+            interface,
+            counts: drops().map(|drop| sum(counters, &slots, drop)).collect(),
+        })
+        .filter(|one| one.interface.is_some() || one.counts.iter().any(|[packets, _]| *packets > 0))
+        .collect();
+    let mut drop = 0;
+    let packets = Outcome::all().map(|outcome| match counters::drop_number(outcome) {
+        None => rows().map(|row| counters.load(row * ROW + outcome.counter())).sum(),
+        Some(_) => {
+            drop += 1;
+            interfaces.iter().filter_map(|one| Some(one.counts.get(drop - 1)?[0])).sum()
+        }
+    });
+    Counts { packets: packets.collect(), since: slots::since(counters), interfaces }
+}
+
+/// The numbers of all drops, in the order of their outcomes.
+fn drops() -> impl Iterator<Item = u32> {
+    Outcome::all().filter_map(counters::drop_number)
+}
+
+/// Packets and bytes of a drop in these slots.
+fn sum(counters: &impl Words, slots: &[u32], drop: u32) -> [u64; 2] {
+    let places =
+        || slots.iter().flat_map(move |slot| rows().map(move |row| row * ROW + counters::place(*slot, drop)));
+    [0, 1].map(|more| places().map(|place| counters.load(place + more)).sum())
+}
+
+/// What was counted in one slot goes to those that are gone, and it begins anew.
+fn empty(counters: &impl WordsMut, slot: u32) {
+    for (row, drop) in rows().flat_map(|row| drops().map(move |drop| (row, drop))) {
+        let (from, to) = (row * ROW + counters::place(slot, drop), row * ROW + counters::place(GONE, drop));
+        for more in 0..2 {
+            counters.store(to + more, counters.load(to + more) + counters.load(from + more));
+            counters.store(from + more, 0);
+        }
+    }
+}
+
+fn rows() -> std::ops::Range<u32> {
+    0..processors::rows()
+}
+
+/// Where the bytes begin that tell the slots of interfaces, and where the directory does.
+fn numbers() -> u32 {
+    processors::rows() * ROW
+}
+
+fn directory() -> u32 {
+    numbers() + NUMBERS
 }
 
 fn words() -> u32 {
-    processors::rows() * COUNTERS
+    counters::words(processors::rows())
 }
+
+const _: () = assert!(SLOTS < 32, "a slot of the judge's is cut to this");

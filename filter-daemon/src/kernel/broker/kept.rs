@@ -109,7 +109,7 @@ mod tests {
 
     use super::super::processors;
     use super::super::request::{MapName, MapPart};
-    use super::super::size::{addresses, labels_beside, level_labels, network_labels, prefixes};
+    use super::super::size::{labels_beside, level_labels, network_labels, table};
     use super::*;
 
     fn map_of(part: MapPart, generation: u64) -> MapUse {
@@ -127,7 +127,9 @@ mod tests {
     #[test]
     fn a_map_in_the_making_outlives_what_is_published_meanwhile() {
         let mut kept = Kept::default();
-        [1, 2, 3].into_iter().for_each(|generation| kept.made(map(generation), addresses(8)));
+        [1, 2, 3]
+            .into_iter()
+            .for_each(|generation| kept.made(map(generation), table(Geometry::SMALLEST_EXACT4)));
         kept.published(&[map(1)]);
         assert_eq!(kept.maps(), [1, 2, 3].map(map));
         kept.published(&[map(2)]);
@@ -140,24 +142,28 @@ mod tests {
     #[test]
     fn maps_are_limited_in_size_number_and_sum() {
         let mut kept = Kept::behind(7);
-        kept.may_make(map(8), addresses(8)).unwrap();
+        kept.may_make(map(8), table(Geometry::SMALLEST_EXACT4)).unwrap();
         assert!(why(kept.may_make(map(8), u32::MAX)).ends_with("no table has 4294967295 words"));
         assert!(why(kept.may_make(map(8), 0)).ends_with("no table has 0 words"));
-        assert!(why(kept.may_make(map(u64::MAX), addresses(8))).contains("far ahead of 7"));
-        kept.made(map(8), addresses(8));
-        assert!(why(kept.may_make(map(8), addresses(8))).ends_with("number 8 is there"));
-        (9..12).for_each(|generation| kept.made(map(generation), addresses(8)));
-        assert!(why(kept.may_make(map(12), addresses(8))).ends_with("there are 4 already"));
-        kept.may_make(map_of(MapPart::Six, 12), prefixes(Geometry::SMALLEST_SIX)).unwrap();
+        assert!(
+            why(kept.may_make(map(u64::MAX), table(Geometry::SMALLEST_EXACT4))).contains("far ahead of 7")
+        );
+        kept.made(map(8), table(Geometry::SMALLEST_EXACT4));
+        assert!(why(kept.may_make(map(8), table(Geometry::SMALLEST_EXACT4))).ends_with("number 8 is there"));
+        (9..12).for_each(|generation| kept.made(map(generation), table(Geometry::SMALLEST_EXACT4)));
+        assert!(
+            why(kept.may_make(map(12), table(Geometry::SMALLEST_EXACT4))).ends_with("there are 4 already")
+        );
+        kept.may_make(map_of(MapPart::Six, 12), table(Geometry::SMALLEST_SIX)).unwrap();
     }
 
     #[test]
     fn all_maps_together_have_a_limit_that_the_largest_tables_of_both_families_keep() {
         let mut kept = Kept::default();
         let largest = [
-            (MapPart::Addresses, addresses(26)),
-            (MapPart::AddressLabels, labels_beside(Geometry::exact4(26))),
-            (MapPart::Six, prefixes(Geometry::LARGEST_SIX)),
+            (MapPart::Addresses, table(Geometry::LARGEST_EXACT4)),
+            (MapPart::AddressLabels, labels_beside(Geometry::LARGEST_EXACT4)),
+            (MapPart::Six, table(Geometry::LARGEST_SIX)),
             (MapPart::SixLabels, labels_beside(Geometry::LARGEST_SIX)),
             (MapPart::Networks, networks::WORDS),
             (MapPart::NetworkLabels, network_labels(*pages::SIZES.end())),
@@ -171,15 +177,20 @@ mod tests {
                 kept.made(map_of(part, generation), words);
             }
         }
-        assert!(why(kept.may_make(map(4), addresses(26))).contains("all tables would have more than"));
+        assert!(
+            why(kept.may_make(map(4), table(Geometry::LARGEST_EXACT4)))
+                .contains("all tables would have more than")
+        );
         assert!(kept.discarded(map(1)));
-        kept.may_make(map(4), addresses(26)).unwrap();
+        kept.may_make(map(4), table(Geometry::LARGEST_EXACT4)).unwrap();
     }
 
     #[test]
     fn a_judge_uses_each_part_once_and_only_what_is_there() {
         let mut kept = Kept::default();
-        [1, 2].into_iter().for_each(|generation| kept.made(map(generation), addresses(8)));
+        [1, 2]
+            .into_iter()
+            .for_each(|generation| kept.made(map(generation), table(Geometry::SMALLEST_EXACT4)));
         kept.may_use(&[map(2)]).unwrap();
         assert!(why(kept.may_use(&[map(3)])).ends_with("there is no map addresses 3"));
         assert!(why(kept.may_use(&[map(1), map(2)])).ends_with("it has addresses twice"));

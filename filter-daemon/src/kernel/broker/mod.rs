@@ -4,6 +4,7 @@
 
 pub mod client;
 mod counters;
+pub mod counts;
 mod debug;
 mod egress;
 mod held;
@@ -13,16 +14,16 @@ pub mod leftovers;
 pub mod line;
 mod link;
 mod making;
-mod occupied;
+pub mod occupied;
 mod pins;
 pub mod process;
 pub mod processors;
 pub mod request;
-mod root;
+pub mod root;
 mod server;
 pub mod size;
 mod storage;
-mod surroundings;
+pub mod surroundings;
 pub mod tables;
 
 pub use client::Broker;

@@ -5,6 +5,7 @@ use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Attached, KernelError, Link};
+use super::counts::Counts;
 use crate::config::Mode;
 use filter_common::sets::SetName;
 
@@ -267,8 +268,8 @@ pub enum Answer {
     Attached(Attached),
     /// Every link that is still on an interface.
     Links(Vec<Link>),
-    /// Packets, in the order of all outcomes.
-    Counted(Vec<u64>),
+    /// How many.
+    Counted(Counts),
     /// The first words.
     Ready(Earlier),
     /// It is not done.

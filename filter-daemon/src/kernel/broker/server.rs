@@ -12,7 +12,7 @@ use aya::maps::MapData;
 use filter_common::settings;
 
 use super::super::{KernelError, Link, version};
-use super::counters;
+use super::counters::{self, slots};
 use super::egress::Egress;
 use super::judge::{self, Judge, Loader};
 use super::kept::Kept;
@@ -154,6 +154,7 @@ impl Server {
                 must_be_a_name(&name)?;
                 self.must_be_in_time()?;
                 let interface = surroundings::interface(&name, index)?;
+                self.give_counters(index, &name)?;
                 if self.matches_new() {
                     // Before the filter, so that what answers to this host is known from the first packet on.
                     self.egress.attach(&name, index, &self.pins);
@@ -179,6 +180,9 @@ impl Server {
                 self.must_be_in_time()?;
                 self.links.rename(&from, &to, formerly.as_deref(), &self.pins)?;
                 self.egress.rename(&from, &to, &self.pins)?;
+                if let Some(counters) = &self.counters {
+                    slots::rename(&counters::window(counters)?, &from, &to);
+                }
                 Answer::Done
             }
             Request::MendPins => {
@@ -218,6 +222,16 @@ impl Server {
             }
         };
         Ok((answer, None))
+    }
+
+    /// What is dropped on this interface counts for it from the first packet on.
+    fn give_counters(&mut self, index: u32, name: &str) -> Result<(), KernelError> {
+        self.hold_counters()?;
+        let attached: Vec<u32> = self.links.look(&self.pins).iter().map(|link| link.index).collect();
+        if let Some(counters) = &self.counters {
+            slots::give(&counters::window(counters)?, index, name, &attached);
+        }
+        Ok(())
     }
 
     fn remove(&mut self) -> Result<(), KernelError> {

@@ -1,6 +1,6 @@
 //! The sizes that maps have: every other is refused, and all maps together have a limit.
 
-use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
+use filter_common::cuckoo::geometry::Geometry;
 use filter_common::labels::pages;
 use filter_common::sets::SetName;
 use filter_common::{labels, levels, networks, stash};
@@ -27,10 +27,10 @@ pub const MOST_BYTES: u64 = 3
 /// The bytes of a map of so many words; none if no map of this part has that size.
 pub fn bytes(map: MapName, words: u32) -> Option<u64> {
     let is_a_size = match map.part {
-        MapPart::Addresses => EXACT4_BITS.map(addresses).any(|size| size == words),
+        MapPart::Addresses => Geometry::all_exact4().map(table).any(|size| size == words),
         MapPart::Networks => words == networks::WORDS,
         MapPart::Levels => levels::SIZES.map(|bits| 1 << bits).any(|size: u32| size == words),
-        MapPart::Six => Geometry::all_six().map(prefixes).any(|size| size == words),
+        MapPart::Six => Geometry::all_six().map(table).any(|size| size == words),
         MapPart::Overlap => words == 1 && map.set == SetName::Allow,
         MapPart::Lists => {
             let rows = words / labels::COUNTERS;
@@ -40,8 +40,7 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
                 && rows <= processors::MOST
         }
         MapPart::AddressLabels => {
-            map.set != SetName::Allow
-                && EXACT4_BITS.map(Geometry::exact4).map(labels_beside).any(|size| size == words)
+            map.set != SetName::Allow && Geometry::all_exact4().map(labels_beside).any(|size| size == words)
         }
         MapPart::SixLabels => {
             map.set != SetName::Allow && Geometry::all_six().map(labels_beside).any(|size| size == words)
@@ -57,13 +56,8 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
     u64::from(words).checked_mul(8).filter(|_| is_a_size)
 }
 
-/// The words of a table of IPv4 addresses with so many index bits.
-pub const fn addresses(index_bits: u32) -> u32 {
-    stash::WORDS + Geometry::exact4(index_bits).words()
-}
-
-/// The same of IPv6 prefixes.
-pub const fn prefixes(geometry: Geometry) -> u32 {
+/// The words of a table of this shape, and of its stash.
+pub const fn table(geometry: Geometry) -> u32 {
     stash::WORDS + geometry.words()
 }
 
@@ -84,13 +78,13 @@ pub const fn level_labels(levels: u32, page_bits: u32) -> u32 {
 
 const fn largest(part: MapPart) -> u64 {
     let words = match part {
-        MapPart::Addresses => addresses(*EXACT4_BITS.end()),
+        MapPart::Addresses => table(Geometry::LARGEST_EXACT4),
         MapPart::Networks => networks::WORDS,
         MapPart::Levels => 1 << *levels::SIZES.end(),
-        MapPart::Six => prefixes(Geometry::LARGEST_SIX),
+        MapPart::Six => table(Geometry::LARGEST_SIX),
         MapPart::Overlap => 1,
         MapPart::Lists => processors::MOST * labels::COUNTERS,
-        MapPart::AddressLabels => labels_beside(Geometry::exact4(*EXACT4_BITS.end())),
+        MapPart::AddressLabels => labels_beside(Geometry::LARGEST_EXACT4),
         MapPart::SixLabels => labels_beside(Geometry::LARGEST_SIX),
         MapPart::NetworkLabels => network_labels(*pages::SIZES.end()),
         MapPart::LevelLabels => level_labels(1 << *levels::SIZES.end(), *pages::SIZES.end()),
@@ -110,13 +104,23 @@ mod tests {
             assert_eq!(block, allow, "{part:?} of {words} words");
             block
         };
-        assert_eq!(bytes(MapPart::Addresses, addresses(8)), Some(u64::from(addresses(8)) * 8));
-        let six = prefixes(Geometry::six(65 << 10));
+        let four = table(Geometry::exact4(65 << 10));
+        assert_eq!(bytes(MapPart::Addresses, four), Some(u64::from(four) * 8));
+        let six = table(Geometry::six(65 << 10));
         assert_eq!(bytes(MapPart::Six, six), Some(u64::from(six) * 8));
         assert_eq!(bytes(MapPart::Levels, 1 << 18), Some(2 << 20));
         assert_eq!(bytes(MapPart::Networks, networks::WORDS), Some(u64::from(networks::WORDS) * 8));
         for part in [MapPart::Addresses, MapPart::Networks, MapPart::Levels, MapPart::Six] {
-            for words in [0, 1, networks::WORDS - 1, addresses(26) + 1, six + 4, 1 << 29, u32::MAX] {
+            for words in [
+                0,
+                1,
+                networks::WORDS - 1,
+                four + 1,
+                table(Geometry::LARGEST_EXACT4) + 1,
+                six + 4,
+                1 << 29,
+                u32::MAX,
+            ] {
                 assert_eq!(bytes(part, words), None, "{part:?} of {words} words");
             }
         }

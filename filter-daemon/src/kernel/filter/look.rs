@@ -8,6 +8,7 @@ use filter_common::reason::{Outcome, Reason, Told, Verdict};
 use filter_common::sets::{PerSet, SetName, Slot};
 
 use super::Filter;
+use crate::kernel::broker::counts::Counts;
 use crate::kernel::broker::request::{Answer, Request};
 use crate::kernel::seen::{Seen, SetWindows};
 use crate::kernel::window::Window;
@@ -56,8 +57,13 @@ impl Filter {
 
     /// Of how many packets became what, since the filter was first attached.
     pub fn counters(&mut self) -> Result<Vec<(Outcome, u64)>, KernelError> {
+        Ok(Outcome::all().zip(self.counted()?.packets).collect())
+    }
+
+    /// The same, and by interface.
+    pub fn counted(&mut self) -> Result<Counts, KernelError> {
         match self.maps.broker().ask(Request::Count)? {
-            (Answer::Counted(packets), _) => Ok(Outcome::all().zip(packets).collect()),
+            (Answer::Counted(counts), _) => Ok(counts),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
     }

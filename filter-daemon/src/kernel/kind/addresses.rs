@@ -5,7 +5,7 @@ use std::iter;
 use filter_common::Words;
 use filter_common::cuckoo::Table;
 use filter_common::cuckoo::exact::{self, Exact};
-use filter_common::cuckoo::geometry::{EXACT4_BITS, Geometry};
+use filter_common::cuckoo::geometry::Geometry;
 use filter_common::labels::{Label, Labels, OTHER};
 use filter_common::settings::AddressSettings;
 use filter_common::target::Prefix6;
@@ -29,11 +29,10 @@ impl Addresses {
     /// What a judge must know of it.
     pub fn settings(&self) -> AddressSettings {
         let lanes = self.geometry.lanes();
-        let (remainder_bits, remainder_mask) = self.scheme().remainders();
         AddressSettings {
             in_use: 1,
-            remainder_bits: remainder_bits.into(),
-            remainder_mask,
+            buckets: self.geometry.buckets().into(),
+            remainder_mask: self.scheme().remainder_mask(),
             lane_ones: lanes.ones(),
             lane_highs: lanes.highs(),
             label_words: if self.is_labelled { size::labels_beside(self.geometry).into() } else { 0 },
@@ -62,7 +61,7 @@ impl Kind for Addresses {
     }
 
     fn most() -> u64 {
-        Geometry::exact4(*EXACT4_BITS.end()).limit()
+        Geometry::LARGEST_EXACT4.limit()
     }
 
     fn new(generation: u64, geometry: Geometry, is_labelled: bool) -> Self {
@@ -86,7 +85,7 @@ impl Kind for Addresses {
     }
 
     fn scheme(&self) -> Exact {
-        Exact::new(32, self.key, self.geometry.index_bits())
+        Exact::new(32, self.key, self.geometry)
     }
 
     fn entries<'a>(

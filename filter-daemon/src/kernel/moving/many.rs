@@ -83,10 +83,10 @@ mod tests {
 
     #[test]
     fn nobody_enters_twice_and_nobody_behind_the_first_who_finds_no_room() {
-        let geometry = Geometry::exact4(8);
+        let geometry = Geometry::SMALLEST_EXACT4;
         for readers in [Readers::Packets, Readers::Nobody] {
             let words = vec![Cell::new(0); (stash::WORDS + geometry.words()) as usize];
-            let scheme = Exact::new(32, exact::key(KEY), geometry.index_bits());
+            let scheme = Exact::new(32, exact::key(KEY), geometry);
             let mut live = Moving::new(scheme, geometry, &words[..], NoLabels);
             assert_eq!(live.enter_all(plain(0..300), readers), 300);
             assert_eq!(live.enter_all(plain(200..400), readers), 200);

@@ -14,13 +14,16 @@ use super::*;
 
 const WIDTH: u32 = 16;
 
+/// No power of two.
+const BUCKETS: u32 = 37;
+
 fn scheme(geometry: Geometry) -> Exact {
     let key = exact::key([11, 22, 33].map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 40));
-    Exact::new(WIDTH, key, geometry.index_bits())
+    Exact::new(WIDTH, key, geometry)
 }
 
 fn geometry() -> Geometry {
-    Geometry::new(5, 1, Lanes::new(4, 16))
+    Geometry::new(BUCKETS, 1, Lanes::new(4, 16))
 }
 
 /// Memory in which every store lets readers look on.

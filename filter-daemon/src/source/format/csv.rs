@@ -5,6 +5,7 @@ use super::{Column, How, Rows, head};
 use crate::source::line::{self, Said};
 use crate::source::rejected::Reason;
 use crate::text::lines::Line;
+use crate::text::printable;
 
 /// What may stand between fields; where several could, the first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -25,7 +26,12 @@ pub struct Csv {
     /// Counted from zero; none where it is not known which it is.
     column: Option<usize>,
     has_begun: bool,
+    /// What is there, where the column that was named is not.
+    looks: Option<String>,
 }
+
+/// More of what columns are called tells nobody more.
+const MOST_TOLD: usize = 12;
 
 impl Csv {
     /// Of a table that begins like this.
@@ -38,7 +44,13 @@ impl Csv {
             Some(Column::Name(name)) => named(head, delimiter, &[name]),
             None => guess(head, delimiter),
         };
-        Self { delimiter, column, has_begun: false }
+        let missing = match &how.column {
+            Some(Column::Name(name)) if column.is_none() => Some(name),
+            _ => None,
+        };
+        let looks = missing
+            .map(|name| format!(" (read as csv: there is no column {name}{})", called(head, delimiter)));
+        Self { delimiter, column, has_begun: false, looks }
     }
 }
 
@@ -65,6 +77,10 @@ impl Rows for Csv {
             Some(Ok(field)) => Some((field, line::target(field))),
         }
     }
+
+    fn looks(&self) -> Option<&str> {
+        self.looks.as_deref()
+    }
 }
 
 /// Could it be a row with a target?
@@ -85,12 +101,7 @@ fn data(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// The column that has one of these names, in the line that says what columns are called.
 fn named(head: &[u8], delimiter: u8, names: &[&str]) -> Option<usize> {
     let is_it = |field: &[u8]| names.iter().any(|name| field.eq_ignore_ascii_case(name.as_bytes()));
-    let headers = head::lines(head).take(MOST_ASKED).map(|line| {
-        let begin = line.iter().position(|byte| !matches!(byte, b'#' | b' ')).unwrap_or(line.len());
-        &line[begin..]
-    });
-    let headers = headers.take_while(|line| !has_target(line, delimiter));
-    let places = headers.filter(|line| line.contains(&delimiter)).filter_map(|line| {
+    let places = headers(head, delimiter).filter_map(|line| {
         let mut places = fields(line, delimiter)
             .enumerate()
             .filter(|(_, field)| field.as_ref().is_ok_and(|field| is_it(field)));
@@ -98,6 +109,26 @@ fn named(head: &[u8], delimiter: u8, names: &[&str]) -> Option<usize> {
         places.next().is_none().then_some(place)
     });
     places.last()
+}
+
+/// Lines before the first target that may say what columns are called.
+fn headers(head: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
+    let lines = head::lines(head).take(MOST_ASKED).map(|line| {
+        let begin = line.iter().position(|byte| !matches!(byte, b'#' | b' ')).unwrap_or(line.len());
+        &line[begin..]
+    });
+    let before = lines.take_while(move |line| !has_target(line, delimiter));
+    before.filter(move |line| line.contains(&delimiter))
+}
+
+/// What its columns are called, to follow the rest of a sentence.
+fn called(head: &[u8], delimiter: u8) -> String {
+    let Some(header) = headers(head, delimiter).last() else {
+        return ", and no line that names columns".to_owned();
+    };
+    let names = fields(header, delimiter).flatten().take(MOST_TOLD);
+    let names: Vec<_> = names.map(|name| printable::excerpt(&String::from_utf8_lossy(name))).collect();
+    format!(", its columns are {}", names.join(", "))
 }
 
 /// The column in which most rows have a target; where there are several, the only one with a name that tells.

@@ -62,6 +62,11 @@ pub trait Rows {
     fn lack(&self) -> Option<Lack> {
         None
     }
+
+    /// Why it cannot be read as it is meant to be; to follow the rest of a sentence.
+    fn looks(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl Format {

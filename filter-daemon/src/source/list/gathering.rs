@@ -25,6 +25,8 @@ pub struct Gathering {
     special: Special,
     // The first line that was not understood, to guess what the file is.
     beginning: Vec<u8>,
+    // Is there something in the middle of it that ends lines elsewhere?
+    has_return: bool,
 }
 
 impl Gathering {
@@ -39,6 +41,7 @@ impl Gathering {
             room: most.saturating_add(most / 4),
             special,
             beginning: Vec::new(),
+            has_return: false,
         }
     }
 
@@ -79,6 +82,7 @@ impl Gathering {
     fn reject(&mut self, line: u64, content: &[u8], reason: Reason) {
         if self.list.rejected_count == 0 {
             self.beginning = content.iter().copied().take(16).collect();
+            self.has_return = content.trim_ascii().contains(&b'\r');
         }
         self.list.rejected_count += 1;
         if self.list.rejected.len() < KEPT {
@@ -89,6 +93,13 @@ impl Gathering {
     /// This is missing of it; the first of several counts.
     pub fn lacks(&mut self, lack: Option<Lack>) {
         self.list.lack = self.list.lack.or(lack);
+    }
+
+    /// It cannot be read as it is meant to be, and why.
+    pub fn looks(&mut self, why: Option<&str>) {
+        if let Some(why) = why {
+            self.list.looks = why.to_owned().into();
+        }
     }
 
     /// Are there more targets than there may be? What is said twice counts once, so it is looked at closely, and that not
@@ -104,7 +115,7 @@ impl Gathering {
     /// A part of it, to be gathered beside and joined.
     pub fn part(&self) -> Self {
         let (path, list) = (self.path.clone(), ListFile { format: self.list.format, ..ListFile::default() });
-        Self { path, list, understood: 0, beginning: Vec::new(), ..*self }
+        Self { path, list, understood: 0, beginning: Vec::new(), has_return: false, ..*self }
     }
 
     /// A part, without these.
@@ -114,7 +125,7 @@ impl Gathering {
         self.list.targets.extend(&part.list.targets);
         self.understood += part.understood;
         if self.list.rejected_count == 0 {
-            self.beginning = part.beginning;
+            (self.beginning, self.has_return) = (part.beginning, part.has_return);
         }
         self.list.rejected_count += part.list.rejected_count;
         let room = KEPT - self.list.rejected.len();
@@ -134,14 +145,21 @@ impl Gathering {
         }
         let is_json = self.beginning.starts_with(b"{") && !list.format.is_plain();
         if self.understood == 0 && list.rejected_count > 0 && !is_json {
-            list.looks = looks(&self.beginning);
+            let looks = match looks(&self.beginning) {
+                "" if self.has_return => RETURNS,
+                looks => looks,
+            };
+            list.looks = if looks.is_empty() { list.looks } else { looks.into() };
         }
         if list.looks.is_empty() {
-            list.looks = list.format.taken_for();
+            list.looks = list.format.taken_for().into();
         }
         list
     }
 }
+
+/// Of a file that is one line to everybody but whoever wrote it.
+const RETURNS: &str = ": its lines seem to end in CR alone, as they once did on Macs, so save it with LF";
 
 /// What a file is that begins like this and holds no target.
 fn looks(beginning: &[u8]) -> &'static str {

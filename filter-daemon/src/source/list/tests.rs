@@ -18,8 +18,8 @@ fn targets(text: &str) -> Vec<String> {
     list(text).targets.iter().map(|target| target.to_string()).collect()
 }
 
-fn looks(text: impl AsRef<[u8]>) -> &'static str {
-    list(text).looks
+fn looks(text: impl AsRef<[u8]>) -> String {
+    list(text).looks.into_owned()
 }
 
 #[test]
@@ -33,7 +33,11 @@ fn private_and_other_special_ranges_are_left_out_unless_they_are_meant() {
     let meant = list(text);
     assert_eq!((meant.targets.len(), meant.special), (4, 0));
     let nothing = parse(Path::new("own.txt"), &b"192.168.0.0/16\n"[..], u64::MAX, &How::default()).unwrap();
-    assert_eq!((nothing.targets.len(), nothing.looks), (0, ""), "it is a list, though nothing is left of it");
+    assert_eq!(
+        (nothing.targets.len(), &*nothing.looks),
+        (0, ""),
+        "it is a list, though nothing is left of it"
+    );
 }
 
 /// A list that names half the internet is a slip, or somebody's prank; what is special as a whole is neither.
@@ -132,7 +136,7 @@ fn a_file_without_a_single_target_says_what_it_looks_like() {
     assert!(looks(b"\xff\xfe1\0.\0").contains("looks like UTF-16"));
     assert!(looks(b"\0\0\0\0").ends_with("looks binary"));
     assert_eq!(looks("{\"ip\":\"rubbish\"}"), " (read as json: an object a line)");
-    assert_eq!((looks("rubbish"), looks("<html>\n203.0.113.7")), ("", ""));
+    assert_eq!([looks("rubbish"), looks("<html>\n203.0.113.7")], ["", ""]);
 }
 
 #[test]
@@ -215,4 +219,30 @@ proptest! {
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
         let _ = list(&bytes);
     }
+}
+
+#[test]
+fn lines_that_end_as_they_once_did_are_told_as_that_and_so_is_utf_16() {
+    let short = looks("203.0.113.7\r203.0.113.8\r203.0.113.9\r");
+    assert!(short.contains("end in CR alone"), "{short}");
+    assert!(looks("203.0.113.7\r".repeat(1000)).contains("end in CR alone"));
+    let utf16: Vec<u8> =
+        "\u{feff}203.0.113.7\r\n203.0.113.8\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert!(looks(&utf16).contains("UTF-16"), "{}", looks(&utf16));
+    assert!(looks(&utf16[2..]).contains("UTF-16"), "{}", looks(&utf16[2..]));
+}
+
+#[test]
+fn a_table_without_the_column_that_was_named_tells_those_that_it_has() {
+    let how = How { column: Some(crate::source::Column::Name("dst".into())), ..How::default() };
+    let text = "# of a feed\n\"first_seen\",\"dst_ip\"\n\"2026-01-01\",\"192.0.2.1\"\n";
+    let read = |how: &How| parse(Path::new("a.csv"), text.as_bytes(), u64::MAX, how).unwrap();
+    assert_eq!(
+        read(&how).looks,
+        " (read as csv: there is no column dst, its columns are first_seen, dst_ip)"
+    );
+    assert_eq!(
+        read(&How { column: Some(crate::source::Column::Name("dst_ip".into())), ..how }).rejected_count,
+        0
+    );
 }

@@ -112,14 +112,13 @@ fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
     let geometry = Geometry::exact4_for(addresses.len() as u64).expect("there are larger tables");
     let key = exact::key(std::array::from_fn(|word| key(word as u64)));
     let words = zeros(stash::WORDS + geometry.words());
-    let scheme = exact::Exact::new(32, key, geometry.index_bits());
+    let scheme = exact::Exact::new(32, key, geometry);
     let table = Table::new(scheme, geometry, &words[stash::WORDS as usize..]);
     table.insert_all(addresses.into_iter().map(u64::from), |_| panic!("there is room for all"));
-    let (remainder_bits, remainder_mask) = scheme.remainders();
     let settings = AddressSettings {
         in_use: 1,
-        remainder_bits: remainder_bits.into(),
-        remainder_mask,
+        buckets: geometry.buckets().into(),
+        remainder_mask: scheme.remainder_mask(),
         lane_ones: geometry.lanes().ones(),
         lane_highs: geometry.lanes().highs(),
         key,

@@ -1,18 +1,41 @@
-//! Is there memory for two at once? Tables that are made where there is none would end the one that filters.
+//! How much memory is there, and what limits it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Where the groups of processes are whose memory is limited.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// Memory that is free for a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// In bytes.
+    pub bytes: u64,
+    /// The cgroup whose limit leaves no more; none if it is the machine that has no more.
+    pub limit: Option<String>,
+}
 
 /// Memory that this process takes, in bytes.
 pub fn own() -> u64 {
     field(&read("/proc/self/status"), "VmRSS:").unwrap_or_default()
 }
 
-/// Memory that is free for this process, in bytes: the machine's, or the least that any of its cgroups leaves. None where
-/// nothing is told.
-pub fn available() -> Option<u64> {
+/// Memory that is free for this process: the machine's, or the least that any of its cgroups leaves. None where nothing is
+/// told.
+pub fn available() -> Option<Available> {
+    available_to(None)
+}
+
+/// The same for another process.
+pub fn available_to(process: Option<u32>) -> Option<Available> {
     let machine = field(&read("/proc/meminfo"), "MemAvailable:");
-    machine.into_iter().chain(cgroups().iter().filter_map(|group| left_in(group))).min()
+    let machine = machine.map(|bytes| Available { bytes, limit: None });
+    let groups = cgroups(process);
+    let limited = groups.iter().filter_map(|group| {
+        let name = group.strip_prefix(GROUPS).unwrap_or(group);
+        Some(Available { bytes: left_in(group)?, limit: Some(format!("/{}", name.display())) })
+    });
+    machine.into_iter().chain(limited).min_by_key(|available| available.bytes)
 }
 
 /// A number of kilobytes behind its name.
@@ -21,11 +44,12 @@ fn field(text: &str, name: &str) -> Option<u64> {
     Some(value.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
-/// Our cgroup and all above it.
-fn cgroups() -> Vec<PathBuf> {
-    let text = read("/proc/self/cgroup");
+/// The process' cgroup and all above it.
+fn cgroups(process: Option<u32>) -> Vec<PathBuf> {
+    let process = process.map_or_else(|| "self".to_owned(), |process| process.to_string());
+    let text = read(&format!("/proc/{process}/cgroup"));
     let Some(own) = text.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
-    Path::new("/sys/fs/cgroup").join(own).ancestors().map(Path::to_owned).collect()
+    Path::new(GROUPS).join(own).ancestors().map(Path::to_owned).collect()
 }
 
 /// What a cgroup may still take; none if it has no limit.
@@ -47,7 +71,7 @@ mod tests {
         let text = "MemTotal:        8000 kB\nMemAvailable:       12 kB\n";
         assert_eq!(field(text, "MemAvailable:"), Some(12 * 1024));
         assert_eq!(field(text, "MemOther:"), None);
-        assert!(own() > 0 && available().is_some_and(|free| free > 0));
+        assert!(own() > 0 && available().is_some_and(|free| free.bytes > 0));
     }
 
     #[test]

@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Gid, Uid};
 use thiserror::Error;
 
-use object::Object;
-
 use crate::accounts;
+use crate::state_directory::object::Object;
 use crate::text::{Explain, printable};
 
 /// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies, and the
@@ -100,7 +99,7 @@ impl<'a> StateDirectory<'a> {
     /// What the disk refuses is left to the journal to tell: without a directory filterd goes on, and says so.
     pub fn give(&self) -> Result<(), StateError> {
         _ = self.make();
-        self.walk(&|object| object.give(self.user, self.group))
+        self.walk(&|found| found.give(self.user, self.group))
     }
 
     /// Only the last one is for us alone: what leads to it must let our user through.

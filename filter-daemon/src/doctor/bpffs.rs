@@ -1,0 +1,98 @@
+//! The BPF file system, on which pins keep the filter at work when the daemon is not.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+use nix::sys::statvfs::FsFlags;
+
+use super::{Findings, Subject};
+use crate::text::printable;
+
+const CHECK: &str = "bpffs";
+
+/// Where it usually is, and where filterd mounts it itself.
+const USUAL: &str = "sys/fs/bpf";
+
+const MOUNT: &str = "mount -t bpf bpf /sys/fs/bpf";
+
+/// Looks at the place of the pins: is it on such a file system, can it be written to, and whose is it?
+pub fn check(subject: &Subject, findings: &mut Findings) {
+    let usual = subject.file(USUAL);
+    let is_usual = subject.pin_dir.starts_with(&usual);
+    let shown = printable::path(&subject.pin_dir).to_string();
+    let Some(place) = subject
+        .pin_dir
+        .ancestors()
+        .find(|path| !matches!(fs::metadata(path), Err(error) if error.kind() == ErrorKind::NotFound))
+    else {
+        return;
+    };
+    let (is_bpffs, flags) = match statfs(place) {
+        Ok(found) => (found.filesystem_type() == BPF_FS_MAGIC, found.flags()),
+        // What is at least told of the directory that has it.
+        Err(nix::errno::Errno::EACCES) => return findings.could_not_see(format!("the pins at {shown}")),
+        Err(error) => return findings.fail(CHECK, format!("cannot look at {shown}: {error}"), None),
+    };
+    if !is_bpffs && is_usual && usual.is_dir() {
+        let told = "no BPF file system at /sys/fs/bpf: filterd mounts one when it starts, if it may";
+        return findings.warn(CHECK, told, Some(MOUNT.to_owned()));
+    }
+    if !is_bpffs {
+        let remedy =
+            if is_usual { MOUNT.to_owned() } else { format!("mkdir -p {shown} && mount -t bpf bpf {shown}") };
+        return findings.fail(CHECK, format!("{shown} would lie on no BPF file system"), Some(remedy));
+    }
+    if flags.contains(FsFlags::ST_RDONLY) {
+        let remedy = format!(
+            "mount -o remount,rw {} (for a service: no ProtectKernelTunables=)",
+            printable::path(place)
+        );
+        return findings.fail(
+            CHECK,
+            format!("{} is mounted read-only", printable::path(place)),
+            Some(remedy),
+        );
+    }
+    match fs::symlink_metadata(&subject.pin_dir) {
+        Ok(pins) => judge_pins(&subject.pin_dir, pins.uid(), pins.mode(), findings),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            findings.could_not_see(format!("the pins at {shown}"))
+        }
+        Err(_) => findings.ok(CHECK, format!("mounted; nothing is pinned at {shown}")),
+    }
+}
+
+/// Whoever may write there can take the filter off, so filterd believes only root's own.
+fn judge_pins(place: &Path, owner: u32, mode: u32, findings: &mut Findings) {
+    let shown = printable::path(place);
+    if owner != 0 || mode & 0o077 != 0 {
+        let told = format!(
+            "{shown} is not root's alone (user {owner}, mode {:04o}): filterd does not trust it",
+            mode & 0o7777
+        );
+        return findings.fail(CHECK, told, Some(format!("chown root:root {shown} && chmod 0700 {shown}")));
+    }
+    findings.ok(CHECK, format!("mounted; pins of filterd at {shown}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Health;
+    use super::*;
+
+    #[test]
+    fn pins_are_to_be_roots_alone() {
+        let told = |owner, mode| {
+            let mut findings = Findings::default();
+            judge_pins(Path::new("/sys/fs/bpf/filterd"), owner, mode, &mut findings);
+            (findings.all()[0].health, findings.all()[0].remedy.clone())
+        };
+        let remedy = "chown root:root /sys/fs/bpf/filterd && chmod 0700 /sys/fs/bpf/filterd";
+        assert_eq!(told(0, 0o40700), (Health::Ok, None));
+        assert_eq!(told(0, 0o40755), (Health::Fail, Some(remedy.to_owned())));
+        assert_eq!(told(1000, 0o40700), (Health::Fail, Some(remedy.to_owned())));
+    }
+}

@@ -1,0 +1,119 @@
+//! What a card and its driver can do, and are set to, as the kernel tells anybody: XDP features (since Linux 6.3), and what
+//! `ethtool` shows.
+
+use std::io;
+
+use rtnetlink::packet_core::DefaultNla;
+use rtnetlink::sys::protocols::NETLINK_GENERIC;
+
+use super::netlink::{self, Message, each, text, within};
+
+/// What is known of it; nothing where the kernel does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Card {
+    /// What its driver does for XDP, as bits.
+    pub xdp: Option<u64>,
+    /// What it merges packets with: `rx-lro`, `rx-gro-hw`.
+    pub merges: Vec<String>,
+    /// How many channels are in use, and how many there could be.
+    pub channels: Option<(u32, u32)>,
+}
+
+/// Runs a program in the driver.
+pub const XDP_BASIC: u64 = 1;
+
+/// Takes frames that do not fit into a page.
+pub const XDP_IN_PIECES: u64 = 1 << 5;
+
+/// The family that says who the others are, and its question.
+const CONTROL: u16 = 16;
+const GET_FAMILY: u8 = 3;
+const FAMILY_ID: u16 = 1;
+const FAMILY_NAME: u16 = 2;
+
+/// Of the family `netdev`.
+const GET_DEVICE: u8 = 1;
+const DEVICE_INDEX: u16 = 1;
+const DEVICE_XDP: u16 = 3;
+
+/// Of the family `ethtool`; its questions begin with a header that names the interface by its number.
+const GET_FEATURES: u8 = 11;
+const GET_CHANNELS: u8 = 17;
+const HEADER: u16 = 1;
+const HEADER_INDEX: u16 = 1;
+const NESTED: u16 = 1 << 15;
+const FEATURES_ACTIVE: u16 = 4;
+const BITS: u16 = 3;
+const BIT_NAME: u16 = 2;
+const RX_MOST: u16 = 2;
+const COMBINED_MOST: u16 = 5;
+const RX_NOW: u16 = 6;
+const COMBINED_NOW: u16 = 9;
+
+/// What makes one packet of many before a program has seen them.
+const MERGING: [&str; 2] = ["rx-lro", "rx-gro-hw"];
+
+/// What the kernel tells of the card with this number.
+pub fn of(index: u32) -> Card {
+    Card {
+        xdp: xdp(index).ok().flatten(),
+        merges: merges(index).unwrap_or_default(),
+        channels: channels(index).ok().flatten(),
+    }
+}
+
+fn xdp(index: u32) -> io::Result<Option<u64>> {
+    let named = DefaultNla::new(DEVICE_INDEX, index.to_ne_bytes().to_vec());
+    let answer = generic("netdev", GET_DEVICE, named)?;
+    let bits = answer.and_then(|answer| answer.attribute(DEVICE_XDP));
+    Ok(bits.and_then(|bits| Some(u64::from_ne_bytes(bits.try_into().ok()?))))
+}
+
+fn merges(index: u32) -> io::Result<Vec<String>> {
+    let answer = generic("ethtool", GET_FEATURES, header(index))?;
+    let active = answer.and_then(|answer| answer.attribute(FEATURES_ACTIVE)).unwrap_or_default();
+    let bits = within(&active, BITS).unwrap_or_default();
+    let names = each(bits).filter_map(|(_, bit)| within(bit, BIT_NAME)).map(text);
+    Ok(names.filter(|name| MERGING.contains(&name.as_str())).collect())
+}
+
+fn channels(index: u32) -> io::Result<Option<(u32, u32)>> {
+    let Some(answer) = generic("ethtool", GET_CHANNELS, header(index))? else { return Ok(None) };
+    let number = |kind| {
+        let bytes = answer.attribute(kind)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+    };
+    // Some cards have those that only receive.
+    let both = |now, most| Some((number(now)?, number(most)?));
+    Ok(both(COMBINED_NOW, COMBINED_MOST).or_else(|| both(RX_NOW, RX_MOST)))
+}
+
+fn header(index: u32) -> DefaultNla {
+    // An attribute of four bytes within another one.
+    let index =
+        [8_u16.to_ne_bytes(), HEADER_INDEX.to_ne_bytes()].concat().into_iter().chain(index.to_ne_bytes());
+    DefaultNla::new(HEADER | NESTED, index.collect())
+}
+
+fn generic(family: &str, command: u8, about: DefaultNla) -> io::Result<Option<Message>> {
+    let name = DefaultNla::new(FAMILY_NAME, family.bytes().chain([0]).collect());
+    let asked = Message { kind: CONTROL, head: [GET_FAMILY, 2, 0, 0], attributes: vec![name] };
+    let known = netlink::ask(NETLINK_GENERIC, asked)?;
+    let id = known.first().and_then(|family| family.attribute(FAMILY_ID));
+    let Some(kind) = id.and_then(|id| Some(u16::from_ne_bytes(id.try_into().ok()?))) else { return Ok(None) };
+    let asked = Message { kind, head: [command, 1, 0, 0], attributes: vec![about] };
+    Ok(netlink::ask(NETLINK_GENERIC, asked)?.into_iter().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_oneself_has_no_driver_that_runs_programs() {
+        // Its number is 1 in every namespace. Kernels before 6.3 say nothing.
+        let card = of(1);
+        assert!(card.xdp.is_none_or(|bits| bits & XDP_BASIC == 0), "{card:?}");
+        assert_eq!(card.channels, None);
+    }
+}

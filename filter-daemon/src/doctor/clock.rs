@@ -1,0 +1,63 @@
+//! The clock on the wall: what is to end at some moment does so by the time since boot, but over a reboot by this clock.
+
+use super::processes::running;
+use super::{Findings, Subject};
+use crate::clock;
+
+const CHECK: &str = "clock";
+
+/// The 1st of January 2025: before filterd was.
+const NEVER_BEFORE: u64 = 1_735_689_600;
+
+/// What keeps clocks, as the kernel cuts its name.
+const KEEPERS: [&str; 7] =
+    ["systemd-timesyn", "chronyd", "ntpd", "ntp-daemon", "openntpd", "ptp4l", "phc2sys"];
+
+/// Says whether it can be right.
+pub fn check(subject: &Subject, findings: &mut Findings) {
+    let is_told = subject.file("run/systemd/timesync/synchronized").exists();
+    let keeper = running(&subject.root, &KEEPERS).map(|(name, _)| name);
+    judge(clock::since_1970().as_secs(), keeper, is_told, findings);
+}
+
+fn judge(now: u64, keeper: Option<&str>, is_synchronised: bool, findings: &mut Findings) {
+    if now < NEVER_BEFORE {
+        let told = "the clock stands before filterd was made: entries with an end would last too long or too short over a reboot";
+        return findings.fail(CHECK, told, Some("timedatectl set-ntp true".to_owned()));
+    }
+    match keeper {
+        Some("systemd-timesyn") if is_synchronised => findings.ok(CHECK, "synchronised by systemd-timesyncd"),
+        Some("systemd-timesyn") => findings.warn(
+            CHECK,
+            "systemd-timesyncd runs, and has not synchronised it yet",
+            Some("timedatectl timesync-status".to_owned()),
+        ),
+        Some(keeper) => findings.ok(CHECK, format!("kept by {keeper}")),
+        None => findings.warn(
+            CHECK,
+            "no process that keeps it is to be seen: entries with an end outlive a reboot by this clock",
+            Some("timedatectl set-ntp true".to_owned()),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Health;
+    use super::*;
+
+    #[test]
+    fn a_clock_that_nobody_keeps_or_that_is_wrong_is_told() {
+        let told = |now, keeper, is_synchronised| {
+            let mut findings = Findings::default();
+            judge(now, keeper, is_synchronised, &mut findings);
+            findings.all()[0].health
+        };
+        let now = 1_800_000_000;
+        assert_eq!(told(now, Some("chronyd"), false), Health::Ok);
+        assert_eq!(told(now, Some("systemd-timesyn"), true), Health::Ok);
+        assert_eq!(told(now, Some("systemd-timesyn"), false), Health::Warn);
+        assert_eq!(told(now, None, false), Health::Warn);
+        assert_eq!(told(0, Some("chronyd"), false), Health::Fail);
+    }
+}

@@ -1,0 +1,72 @@
+//! The configuration that `filterd run` would read, and the interfaces that are wanted.
+
+use std::path::Path;
+
+use super::daemon::Asked;
+use super::findings::told;
+use super::{Findings, Subject};
+use crate::config::{self, Config, ConfigError};
+use crate::control::wire::status::NOT_FILTERED;
+use crate::source::file::FileError;
+use crate::text::{Explain, printable};
+
+const CHECK: &str = "configuration";
+
+/// The interfaces that are to be filtered.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// These.
+    Named(Vec<String>),
+    /// Nobody has said which.
+    Nothing,
+}
+
+/// Reads it, and says which interfaces are wanted: those that were named, those of the configuration, and those that a daemon
+/// filters already.
+pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
+    let config = subject.config.as_ref().and_then(|path| read(path, subject.is_config_named, findings));
+    let mut names = config
+        .map_or_else(|| subject.interfaces.clone(), |config| config.interfaces_besides(&subject.interfaces));
+    if let Asked::Answered(status) = &subject.daemon {
+        let filtered = status.interfaces.iter().filter(|interface| interface.mode != NOT_FILTERED);
+        let more: Vec<_> =
+            filtered.map(|interface| interface.name.clone()).filter(|name| !names.contains(name)).collect();
+        names.extend(more);
+    }
+    if !names.is_empty() {
+        return Wanted::Named(names);
+    }
+    let message = "no interface is named: those that are on were looked at";
+    findings.warn(
+        CHECK,
+        message,
+        Some("filterd doctor --iface eth0, or `interfaces: [eth0]` in the configuration".to_owned()),
+    );
+    Wanted::Nothing
+}
+
+fn read(path: &Path, is_named: bool, findings: &mut Findings) -> Option<Config> {
+    match config::load(path) {
+        Ok(config) => {
+            findings.ok(
+                CHECK,
+                format!("{} is valid (`filterd check` reads its lists, too)", printable::path(path)),
+            );
+            Some(config)
+        }
+        Err(_) if !is_named && !path.exists() => None,
+        Err(ConfigError::File(FileError::Denied { .. })) => {
+            findings.could_not_see(printable::path(path).to_string());
+            None
+        }
+        Err(error) => {
+            let (message, remedy) = told(&error.explain());
+            findings.fail(
+                CHECK,
+                message,
+                remedy.or_else(|| Some(format!("filterd check {}", printable::path(path)))),
+            );
+            None
+        }
+    }
+}

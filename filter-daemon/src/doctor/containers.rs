@@ -1,0 +1,36 @@
+//! Containers: their ends of wires lie in other network namespaces, and what comes for them from outside comes by interfaces
+//! of this one.
+
+use std::collections::BTreeMap;
+
+use super::Findings;
+use super::device::Device;
+use crate::text::printable;
+
+const CHECK: &str = "containers";
+
+/// Says where there are any, and whether they are protected.
+pub fn check(devices: &[Device], findings: &mut Findings) {
+    let mut behind: BTreeMap<String, usize> = BTreeMap::new();
+    for wire in devices.iter().filter(|device| leads_to_a_container(device)) {
+        let master = devices.iter().find(|other| Some(other.known.index) == wire.master);
+        let place = master.map_or("no bridge", Device::name);
+        *behind.entry(printable::on_one_line(place)).or_default() += 1;
+    }
+    if behind.is_empty() {
+        return findings.ok(CHECK, "no wires lead from here into other network namespaces");
+    }
+    let each: Vec<_> = behind.iter().map(|(place, count)| format!("{count} behind {place}")).collect();
+    findings.ok(
+        CHECK,
+        format!(
+            "wires into other network namespaces: {}; what comes for them from outside is filtered where it comes in, and \
+             what they send each other is not",
+            each.join(", ")
+        ),
+    );
+}
+
+fn leads_to_a_container(device: &Device) -> bool {
+    (device.is("veth") || device.is("netkit")) && device.leads_elsewhere
+}

@@ -1,0 +1,63 @@
+//! The daemon at the control socket, if there is one.
+
+use super::{Findings, Subject};
+use crate::control::wire::status::Reply;
+use crate::control::wire::{About, Fault};
+use crate::text::{Explanation, printable};
+
+const CHECK: &str = "daemon";
+
+/// What asking it has brought.
+#[derive(Debug)]
+pub enum Asked {
+    /// It answered.
+    Answered(Box<Reply>),
+    /// Nobody is there, and nothing was left.
+    Nobody,
+    /// Nobody is there, but a filter that goes on.
+    Left(String),
+    /// Somebody is there, and we may not ask.
+    NotPermitted,
+    /// Somebody is there, and does not answer as it should.
+    Silent(Explanation),
+}
+
+/// Says who is there, and what it has to complain of itself.
+pub fn check(subject: &Subject, findings: &mut Findings) {
+    let socket = printable::path(&subject.socket).to_string();
+    match &subject.daemon {
+        Asked::Answered(status) => {
+            let told = format!(
+                "filterd {} answers at {socket} (process {})",
+                printable::excerpt(&status.filterd),
+                status.pid
+            );
+            findings.ok(CHECK, told);
+            for Fault { about, told, .. } in &status.faults {
+                let (message, remedy) = (told.message.clone(), told.remedy.clone());
+                match about {
+                    About::Protection => findings.fail(CHECK, message, remedy),
+                    About::Durability | About::Time | About::Lists | About::Configuration => {
+                        findings.warn(CHECK, message, remedy);
+                    }
+                }
+            }
+        }
+        Asked::Nobody => findings
+            .ok(CHECK, format!("none runs, and none has left its filter (nobody listens at {socket})")),
+        Asked::Left(told) => {
+            let mut lines = told.lines();
+            let message = lines.next().unwrap_or_default().to_owned();
+            let remedy = lines.collect::<Vec<_>>().join("\n");
+            findings.warn(
+                CHECK,
+                format!("none runs: {message}"),
+                Some(remedy).filter(|remedy| !remedy.is_empty()),
+            );
+        }
+        Asked::NotPermitted => findings.could_not_see(format!("the daemon at {socket}")),
+        Asked::Silent(told) => {
+            findings.fail(CHECK, told.message.clone(), told.remedy.clone());
+        }
+    }
+}

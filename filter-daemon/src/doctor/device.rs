@@ -1,0 +1,106 @@
+//! The interfaces of this network namespace, with what they are made of.
+
+use std::fs;
+use std::io;
+
+use rtnetlink::packet_route::RouteNetlinkMessage;
+use rtnetlink::packet_route::link::{
+    InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage,
+};
+use rtnetlink::sys::protocols::NETLINK_ROUTE;
+
+use super::netlink;
+use crate::kernel::Interface;
+use crate::kernel::interface;
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// What filterd knows of it when it runs.
+    pub known: Interface,
+    /// What kind it is, if it is made of software: `veth`, `bridge`, `vlan`.
+    pub kind: Option<String>,
+    /// The one that it is a part of, by number: a bridge, a bond.
+    pub master: Option<u32>,
+    /// The one that it stands on or leads to, by number.
+    pub lower: Option<u32>,
+    /// That one is in another network namespace.
+    pub leads_elsewhere: bool,
+    /// Who drives the hardware, if it is some.
+    pub driver: Option<String>,
+    /// It is the way to oneself.
+    pub is_loopback: bool,
+    /// It is switched on.
+    pub is_up: bool,
+}
+
+impl Device {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.known.name
+    }
+
+    /// Is it of this kind?
+    pub fn is(&self, kind: &str) -> bool {
+        self.kind.as_deref() == Some(kind)
+    }
+}
+
+/// All of them.
+pub fn all() -> io::Result<Vec<Device>> {
+    let question = RouteNetlinkMessage::GetLink(LinkMessage::default());
+    let answers = netlink::list(NETLINK_ROUTE, question)?;
+    let links = answers.iter().filter_map(|answer| {
+        if let RouteNetlinkMessage::NewLink(link) = answer { Some(read(link)) } else { None }
+    });
+    Ok(links.collect())
+}
+
+fn read(link: &LinkMessage) -> Device {
+    let mut device = Device {
+        known: interface::read(link),
+        kind: None,
+        master: None,
+        lower: None,
+        leads_elsewhere: false,
+        driver: None,
+        is_loopback: link.header.link_layer_type == LinkLayerType::Loopback,
+        is_up: link.header.flags.contains(LinkFlags::Up),
+    };
+    let (mut bus, mut parent) = (None, None);
+    for attribute in &link.attributes {
+        if let LinkAttribute::LinkInfo(details) = attribute {
+            device.kind = details.iter().find_map(kind);
+        }
+        if let LinkAttribute::Controller(index) = attribute {
+            device.master = Some(*index);
+        }
+        if let LinkAttribute::Link(index) = attribute {
+            device.lower = Some(*index);
+        }
+        if let LinkAttribute::LinkNetNsId(_) = attribute {
+            device.leads_elsewhere = true;
+        }
+        if let LinkAttribute::ParentDevBusName(name) = attribute {
+            bus = Some(name);
+        }
+        if let LinkAttribute::ParentDevName(name) = attribute {
+            parent = Some(name);
+        }
+    }
+    // By its place on the bus, which is the same in every network namespace.
+    device.driver = bus.zip(parent).and_then(|(bus, parent)| {
+        let driver = fs::read_link(format!("/sys/bus/{bus}/devices/{parent}/driver")).ok()?;
+        Some(driver.file_name()?.to_string_lossy().into_owned())
+    });
+    device
+}
+
+fn kind(detail: &LinkInfo) -> Option<String> {
+    if let LinkInfo::Kind(kind) = detail { Some(spelled(kind)) } else { None }
+}
+
+/// As `ip link` spells it.
+fn spelled(kind: &InfoKind) -> String {
+    kind.to_string()
+}

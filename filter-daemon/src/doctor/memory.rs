@@ -1,0 +1,76 @@
+//! Memory: maps count for the cgroup of whoever makes them. The limit on locked memory has played no part since Linux 5.11.
+
+use super::daemon::Asked;
+use super::findings::size;
+use super::{Findings, Subject};
+use crate::memory;
+
+const CHECK: &str = "memory";
+
+/// Less than this is left at the first larger list: both tables are there while one takes the other's place.
+const LITTLE: u64 = 64 << 20;
+
+/// Says how much is free, and what limits it.
+pub fn check(subject: &Subject, findings: &mut Findings) {
+    let (free, whose) = if let Asked::Answered(status) = &subject.daemon {
+        (memory::available_to(Some(status.pid)), "filterd")
+    } else {
+        (memory::available(), "whoever starts filterd from here")
+    };
+    judge(free, whose, findings);
+}
+
+fn judge(free: Option<memory::Available>, whose: &str, findings: &mut Findings) {
+    let Some(free) = free else { return findings.could_not_see("how much memory is free") };
+    let size = size(free.bytes);
+    match (&free.limit, free.bytes < LITTLE) {
+        (None, false) => findings.ok(CHECK, format!("{size} free, and no limit for {whose}")),
+        (None, true) => findings.warn(CHECK, format!("only {size} free: larger tables may be refused"), Some("free -m".to_owned())),
+        (Some(group), false) => findings.ok(CHECK, format!("{size} free for {whose}, by the limit of {group}")),
+        (Some(group), true) => findings.warn(
+            CHECK,
+            format!("only {size} free for {whose}, by the limit of {group}: maps count for it, and larger ones may be refused"),
+            Some(mend(group)),
+        ),
+    }
+}
+
+/// A service's limit has a command of its own.
+fn mend(group: &str) -> String {
+    let unit = group
+        .rsplit('/')
+        .next()
+        .filter(|name| name.ends_with(".service") || name.ends_with(".slice") || name.ends_with(".scope"));
+    unit.map_or_else(
+        || format!("echo max > /sys/fs/cgroup{group}/memory.max"),
+        |unit| format!("systemctl set-property {unit} MemoryMax=infinity"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Health;
+    use super::*;
+
+    #[test]
+    fn a_limit_is_named_with_the_command_that_raises_it() {
+        let told = |bytes, limit: Option<&str>| {
+            let mut findings = Findings::default();
+            judge(
+                Some(memory::Available { bytes, limit: limit.map(str::to_owned) }),
+                "filterd",
+                &mut findings,
+            );
+            (findings.all()[0].health, findings.all()[0].remedy.clone().unwrap_or_default())
+        };
+        assert_eq!(told(8 << 30, None), (Health::Ok, String::new()));
+        assert_eq!(told(1 << 20, None).0, Health::Warn);
+        assert_eq!(told(1 << 30, Some("/a")).0, Health::Ok);
+        let unit = told(1 << 20, Some("/system.slice/filterd.service"));
+        assert_eq!(
+            unit,
+            (Health::Warn, "systemctl set-property filterd.service MemoryMax=infinity".to_owned())
+        );
+        assert_eq!(told(1 << 20, Some("/box")).1, "echo max > /sys/fs/cgroup/box/memory.max");
+    }
+}

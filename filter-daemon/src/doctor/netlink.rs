@@ -1,0 +1,168 @@
+//! One question to the kernel by netlink, and all that it answers.
+
+use std::io;
+
+use rtnetlink::packet_core::{
+    DecodeError, DefaultNla, Emitable, NLA_HEADER_SIZE, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable,
+    NetlinkHeader, NetlinkMessage, NetlinkPayload, NetlinkSerializable, Nla, NlaBuffer,
+};
+use rtnetlink::sys::{Socket, SocketAddr};
+
+/// The most that the kernel sends in one piece.
+const PIECE: usize = 64 * 1024;
+
+/// More messages than any machine has of what is asked for here.
+const MOST: usize = 100_000;
+
+/// A message of the generic and of the netfilter kind: four bytes, and attributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// What it is about.
+    pub kind: u16,
+    /// Command or family, and version.
+    pub head: [u8; HEAD],
+    /// The rest.
+    pub attributes: Vec<DefaultNla>,
+}
+
+const HEAD: usize = 4;
+
+/// Asks for one thing.
+pub fn ask<T>(protocol: isize, question: T) -> io::Result<Vec<T>>
+where
+    T: NetlinkSerializable + NetlinkDeserializable,
+{
+    talk(protocol, question, NLM_F_REQUEST)
+}
+
+/// Asks for all there are.
+pub fn list<T>(protocol: isize, question: T) -> io::Result<Vec<T>>
+where
+    T: NetlinkSerializable + NetlinkDeserializable,
+{
+    talk(protocol, question, NLM_F_REQUEST | NLM_F_DUMP)
+}
+
+fn talk<T>(protocol: isize, question: T, flags: u16) -> io::Result<Vec<T>>
+where
+    T: NetlinkSerializable + NetlinkDeserializable,
+{
+    let mut header = NetlinkHeader::default();
+    header.flags = flags;
+    let mut message = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(question));
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    let mut socket = Socket::new(protocol)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.send(&bytes, 0)?;
+    let (mut piece, mut answers) = (vec![0; PIECE], Vec::new());
+    loop {
+        let length = socket.recv(&mut &mut piece[..], 0)?;
+        if take(&piece[..length], &mut answers)? || flags & NLM_F_DUMP != NLM_F_DUMP || answers.len() > MOST {
+            return Ok(answers);
+        }
+    }
+}
+
+/// Takes what a piece tells. True if that was the last.
+fn take<T: NetlinkDeserializable>(mut piece: &[u8], answers: &mut Vec<T>) -> io::Result<bool> {
+    while !piece.is_empty() {
+        let message = NetlinkMessage::<T>::deserialize(piece).map_err(io::Error::other)?;
+        let length = (message.header.length as usize).next_multiple_of(4).max(4);
+        match message.payload {
+            NetlinkPayload::Done(_) => return Ok(true),
+            NetlinkPayload::Error(error) => return Err(error.to_io()),
+            NetlinkPayload::InnerMessage(answer) => answers.push(answer),
+            NetlinkPayload::Noop | NetlinkPayload::Overrun(_) | _ => {}
+        }
+        piece = piece.get(length..).unwrap_or_default();
+    }
+    Ok(false)
+}
+
+impl Message {
+    /// The attribute of this number.
+    pub fn attribute(&self, kind: u16) -> Option<Vec<u8>> {
+        let found = self.attributes.iter().find(|attribute| attribute.kind() == kind)?;
+        Some(value(found))
+    }
+}
+
+/// The attribute of this number among those that lie in another one.
+pub fn within(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    each(bytes).find(|(number, _)| *number == kind).map(|(_, value)| value)
+}
+
+/// Attributes that lie in another one.
+pub fn each(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let length = usize::from(NlaBuffer::new_checked(bytes).ok()?.length());
+        let attribute = &bytes[..length];
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((NlaBuffer::new(attribute).kind(), &attribute[NLA_HEADER_SIZE..]))
+    })
+}
+
+/// A text, which ends with a zero.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+}
+
+fn value(attribute: &DefaultNla) -> Vec<u8> {
+    let mut bytes = vec![0; attribute.value_len()];
+    attribute.emit_value(&mut bytes);
+    bytes
+}
+
+impl NetlinkSerializable for Message {
+    fn message_type(&self) -> u16 {
+        self.kind
+    }
+
+    fn buffer_len(&self) -> usize {
+        HEAD + self.attributes.as_slice().buffer_len()
+    }
+
+    fn serialize(&self, buffer: &mut [u8]) {
+        buffer[..HEAD].copy_from_slice(&self.head);
+        self.attributes.as_slice().emit(&mut buffer[HEAD..]);
+    }
+}
+
+impl NetlinkDeserializable for Message {
+    type Error = DecodeError;
+
+    fn deserialize(header: &NetlinkHeader, payload: &[u8]) -> Result<Self, DecodeError> {
+        let (head, rest) =
+            payload.split_first_chunk().ok_or_else(|| DecodeError::from("a message without a head"))?;
+        let attributes = each(rest).map(|(kind, value)| DefaultNla::new(kind, value.to_vec())).collect();
+        Ok(Self { kind: header.message_type, head: *head, attributes })
+    }
+}
+
+impl From<Message> for NetlinkPayload<Message> {
+    fn from(message: Message) -> Self {
+        Self::InnerMessage(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_comes_back_as_it_went() {
+        let attributes = vec![DefaultNla::new(1, vec![7, 0, 0, 0]), DefaultNla::new(2, b"eth0\0".to_vec())];
+        let message = Message { kind: 16, head: [3, 1, 0, 0], attributes };
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        let mut header = NetlinkHeader::default();
+        header.message_type = 16;
+        let read = Message::deserialize(&header, &bytes).unwrap();
+        assert_eq!(read, message);
+        assert_eq!(read.attribute(2).map(|name| text(&name)).as_deref(), Some("eth0"));
+        assert!(Message::deserialize(&header, &bytes[..3]).is_err());
+    }
+}

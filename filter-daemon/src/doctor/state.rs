@@ -1,0 +1,114 @@
+//! The state directory: is it there, whose, with room, and with nothing in it that is somebody else's?
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::unistd::{getegid, geteuid};
+
+use super::findings::{size, told};
+use super::{Findings, Subject};
+use crate::accounts;
+use crate::state_directory::StateDirectory;
+use crate::text::{Explain, printable};
+
+const CHECK: &str = "state";
+
+/// Less is soon taken by lists' copies and the journal.
+const LITTLE: u64 = 16 << 20;
+
+/// Says what is wrong with it.
+pub fn check(subject: &Subject, findings: &mut Findings) {
+    let place = subject.state_dir.as_path();
+    let shown = printable::path(place).to_string();
+    let is_there = match fs::metadata(place) {
+        Ok(found) if !found.is_dir() => {
+            return findings.fail(
+                CHECK,
+                format!("{shown} is no directory"),
+                Some(format!("mv {shown} {shown}.away")),
+            );
+        }
+        Ok(_) => true,
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(_) => return findings.could_not_see(shown),
+    };
+    if is_there {
+        if fs::read_dir(place).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+            return findings.could_not_see(shown);
+        }
+        let user = accounts::default_user(None);
+        let (user, group) = user.map_or_else(|| (geteuid(), getegid()), |user| (user.uid, user.gid));
+        if let Err(error) = StateDirectory::new(place, &subject.socket, user, group).inspect() {
+            let (message, remedy) = told(&error.explain());
+            return findings.fail(CHECK, message, remedy);
+        }
+    }
+    room(place, is_there, findings);
+}
+
+/// Of the file system on which it is, or would be.
+fn room(place: &Path, is_there: bool, findings: &mut Findings) {
+    let shown = printable::path(place);
+    let Some(found) = place.ancestors().find_map(|place| statvfs(place).ok()) else { return };
+    if found.flags().contains(FsFlags::ST_RDONLY) {
+        let remedy = format!("findmnt --target {shown}; or name another one with --state-dir");
+        return findings.fail(
+            CHECK,
+            format!("{shown} lies on a file system that takes nothing (read-only)"),
+            Some(remedy),
+        );
+    }
+    let free = found.blocks_available() * found.fragment_size();
+    // Some file systems have no such number, and say that none of none is left.
+    let is_out_of_files = found.files() > 0 && found.files_available() == 0;
+    judge(&shown.to_string(), free, is_out_of_files, is_there, findings);
+}
+
+fn judge(shown: &str, free: u64, is_out_of_files: bool, is_there: bool, findings: &mut Findings) {
+    let remedy = Some(format!("df -h {shown}; df -i {shown}"));
+    let size = size(free);
+    if is_out_of_files {
+        findings.fail(
+            CHECK,
+            format!("{shown} takes no more files: what is added would be lost in a restart"),
+            remedy,
+        );
+    } else if free == 0 {
+        findings.fail(
+            CHECK,
+            format!("{shown} lies on a full disk: what is added would be lost in a restart"),
+            remedy,
+        );
+    } else if free < LITTLE {
+        findings.warn(CHECK, format!("{shown} has {size} of room left"), remedy);
+    } else if is_there {
+        findings.ok(CHECK, format!("{shown}, {size} of room left"));
+    } else {
+        findings.ok(
+            CHECK,
+            format!("{shown} is not there yet: filterd makes it when it starts ({size} of room left)"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Health;
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_told() {
+        let told = |free, is_out_of_files| {
+            let mut findings = Findings::default();
+            judge("/var/lib/filterd", free, is_out_of_files, true, &mut findings);
+            (findings.all()[0].health, findings.all()[0].message.clone())
+        };
+        assert_eq!(told(1 << 30, false).0, Health::Ok);
+        assert_eq!(told(0, false).0, Health::Fail);
+        assert_eq!(told(1 << 30, true).0, Health::Fail);
+        let (health, message) = told(4 << 10, false);
+        assert!(health == Health::Warn && message.ends_with("4 KiB of room left"), "{message}");
+    }
+}

@@ -1,0 +1,166 @@
+//! Whether an interface takes filterd's program in its driver, or what keeps it from it.
+
+use super::card::{Card, XDP_BASIC, XDP_IN_PIECES};
+use super::device::Device;
+use super::findings::Health;
+
+/// What a page has room for, less what the kernel keeps before and behind a frame (256 and 320 bytes), and an Ethernet header
+/// with a tag: beyond that a frame lies in pieces.
+const LONGEST_WHOLE: u32 = 4096 - 256 - 320 - 18;
+
+/// Drivers that give each channel a second one while a program is there, so that half of them must be free.
+const NEED_HALF: [&str; 2] = ["ena", "gve"];
+
+/// How bad it is, in words, and what mends it.
+pub type Said = (Health, String, Option<String>);
+
+/// What is to be expected where no program sits yet.
+pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said> {
+    if let Some(said) = by_kind(device, lower) {
+        return vec![said];
+    }
+    let Some(bits) = card.xdp else {
+        let told = "this kernel does not tell whether the driver runs XDP programs (6.3 and newer do): filterd tries, and says \
+             in its log what became of it";
+        return [vec![(Health::Ok, told.to_owned(), None)], hindrances(device, card, true)].concat();
+    };
+    if bits & XDP_BASIC == 0 {
+        return vec![generic("its driver runs no XDP programs".to_owned(), None)];
+    }
+    let hindrances = hindrances(device, card, bits & XDP_IN_PIECES != 0);
+    if hindrances.is_empty() { vec![(Health::Ok, "native XDP".to_owned(), None)] } else { hindrances }
+}
+
+/// Kinds that are known to take none, with the one that is meant instead.
+fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
+    if device.is_loopback {
+        return Some(generic("the loopback: nothing from outside comes this way".to_owned(), None));
+    }
+    let below = lower.map_or("the interface below it", Device::name);
+    match device.kind.as_deref()? {
+        "vlan" => Some(generic(
+            format!("a VLAN of {below} has no native XDP, but {below} may, and filterd reads tags: name {below} in its place"),
+            Some(format!("filterd run --iface {below}")),
+        )),
+        "bridge" => Some(generic(
+            "a bridge has no native XDP, and what it passes on to others is not seen here: name its ports instead".to_owned(),
+            Some(format!("ip link show master {}", device.name())),
+        )),
+        "macvlan" | "ipvlan" | "macvtap" | "ipvtap" => Some(generic(
+            format!("it shares {below}, which may have native XDP, and whose filter is for both"),
+            Some(format!("filterd run --iface {below}")),
+        )),
+        _ => None,
+    }
+}
+
+/// What the driver can do, but perhaps not as it is set now.
+fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
+    let name = device.name();
+    let mtu = device.known.mtu;
+    let mut found = Vec::new();
+    if mtu > LONGEST_WHOLE && !takes_pieces {
+        let told = format!(
+            "its driver takes no frames in pieces, and an MTU of {mtu} makes some: native XDP may be refused, and generic XDP is \
+             several times slower"
+        );
+        found.push((Health::Warn, told, Some(format!("ip link set dev {name} mtu 1500"))));
+    }
+    if !card.merges.is_empty() {
+        let off: Vec<_> = card.merges.iter().map(|feature| format!("{feature} off")).collect();
+        let told = format!(
+            "the card merges packets ({}): a driver may refuse XDP until it does not",
+            card.merges.join(", ")
+        );
+        found.push((Health::Warn, told, Some(format!("ethtool -K {name} {}", off.join(" ")))));
+    }
+    let needs_half = device.driver.as_deref().is_some_and(|driver| NEED_HALF.contains(&driver));
+    if let Some((now, most)) = card.channels.filter(|(now, most)| needs_half && now * 2 > *most) {
+        let half = most / 2;
+        found.push(generic(
+            format!("its driver needs half of its channels for XDP, and {now} of {most} are in use"),
+            (half > 0).then(|| format!("ethtool -L {name} combined {half}")),
+        ));
+    }
+    found
+}
+
+fn generic(why: String, remedy: Option<String>) -> Said {
+    (Health::Warn, format!("{why}; generic XDP works, and is several times slower"), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Interface;
+
+    fn device(kind: Option<&str>) -> Device {
+        Device {
+            known: Interface { name: "eth0".into(), index: 2, mtu: 1500, occupant: None },
+            kind: kind.map(str::to_owned),
+            master: None,
+            lower: None,
+            leads_elsewhere: false,
+            driver: None,
+            is_loopback: false,
+            is_up: true,
+        }
+    }
+
+    fn card(bits: u64) -> Card {
+        Card { xdp: Some(bits), ..Card::default() }
+    }
+
+    fn remedy(said: &[Said]) -> &str {
+        said[0].2.as_deref().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_driver_that_runs_programs_takes_ours() {
+        let said = expect(&device(None), None, &card(XDP_BASIC));
+        assert_eq!(said, [(Health::Ok, "native XDP".to_owned(), None)]);
+        assert_eq!(expect(&device(None), None, &card(0))[0].0, Health::Warn);
+        assert_eq!(
+            expect(&device(None), None, &Card::default())[0].0,
+            Health::Ok,
+            "an older kernel says nothing"
+        );
+    }
+
+    #[test]
+    fn a_vlan_and_what_shares_an_interface_send_one_to_the_interface_below() {
+        let below = Device { known: Interface { name: "eth7".into(), ..device(None).known }, ..device(None) };
+        for kind in ["vlan", "macvlan", "ipvlan"] {
+            let said = expect(&device(Some(kind)), Some(&below), &card(XDP_BASIC));
+            assert_eq!(remedy(&said), "filterd run --iface eth7", "{kind}");
+        }
+        let said = expect(&device(Some("bridge")), None, &card(0));
+        assert_eq!(remedy(&said), "ip link show master eth0");
+    }
+
+    #[test]
+    fn a_large_mtu_is_in_the_way_only_where_frames_cannot_be_in_pieces() {
+        let mut large = device(None);
+        large.known.mtu = 9000;
+        let said = expect(&large, None, &card(XDP_BASIC));
+        assert_eq!((said[0].0, remedy(&said)), (Health::Warn, "ip link set dev eth0 mtu 1500"));
+        assert_eq!(expect(&large, None, &card(XDP_BASIC | XDP_IN_PIECES))[0].0, Health::Ok);
+        large.known.mtu = LONGEST_WHOLE;
+        assert_eq!(expect(&large, None, &card(XDP_BASIC))[0].0, Health::Ok);
+    }
+
+    #[test]
+    fn a_card_that_merges_packets_or_has_no_channels_left_is_told_with_the_command() {
+        let merging = Card { merges: vec!["rx-lro".into(), "rx-gro-hw".into()], ..card(XDP_BASIC) };
+        assert_eq!(
+            remedy(&expect(&device(None), None, &merging)),
+            "ethtool -K eth0 rx-lro off rx-gro-hw off"
+        );
+        let busy = Card { channels: Some((8, 8)), ..card(XDP_BASIC) };
+        let ena = Device { driver: Some("ena".into()), ..device(None) };
+        assert_eq!(remedy(&expect(&ena, None, &busy)), "ethtool -L eth0 combined 4");
+        assert_eq!(expect(&device(None), None, &busy)[0].0, Health::Ok, "others share their queues");
+        let halved = Card { channels: Some((4, 8)), ..card(XDP_BASIC) };
+        assert_eq!(expect(&ena, None, &halved)[0].0, Health::Ok);
+    }
+}

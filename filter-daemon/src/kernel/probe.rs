@@ -1,0 +1,73 @@
+//! What the kernel can do of what filterd needs, and whose programs are in it. Only looks: what is loaded for that is gone at
+//! once, and attached nowhere.
+
+use std::io;
+use std::path::Path;
+
+use aya::maps::MapType;
+use aya::programs::{ProgramInfo, ProgramType, loaded_programs};
+use aya::sys::{BpfHelper, is_helper_supported, is_map_supported, is_program_supported};
+
+use super::KernelError;
+use super::broker::occupied;
+use super::broker::surroundings::Neighbours;
+use super::error::errno_of;
+use super::interface::Occupant;
+
+/// Something that filterd needs.
+#[derive(Debug)]
+pub struct Feature {
+    /// What it is, in the words of the kernel's documentation.
+    pub name: &'static str,
+    /// Whether the kernel has it, or why that could not be seen.
+    pub is_there: io::Result<bool>,
+}
+
+/// All that filterd cannot do without, one after the other.
+pub fn features() -> Vec<Feature> {
+    let asked = [
+        ("XDP programs", program(ProgramType::Xdp)),
+        ("programs on what interfaces send (`match: new`)", program(ProgramType::SchedClassifier)),
+        ("arrays", map(MapType::Array)),
+        ("tail calls", map(MapType::ProgramArray)),
+        ("LRU hashes (`match: new`)", map(MapType::LruHash)),
+        ("ring buffers (`filterd watch`)", map(MapType::RingBuf)),
+        ("reading frames in pieces", helper(BpfHelper::BPF_FUNC_xdp_load_bytes)),
+        ("the time since boot", helper(BpfHelper::BPF_FUNC_ktime_get_boot_ns)),
+    ];
+    asked.into_iter().map(|(name, is_there)| Feature { name, is_there }).collect()
+}
+
+fn program(kind: ProgramType) -> io::Result<bool> {
+    is_program_supported(kind).map_err(|error| plain(&error))
+}
+
+fn map(kind: MapType) -> io::Result<bool> {
+    is_map_supported(kind).map_err(|error| plain(&error))
+}
+
+fn helper(helper: BpfHelper) -> io::Result<bool> {
+    is_helper_supported(ProgramType::Xdp, helper).map_err(|error| plain(&error))
+}
+
+fn plain(error: &(dyn std::error::Error + 'static)) -> io::Error {
+    errno_of(error).map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error)
+}
+
+/// Has any program that is in the kernel been compiled? None where there is none, or we may not look.
+pub fn is_compiled() -> Option<bool> {
+    let mut loaded = loaded_programs().flatten().peekable();
+    loaded.peek()?;
+    Some(loaded.any(|program| program.size_jitted() > 0))
+}
+
+/// Why filterd would find no place on this interface, and what would make it.
+pub fn refusal(occupant: &Occupant, interface: &str) -> (String, KernelError) {
+    let neighbours = Neighbours::look();
+    (neighbours.name_of(occupant.id), occupied::refusal(occupant, interface, &neighbours))
+}
+
+/// The root that is pinned in this directory, by the kernel's number for it.
+pub fn pinned_root(directory: &Path) -> Option<u32> {
+    ProgramInfo::from_pin(directory.join("root")).ok().map(|root| root.id())
+}

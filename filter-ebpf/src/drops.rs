@@ -1,0 +1,38 @@
+//! What is to be dropped is counted by interface, in packets and bytes. A miss knows nothing of it.
+#![allow(unsafe_code, reason = "counters are reached by raw pointers")]
+
+use aya_ebpf::helpers::generated::bpf_xdp_get_buff_len;
+use filter_common::counters;
+
+use crate::frame::Context;
+use crate::maps;
+
+/// Counts a packet under this number among drops. In line: where returns are guarded (retbleed, SRSO) a call takes as long as all
+/// the rest.
+#[inline(always)]
+pub fn count(context: &Context, number: u32) {
+    let context = context.get();
+    let (row, slots) = maps::counters_here();
+    // SAFETY: it is the context that the program was called with.
+    let interface = unsafe { (*context).ingress_ifindex };
+    let slot = if interface < counters::NUMBERED {
+        let slot = slots.wrapping_add(interface as usize);
+        // SAFETY: there is a byte for each of these numbers. Volatile, since the daemon changes it.
+        unsafe { slot.read_volatile() }.into()
+    } else {
+        counters::OTHER
+    };
+    let packets = row.wrapping_add(counters::place(slot, number) as usize);
+    // SAFETY: it is the context that the program was called with.
+    let length = unsafe { bpf_xdp_get_buff_len(context) };
+    add(packets, 1);
+    add(packets.wrapping_add(1), length);
+}
+
+#[inline(always)]
+fn add(counter: *mut u64, more: u64) {
+    // SAFETY: it is in this processor's row, as the verifier has made sure, and no other program interrupts this one to change it.
+    let before = unsafe { counter.read_volatile() };
+    // SAFETY: as above.
+    unsafe { counter.write_volatile(before + more) }
+}

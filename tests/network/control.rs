@@ -1,0 +1,77 @@
+//! What programs are promised: docs/control.md's own client works, and every answer of every verb says its version.
+
+use std::process::Command;
+
+use harness::{ATTACKER, BYSTANDER, Net, Reply};
+use serde_json::Value;
+
+const DOCUMENT: &str = include_str!("../../docs/control.md");
+
+/// The client of the document, as it stands there.
+fn client(net: &Net) -> String {
+    let (_, behind) = DOCUMENT.split_once("```python\n").expect("there is one");
+    let (client, _) = behind.split_once("```").expect("it ends");
+    assert!(client.lines().count() <= 25, "it is short");
+    net.home().write("client.py", client).display().to_string()
+}
+
+#[test]
+fn the_client_of_the_document_blocks_and_asks() {
+    let net = Net::with_filterd("");
+    let socket = net.home().socket().display().to_string();
+    let client = client(&net);
+    let run = |words: &[&str]| Reply::of(Command::new("python3").args([&client, &socket]).args(words));
+    let told = run(&[ATTACKER, "198.18.0.1"]).succeeds();
+    assert_eq!(told.output, format!("2 blocked\n{ATTACKER} 198.18.0.1\n"));
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.filterd(["list"]).succeeds().says("from a client");
+    run(&["not-an-address"]).exits(1).complains("io.filterd.Unparsable: ");
+}
+
+/// The names of all verbs, as the help tells them.
+fn verbs(net: &Net) -> Vec<String> {
+    let help = net.filterd(["--help"]).succeeds().output;
+    let commands =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let named = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    named.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
+}
+
+#[test]
+fn every_answer_of_every_verb_begins_with_its_version() {
+    let net = Net::with_filterd("");
+    let file = net.home().write("bans.txt", "203.0.113.9\n").display().to_string();
+    let config = net.home().path("filterd.yaml").display().to_string();
+    let verbs = verbs(&net);
+    assert!(verbs.len() > 15 && verbs.iter().any(|verb| verb == "status"), "{verbs:?}");
+    for verb in &verbs {
+        let words: &[&str] = match verb.as_str() {
+            // `run` says nothing but why it ends; help is for people.
+            "run" | "help" | "detach" => continue,
+            "add" | "remove" | "test" => &[ATTACKER],
+            "allow" => &["list"],
+            "import" => &[&file],
+            "check" => &[&config],
+            "pause" => &["1m"],
+            _ => &[],
+        };
+        // What goes on until it is ended, `watch` and `top`, is ended; whatever they have said by then counts.
+        let told = net.filterd_within(5, [&[verb.as_str()], words, &["--json"]].concat());
+        let is_quiet = ["watch", "top", "list", "allow"].contains(&verb.as_str());
+        assert!(is_quiet || !told.output.is_empty(), "{verb} says nothing: {told}");
+        // An export is one document of many lines, whose first says its version.
+        let promised = if verb == "export" { 1 } else { usize::MAX };
+        for line in told.output.lines().take(promised) {
+            let object: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {told}"));
+            assert_eq!(object["version"], 1, "{verb} does not begin with its version: {line}");
+            assert!(line.starts_with("{\"version\":"), "{verb}: {line}");
+        }
+    }
+    for wrong in
+        [&["add", "nowhere", "--json"][..], &["nosuch", "--json"], &["flush", "--list", "guard", "--json"]]
+    {
+        let told = net.filterd(wrong);
+        assert_eq!(told.json()["version"], 1, "{told}");
+    }
+}

@@ -1,0 +1,126 @@
+//! What was sent is what is told: each counter, in packets and bytes, by interface, through restarts.
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Frame, Net};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+const CONFIG: &str = "interfaces: [eth0, eth1]\nblock: [203.0.113.7, 198.18.0.0/16, \"2001:db8:bad::/48\"]";
+
+/// Frames of a known mix, of many lengths: listed addresses, prefixes, IPv6, and unlisted ones.
+fn mix(count: usize) -> Vec<Frame> {
+    let one = |number: usize| {
+        let frame = match number % 10 {
+            0..4 => Frame::from(ATTACKER),
+            4..6 => Frame::from("198.18.3.4"),
+            6 => Frame::from(ATTACKER6),
+            _ => Frame::from(BYSTANDER),
+        };
+        frame.payload(18 + number % 1200)
+    };
+    (0..count).map(one).collect()
+}
+
+fn bytes(frames: &[Frame], is_meant: impl Fn(usize) -> bool) -> u64 {
+    let meant = frames.iter().enumerate().filter(|(number, _)| is_meant(number % 10));
+    meant.map(|(_, frame)| frame.bytes([0; 6]).len() as u64).sum()
+}
+
+/// Packets and bytes of a reason's drops in a row of `stats`.
+fn told(rows: &Value, reason: &str, verdict: &str, interface: Option<&str>) -> (u64, u64) {
+    let is_meant = |row: &&Value| {
+        row["reason"] == reason
+            && row["verdict"] == verdict
+            && interface.is_none_or(|name| row["interface"] == name)
+    };
+    let rows: Vec<_> = rows.as_array().expect("there are rows").iter().filter(is_meant).collect();
+    assert!(rows.len() <= 1, "{rows:?}");
+    let number = |row: &Value, field: &str| row[field].as_u64().expect("it is a number");
+    rows.first().map_or((0, 0), |row| (number(row, "packets"), number(row, "bytes")))
+}
+
+fn of_ipv6(rows: &Value, verdict: &str, interface: Option<&str>) -> (u64, u64) {
+    told(rows, "ipv6_other", verdict, interface)
+}
+
+#[test]
+fn ten_thousand_frames_on_two_interfaces_are_counted_to_the_byte_and_through_kill_and_start() {
+    let mut net = Net::with_links(2);
+    net.start(CONFIG);
+    let (first, second) = (mix(7_000), mix(3_000));
+    let arrived = [net.arrivals(0, &first), net.arrivals(1, &second)];
+    let passed = arrived.iter().flatten().filter(|arrived| **arrived).count();
+    assert_eq!(passed, 3_000);
+    let holds = |net: &Net| {
+        let stats = net.filterd(["stats", "--json"]).succeeds().json();
+        for (interface, frames) in [("eth0", &first), ("eth1", &second)] {
+            let tenth = frames.len() as u64 / 10;
+            let rows = &stats["interfaces"];
+            let addresses = told(rows, "ipv4_address", "drop", Some(interface));
+            assert_eq!(addresses, (4 * tenth, bytes(frames, |kind| kind < 4)), "{interface}");
+            let prefixes = told(rows, "ipv4_prefix", "drop", Some(interface));
+            assert_eq!(prefixes, (2 * tenth, bytes(frames, |kind| (4..6).contains(&kind))), "{interface}");
+            assert_eq!(
+                of_ipv6(rows, "drop", Some(interface)),
+                (tenth, bytes(frames, |kind| kind == 6)),
+                "{interface}"
+            );
+        }
+        // The sum over interfaces is what the reason says, and nobody else has anything.
+        let interfaces = stats["interfaces"].as_array().expect("there are interfaces");
+        assert!(interfaces.iter().all(|row| row["interface"].is_string()), "{interfaces:?}");
+        for reason in ["ipv4_address", "ipv4_prefix", "ipv6_other"] {
+            let sum = |field: &str| {
+                let rows =
+                    interfaces.iter().filter(|row| row["reason"] == reason && row["verdict"] == "drop");
+                rows.map(|row| row[field].as_u64().expect("it is a number")).sum::<u64>()
+            };
+            assert_eq!(
+                told(&stats["reasons"], reason, "drop", None),
+                (sum("packets"), sum("bytes")),
+                "{reason}"
+            );
+        }
+        assert_eq!(told_packets(&stats["reasons"], "unlisted"), 3_000);
+    };
+    holds(&net);
+    net.end(Signal::SIGKILL);
+    net.start(CONFIG);
+    holds(&net);
+    net.succeed(CONFIG);
+    holds(&net);
+}
+
+fn told_packets(rows: &Value, reason: &str) -> u64 {
+    let row = rows.as_array().expect("there are rows").iter().find(|row| row["reason"] == reason);
+    row.expect("each reason has a row")["packets"].as_u64().expect("it is a number")
+}
+
+#[test]
+fn what_is_only_counted_has_its_bytes_and_interface_too() {
+    let mut net = Net::with_links(2);
+    net.start(&format!("{CONFIG}\nenforce: false"));
+    let frames = mix(20);
+    net.arrivals(1, &frames);
+    let stats = net.filterd(["stats", "--json"]).succeeds().json();
+    let expected = (8, bytes(&frames, |kind| kind < 4));
+    assert_eq!(told(&stats["interfaces"], "ipv4_address", "would_drop", Some("eth1")), expected);
+    assert_eq!(told(&stats["interfaces"], "ipv4_address", "would_drop", Some("eth0")), (0, 0));
+    assert_eq!(told(&stats["reasons"], "ipv4_address", "would_drop", None), expected);
+}
+
+#[test]
+fn status_knows_the_driver_and_what_the_kernel_counts() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    let packets = |net: &Net| {
+        let status = net.filterd(["status", "--json"]).succeeds().json();
+        assert_eq!(status["interfaces"][0]["driver"], "veth");
+        assert!(status["interfaces"][0]["up_since"].as_u64() > Some(1_700_000_000));
+        status["interfaces"][0]["received"]["kernel_rx_packets"].as_u64().expect("the kernel counts")
+    };
+    let before = packets(&net);
+    net.arrivals(0, &vec![Frame::from(BYSTANDER); 50]);
+    assert!(packets(&net) >= before + 50);
+    net.filterd(["status"])
+        .succeeds()
+        .says("Protected as configured: packets from 1 target on eth0 are dropped");
+}

@@ -1,0 +1,221 @@
+//! `filterd doctor`: what stands in the way, before anybody has started anything, and beside a filterd that runs.
+
+use std::fs;
+use std::process::Command;
+
+use harness::home::binary;
+use harness::{ATTACKER, ForeignProgram, Net, Reply};
+
+/// Asks it inside the host, about `eth0` and these words.
+fn doctor(net: &Net, words: &[&str]) -> Reply {
+    let mut command = net.host().command(&binary().display().to_string());
+    command.arg("doctor").args(places(net)).args(words);
+    Reply::of(command.env("FILTERD_SOCKET", net.home().socket()))
+}
+
+fn places(net: &Net) -> Vec<String> {
+    let state = net.home().path("state").display().to_string();
+    let pins = net.home().pins().display().to_string();
+    ["--no-config", "--state-dir", &state, "--pin-dir", &pins].map(str::to_owned).to_vec()
+}
+
+/// In a place of its own, with all of /sys and /tmp that is prepared by this line of a shell first.
+fn doctor_after(net: &Net, preparing: &str) -> Reply {
+    let mut command = net.host().command("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", &format!("{preparing}; exec \"$@\"")]);
+    command.arg("sh").arg(binary()).arg("doctor").args(places(net)).args(["--iface", "eth0"]);
+    Reply::of(command.env("FILTERD_SOCKET", net.home().socket()))
+}
+
+#[test]
+fn with_nothing_in_the_way_it_says_so_and_touches_nothing() {
+    let net = Net::new();
+    let told = doctor(&net, &["--iface", "eth0"]).succeeds();
+    told.clone().says("interface eth0  veth, MTU ").says("its other end in another network namespace");
+    told.clone().says("features that filterd uses").says("CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are here");
+    told.says("none runs").says("is not there yet: filterd makes it").says("nothing fails");
+    assert_eq!(net.attached("eth0"), None);
+    assert!(!net.home().path("state").exists() && !net.home().pins().exists());
+}
+
+#[test]
+fn without_a_name_it_looks_at_the_interfaces_that_are_on() {
+    let net = Net::new();
+    net.host().ip("link add spare type veth peer name spared");
+    doctor(&net, &[]).succeeds().says("no interface is named").says("xdp eth0").is_silent_about("spare");
+}
+
+#[test]
+fn an_interface_that_is_not_there_fails() {
+    let net = Net::new();
+    let told = doctor(&net, &["--iface", "eth9"]).exits(7);
+    told.says("FAIL  interface eth9").says("there are lo, eth0").says("1 thing in the way");
+}
+
+#[test]
+fn the_interfaces_are_those_that_run_would_filter() {
+    let net = Net::new();
+    let config = net.home().write("f.yaml", "interfaces: [eth0, eth9]\n");
+    let mut asked = net.host().command(&binary().display().to_string());
+    asked.args(["doctor", "--config", &config.display().to_string()]);
+    asked.env("FILTERD_SOCKET", net.home().socket());
+    Reply::of(&mut asked)
+        .exits(7)
+        .says("interface eth0")
+        .says("FAIL  interface eth9")
+        .says("f.yaml is valid");
+    net.home().write("f.yaml", "interfaces: [eth0]\nenforcee: true\n");
+    let told = Reply::of(&mut asked).exits(7);
+    told.says("FAIL  configuration").says("f.yaml:2:").says("enforce");
+}
+
+#[test]
+fn a_foreign_program_is_named_with_what_takes_it_off() {
+    let net = Net::new();
+    let foreign = ForeignProgram::attach(net.host(), "eth0");
+    let told = doctor(&net, &["--iface", "eth0"]).exits(7);
+    told.clone().says("FAIL  xdp eth0").says(foreign.name).says(&format!("id {}", foreign.id));
+    // The remedy of a link; where a kernel has none, of `ip`.
+    assert!(told.output.contains("bpftool link detach id") || told.output.contains("xdpdrv off"), "{told}");
+}
+
+#[test]
+fn filterd_itself_is_no_foreign_program() {
+    let net = Net::with_filterd(&format!("block: [{ATTACKER}]"));
+    let told = doctor(&net, &[]).succeeds();
+    told.clone().says("xdp eth0").says("filterd's filter sits here in native mode").says("answers at");
+    told.is_silent_about("no interface is named");
+}
+
+#[test]
+fn generic_mode_is_worth_knowing() {
+    let mut net = Net::new();
+    net.start_with("", &["--mode", "generic"]);
+    let told = doctor(&net, &[]).succeeds();
+    told.says("warn  xdp eth0").says("in generic mode");
+}
+
+#[test]
+fn another_filterds_filter_is_told_with_where_its_pins_are() {
+    let net = Net::with_filterd("");
+    let home = harness::Home::new();
+    let mut asked = net.host().command(&binary().display().to_string());
+    asked.args(["doctor", "--no-config", "--iface", "eth0", "--pin-dir"]).arg(home.pins());
+    let told = Reply::of(asked.env("FILTERD_SOCKET", home.socket())).exits(7);
+    told.says("FAIL  xdp eth0").says("filterd_root").says(&net.home().pins().display().to_string());
+}
+
+#[test]
+fn a_killed_filterds_filter_is_still_at_work() {
+    let mut net = Net::with_filterd("");
+    net.end(nix::sys::signal::Signal::SIGKILL);
+    let told = doctor(&net, &["--iface", "eth0"]).succeeds();
+    told.says("filterd's filter sits here")
+        .says("warn  daemon")
+        .says("left at work on eth0")
+        .says("filterd detach");
+}
+
+#[test]
+fn what_filterd_complains_of_stands_here_too() {
+    let net = Net::with_filterd("interfaces: [eth0, eth7]");
+    doctor(&net, &[]).exits(7).says("FAIL  daemon").says("eth7");
+}
+
+#[test]
+fn a_port_of_a_bridge_and_a_bridge_are_told_apart() {
+    let net = Net::new();
+    net.host().ip_all("link add br0 type bridge\nlink set br0 up\nlink set eth0 master br0\n");
+    let told = doctor(&net, &["--iface", "eth0", "--iface", "br0"]).succeeds();
+    told.clone().says("a port of bridge br0").says("warn  xdp br0").says("ip link show master br0");
+    told.says("containers").says("1 behind br0");
+}
+
+#[test]
+fn what_shares_an_interface_sends_one_to_it() {
+    let net = Net::new();
+    net.host().ip_all("link add shared link eth0 type macvlan mode bridge\nlink set shared up\n");
+    doctor(&net, &["--iface", "shared"]).succeeds().says("filterd run --iface eth0");
+}
+
+#[test]
+fn an_interface_that_is_off_is_told_with_what_switches_it_on() {
+    let net = Net::new();
+    net.host().ip("link set eth0 down");
+    let told = doctor(&net, &["--iface", "eth0"]).succeeds();
+    told.says("warn  interface eth0").says("switched off").says("-> ip link set dev eth0 up");
+}
+
+#[test]
+fn a_missing_bpf_file_system_is_mended_by_the_command_that_it_tells() {
+    let net = Net::new();
+    let unmounted = "while umount /sys/fs/bpf 2>/dev/null; do :; done";
+    doctor_after(&net, unmounted).succeeds().says("warn  bpffs").says("-> mount -t bpf bpf /sys/fs/bpf");
+    let mended = format!("{unmounted}; mount -t bpf bpf /sys/fs/bpf");
+    doctor_after(&net, &mended).succeeds().says("ok    bpffs");
+    let read_only = format!("{mended}; mount -o remount,ro /sys/fs/bpf");
+    doctor_after(&net, &read_only).exits(7).says("FAIL  bpffs").says("read-only");
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir(&state).expect("a home can be written");
+    let place = state.display();
+    let full = format!(
+        "mount -t tmpfs -o size=64k,mode=700 none {place}; head -c 65536 /dev/zero > {place}/live.redb.tmp"
+    );
+    doctor_after(&net, &full).exits(7).says("FAIL  state").says("full disk").says(&format!("df -h {place}"));
+    let nearly = format!("mount -t tmpfs -o size=64k,mode=700 none {place}");
+    doctor_after(&net, &nearly).succeeds().says("warn  state").says("64 KiB of room left");
+}
+
+#[test]
+fn a_state_directory_with_somebodys_file_is_told() {
+    let net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir(&state).expect("a home can be written");
+    fs::write(state.join("notes.txt"), "precious").expect("a home can be written");
+    let told = doctor(&net, &["--iface", "eth0"]).exits(7);
+    told.says("FAIL  state").says("holds notes.txt, which is not filterd's").says("--state-dir");
+}
+
+#[test]
+fn who_else_bans_is_told() {
+    let net = Net::new();
+    let called = net.home().path("fail2ban-server");
+    fs::copy("/bin/sleep", &called).expect("it is there");
+    let mut other = Command::new(&called).arg("600").spawn().expect("it is a program");
+    let told = doctor(&net, &["--iface", "eth0"]);
+    let number = other.id();
+    other.kill().expect("it is our child");
+    other.wait().expect("it is our child");
+    let told = told.succeeds().says("warn  blocklists").says("fail2ban-client status");
+    told.says(&format!("fail2ban runs (process {number})"));
+}
+
+#[test]
+fn whoever_may_not_see_everything_is_told_what_was_not_seen() {
+    let net = Net::new();
+    let words = ["doctor", "--no-config", "--iface", "lo"];
+    let told = net.home().filterd_as(65534, words).succeeds();
+    told.clone().says("you lack CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON").says("-> sudo filterd doctor");
+    told.says("not seen without root: what the kernel was built with");
+}
+
+#[test]
+fn programs_read_the_same_as_people() {
+    let net = Net::new();
+    let told = doctor(&net, &["--iface", "eth9", "--json"]).exits(7).json();
+    assert_eq!((&told["version"], &told["fail"]), (&1.into(), &1.into()), "{told}");
+    let findings = told["findings"].as_array().expect("findings");
+    let failing: Vec<_> = findings.iter().filter(|finding| finding["health"] == "fail").collect();
+    assert_eq!(
+        (failing.len(), &failing[0]["interface"], &failing[0]["remedy"]),
+        (1, &"eth9".into(), &"ip link".into())
+    );
+    let counted =
+        ["ok", "warn", "fail"].map(|health| told[health].as_u64().expect("a number")).iter().sum::<u64>();
+    assert_eq!(counted, findings.len() as u64);
+}
