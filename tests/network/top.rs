@@ -14,41 +14,37 @@ use nix::unistd::Pid;
 /// Machines are slow.
 const SOON: Duration = Duration::from_secs(30);
 
-/// What a terminal is told before and after.
-const TAKEN: &str = "\x1b[?1049h";
-const GIVEN_BACK: &str = "\x1b[?1049l";
-
-/// `filterd top` with its terminal.
+/// `filterd top` in its terminal, which is 80 characters wide and 24 lines high.
 struct Screen {
     script: Child,
     keys: Option<ChildStdin>,
-    shown: Arc<Mutex<String>>,
+    told: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Screen {
     fn of(net: &Net) -> Self {
         let top = format!("{} --socket {} top", binary().display(), net.home().socket().display());
+        let settings = "echo \"settings $(stty --save)\"";
         let mut script = Command::new("script")
-            .args(["--quiet", "--return", "--echo", "never", "--command"])
-            .arg(format!("stty rows 24 cols 80; {top}; echo ended with $?; stty --all"))
+            .args(["--quiet", "--return", "--command"])
+            .arg(format!("stty rows 24 cols 80; {settings}; {top}; echo \"ended with $?\"; {settings}"))
             .arg("/dev/null")
             .env("TERM", "xterm-256color")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .expect("script can be run");
-        let (shown, mut from) =
-            (Arc::new(Mutex::new(String::new())), script.stdout.take().expect("it is piped"));
-        let screen = shown.clone();
+        let (told, mut from) = (Arc::new(Mutex::new(Vec::new())), script.stdout.take().expect("it is piped"));
+        let all = told.clone();
         thread::spawn(move || {
             let mut some = [0; 4096];
             while let Ok(length @ 1..) = from.read(&mut some) {
-                screen.lock().expect("nobody panics").push_str(&String::from_utf8_lossy(&some[..length]));
+                all.lock().expect("nobody panics").extend(&some[..length]);
             }
         });
         let keys = script.stdin.take();
-        let screen = Self { script, keys, shown };
-        screen.shows(TAKEN);
+        let screen = Self { script, keys, told };
+        screen.comes_to_show("q leave");
         screen
     }
 
@@ -57,13 +53,21 @@ impl Screen {
         typing.write_all(keys.as_bytes()).and_then(|()| typing.flush()).expect("somebody reads");
     }
 
-    #[track_caller]
-    fn shows(&self, what: &str) {
-        until(|| self.shown().contains(what), || format!("{what:?} is to be shown: {:?}", self.shown()));
+    /// What a person sees.
+    fn shown(&self) -> String {
+        let mut terminal = vt100::Parser::new(24, 80, 0);
+        terminal.process(&self.told.lock().expect("nobody panics"));
+        terminal.screen().contents()
     }
 
-    fn shown(&self) -> String {
-        self.shown.lock().expect("nobody panics").clone()
+    /// All that came before, too.
+    fn told(&self) -> String {
+        String::from_utf8_lossy(&self.told.lock().expect("nobody panics")).into_owned()
+    }
+
+    #[track_caller]
+    fn comes_to_show(&self, what: &str) {
+        until(|| self.shown().contains(what), || format!("{what:?} is to be shown:\n{}", self.shown()));
     }
 
     /// The `filterd top` itself.
@@ -83,14 +87,26 @@ impl Screen {
     /// It has ended, and the terminal is what it was.
     #[track_caller]
     fn has_ended(mut self, code: i32) {
-        self.shows(GIVEN_BACK);
-        self.shows(&format!("ended with {code}"));
-        self.shows(" icanon");
+        let settings = |told: &str| -> Vec<String> {
+            let lines = told.lines().filter_map(|line| line.trim().strip_prefix("settings "));
+            lines.map(str::to_owned).collect()
+        };
+        until(|| settings(&self.told()).len() == 2, || format!("it is to end:\n{}", self.shown()));
+        let told = self.told();
+        assert!(told.contains(&format!("ended with {code}")), "{}", self.shown());
+        let settings = settings(&told);
+        assert_eq!(settings[0], settings[1], "the terminal is as it was");
+        assert!(told.contains("\x1b[?1049l"), "what was on it before is there again");
         self.keys = None;
         self.script.wait().expect("it ends");
-        let after = self.shown();
-        let after = after.rsplit("ended with").next().unwrap_or_default();
-        assert!(after.contains(" echo ") && !after.contains("-icanon"), "{after}");
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.script.kill();
+        let _ = self.script.wait();
     }
 }
 
@@ -108,33 +124,36 @@ fn what_is_dropped_is_seen_and_keys_pause_block_and_unblock() {
     let mut net = Net::new();
     net.start("block: [203.0.113.7]");
     let mut screen = Screen::of(&net);
-    screen.shows("as the configuration says");
-    // One second after the other brings some, until a rate stands there.
+    screen.comes_to_show("Protected as configured");
+    // Each second brings some, until a rate stands there.
     until(
         || {
             net.expect(ATTACKER).dropped();
             let shown = screen.shown();
-            shown.rsplit("dropped ").any(|rest| rest.starts_with(|first: char| ('1'..='9').contains(&first)))
+            let rate = shown.split("dropped ").nth(1).and_then(|rest| rest.chars().next());
+            rate.is_some_and(|first| ('1'..='9').contains(&first))
         },
-        || format!("a rate above zero is to be shown: {}", screen.shown()),
+        || format!("a rate above zero is to be shown:\n{}", screen.shown()),
     );
     screen.press("p");
-    screen.shows("sure?");
+    screen.comes_to_show("pause for: 5m");
+    screen.press("\r");
+    screen.comes_to_show("sure?");
     net.expect(ATTACKER).dropped();
     screen.press("y");
     net.expect(ATTACKER).then_within(SOON).passes();
-    screen.shows("paused until");
+    screen.comes_to_show("PAUSED until");
     screen.press("p");
-    screen.shows("resume");
+    screen.comes_to_show("filterd resume");
     screen.press("y");
     net.expect(ATTACKER).then_within(SOON).dropped();
     screen.press(&format!("b{BYSTANDER}\r"));
-    screen.shows(&format!("add -- {BYSTANDER}"));
+    screen.comes_to_show(&format!("add -- {BYSTANDER}"));
     net.expect(BYSTANDER).passes();
     screen.press("y");
     net.expect(BYSTANDER).then_within(SOON).dropped();
     screen.press(&format!("u{BYSTANDER}\r"));
-    screen.shows(&format!("remove -- {BYSTANDER}"));
+    screen.comes_to_show(&format!("remove -- {BYSTANDER}"));
     screen.press("y");
     net.expect(BYSTANDER).then_within(SOON).passes();
     screen.press("q");
@@ -142,14 +161,41 @@ fn what_is_dropped_is_seen_and_keys_pause_block_and_unblock() {
 }
 
 #[test]
-fn the_terminal_is_given_back_after_sigterm_too_and_a_daemon_that_ends_is_told() {
+fn a_daemon_that_ends_or_is_silent_is_told_and_keeps_nobody_from_leaving() {
+    let mut net = Net::new();
+    net.start("");
+    let mut screen = Screen::of(&net);
+    net.daemon().signal(Signal::SIGSTOP);
+    thread::sleep(Duration::from_secs(2));
+    screen.press("?");
+    screen.comes_to_show("Any key goes on.");
+    screen.press("x");
+    net.daemon().signal(Signal::SIGCONT);
+    screen.comes_to_show("Protected as configured");
+    net.stop();
+    screen.comes_to_show("NO ANSWER");
+    screen.press("q");
+    screen.has_ended(0);
+}
+
+#[test]
+fn the_terminal_is_given_back_after_sigterm_too() {
     let mut net = Net::new();
     net.start("");
     let screen = Screen::of(&net);
-    net.stop();
-    screen.shows("NO ANSWER");
     kill(screen.pid(), Signal::SIGTERM).expect("it is ours");
     screen.has_ended(0);
+}
+
+/// A dropped SSH session: whoever goes on without a terminal would do so for ever.
+#[test]
+fn it_ends_with_its_terminal() {
+    let mut net = Net::new();
+    net.start("");
+    let screen = Screen::of(&net);
+    let top = screen.pid();
+    drop(screen);
+    until(|| kill(top, None).is_err(), || format!("{top} is to end with its terminal"));
 }
 
 #[test]
@@ -158,9 +204,10 @@ fn without_a_terminal_one_picture_is_to_be_had() {
     net.start("block: [203.0.113.7]");
     net.filterd(["top"]).exits(2).complains("--once");
     let told = net.filterd(["top", "--once"]).succeeds();
-    told.says("dropping on eth0, as the configuration says").says("config");
+    told.says("Protected as configured").says("config");
     let picture = net.filterd(["top", "--json"]).succeeds().json();
-    assert_eq!((&picture["enforce"], &picture["lists"][0]["entries"]), (&true.into(), &1.into()));
+    assert_eq!(picture["enforce"], true);
+    assert!(picture["lists"].to_string().contains("\"config\""), "{picture}");
     net.stop();
     net.filterd(["top"]).exits(2);
     net.filterd(["top", "--once"]).exits(6);

@@ -5,11 +5,12 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Text};
-use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Sparkline, Table};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Sparkline, SparklineBar, Table};
 
 use super::super::render::figure::count;
 use super::super::render::hits::rate;
 use super::super::render::moment::Clock;
+use super::super::render::protection::{Protection, Standing};
 use super::state::{Prompt, State};
 use crate::control::wire::lists::List;
 use crate::control::wire::snapshot::Reply as Snapshot;
@@ -22,13 +23,16 @@ const SPARK: u16 = 4;
 /// Things to be mended are shown in no more lines than these.
 const MOST_TROUBLE: usize = 6;
 
+/// And no more interfaces than these.
+const MOST_INTERFACES: usize = 4;
+
 const KEYS: &str = "q leave  s sort  p pause  b block  u unblock  ? keys";
 
 const HELP: &str = "\
 q, Ctrl-C   leave
 up, down    choose a list
 s           sort lists another way
-p           pause dropping for five minutes, or end a pause
+p           pause dropping for a while, or end a pause
 b           block an address or a prefix
 u           unblock one
 
@@ -74,6 +78,12 @@ pub fn text(state: &State, clock: &Clock, (width, height): (u16, u16)) -> String
     lines.join("\n").trim_end().to_owned()
 }
 
+/// So many lines a picture has that leaves nothing out.
+pub fn all_of(state: &State) -> u16 {
+    let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len()).min(MOST_INTERFACES);
+    rows(2 + troubles(state).len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
+}
+
 /// Draws it.
 pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     let troubles = troubles(state);
@@ -82,7 +92,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
         Constraint::Length(2),
         Constraint::Length(rows(troubles.len())),
         Constraint::Length(SPARK),
-        Constraint::Length(rows(interfaces.min(4) + 1)),
+        Constraint::Length(rows(interfaces.min(MOST_INTERFACES) + 1)),
         Constraint::Min(3),
         Constraint::Length(1),
     ]);
@@ -91,14 +101,20 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(Text::from_iter(troubles)).style(look.bad()), trouble);
     let [drops, passes] = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2).areas(sparks);
     let red = look.in_colour(Color::Red);
-    spark(frame, drops, "dropped", state.rate_of("drop"), &state.drops.latest(drops.width.into()), red);
+    spark(frame, drops, "dropped", state.rate_of("drop"), state.drops.latest(drops.width.into()), red);
     let blue = look.in_colour(Color::Blue);
-    spark(frame, passes, "passed", state.rate_of("pass"), &state.passes.latest(passes.width.into()), blue);
+    spark(frame, passes, "passed", state.rate_of("pass"), state.passes.latest(passes.width.into()), blue);
     if let Some(picture) = &state.picture {
         frame.render_widget(self::links(state, picture, clock), links);
     }
     frame.render_widget(self::lists(state, clock, lists.height), lists);
     frame.render_widget(self::prompt(state, look), prompt);
+    if state.lost.is_some() {
+        // What it shows is no longer so, perhaps.
+        for area in [trouble, sparks, links, lists] {
+            frame.buffer_mut().set_style(area, Style::new().add_modifier(Modifier::DIM));
+        }
+    }
     if state.prompt == Prompt::Help {
         help(frame);
     }
@@ -114,34 +130,28 @@ fn head(state: &State, clock: &Clock, look: Look) -> Paragraph<'static> {
     let up = clock.elapsed(picture.started);
     let who = format!("filterd {}, pid {}, up {up}", picture.filterd, picture.pid);
     let (words, style) = match &state.lost {
-        Some(why) => (format!("NO ANSWER: {why}"), look.bad()),
-        None => protection(picture, clock, look),
+        Some(why) => (format!("NO ANSWER for {}: {why}", clock.elapsed(picture.taken / 1000)), look.bad()),
+        None => {
+            let protection = protection(picture);
+            let style = match protection.standing() {
+                Standing::Well => look.good(),
+                Standing::Noteworthy => look.in_colour(Color::Yellow),
+                Standing::Bad => look.bad(),
+            };
+            (protection.told(clock), style)
+        }
     };
     Paragraph::new(vec![Line::from(who), Line::styled(printable::on_one_line(&words), style)])
 }
 
-/// In one sentence.
-fn protection(picture: &Snapshot, clock: &Clock, look: Look) -> (String, Style) {
-    let filtered: Vec<&str> = picture
-        .interfaces
-        .iter()
-        .filter(|interface| interface.mode != NOT_FILTERED)
-        .map(|interface| interface.name.as_str())
-        .collect();
-    if filtered.is_empty() {
-        return ("NOTHING IS DROPPED: filterd is attached to no interface".to_owned(), look.bad());
-    }
-    if !picture.enforce {
-        return ("NOTHING IS DROPPED: `enforce: false`, so packets are only counted".to_owned(), look.bad());
-    }
-    if let Some(paused) = &picture.paused {
-        return (format!("NOTHING IS DROPPED: paused until {}", clock.at(paused.until)), look.bad());
-    }
-    let on = filtered.join(", ");
-    match picture.faults.len() {
-        0 => (format!("dropping on {on}, as the configuration says"), look.good()),
-        1 => (format!("dropping on {on}; one thing is not as the configuration says"), look.bad()),
-        more => (format!("dropping on {on}; {more} things are not as the configuration says"), look.bad()),
+fn protection(picture: &Snapshot) -> Protection<'_> {
+    let blocking = picture.lists.iter().filter(|list| !list.allows);
+    Protection {
+        interfaces: &picture.interfaces,
+        targets: blocking.map(|list| list.entries).sum(),
+        faults: &picture.faults,
+        enforce: picture.enforce,
+        paused: picture.paused.as_ref(),
     }
 }
 
@@ -153,18 +163,29 @@ fn troubles(state: &State) -> Vec<Line<'static>> {
         let indent = |(place, line): (usize, String)| if place == 0 { line } else { format!("    {line}") };
         lines.into_iter().enumerate().map(indent).collect::<Vec<_>>()
     });
-    lines.take(MOST_TROUBLE).map(Line::from).collect()
+    let mut lines: Vec<_> = lines.collect();
+    if lines.len() > MOST_TROUBLE {
+        let more = lines.len() + 1 - MOST_TROUBLE;
+        lines.truncate(MOST_TROUBLE - 1);
+        lines.push(format!("{more} more lines: `filterd status` tells them"));
+    }
+    lines.into_iter().map(Line::from).collect()
 }
 
-fn spark(frame: &mut Frame<'_>, area: Rect, what: &str, now: Option<f64>, figures: &[u64], style: Style) {
-    let most = figures.iter().max().copied().unwrap_or(0);
+fn spark(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    what: &str,
+    now: Option<f64>,
+    figures: Vec<Option<u64>>,
+    style: Style,
+) {
+    let most = figures.iter().flatten().max().copied().unwrap_or(0);
     let now = now.map_or_else(|| "?".to_owned(), rate);
     let title = format!("{what} {now}/s (most {})", count(most));
     let block = Block::new().borders(Borders::TOP).title(title);
-    // The latest stands at the right.
-    let room = usize::from(area.width).saturating_sub(figures.len());
-    let figures: Vec<u64> = std::iter::repeat_n(0, room).chain(figures.iter().copied()).collect();
-    frame.render_widget(Sparkline::default().block(block).style(style).data(figures), area);
+    let bars = figures.into_iter().map(SparklineBar::from);
+    frame.render_widget(Sparkline::default().block(block).style(style).data(bars.collect::<Vec<_>>()), area);
 }
 
 fn links(state: &State, picture: &Snapshot, clock: &Clock) -> Table<'static> {
@@ -182,8 +203,12 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock) -> Table<'static> {
         ])
     };
     let widths = [15, 12, 12, 12, 12, 9].map(Constraint::Length);
-    let heads = ["interface", "mode", "driver", "  received/s", "   dropped/s", "up"];
-    Table::new(picture.interfaces.iter().map(row), widths).header(Row::new(heads).style(Look::head()))
+    let first = match picture.interfaces.len() {
+        0..=MOST_INTERFACES => "interface".to_owned(),
+        all => format!("{MOST_INTERFACES} of {all}"),
+    };
+    let heads = [first.as_str(), "mode", "driver", "  received/s", "   dropped/s", "up"].map(str::to_owned);
+    Table::new(picture.interfaces.iter().take(MOST_INTERFACES).map(row), widths).header(Row::new(heads).style(Look::head()))
 }
 
 fn lists(state: &State, clock: &Clock, height: u16) -> Table<'static> {
@@ -207,7 +232,12 @@ fn lists(state: &State, clock: &Clock, height: u16) -> Table<'static> {
         Constraint::Length(11),
     ];
     let heads = ["list", "     entries", "         hits", "   a second", "age", "state"];
-    let title = format!("Lists, by {}", state.order.name());
+    let until = lists.len().min(from + room);
+    let part = match until - from.min(until) < lists.len() {
+        true => format!(" ({} to {until} of {})", from + 1, lists.len()),
+        false => String::new(),
+    };
+    let title = format!("Lists, by {}{part}", state.order.name());
     let block = Block::new().borders(Borders::TOP).title(title);
     Table::new(rows, widths).header(Row::new(heads).style(Look::head())).block(block)
 }
@@ -238,7 +268,11 @@ fn prompt(state: &State, look: Look) -> Paragraph<'static> {
     match &state.prompt {
         Prompt::Keys | Prompt::Help => Paragraph::new(KEYS),
         Prompt::Typing { verb, typed } => {
-            let what = if *verb == "add" { "block" } else { "unblock" };
+            let what = match *verb {
+                "add" => "block",
+                "remove" => "unblock",
+                _ => "pause for",
+            };
             Paragraph::new(format!(
                 "{what}: {}_   (Enter goes on, Escape leaves it)",
                 printable::on_one_line(typed)

@@ -1,5 +1,6 @@
 //! `filterd top`: what is dropped at the moment, for the sake of whom and how fast, drawn anew each second.
 
+mod asking;
 mod draw;
 mod history;
 mod screen;
@@ -10,6 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::Args;
+use ratatui::crossterm::terminal;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
@@ -24,8 +26,8 @@ use state::State;
 /// How long one picture stays.
 const EACH: Duration = Duration::from_secs(1);
 
-/// The screen that a single picture is drawn for where there is none.
-const PAPER: (u16, u16) = (80, 40);
+/// How wide a single picture is where there is no screen.
+const PAPER: u16 = 80;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,7 +35,7 @@ Keys:
   q, Ctrl-C     leave
   up, down      choose a list
   s             sort lists by rate, hits, entries, name, or as configured
-  p             pause dropping for five minutes, or end a pause
+  p             pause dropping for a while, or end a pause
   b             block an address or a prefix
   u             unblock one
   ?             tell the keys
@@ -58,14 +60,16 @@ impl Top {
             console.answer(&snapshot, |_| String::new())?;
             return Ok(told(&snapshot));
         }
-        if self.once || console.quiet {
+        if self.once {
             let mut state = State::default();
             state.take(ask(socket)?);
             sleep(EACH);
             let snapshot = ask(socket)?;
             let exit = told(&snapshot);
             state.take(snapshot);
-            console.answer(&(), |()| draw::text(&state, &Clock::system(), PAPER))?;
+            let screen = if stdout().is_terminal() { terminal::size().ok() } else { None };
+            let width = screen.map_or(PAPER, |(width, _)| width.max(PAPER));
+            console.answer(&(), |()| draw::text(&state, &Clock::system(), (width, draw::all_of(&state))))?;
             return Ok(exit);
         }
         if !(stdin().is_terminal() && stdout().is_terminal()) {

@@ -1,23 +1,25 @@
 //! The terminal: taken, drawn on, and given back as it was, whatever ends this.
 
 use std::env;
-use std::io;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::io::{self, stdin};
+use std::os::fd::AsFd;
+use std::time::Duration;
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::asking::{Asking, Told};
 use super::state::{Deed, Key, Prompt, State};
-use super::{EACH, ask, draw};
+use super::{EACH, draw};
 use crate::clock;
 use crate::command::render::moment::Clock;
 use crate::control::client::Endpoint;
-use crate::text::Explain;
 
-/// How long a key is waited for before anything else is looked at.
-const A_MOMENT: Duration = Duration::from_millis(100);
+/// How long a key is waited for before answers are looked for.
+const A_MOMENT: u16 = 50;
 
 /// Signals that would end this without giving the terminal back.
 const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT];
@@ -38,58 +40,82 @@ pub fn run(socket: &Endpoint) -> io::Result<()> {
 fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &SignalFd) -> io::Result<()> {
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let look = draw::Look { has_colours };
-    let (mut state, mut due) = (State::default(), clock::instant());
+    let (mut state, mut asking) = (State::default(), Asking::of(socket));
+    let mut due = clock::instant();
+    let mut is_other = true;
     loop {
         if due <= clock::instant() {
             due = clock::instant() + EACH;
-            look_at(socket, &mut state);
+            asking.ask_for_a_picture();
+            // Times go on, whoever is silent.
+            is_other = true;
         }
-        terminal.draw(|frame| draw::draw(&state, &Clock::system(), look, frame))?;
-        if ended.read_signal().is_ok_and(|signal| signal.is_some()) {
-            return Ok(());
+        while let Some(told) = asking.answer() {
+            take(&mut state, told);
+            is_other = true;
         }
-        if !event::poll(A_MOMENT.min(left(due)))? {
-            continue;
+        if is_other {
+            terminal.draw(|frame| draw::draw(&state, &Clock::system(), look, frame))?;
+            is_other = false;
         }
-        let Some(key) = key(&event::read()?) else { continue };
-        match state.press(key) {
-            Deed::Nothing => {}
-            Deed::Leave => return Ok(()),
-            Deed::Do(words) => {
-                state.prompt = Prompt::Answer(done(socket, &words));
-                due = clock::instant();
+        match next(ended)? {
+            Next::End => return Ok(()),
+            Next::Nothing => {}
+            Next::Other => is_other = true,
+            Next::Pressed => {
+                while event::poll(Duration::ZERO)? {
+                    is_other = true;
+                    match key(&event::read()?).map(|key| state.press(key)) {
+                        Some(Deed::Leave) => return Ok(()),
+                        Some(Deed::Do(words)) => {
+                            state.prompt = Prompt::Answer(format!("filterd {} …", words.join(" ")));
+                            asking.order(words);
+                            due = clock::instant();
+                        }
+                        Some(Deed::Nothing) | None => {}
+                    }
+                }
             }
         }
     }
 }
 
-fn left(due: Instant) -> Duration {
-    due.saturating_duration_since(clock::instant())
-}
-
-fn look_at(socket: &Endpoint, state: &mut State) {
-    match ask(socket) {
-        Ok(picture) => state.take(picture),
-        Err(error) => state.lose(error.explain().to_string()),
+fn take(state: &mut State, told: Told) {
+    match told {
+        Told::Picture(picture) => state.take(*picture),
+        Told::NoPicture(why) => state.lose(why),
+        Told::Done(said) => state.prompt = Prompt::Answer(said),
     }
 }
 
-/// What the command itself says: so nobody is told anything else here than on a command line.
-fn done(socket: &Endpoint, words: &[String]) -> String {
-    let filterd = env::current_exe().unwrap_or_else(|_| "filterd".into());
-    let asked = Command::new(filterd)
-        .args(["--socket".as_ref(), socket.socket.as_os_str()])
-        .args(words)
-        .stdin(Stdio::null())
-        .output();
-    match asked {
-        Ok(output) => {
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8_lossy(&said).trim().to_owned();
-            if said.is_empty() { "done".to_owned() } else { said }
-        }
-        Err(error) => format!("filterd cannot be run: {error}"),
+/// What is to be done next.
+enum Next {
+    Nothing,
+    Pressed,
+    /// The screen has another size, perhaps.
+    Other,
+    /// Somebody has ended this, or the terminal is gone.
+    End,
+}
+
+/// Waits a moment. Whoever would read keys from a terminal that is gone would never return.
+fn next(ended: &SignalFd) -> io::Result<Next> {
+    let keyboard = stdin();
+    let mut asked =
+        [PollFd::new(keyboard.as_fd(), PollFlags::POLLIN), PollFd::new(ended.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut asked, PollTimeout::from(A_MOMENT)) {
+        Ok(_) => {}
+        Err(Errno::EINTR) => return Ok(Next::Other),
+        Err(error) => return Err(error.into()),
     }
+    let came = |asked: &PollFd<'_>| asked.revents().unwrap_or(PollFlags::empty());
+    let [keys, signals] = &asked;
+    if came(keys).intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL)
+        || came(signals).contains(PollFlags::POLLIN)
+    {
+        return Ok(Next::End);
+    }
+    Ok(if came(keys).contains(PollFlags::POLLIN) { Next::Pressed } else { Next::Nothing })
 }
 
 fn key(event: &Event) -> Option<Key> {
@@ -97,15 +123,17 @@ fn key(event: &Event) -> Option<Key> {
     if *kind == KeyEventKind::Release {
         return None;
     }
-    Some(match code {
-        KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => Key::Interrupt,
-        KeyCode::Char(_) if modifiers.contains(KeyModifiers::CONTROL) => return None,
-        KeyCode::Char(letter) => Key::Letter(*letter),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Esc => Key::Escape,
-        _ => return None,
-    })
+    let is_controlled = modifiers.contains(KeyModifiers::CONTROL);
+    let keys = [
+        (KeyCode::Up, Key::Up),
+        (KeyCode::Down, Key::Down),
+        (KeyCode::Enter, Key::Enter),
+        (KeyCode::Backspace, Key::Backspace),
+        (KeyCode::Esc, Key::Escape),
+    ];
+    match code {
+        KeyCode::Char('c') if is_controlled => Some(Key::Interrupt),
+        KeyCode::Char(letter) => (!is_controlled).then_some(Key::Letter(*letter)),
+        code => keys.into_iter().find(|(of, _)| of == code).map(|(_, key)| key),
+    }
 }

@@ -67,7 +67,7 @@ pub enum Prompt {
     Keys,
     /// All keys, each with a word, over the picture.
     Help,
-    /// A target is typed, for this verb.
+    /// What this verb is about is typed: a target, a length of time.
     Typing { verb: &'static str, typed: String },
     /// Is this to be done?
     Sure(Vec<String>),
@@ -190,8 +190,11 @@ impl State {
             }
             Key::Letter('p') => {
                 let is_paused = self.picture.as_ref().is_some_and(|picture| picture.paused.is_some());
-                let words: &[&str] = if is_paused { &["resume"] } else { &["pause", "5m"] };
-                self.prompt = Prompt::Sure(words.iter().copied().map(str::to_owned).collect());
+                self.prompt = if is_paused {
+                    Prompt::Sure(vec!["resume".to_owned()])
+                } else {
+                    Prompt::Typing { verb: "pause", typed: "5m".to_owned() }
+                };
             }
             Key::Letter('b') => self.prompt = Prompt::Typing { verb: "add", typed: String::new() },
             Key::Letter('u') => self.prompt = Prompt::Typing { verb: "remove", typed: String::new() },

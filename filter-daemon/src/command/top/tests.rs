@@ -131,43 +131,51 @@ fn lists_stand_in_the_order_that_is_chosen_and_those_that_allow_last() {
 #[test]
 fn nothing_is_done_before_somebody_is_sure() {
     let mut state = after([picture(10)]);
-    assert_eq!(press(&mut state, "pn"), Deed::Nothing);
+    press(&mut state, "p");
+    assert_eq!(state.prompt, Prompt::Typing { verb: "pause", typed: "5m".to_owned() });
+    state.press(Key::Enter);
+    assert_eq!(press(&mut state, "n"), Deed::Nothing);
     assert_eq!(state.prompt, Prompt::Answer("not done".to_owned()));
-    assert_eq!(press(&mut state, "py"), Deed::Do(vec!["pause".to_owned(), "5m".to_owned()]));
+    press(&mut state, "p0");
+    state.press(Key::Backspace);
+    state.press(Key::Enter);
+    assert_eq!(press(&mut state, "y"), deed("pause -- 5m"));
     let paused = Some(Paused { since: NOW, until: NOW + 300, by: "root".to_owned() });
     state.take(Snapshot { paused, ..picture(11) });
-    assert_eq!(press(&mut state, "py"), Deed::Do(vec!["resume".to_owned()]));
+    assert_eq!(press(&mut state, "py"), deed("resume"));
     press(&mut state, "b203.0.113.78");
     state.press(Key::Backspace);
     assert_eq!(state.press(Key::Enter), Deed::Nothing);
-    let words = ["add", "--", "203.0.113.7"].map(str::to_owned).to_vec();
-    assert_eq!(press(&mut state, "y"), Deed::Do(words));
+    assert_eq!(press(&mut state, "y"), deed("add -- 203.0.113.7"));
     press(&mut state, "uq");
     assert_eq!(state.prompt, Prompt::Typing { verb: "remove", typed: "q".to_owned() }, "q is typed there");
     state.press(Key::Escape);
-    assert_eq!(
-        (press(&mut state, "?"), press(&mut state, "x"), &state.prompt),
-        (Deed::Nothing, Deed::Nothing, &Prompt::Keys)
-    );
+    press(&mut state, "?");
+    assert_eq!(state.prompt, Prompt::Help);
+    press(&mut state, "q");
+    assert_eq!(state.prompt, Prompt::Keys, "any key goes on");
     assert_eq!((press(&mut state, "q"), state.press(Key::Interrupt)), (Deed::Leave, Deed::Leave));
 }
 
+fn deed(words: &str) -> Deed {
+    Deed::Do(words.split(' ').map(str::to_owned).collect())
+}
+
 #[test]
-fn where_nothing_is_dropped_that_stands_first_whatever_the_reason() {
-    let first = |picture: Snapshot| {
-        let text = draw::text(&after([picture]), &Clock::standing(NOW), (100, 24));
+fn where_nothing_is_dropped_or_nobody_answers_that_stands_first() {
+    let told = |state: &State| {
+        let text = draw::text(state, &Clock::standing(NOW), (100, 24));
         text.lines().nth(1).unwrap_or_default().to_owned()
     };
-    assert_eq!(first(picture(1)), "dropping on eth0, as the configuration says");
-    assert!(
-        first(Snapshot { enforce: false, ..picture(1) }).starts_with("NOTHING IS DROPPED: `enforce: false`")
-    );
-    assert!(
-        first(Snapshot { interfaces: vec![], ..picture(1) })
-            .starts_with("NOTHING IS DROPPED: filterd is attached")
-    );
+    let first = |picture: Snapshot| told(&after([picture]));
+    assert!(first(picture(1)).starts_with("Protected as configured"));
+    assert!(first(Snapshot { enforce: false, ..picture(1) }).contains("none is dropped"));
+    assert!(first(Snapshot { interfaces: vec![], ..picture(1) }).starts_with("NOT PROTECTED"));
     let paused = Some(Paused { since: NOW, until: NOW + 300, by: "root".to_owned() });
-    assert!(first(Snapshot { paused, ..picture(1) }).starts_with("NOTHING IS DROPPED: paused until "));
+    assert!(first(Snapshot { paused, ..picture(1) }).starts_with("PAUSED until "));
+    let mut state = after([Snapshot { taken: (NOW - 12) * 1000, ..picture(1) }]);
+    state.lose("filterd is not running".to_owned());
+    assert_eq!(told(&state), "NO ANSWER for 12 s: filterd is not running");
 }
 
 #[test]
