@@ -183,6 +183,7 @@ fn process(status: &Reply) -> Vec<[String; 1]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::About;
     use crate::control::wire::Hits;
     use crate::control::wire::status::Paused;
     use crate::text::Explanation;

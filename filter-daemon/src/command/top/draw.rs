@@ -80,7 +80,8 @@ pub fn text(state: &State, clock: &Clock, (width, height): (u16, u16)) -> String
 
 /// So many lines a picture has that leaves nothing out.
 pub fn all_of(state: &State) -> u16 {
-    let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len()).min(MOST_INTERFACES);
+    let interfaces =
+        state.picture.as_ref().map_or(0, |picture| picture.interfaces.len()).min(MOST_INTERFACES);
     rows(2 + troubles(state).len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
 }
 
@@ -208,7 +209,8 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock) -> Table<'static> {
         all => format!("{MOST_INTERFACES} of {all}"),
     };
     let heads = [first.as_str(), "mode", "driver", "  received/s", "   dropped/s", "up"].map(str::to_owned);
-    Table::new(picture.interfaces.iter().take(MOST_INTERFACES).map(row), widths).header(Row::new(heads).style(Look::head()))
+    Table::new(picture.interfaces.iter().take(MOST_INTERFACES).map(row), widths)
+        .header(Row::new(heads).style(Look::head()))
 }
 
 fn lists(state: &State, clock: &Clock, height: u16) -> Table<'static> {
