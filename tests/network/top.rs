@@ -2,6 +2,7 @@
 //! given back.
 
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -55,7 +56,8 @@ impl Screen {
 
     /// What a person sees.
     fn shown(&self) -> String {
-        let mut terminal = vt100::Parser::new(24, 80, 0);
+        let size = |size| NonZero::new(size).expect("it has some");
+        let mut terminal = vt100::Parser::new(size(24), size(80), 0);
         terminal.process(&self.told.lock().expect("nobody panics"));
         terminal.screen().contents()
     }

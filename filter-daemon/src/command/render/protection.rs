@@ -41,21 +41,22 @@ impl Protection<'_> {
         };
         let whence = format!("packets from {} on {}", counted(self.targets, "target"), names.join(", "));
         match self.paused {
-            _ if self.is_bad() => format!(
+            // That is a fault itself, and told as one.
+            Some(paused) if self.enforce && self.bad() <= 1 => {
+                format!("PAUSED until {}: {whence} are counted, and none is dropped", clock.at(paused.until))
+            }
+            _ if self.bad() > 0 => format!(
                 "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
             ),
             _ if !self.enforce => format!("As configured, {whence} are counted, and none is dropped{others}"),
-            Some(paused) => {
-                format!("PAUSED until {}: {whence} are counted, and none is dropped", clock.at(paused.until))
-            }
-            None => format!("Protected as configured: {whence} are dropped{others}"),
+            _ => format!("Protected as configured: {whence} are dropped{others}"),
         }
     }
 
     /// The same at a glance.
     pub fn standing(&self) -> Standing {
         let is_filtered = self.interfaces.iter().any(|one| one.mode != NOT_FILTERED);
-        if self.is_bad() || !is_filtered || self.enforce && self.paused.is_some() {
+        if self.bad() > 0 || !is_filtered || self.enforce && self.paused.is_some() {
             Standing::Bad
         } else if self.enforce && self.faults.is_empty() {
             Standing::Well
@@ -64,7 +65,8 @@ impl Protection<'_> {
         }
     }
 
-    fn is_bad(&self) -> bool {
-        self.faults.iter().any(|fault| fault.about == About::Protection)
+    /// How many things there are because of which packets may pass.
+    fn bad(&self) -> usize {
+        self.faults.iter().filter(|fault| fault.about == About::Protection).count()
     }
 }

@@ -12,7 +12,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::asking::{Asking, Told};
-use super::state::{Deed, Key, Prompt, State};
+use super::state::{Deed, Key, State};
 use super::{EACH, draw};
 use crate::clock;
 use crate::command::render::moment::Clock;
@@ -68,7 +68,7 @@ fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &S
                     match key(&event::read()?).map(|key| state.press(key)) {
                         Some(Deed::Leave) => return Ok(()),
                         Some(Deed::Do(words)) => {
-                            state.prompt = Prompt::Answer(format!("filterd {} …", words.join(" ")));
+                            state.answer(format!("filterd {} …", words.join(" ")));
                             asking.order(words);
                             due = clock::instant();
                         }
@@ -84,7 +84,7 @@ fn take(state: &mut State, told: Told) {
     match told {
         Told::Picture(picture) => state.take(*picture),
         Told::NoPicture(why) => state.lose(why),
-        Told::Done(said) => state.prompt = Prompt::Answer(said),
+        Told::Done(said) => state.answer(said),
     }
 }
 

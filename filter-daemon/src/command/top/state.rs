@@ -87,6 +87,8 @@ pub struct State {
     pub order: Order,
     pub selected: usize,
     pub prompt: Prompt,
+    /// What came of a command while something else was typed.
+    untold: Option<String>,
 }
 
 /// Longer targets there are none.
@@ -109,6 +111,14 @@ impl State {
         self.before = None;
         self.drops.push(None);
         self.passes.push(None);
+    }
+
+    /// This came of a command. Nobody is interrupted who types.
+    pub fn answer(&mut self, said: String) {
+        match self.prompt {
+            Prompt::Keys | Prompt::Answer(_) => self.prompt = Prompt::Answer(said),
+            Prompt::Help | Prompt::Typing { .. } | Prompt::Sure(_) => self.untold = Some(said),
+        }
     }
 
     /// Packets a second that met this verdict, where two pictures tell.
@@ -168,6 +178,16 @@ impl State {
         if key == Key::Interrupt {
             return Deed::Leave;
         }
+        let deed = self.press_on(key);
+        if self.prompt == Prompt::Keys
+            && let Some(said) = self.untold.take()
+        {
+            self.prompt = Prompt::Answer(said);
+        }
+        deed
+    }
+
+    fn press_on(&mut self, key: Key) -> Deed {
         match std::mem::take(&mut self.prompt) {
             Prompt::Typing { verb, typed } => self.type_on(verb, typed, key),
             Prompt::Sure(words) if key == Key::Letter('y') => return Deed::Do(words),

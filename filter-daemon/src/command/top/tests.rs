@@ -157,6 +157,18 @@ fn nothing_is_done_before_somebody_is_sure() {
     assert_eq!((press(&mut state, "q"), state.press(Key::Interrupt)), (Deed::Leave, Deed::Leave));
 }
 
+#[test]
+fn what_came_of_a_command_interrupts_nobody_who_types() {
+    let mut state = after([picture(10)]);
+    press(&mut state, "b203");
+    state.answer("paused for 5 min".to_owned());
+    assert_eq!(state.prompt, Prompt::Typing { verb: "add", typed: "203".to_owned() });
+    state.press(Key::Escape);
+    assert_eq!(state.prompt, Prompt::Answer("paused for 5 min".to_owned()));
+    press(&mut state, "s");
+    assert_eq!(state.prompt, Prompt::Keys);
+}
+
 fn deed(words: &str) -> Deed {
     Deed::Do(words.split(' ').map(str::to_owned).collect())
 }
