@@ -32,7 +32,7 @@ pub use daemon::Daemon;
 pub use expect::Expectation;
 pub use foreign::{ForeignEgress, ForeignProgram};
 pub use frame::Frame;
-pub use home::Home;
+pub use home::{Home, binary};
 pub use leftovers::{remove as remove_leftovers, unique_name};
 pub use namespace::Namespace;
 pub use net::Net;

@@ -68,6 +68,7 @@ mod stop;
 mod succession;
 mod take_over;
 mod taken_names;
+mod top;
 mod trouble;
 mod ttl;
 mod vlan;

@@ -27,11 +27,11 @@ const OTHERS: [(&[&str], &str); 21] = [
     ),
     (&["show", "ls", "print", "dump", "entries", "banned"], "`filterd list` shows what is blocked"),
     (
-        &["info", "state", "lists", "tables", "interfaces", "health", "doctor"],
+        &["info", "state", "lists", "tables", "interfaces", "health"],
         "`filterd status` tells what filterd does, and names its lists",
     ),
     (
-        &["stat", "statistics", "counters", "count", "metrics", "top", "watch", "packets"],
+        &["stat", "statistics", "counters", "count", "metrics", "watch", "packets"],
         "`filterd stats` counts packets",
     ),
     (

@@ -23,6 +23,7 @@ mod resume;
 mod stats;
 mod status;
 mod test;
+mod top;
 
 use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
@@ -94,6 +95,10 @@ pub enum Verb {
     Lists(lists::Lists),
     /// Show how many packets were dropped and passed, and why, since the filter was attached
     Stats(With<stats::Stats>),
+    /// Watch what is dropped, for the sake of whom and how fast, drawn anew each second
+    ///
+    /// With --once one picture as text: then it exits with 7 where something is not as the configuration says.
+    Top(With<top::Top>),
     /// Read the configuration and the lists again, and apply the difference
     ///
     /// If anything in the configuration is wrong, all of it is told and nothing changes.
@@ -151,6 +156,7 @@ macro_rules! whichever {
                 (Some(ListsVerb::Refresh($with)), _) => $what,
             },
             Verb::Stats($with) => $what,
+            Verb::Top($with) => $what,
             Verb::Reload($with) => $what,
             Verb::Confirm($with) => $what,
             Verb::Diff($with) => $what,

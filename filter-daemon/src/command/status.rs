@@ -7,10 +7,11 @@ use super::render::console::Console;
 use super::render::figure::{bytes, count, counted, table};
 use super::render::hits;
 use super::render::moment::Clock;
+use super::render::protection::Protection;
 use super::render::remark;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::status::{Flows, Interface, ListStatus, NOT_FILTERED, Reply, Table};
-use crate::control::wire::{self, About, Fault};
+use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -35,7 +36,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
     let config = status.config.as_deref().unwrap_or("none");
     let mut text = format!(
         "{}\nfilterd {}, pid {}, up {up}, config {config}\n",
-        protection(status, clock),
+        protection(status).told(clock),
         status.filterd,
         status.pid
     );
@@ -59,31 +60,14 @@ fn render(status: &Reply, clock: &Clock) -> String {
     text
 }
 
-/// Is protection what the configuration says? In one sentence.
-fn protection(status: &Reply, clock: &Clock) -> String {
-    let filtered = status.interfaces.iter().filter(|one| one.mode != NOT_FILTERED);
-    let names: Vec<_> = filtered.map(|one| one.name.as_str()).collect();
+fn protection(status: &Reply) -> Protection<'_> {
     let blocking = status.lists.iter().filter(|list| !list.allows);
-    let targets = counted(blocking.map(|list| list.targets).sum(), "target");
-    let is_bad = status.faults.iter().any(|fault| fault.about == About::Protection);
-    let others = match status.faults.len() {
-        0 => String::new(),
-        1 => "; one other thing is not as it should be".to_owned(),
-        more => format!("; {more} other things are not as they should be"),
-    };
-    if names.is_empty() {
-        return "NOT PROTECTED: no interface is filtered".to_owned();
-    }
-    let whence = format!("packets from {targets} on {}", names.join(", "));
-    match &status.paused {
-        _ if is_bad => format!(
-            "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
-        ),
-        _ if !status.enforce => format!("As configured, {whence} are counted, and none is dropped{others}"),
-        Some(paused) => {
-            format!("PAUSED until {}: {whence} are counted, and none is dropped", clock.at(paused.until))
-        }
-        None => format!("Protected as configured: {whence} are dropped{others}"),
+    Protection {
+        interfaces: &status.interfaces,
+        targets: blocking.map(|list| list.targets).sum(),
+        faults: &status.faults,
+        enforce: status.enforce,
+        paused: status.paused.as_ref(),
     }
 }
 
@@ -199,6 +183,7 @@ fn process(status: &Reply) -> Vec<[String; 1]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::About;
     use crate::control::wire::Hits;
     use crate::control::wire::status::Paused;
     use crate::text::Explanation;

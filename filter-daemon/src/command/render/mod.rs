@@ -6,4 +6,5 @@ pub mod figure;
 pub mod held;
 pub mod hits;
 pub mod moment;
+pub mod protection;
 pub mod remark;

@@ -1,0 +1,72 @@
+//! Is protection what the configuration says? In one sentence, which `status` and `top` begin with.
+
+use super::figure::counted;
+use super::moment::Clock;
+use crate::control::wire::status::{Interface, NOT_FILTERED, Paused};
+use crate::control::wire::{About, Fault};
+
+/// What it depends on.
+pub struct Protection<'a> {
+    pub interfaces: &'a [Interface],
+    /// How many targets are blocked.
+    pub targets: u64,
+    pub faults: &'a [Fault],
+    pub enforce: bool,
+    pub paused: Option<&'a Paused>,
+}
+
+/// How it stands, for whoever has colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As configured, and listed packets are dropped.
+    Well,
+    /// As configured, and none is dropped; or something beside protection is not as it should be.
+    Noteworthy,
+    /// Packets may pass that should be dropped.
+    Bad,
+}
+
+impl Protection<'_> {
+    /// In one sentence.
+    pub fn told(&self, clock: &Clock) -> String {
+        let filtered = self.interfaces.iter().filter(|one| one.mode != NOT_FILTERED);
+        let names: Vec<_> = filtered.map(|one| one.name.as_str()).collect();
+        if names.is_empty() {
+            return "NOT PROTECTED: no interface is filtered".to_owned();
+        }
+        let others = match self.faults.len() {
+            0 => String::new(),
+            1 => "; one other thing is not as it should be".to_owned(),
+            more => format!("; {more} other things are not as they should be"),
+        };
+        let whence = format!("packets from {} on {}", counted(self.targets, "target"), names.join(", "));
+        match self.paused {
+            // That is a fault itself, and told as one.
+            Some(paused) if self.enforce && self.bad() <= 1 => {
+                format!("PAUSED until {}: {whence} are counted, and none is dropped", clock.at(paused.until))
+            }
+            _ if self.bad() > 0 => format!(
+                "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
+            ),
+            _ if !self.enforce => format!("As configured, {whence} are counted, and none is dropped{others}"),
+            _ => format!("Protected as configured: {whence} are dropped{others}"),
+        }
+    }
+
+    /// The same at a glance.
+    pub fn standing(&self) -> Standing {
+        let is_filtered = self.interfaces.iter().any(|one| one.mode != NOT_FILTERED);
+        if self.bad() > 0 || !is_filtered || self.enforce && self.paused.is_some() {
+            Standing::Bad
+        } else if self.enforce && self.faults.is_empty() {
+            Standing::Well
+        } else {
+            Standing::Noteworthy
+        }
+    }
+
+    /// How many things there are because of which packets may pass.
+    fn bad(&self) -> usize {
+        self.faults.iter().filter(|fault| fault.about == About::Protection).count()
+    }
+}

@@ -1,0 +1,298 @@
+//! One picture. Whatever comes from elsewhere is harmless text before it is drawn.
+
+use ratatui::Frame;
+use ratatui::backend::TestBackend;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Text};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Sparkline, SparklineBar, Table};
+
+use super::super::render::figure::count;
+use super::super::render::hits::rate;
+use super::super::render::moment::Clock;
+use super::super::render::protection::{Protection, Standing};
+use super::state::{Prompt, State};
+use crate::control::wire::lists::List;
+use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::control::wire::status::{Interface, NOT_FILTERED};
+use crate::text::printable;
+
+/// The lines of a sparkline with its title.
+const SPARK: u16 = 4;
+
+/// Things to be mended are shown in no more lines than these.
+const MOST_TROUBLE: usize = 6;
+
+/// And no more interfaces than these.
+const MOST_INTERFACES: usize = 4;
+
+const KEYS: &str = "q leave  s sort  p pause  b block  u unblock  ? keys";
+
+const HELP: &str = "\
+q, Ctrl-C   leave
+up, down    choose a list
+s           sort lists another way
+p           pause dropping for a while, or end a pause
+b           block an address or a prefix
+u           unblock one
+
+Nothing is done before it was shown and `y` was pressed.
+Any key goes on.";
+
+/// How it looks: with colours, or without (`NO_COLOR`).
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    pub has_colours: bool,
+}
+
+impl Look {
+    fn in_colour(self, colour: Color) -> Style {
+        let style = Style::new();
+        if self.has_colours { style.fg(colour) } else { style }
+    }
+
+    fn bad(self) -> Style {
+        self.in_colour(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    fn good(self) -> Style {
+        self.in_colour(Color::Green).add_modifier(Modifier::BOLD)
+    }
+
+    fn head() -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+}
+
+/// As text on so much paper, without the keys.
+pub fn text(state: &State, clock: &Clock, (width, height): (u16, u16)) -> String {
+    let Ok(mut terminal) = ratatui::Terminal::new(TestBackend::new(width, height));
+    let draws = |frame: &mut Frame<'_>| draw(state, clock, Look { has_colours: false }, frame);
+    let Ok(done) = terminal.draw(draws);
+    let buffer = done.buffer;
+    let line = |y: u16| -> String {
+        let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
+        line.trim_end().to_owned()
+    };
+    let lines: Vec<String> = (0..height).map(line).filter(|line| !line.starts_with(KEYS)).collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+/// So many lines a picture has that leaves nothing out.
+pub fn all_of(state: &State) -> u16 {
+    let interfaces =
+        state.picture.as_ref().map_or(0, |picture| picture.interfaces.len()).min(MOST_INTERFACES);
+    rows(2 + troubles(state).len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
+}
+
+/// Draws it.
+pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
+    let troubles = troubles(state);
+    let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len());
+    let areas = Layout::vertical([
+        Constraint::Length(2),
+        Constraint::Length(rows(troubles.len())),
+        Constraint::Length(SPARK),
+        Constraint::Length(rows(interfaces.min(MOST_INTERFACES) + 1)),
+        Constraint::Min(3),
+        Constraint::Length(1),
+    ]);
+    let [head, trouble, sparks, links, lists, prompt] = areas.areas(frame.area());
+    frame.render_widget(self::head(state, clock, look), head);
+    frame.render_widget(Paragraph::new(Text::from_iter(troubles)).style(look.bad()), trouble);
+    let [drops, passes] = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2).areas(sparks);
+    let red = look.in_colour(Color::Red);
+    spark(frame, drops, "dropped", state.rate_of("drop"), state.drops.latest(drops.width.into()), red);
+    let blue = look.in_colour(Color::Blue);
+    spark(frame, passes, "passed", state.rate_of("pass"), state.passes.latest(passes.width.into()), blue);
+    if let Some(picture) = &state.picture {
+        frame.render_widget(self::links(state, picture, clock), links);
+    }
+    frame.render_widget(self::lists(state, clock, lists.height), lists);
+    frame.render_widget(self::prompt(state, look), prompt);
+    if state.lost.is_some() {
+        // What it shows is no longer so, perhaps.
+        for area in [trouble, sparks, links, lists] {
+            frame.buffer_mut().set_style(area, Style::new().add_modifier(Modifier::DIM));
+        }
+    }
+    if state.prompt == Prompt::Help {
+        help(frame);
+    }
+}
+
+fn rows(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+/// Who this is, and whether protection is what it should be.
+fn head(state: &State, clock: &Clock, look: Look) -> Paragraph<'static> {
+    let Some(picture) = &state.picture else { return Paragraph::new("filterd top") };
+    let up = clock.elapsed(picture.started);
+    let who = format!("filterd {}, pid {}, up {up}", picture.filterd, picture.pid);
+    let (words, style) = match &state.lost {
+        Some(why) => (format!("NO ANSWER for {}: {why}", clock.elapsed(picture.taken / 1000)), look.bad()),
+        None => {
+            let protection = protection(picture);
+            let style = match protection.standing() {
+                Standing::Well => look.good(),
+                Standing::Noteworthy => look.in_colour(Color::Yellow),
+                Standing::Bad => look.bad(),
+            };
+            (protection.told(clock), style)
+        }
+    };
+    Paragraph::new(vec![Line::from(who), Line::styled(printable::on_one_line(&words), style)])
+}
+
+fn protection(picture: &Snapshot) -> Protection<'_> {
+    let blocking = picture.lists.iter().filter(|list| !list.allows);
+    Protection {
+        interfaces: &picture.interfaces,
+        targets: blocking.map(|list| list.entries).sum(),
+        faults: &picture.faults,
+        enforce: picture.enforce,
+        paused: picture.paused.as_ref(),
+    }
+}
+
+/// What is to be mended, each with what to do.
+fn troubles(state: &State) -> Vec<Line<'static>> {
+    let faults = state.picture.iter().flat_map(|picture| &picture.faults);
+    let lines = faults.flat_map(|fault| {
+        let lines: Vec<String> = fault.told.lines().map(printable::on_one_line).collect();
+        let indent = |(place, line): (usize, String)| if place == 0 { line } else { format!("    {line}") };
+        lines.into_iter().enumerate().map(indent).collect::<Vec<_>>()
+    });
+    let mut lines: Vec<_> = lines.collect();
+    if lines.len() > MOST_TROUBLE {
+        let more = lines.len() + 1 - MOST_TROUBLE;
+        lines.truncate(MOST_TROUBLE - 1);
+        lines.push(format!("{more} more lines: `filterd status` tells them"));
+    }
+    lines.into_iter().map(Line::from).collect()
+}
+
+fn spark(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    what: &str,
+    now: Option<f64>,
+    figures: Vec<Option<u64>>,
+    style: Style,
+) {
+    let most = figures.iter().flatten().max().copied().unwrap_or(0);
+    let now = now.map_or_else(|| "?".to_owned(), rate);
+    let title = format!("{what} {now}/s (most {})", count(most));
+    let block = Block::new().borders(Borders::TOP).title(title);
+    let bars = figures.into_iter().map(SparklineBar::from);
+    frame.render_widget(Sparkline::default().block(block).style(style).data(bars.collect::<Vec<_>>()), area);
+}
+
+fn links(state: &State, picture: &Snapshot, clock: &Clock) -> Table<'static> {
+    let row = |interface: &Interface| {
+        let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { interface.mode.as_str() };
+        let a_second = |figure: Option<f64>| figure.map(rate).unwrap_or_default();
+        let dropped = state.rate_on(&interface.name).or(interface.drops_per_second);
+        Row::new([
+            printable::on_one_line(&interface.name),
+            mode.to_owned(),
+            interface.driver.clone().unwrap_or_default(),
+            right(a_second(interface.packets_per_second), 12),
+            right(a_second(dropped), 12),
+            interface.up_since.map(|since| clock.elapsed(since)).unwrap_or_default(),
+        ])
+    };
+    let widths = [15, 12, 12, 12, 12, 9].map(Constraint::Length);
+    let first = match picture.interfaces.len() {
+        0..=MOST_INTERFACES => "interface".to_owned(),
+        all => format!("{MOST_INTERFACES} of {all}"),
+    };
+    let heads = [first.as_str(), "mode", "driver", "  received/s", "   dropped/s", "up"].map(str::to_owned);
+    Table::new(picture.interfaces.iter().take(MOST_INTERFACES).map(row), widths)
+        .header(Row::new(heads).style(Look::head()))
+}
+
+fn lists(state: &State, clock: &Clock, height: u16) -> Table<'static> {
+    let lists = state.lists();
+    // The chosen one is always to be seen.
+    let room = usize::from(height.saturating_sub(2));
+    let selected = state.selected.min(lists.len().saturating_sub(1));
+    let from = (selected + 1).saturating_sub(room);
+    let row = |(place, list): (usize, &&List)| {
+        let style = Style::new();
+        let style = if place == selected { style.add_modifier(Modifier::REVERSED) } else { style };
+        Row::new(cells(state, list, clock)).style(style)
+    };
+    let rows = lists.iter().enumerate().skip(from).take(room).map(row);
+    let widths = [
+        Constraint::Min(16),
+        Constraint::Length(12),
+        Constraint::Length(13),
+        Constraint::Length(11),
+        Constraint::Length(9),
+        Constraint::Length(11),
+    ];
+    let heads = ["list", "     entries", "         hits", "   a second", "age", "state"];
+    let until = lists.len().min(from + room);
+    let part = match until - from.min(until) < lists.len() {
+        true => format!(" ({} to {until} of {})", from + 1, lists.len()),
+        false => String::new(),
+    };
+    let title = format!("Lists, by {}{part}", state.order.name());
+    let block = Block::new().borders(Borders::TOP).title(title);
+    Table::new(rows, widths).header(Row::new(heads).style(Look::head())).block(block)
+}
+
+fn cells(state: &State, list: &List, clock: &Clock) -> [String; 6] {
+    let hits = list.hits.map(|hits| count(hits.all()));
+    let word = match (&list.fault, &list.fetching) {
+        (Some(_), _) => "held back",
+        (None, Some(fetching)) if fetching.failed.is_some() => "not fetched",
+        _ if list.allows => "allows",
+        _ => list.kind.as_str(),
+    };
+    [
+        printable::on_one_line(&list.name),
+        right(count(list.entries), 12),
+        right(hits.unwrap_or_default(), 13),
+        right(state.rate_for(&list.name).or(list.rate).map(rate).unwrap_or_default(), 11),
+        list.written.or(list.read).map(|then| clock.elapsed(then)).unwrap_or_default(),
+        word.to_owned(),
+    ]
+}
+
+fn right(cell: String, width: usize) -> String {
+    format!("{cell:>width$}")
+}
+
+fn prompt(state: &State, look: Look) -> Paragraph<'static> {
+    match &state.prompt {
+        Prompt::Keys | Prompt::Help => Paragraph::new(KEYS),
+        Prompt::Typing { verb, typed } => {
+            let what = match *verb {
+                "add" => "block",
+                "remove" => "unblock",
+                _ => "pause for",
+            };
+            Paragraph::new(format!(
+                "{what}: {}_   (Enter goes on, Escape leaves it)",
+                printable::on_one_line(typed)
+            ))
+        }
+        Prompt::Sure(words) => {
+            let words = printable::on_one_line(&words.join(" "));
+            Paragraph::new(format!("filterd {words}   sure? (y, or any other key)")).style(look.bad())
+        }
+        Prompt::Answer(answer) => Paragraph::new(printable::on_one_line(answer)),
+    }
+}
+
+fn help(frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let (width, height) = (62.min(area.width), rows(HELP.lines().count() + 2).min(area.height));
+    let (x, y) = ((area.width - width) / 2, (area.height - height) / 2);
+    let place = Rect { x, y, width, height };
+    frame.render_widget(Clear, place);
+    frame.render_widget(Paragraph::new(HELP).block(Block::bordered().title("Keys")), place);
+}

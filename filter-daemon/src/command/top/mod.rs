@@ -1,0 +1,107 @@
+//! `filterd top`: what is dropped at the moment, for the sake of whom and how fast, drawn anew each second.
+
+mod asking;
+mod draw;
+mod history;
+mod screen;
+mod state;
+
+use std::io::{IsTerminal, stdin, stdout};
+use std::thread::sleep;
+use std::time::Duration;
+
+use clap::Args;
+use ratatui::crossterm::terminal;
+
+use super::ask::trouble::Trouble;
+use super::render::console::Console;
+use super::render::moment::Clock;
+use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::wire;
+use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::exit::Exit;
+use crate::text::Explanation;
+use state::State;
+
+/// How long one picture stays.
+const EACH: Duration = Duration::from_secs(1);
+
+/// How wide a single picture is where there is no screen.
+const PAPER: u16 = 80;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Keys:
+  q, Ctrl-C     leave
+  up, down      choose a list
+  s             sort lists by rate, hits, entries, name, or as configured
+  p             pause dropping for a while, or end a pause
+  b             block an address or a prefix
+  u             unblock one
+  ?             tell the keys
+
+What is to be changed is shown as the command that does it, and done only after `y`. Rates are worked out from the
+daemon's own counters and times, over the second before.
+
+Examples:
+  filterd top
+  filterd top --once             one picture as text, over one second
+  filterd top --json             all that it is drawn from, as one object")]
+pub struct Top {
+    /// Print one picture as text, and end
+    #[arg(long)]
+    once: bool,
+}
+
+impl Top {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        if console.json {
+            let snapshot = ask(socket)?;
+            console.answer(&snapshot, |_| String::new())?;
+            return Ok(told(&snapshot));
+        }
+        if self.once {
+            let mut state = State::default();
+            state.take(ask(socket)?);
+            sleep(EACH);
+            let snapshot = ask(socket)?;
+            let exit = told(&snapshot);
+            state.take(snapshot);
+            let screen = if stdout().is_terminal() { terminal::size().ok() } else { None };
+            let width = screen.map_or(PAPER, |(width, _)| width.max(PAPER));
+            console.answer(&(), |()| draw::text(&state, &Clock::system(), (width, draw::all_of(&state))))?;
+            return Ok(exit);
+        }
+        if !(stdin().is_terminal() && stdout().is_terminal()) {
+            let why = "`filterd top` draws on a terminal, and this is none";
+            let remedy = "`filterd top --once` prints one picture as text";
+            return Err(Trouble::unparsable(Explanation::new(why, remedy)));
+        }
+        // Nobody waits in front of an empty screen for a daemon that is not there.
+        ask(socket)?;
+        screen::run(socket)?;
+        Ok(Exit::Done)
+    }
+}
+
+/// As `filterd status`.
+fn told(snapshot: &Snapshot) -> Exit {
+    if snapshot.faults.is_empty() { Exit::Done } else { Exit::Partly }
+}
+
+/// All parts of the answer as one.
+fn ask(socket: &Endpoint) -> Result<Snapshot, ClientError> {
+    let mut client = Client::connect(socket)?;
+    client.send(&wire::Snapshot {})?;
+    let first = client.receive::<wire::Snapshot>()?;
+    let (mut all, mut continues) = (first.parameters, first.continues);
+    while continues {
+        let part = client.receive::<wire::Snapshot>()?;
+        all.extend(part.parameters);
+        continues = part.continues;
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! The terminal: taken, drawn on, and given back as it was, whatever ends this.
+
+use std::env;
+use std::io::{self, stdin};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::asking::{Asking, Told};
+use super::state::{Deed, Key, State};
+use super::{EACH, draw};
+use crate::clock;
+use crate::command::render::moment::Clock;
+use crate::control::client::Endpoint;
+
+/// How long a key is waited for before answers are looked for.
+const A_MOMENT: u16 = 50;
+
+/// Signals that would end this without giving the terminal back.
+const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT];
+
+/// Draws until somebody leaves.
+pub fn run(socket: &Endpoint) -> io::Result<()> {
+    let ended = SigSet::from_iter(ENDING);
+    // Before threads are made: they begin with what is blocked.
+    ended.thread_block()?;
+    let ended = SignalFd::with_flags(&ended, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+    // It gives the terminal back after a panic, too.
+    let mut terminal = ratatui::try_init()?;
+    let outcome = draw_on(&mut terminal, socket, &ended);
+    ratatui::try_restore()?;
+    outcome
+}
+
+fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &SignalFd) -> io::Result<()> {
+    let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let look = draw::Look { has_colours };
+    let (mut state, mut asking) = (State::default(), Asking::of(socket));
+    let mut due = clock::instant();
+    let mut is_other = true;
+    loop {
+        if due <= clock::instant() {
+            due = clock::instant() + EACH;
+            asking.ask_for_a_picture();
+            // Times go on, whoever is silent.
+            is_other = true;
+        }
+        while let Some(told) = asking.answer() {
+            take(&mut state, told);
+            is_other = true;
+        }
+        if is_other {
+            terminal.draw(|frame| draw::draw(&state, &Clock::system(), look, frame))?;
+            is_other = false;
+        }
+        match next(ended)? {
+            Next::End => return Ok(()),
+            Next::Nothing => {}
+            Next::Other => is_other = true,
+            Next::Pressed => {
+                while event::poll(Duration::ZERO)? {
+                    is_other = true;
+                    match key(&event::read()?).map(|key| state.press(key)) {
+                        Some(Deed::Leave) => return Ok(()),
+                        Some(Deed::Do(words)) => {
+                            state.answer(format!("filterd {} …", words.join(" ")));
+                            asking.order(words);
+                            due = clock::instant();
+                        }
+                        Some(Deed::Nothing) | None => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn take(state: &mut State, told: Told) {
+    match told {
+        Told::Picture(picture) => state.take(*picture),
+        Told::NoPicture(why) => state.lose(why),
+        Told::Done(said) => state.answer(said),
+    }
+}
+
+/// What is to be done next.
+enum Next {
+    Nothing,
+    Pressed,
+    /// The screen has another size, perhaps.
+    Other,
+    /// Somebody has ended this, or the terminal is gone.
+    End,
+}
+
+/// Waits a moment. Whoever would read keys from a terminal that is gone would never return.
+fn next(ended: &SignalFd) -> io::Result<Next> {
+    let keyboard = stdin();
+    let mut asked =
+        [PollFd::new(keyboard.as_fd(), PollFlags::POLLIN), PollFd::new(ended.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut asked, PollTimeout::from(A_MOMENT)) {
+        Ok(_) => {}
+        Err(Errno::EINTR) => return Ok(Next::Other),
+        Err(error) => return Err(error.into()),
+    }
+    let came = |asked: &PollFd<'_>| asked.revents().unwrap_or(PollFlags::empty());
+    let [keys, signals] = &asked;
+    if came(keys).intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL)
+        || came(signals).contains(PollFlags::POLLIN)
+    {
+        return Ok(Next::End);
+    }
+    Ok(if came(keys).contains(PollFlags::POLLIN) { Next::Pressed } else { Next::Nothing })
+}
+
+fn key(event: &Event) -> Option<Key> {
+    let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
+    if *kind == KeyEventKind::Release {
+        return None;
+    }
+    let is_controlled = modifiers.contains(KeyModifiers::CONTROL);
+    let keys = [
+        (KeyCode::Up, Key::Up),
+        (KeyCode::Down, Key::Down),
+        (KeyCode::Enter, Key::Enter),
+        (KeyCode::Backspace, Key::Backspace),
+        (KeyCode::Esc, Key::Escape),
+    ];
+    match code {
+        KeyCode::Char('c') if is_controlled => Some(Key::Interrupt),
+        KeyCode::Char(letter) => (!is_controlled).then_some(Key::Letter(*letter)),
+        code => keys.into_iter().find(|(of, _)| of == code).map(|(_, key)| key),
+    }
+}

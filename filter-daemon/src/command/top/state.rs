@@ -1,0 +1,240 @@
+//! What `top` knows and what keys do to it. Nothing here draws, asks anybody, or reads a clock.
+
+use std::collections::HashMap;
+
+use super::history::History;
+use crate::control::wire::lists::List;
+use crate::control::wire::snapshot::Reply as Snapshot;
+
+/// A key as it is meant here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Letter(char),
+    Up,
+    Down,
+    Enter,
+    Backspace,
+    Escape,
+    /// Ctrl-C.
+    Interrupt,
+}
+
+/// What is to be done because of a key.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Deed {
+    Nothing,
+    Leave,
+    /// This command of filterd's.
+    Do(Vec<String>),
+}
+
+/// What lists stand in order of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Rate,
+    Hits,
+    Entries,
+    Name,
+    Configured,
+}
+
+impl Order {
+    const ALL: [Self; 5] = [Self::Rate, Self::Hits, Self::Entries, Self::Name, Self::Configured];
+
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Hits => "hits",
+            Self::Entries => "entries",
+            Self::Name => "name",
+            Self::Configured => "the configuration",
+        }
+    }
+
+    fn next(self) -> Self {
+        let place = Self::ALL.iter().position(|order| *order == self).unwrap_or(0);
+        Self::ALL[(place + 1) % Self::ALL.len()]
+    }
+}
+
+/// What the last line is for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub enum Prompt {
+    /// The keys.
+    #[default]
+    Keys,
+    /// All keys, each with a word, over the picture.
+    Help,
+    /// What this verb is about is typed: a target, a length of time.
+    Typing { verb: &'static str, typed: String },
+    /// Is this to be done?
+    Sure(Vec<String>),
+    /// What came of it.
+    Answer(String),
+}
+
+/// All that is known.
+#[derive(Debug, Default)]
+pub struct State {
+    pub picture: Option<Snapshot>,
+    before: Option<Snapshot>,
+    /// Why there is no newer picture.
+    pub lost: Option<String>,
+    pub drops: History,
+    pub passes: History,
+    pub order: Order,
+    pub selected: usize,
+    pub prompt: Prompt,
+    /// What came of a command while something else was typed.
+    untold: Option<String>,
+}
+
+/// Longer targets there are none.
+const LONGEST: usize = 100;
+
+impl State {
+    /// A newer picture.
+    pub fn take(&mut self, picture: Snapshot) {
+        // Over a time of which nothing is known there is no rate.
+        let is_next = self.lost.take().is_none();
+        self.before = self.picture.replace(picture).filter(|_| is_next);
+        let (drops, passes) = (self.rate_of("drop"), self.rate_of("pass"));
+        self.drops.push(drops);
+        self.passes.push(passes);
+    }
+
+    /// There is none.
+    pub fn lose(&mut self, why: String) {
+        self.lost = Some(why);
+        self.before = None;
+        self.drops.push(None);
+        self.passes.push(None);
+    }
+
+    /// This came of a command. Nobody is interrupted who types.
+    pub fn answer(&mut self, said: String) {
+        match self.prompt {
+            Prompt::Keys | Prompt::Answer(_) => self.prompt = Prompt::Answer(said),
+            Prompt::Help | Prompt::Typing { .. } | Prompt::Sure(_) => self.untold = Some(said),
+        }
+    }
+
+    /// Packets a second that met this verdict, where two pictures tell.
+    pub fn rate_of(&self, verdict: &str) -> Option<f64> {
+        self.rate(|picture| {
+            Some(picture.reasons.iter().filter(|row| row.verdict == verdict).map(|row| row.packets).sum())
+        })
+    }
+
+    /// Those for the sake of this list.
+    pub fn rate_for(&self, name: &str) -> Option<f64> {
+        self.rate(|picture| {
+            let list = picture.lists.iter().find(|list| list.name == name)?;
+            list.hits.map(|hits| hits.all())
+        })
+    }
+
+    /// Those dropped on this interface.
+    pub fn rate_on(&self, name: &str) -> Option<f64> {
+        self.rate(|picture| {
+            let rows = picture.by_interface.iter().filter(|row| row.interface.as_deref() == Some(name));
+            (!picture.by_interface.is_empty()).then(|| rows.map(|row| row.packets).sum())
+        })
+    }
+
+    /// Counters that begin anew tell no rate.
+    fn rate(&self, counter: impl Fn(&Snapshot) -> Option<u64>) -> Option<f64> {
+        let (now, before) = (self.picture.as_ref()?, self.before.as_ref()?);
+        let milliseconds = now.uptime.checked_sub(before.uptime).filter(|time| *time > 0)?;
+        let more = counter(now)?.checked_sub(counter(before)?)?;
+        (now.pid == before.pid).then(|| more as f64 * 1000.0 / milliseconds as f64)
+    }
+
+    /// Lists that block, in the order that is chosen; then those that allow.
+    pub fn lists(&self) -> Vec<&List> {
+        let Some(picture) = &self.picture else { return Vec::new() };
+        let mut lists: Vec<&List> = picture.lists.iter().collect();
+        let rates: HashMap<&str, f64> =
+            lists.iter().filter_map(|list| Some((list.name.as_str(), self.rate_for(&list.name)?))).collect();
+        let rate = |list: &List| rates.get(list.name.as_str()).copied().unwrap_or(0.0);
+        let hits = |list: &List| list.hits.map_or(0, |hits| hits.all());
+        match self.order {
+            Order::Rate => {
+                lists.sort_by(|a, b| rate(b).total_cmp(&rate(a)).then(hits(b).cmp(&hits(a))));
+            }
+            Order::Hits => lists.sort_by_key(|list| std::cmp::Reverse(hits(list))),
+            Order::Entries => lists.sort_by_key(|list| std::cmp::Reverse(list.entries)),
+            Order::Name => lists.sort_by(|a, b| a.name.cmp(&b.name)),
+            Order::Configured => {}
+        }
+        lists.sort_by_key(|list| list.allows);
+        lists
+    }
+
+    /// Somebody has pressed this.
+    pub fn press(&mut self, key: Key) -> Deed {
+        if key == Key::Interrupt {
+            return Deed::Leave;
+        }
+        let deed = self.press_on(key);
+        if self.prompt == Prompt::Keys
+            && let Some(said) = self.untold.take()
+        {
+            self.prompt = Prompt::Answer(said);
+        }
+        deed
+    }
+
+    fn press_on(&mut self, key: Key) -> Deed {
+        match std::mem::take(&mut self.prompt) {
+            Prompt::Typing { verb, typed } => self.type_on(verb, typed, key),
+            Prompt::Sure(words) if key == Key::Letter('y') => return Deed::Do(words),
+            Prompt::Sure(_) => self.prompt = Prompt::Answer("not done".to_owned()),
+            Prompt::Keys | Prompt::Answer(_) => return self.browse(key),
+            // Any key closes it.
+            Prompt::Help => {}
+        }
+        Deed::Nothing
+    }
+
+    fn browse(&mut self, key: Key) -> Deed {
+        match key {
+            Key::Letter('q') => return Deed::Leave,
+            Key::Letter('?' | 'h') => self.prompt = Prompt::Help,
+            Key::Letter('s') => self.order = self.order.next(),
+            Key::Up | Key::Letter('k') => self.selected = self.selected.saturating_sub(1),
+            Key::Down | Key::Letter('j') => {
+                self.selected = (self.selected + 1).min(self.lists().len().saturating_sub(1));
+            }
+            Key::Letter('p') => {
+                let is_paused = self.picture.as_ref().is_some_and(|picture| picture.paused.is_some());
+                self.prompt = if is_paused {
+                    Prompt::Sure(vec!["resume".to_owned()])
+                } else {
+                    Prompt::Typing { verb: "pause", typed: "5m".to_owned() }
+                };
+            }
+            Key::Letter('b') => self.prompt = Prompt::Typing { verb: "add", typed: String::new() },
+            Key::Letter('u') => self.prompt = Prompt::Typing { verb: "remove", typed: String::new() },
+            Key::Letter(_) | Key::Enter | Key::Backspace | Key::Escape | Key::Interrupt => {}
+        }
+        Deed::Nothing
+    }
+
+    fn type_on(&mut self, verb: &'static str, mut typed: String, key: Key) {
+        match key {
+            Key::Escape => return,
+            Key::Enter if typed.trim().is_empty() => return,
+            Key::Enter => {
+                self.prompt = Prompt::Sure(vec![verb.to_owned(), "--".to_owned(), typed.trim().to_owned()]);
+                return;
+            }
+            Key::Backspace => _ = typed.pop(),
+            Key::Letter(letter) if typed.len() < LONGEST && !letter.is_control() => typed.push(letter),
+            Key::Letter(_) | Key::Up | Key::Down | Key::Interrupt => {}
+        }
+        self.prompt = Prompt::Typing { verb, typed };
+    }
+}

@@ -1,0 +1,207 @@
+//! Pictures as people see them, and what keys do.
+
+use std::path::Path;
+use std::{env, fs};
+
+use super::draw;
+use super::state::{Deed, Key, Order, Prompt, State};
+use crate::command::render::moment::Clock;
+use crate::control::wire::lists::List;
+use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::control::wire::stats::Counted;
+use crate::control::wire::status::{Interface, Paused};
+use crate::control::wire::{About, Fault, Hits};
+use crate::text::Explanation;
+
+const NOW: u64 = 1_795_296_480;
+
+fn counted(verdict: &str, packets: u64) -> Counted {
+    Counted { verdict: verdict.to_owned(), packets, ..Counted::default() }
+}
+
+fn list(name: &str, entries: u64, dropped: u64) -> List {
+    let hits = Some(Hits { dropped, ..Hits::default() });
+    let (name, kind) = (name.to_owned(), "file".to_owned());
+    List { name, kind, entries, hits, read: Some(NOW - 7200), ..List::default() }
+}
+
+/// The picture of this second: each list gets as many hits a second as it is told.
+fn picture(second: u64) -> Snapshot {
+    let interface = Interface {
+        name: "eth0".into(),
+        mode: "native".into(),
+        driver: Some("virtio_net".into()),
+        up_since: Some(NOW - 3 * 86_400),
+        packets_per_second: Some(120_345.0),
+        drops_per_second: Some(1_750.5),
+        ..Interface::default()
+    };
+    Snapshot {
+        uptime: 1000 * second,
+        filterd: "0.1.0".into(),
+        pid: 812,
+        started: NOW - 3 * 86_400 - 4 * 3600,
+        enforce: true,
+        interfaces: vec![interface],
+        reasons: vec![
+            counted("drop", 1500 * second),
+            counted("drop", 250 * second),
+            counted("pass", 120_000 * second),
+        ],
+        lists: vec![
+            list("config", 3, 0),
+            list("spamhaus", 1_204, 9_000 + 1500 * second),
+            list("ipsum", 172_627, 40_000 + 250 * second),
+            List { allows: true, kind: "live".into(), hits: None, ..list("office", 2, 0) },
+        ],
+        ..Snapshot::default()
+    }
+}
+
+fn after(pictures: impl IntoIterator<Item = Snapshot>) -> State {
+    let mut state = State::default();
+    pictures.into_iter().for_each(|picture| state.take(picture));
+    state
+}
+
+/// `FILTERD_WRITE_PICTURES=1` writes them anew, to be looked at.
+#[track_caller]
+fn is_as_reviewed(name: &str, picture: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/command/top/tests").join(name);
+    if env::var_os("FILTERD_WRITE_PICTURES").is_some() {
+        fs::write(&path, format!("{picture}\n")).expect("the tree can be written");
+    }
+    assert_eq!(picture, fs::read_to_string(path).expect("it is there").trim_end());
+}
+
+fn names(state: &State) -> Vec<&str> {
+    state.lists().iter().map(|list| list.name.as_str()).collect()
+}
+
+fn press(state: &mut State, keys: &str) -> Deed {
+    keys.chars().map(|key| state.press(Key::Letter(key))).last().unwrap_or(Deed::Nothing)
+}
+
+#[test]
+fn a_picture_fits_a_small_screen() {
+    let state = after([picture(10), picture(11), picture(12)]);
+    is_as_reviewed("80x24.txt", &draw::text(&state, &Clock::standing(NOW), (80, 24)));
+}
+
+#[test]
+fn a_large_screen_has_all_there_is() {
+    let mut second = picture(11);
+    let told = Explanation::new("eth1 is not filtered: it is not there", "`ip link` tells which there are");
+    second.faults = vec![Fault { about: About::Protection, since: NOW - 60, told }];
+    second.lists.extend((0..60).map(|number| list(&format!("feed-{number:02}"), 10 * number, number)));
+    let state = after([picture(10), second]);
+    is_as_reviewed("200x60.txt", &draw::text(&state, &Clock::standing(NOW), (200, 60)));
+}
+
+#[test]
+fn rates_are_those_of_the_daemons_own_time_and_begin_anew_with_it() {
+    let mut state = after([picture(10)]);
+    assert_eq!(state.rate_of("drop"), None);
+    state.take(picture(14));
+    assert_eq!((state.rate_of("drop"), state.rate_of("pass")), (Some(1750.0), Some(120_000.0)));
+    assert_eq!((state.rate_for("spamhaus"), state.rate_for("nobody")), (Some(1500.0), None));
+    state.take(Snapshot { pid: 813, ..picture(15) });
+    assert_eq!(state.rate_of("drop"), None, "another daemon counts anew");
+    state.take(Snapshot { pid: 813, ..picture(15) });
+    assert_eq!(state.rate_of("drop"), None, "no time has gone by");
+    state.lose("filterd is not running".to_owned());
+    state.take(Snapshot { pid: 813, ..picture(17) });
+    assert_eq!(state.rate_of("drop"), None, "of what was between nothing is known");
+}
+
+#[test]
+fn lists_stand_in_the_order_that_is_chosen_and_those_that_allow_last() {
+    let mut state = after([picture(10), picture(11)]);
+    assert_eq!(names(&state), ["spamhaus", "ipsum", "config", "office"]);
+    press(&mut state, "s");
+    assert_eq!((state.order, names(&state)), (Order::Hits, vec!["ipsum", "spamhaus", "config", "office"]));
+    press(&mut state, "ss");
+    assert_eq!((state.order, names(&state)), (Order::Name, vec!["config", "ipsum", "spamhaus", "office"]));
+    press(&mut state, "ss");
+    assert_eq!(state.order, Order::Rate);
+    press(&mut state, "jjjjjjj");
+    assert_eq!(state.selected, 3, "there are no more");
+}
+
+#[test]
+fn nothing_is_done_before_somebody_is_sure() {
+    let mut state = after([picture(10)]);
+    press(&mut state, "p");
+    assert_eq!(state.prompt, Prompt::Typing { verb: "pause", typed: "5m".to_owned() });
+    state.press(Key::Enter);
+    assert_eq!(press(&mut state, "n"), Deed::Nothing);
+    assert_eq!(state.prompt, Prompt::Answer("not done".to_owned()));
+    press(&mut state, "p0");
+    state.press(Key::Backspace);
+    state.press(Key::Enter);
+    assert_eq!(press(&mut state, "y"), deed("pause -- 5m"));
+    let paused = Some(Paused { since: NOW, until: NOW + 300, by: "root".to_owned() });
+    state.take(Snapshot { paused, ..picture(11) });
+    assert_eq!(press(&mut state, "py"), deed("resume"));
+    press(&mut state, "b203.0.113.78");
+    state.press(Key::Backspace);
+    assert_eq!(state.press(Key::Enter), Deed::Nothing);
+    assert_eq!(press(&mut state, "y"), deed("add -- 203.0.113.7"));
+    press(&mut state, "uq");
+    assert_eq!(state.prompt, Prompt::Typing { verb: "remove", typed: "q".to_owned() }, "q is typed there");
+    state.press(Key::Escape);
+    press(&mut state, "?");
+    assert_eq!(state.prompt, Prompt::Help);
+    press(&mut state, "q");
+    assert_eq!(state.prompt, Prompt::Keys, "any key goes on");
+    assert_eq!((press(&mut state, "q"), state.press(Key::Interrupt)), (Deed::Leave, Deed::Leave));
+}
+
+#[test]
+fn what_came_of_a_command_interrupts_nobody_who_types() {
+    let mut state = after([picture(10)]);
+    press(&mut state, "b203");
+    state.answer("paused for 5 min".to_owned());
+    assert_eq!(state.prompt, Prompt::Typing { verb: "add", typed: "203".to_owned() });
+    state.press(Key::Escape);
+    assert_eq!(state.prompt, Prompt::Answer("paused for 5 min".to_owned()));
+    press(&mut state, "s");
+    assert_eq!(state.prompt, Prompt::Keys);
+}
+
+fn deed(words: &str) -> Deed {
+    Deed::Do(words.split(' ').map(str::to_owned).collect())
+}
+
+#[test]
+fn where_nothing_is_dropped_or_nobody_answers_that_stands_first() {
+    let told = |state: &State| {
+        let text = draw::text(state, &Clock::standing(NOW), (100, 24));
+        text.lines().nth(1).unwrap_or_default().to_owned()
+    };
+    let first = |picture: Snapshot| told(&after([picture]));
+    assert!(first(picture(1)).starts_with("Protected as configured"));
+    assert!(first(Snapshot { enforce: false, ..picture(1) }).contains("none is dropped"));
+    assert!(first(Snapshot { interfaces: vec![], ..picture(1) }).starts_with("NOT PROTECTED"));
+    let paused = Some(Paused { since: NOW, until: NOW + 300, by: "root".to_owned() });
+    assert!(first(Snapshot { paused, ..picture(1) }).starts_with("PAUSED until "));
+    let mut state = after([Snapshot { taken: (NOW - 12) * 1000, ..picture(1) }]);
+    state.lose("filterd is not running".to_owned());
+    assert_eq!(told(&state), "NO ANSWER for 12 s: filterd is not running");
+}
+
+#[test]
+fn a_name_does_nothing_to_the_terminal() {
+    let mut evil = picture(2);
+    evil.lists[1].name = "a\x1b[2J\u{202e}b\n".to_owned();
+    let text = draw::text(&after([evil]), &Clock::standing(NOW), (80, 24));
+    assert!(text.contains("\\u{1b}[2J") && !text.contains('\x1b') && !text.contains('\u{202e}'), "{text}");
+}
+
+#[test]
+fn nobody_is_too_small_for_a_picture() {
+    let state = after([picture(1), picture(2)]);
+    for (width, height) in [(1, 1), (10, 3), (79, 5), (20, 60)] {
+        draw::text(&state, &Clock::standing(NOW), (width, height));
+    }
+}

@@ -1,0 +1,216 @@
+//! `filterd top` in a real terminal, as `script` makes one: what it shows is so, what its keys do is done, and the terminal is
+//! given back.
+
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{ATTACKER, BYSTANDER, Net, binary};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Machines are slow.
+const SOON: Duration = Duration::from_secs(30);
+
+/// `filterd top` in its terminal, which is 80 characters wide and 24 lines high.
+struct Screen {
+    script: Child,
+    keys: Option<ChildStdin>,
+    told: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Screen {
+    fn of(net: &Net) -> Self {
+        let top = format!("{} --socket {} top", binary().display(), net.home().socket().display());
+        let settings = "echo \"settings $(stty --save)\"";
+        let mut script = Command::new("script")
+            .args(["--quiet", "--return", "--command"])
+            .arg(format!("stty rows 24 cols 80; {settings}; {top}; echo \"ended with $?\"; {settings}"))
+            .arg("/dev/null")
+            .env("TERM", "xterm-256color")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("script can be run");
+        let (told, mut from) = (Arc::new(Mutex::new(Vec::new())), script.stdout.take().expect("it is piped"));
+        let all = told.clone();
+        thread::spawn(move || {
+            let mut some = [0; 4096];
+            while let Ok(length @ 1..) = from.read(&mut some) {
+                all.lock().expect("nobody panics").extend(&some[..length]);
+            }
+        });
+        let keys = script.stdin.take();
+        let screen = Self { script, keys, told };
+        screen.comes_to_show("q leave");
+        screen
+    }
+
+    fn press(&mut self, keys: &str) {
+        let typing = self.keys.as_mut().expect("it is there");
+        typing.write_all(keys.as_bytes()).and_then(|()| typing.flush()).expect("somebody reads");
+    }
+
+    /// What a person sees.
+    fn shown(&self) -> String {
+        let size = |size| NonZero::new(size).expect("it has some");
+        let mut terminal = vt100::Parser::new(size(24), size(80), 0);
+        terminal.process(&self.told.lock().expect("nobody panics"));
+        terminal.screen().contents()
+    }
+
+    /// All that came before, too.
+    fn told(&self) -> String {
+        String::from_utf8_lossy(&self.told.lock().expect("nobody panics")).into_owned()
+    }
+
+    #[track_caller]
+    fn comes_to_show(&self, what: &str) {
+        until(|| self.shown().contains(what), || format!("{what:?} is to be shown:\n{}", self.shown()));
+    }
+
+    /// The `filterd top` itself.
+    fn pid(&self) -> Pid {
+        let mut pid = self.script.id();
+        loop {
+            let path = format!("/proc/{pid}/task/{pid}/children");
+            let children = std::fs::read_to_string(path).expect("the kernel tells");
+            pid = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("it has one");
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            if name.starts_with("filterd") {
+                return Pid::from_raw(pid.try_into().expect("it is small"));
+            }
+        }
+    }
+
+    /// It has ended, and the terminal is what it was.
+    #[track_caller]
+    fn has_ended(mut self, code: i32) {
+        let settings = |told: &str| -> Vec<String> {
+            let lines = told.lines().filter_map(|line| line.trim().strip_prefix("settings "));
+            lines.map(str::to_owned).collect()
+        };
+        until(|| settings(&self.told()).len() == 2, || format!("it is to end:\n{}", self.shown()));
+        let told = self.told();
+        assert!(told.contains(&format!("ended with {code}")), "{}", self.shown());
+        let settings = settings(&told);
+        assert_eq!(settings[0], settings[1], "the terminal is as it was");
+        assert!(told.contains("\x1b[?1049l"), "what was on it before is there again");
+        self.keys = None;
+        self.script.wait().expect("it ends");
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+#[track_caller]
+fn until(is_so: impl Fn() -> bool, why: impl Fn() -> String) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < SOON, "{}", why());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_is_dropped_is_seen_and_keys_pause_block_and_unblock() {
+    let mut net = Net::new();
+    net.start("block: [203.0.113.7]");
+    let mut screen = Screen::of(&net);
+    screen.comes_to_show("Protected as configured");
+    // Each second brings some, until a rate stands there.
+    until(
+        || {
+            net.expect(ATTACKER).dropped();
+            let shown = screen.shown();
+            let rate = shown.split("dropped ").nth(1).and_then(|rest| rest.chars().next());
+            rate.is_some_and(|first| ('1'..='9').contains(&first))
+        },
+        || format!("a rate above zero is to be shown:\n{}", screen.shown()),
+    );
+    screen.press("p");
+    screen.comes_to_show("pause for: 5m");
+    screen.press("\r");
+    screen.comes_to_show("sure?");
+    net.expect(ATTACKER).dropped();
+    screen.press("y");
+    net.expect(ATTACKER).then_within(SOON).passes();
+    screen.comes_to_show("PAUSED until");
+    screen.press("p");
+    screen.comes_to_show("filterd resume");
+    screen.press("y");
+    net.expect(ATTACKER).then_within(SOON).dropped();
+    screen.press(&format!("b{BYSTANDER}\r"));
+    screen.comes_to_show(&format!("add -- {BYSTANDER}"));
+    net.expect(BYSTANDER).passes();
+    screen.press("y");
+    net.expect(BYSTANDER).then_within(SOON).dropped();
+    screen.press(&format!("u{BYSTANDER}\r"));
+    screen.comes_to_show(&format!("remove -- {BYSTANDER}"));
+    screen.press("y");
+    net.expect(BYSTANDER).then_within(SOON).passes();
+    screen.press("q");
+    screen.has_ended(0);
+}
+
+#[test]
+fn a_daemon_that_ends_or_is_silent_is_told_and_keeps_nobody_from_leaving() {
+    let mut net = Net::new();
+    net.start("");
+    let mut screen = Screen::of(&net);
+    net.daemon().signal(Signal::SIGSTOP);
+    thread::sleep(Duration::from_secs(2));
+    screen.press("?");
+    screen.comes_to_show("Any key goes on.");
+    screen.press("x");
+    net.daemon().signal(Signal::SIGCONT);
+    screen.comes_to_show("Protected as configured");
+    net.stop();
+    screen.comes_to_show("NO ANSWER");
+    screen.press("q");
+    screen.has_ended(0);
+}
+
+#[test]
+fn the_terminal_is_given_back_after_sigterm_too() {
+    let mut net = Net::new();
+    net.start("");
+    let screen = Screen::of(&net);
+    kill(screen.pid(), Signal::SIGTERM).expect("it is ours");
+    screen.has_ended(0);
+}
+
+/// A dropped SSH session: whoever goes on without a terminal would do so for ever.
+#[test]
+fn it_ends_with_its_terminal() {
+    let mut net = Net::new();
+    net.start("");
+    let screen = Screen::of(&net);
+    let top = screen.pid();
+    drop(screen);
+    until(|| kill(top, None).is_err(), || format!("{top} is to end with its terminal"));
+}
+
+#[test]
+fn without_a_terminal_one_picture_is_to_be_had() {
+    let mut net = Net::new();
+    net.start("block: [203.0.113.7]");
+    net.filterd(["top"]).exits(2).complains("--once");
+    let told = net.filterd(["top", "--once"]).succeeds();
+    told.says("Protected as configured").says("config");
+    let picture = net.filterd(["top", "--json"]).succeeds().json();
+    assert_eq!(picture["enforce"], true);
+    assert!(picture["lists"].to_string().contains("\"config\""), "{picture}");
+    net.stop();
+    net.filterd(["top"]).exits(2);
+    net.filterd(["top", "--once"]).exits(6);
+}
