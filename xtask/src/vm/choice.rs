@@ -27,7 +27,7 @@ const EVERYWHERE: [Stories; 18] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 15] = [
+const HERE_ONLY: [Stories; 16] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("control::", "a client in Python, and every verb once"),
@@ -44,6 +44,7 @@ const HERE_ONLY: [Stories; 15] = [
     ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
     ("pages::", "large requests beside small ones, by the clock"),
     ("succession::", "daemons that follow each other, dozens of times"),
+    ("top::", "a terminal of `script`, which guests have not"),
     ("trouble::", "strace refuses calls, and starts slowly"),
     ("words::", "dozens of commands, for what they say"),
 ];

@@ -131,9 +131,9 @@ fn key(event: &Event) -> Option<Key> {
         (KeyCode::Backspace, Key::Backspace),
         (KeyCode::Esc, Key::Escape),
     ];
-    match code {
-        KeyCode::Char('c') if is_controlled => Some(Key::Interrupt),
-        KeyCode::Char(letter) => (!is_controlled).then_some(Key::Letter(*letter)),
-        code => keys.into_iter().find(|(of, _)| of == code).map(|(_, key)| key),
+    if let KeyCode::Char(letter) = code {
+        let interrupts = (*letter == 'c').then_some(Key::Interrupt);
+        return if is_controlled { interrupts } else { Some(Key::Letter(*letter)) };
     }
+    keys.into_iter().find(|(of, _)| of == code).map(|(_, key)| key)
 }
