@@ -80,7 +80,9 @@ fn ten_thousand_frames_on_two_interfaces_are_counted_to_the_byte_and_through_kil
                 "{reason}"
             );
         }
-        assert_eq!(told_packets(&stats["reasons"], "unlisted"), 3_000);
+        // Beside them what the kernel on the other end says by itself: routers and groups that it asks for.
+        let unlisted = told_packets(&stats["reasons"], "unlisted");
+        assert!((3_000..3_050).contains(&unlisted), "{unlisted}");
     };
     holds(&net);
     net.end(Signal::SIGKILL);
