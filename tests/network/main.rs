@@ -72,5 +72,6 @@ mod top;
 mod trouble;
 mod ttl;
 mod vlan;
+mod watch;
 mod widen;
 mod words;

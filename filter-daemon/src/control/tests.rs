@@ -51,6 +51,16 @@ impl Daemon {
         Self::knowing(0, Limits::default())
     }
 
+    /// One whose watchers are told what `watching` is told.
+    fn watched(watching: Watching) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("control.sock");
+        let (calls, mut called) = mpsc::channel::<Call>(16);
+        let server = Server::listen(&path).unwrap().with_watching(watching);
+        tokio::spawn(async move { while called.recv().await.is_some() {} });
+        Self { path, server: tokio::spawn(server.serve(calls)), _place: place }
+    }
+
     async fn client(&self) -> Person {
         Person(BufReader::new(UnixStream::connect(&self.path).await.unwrap()))
     }
@@ -100,6 +110,7 @@ async fn answer(call: Call, addresses: u32) {
         | Call::Stats(_)
         | Call::Snapshot(_)
         | Call::Lists(_)
+        | Call::Watch(_)
         | Call::Refresh(_) => {
             unreachable!("nobody asks for it here")
         }
@@ -391,4 +402,30 @@ async fn a_server_that_ends_hangs_up_and_takes_its_socket_along() {
     daemon.server.abort();
     assert_eq!(client.hear().await, None);
     assert!(!daemon.path.exists());
+}
+
+#[tokio::test]
+async fn a_watcher_that_reads_too_late_is_told_how_much_is_lost_and_nobody_waits_for_it() {
+    const EVENTS: u64 = 20_000;
+    let watching = Watching::default();
+    let daemon = Daemon::watched(watching.clone());
+    let mut slow = daemon.client().await;
+    slow.say(b"{\"method\":\"io.filterd.Watch\"}\n").await;
+    assert_eq!(slow.hear().await.unwrap()["parameters"], json!({"version": 1}));
+    let event = |at| wire::watch::Event { at, what: "x".repeat(500), ..Default::default() };
+    for at in 0..EVENTS {
+        watching.tell(|| event(at));
+        // Its session has a turn now and then, and fills what the socket holds.
+        if at % 100 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let (mut told, mut lost) = (0, 0);
+    while told + lost < EVENTS {
+        let line = slow.hear().await.unwrap()["parameters"].take();
+        lost += line["lost"].as_u64().unwrap_or_default();
+        assert_eq!(line["event"]["at"], told + lost, "in order, and all before it told or counted");
+        told += 1;
+    }
+    assert!(lost > 0 && told > 1024, "{told} told, {lost} lost");
 }

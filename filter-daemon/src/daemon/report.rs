@@ -94,7 +94,7 @@ pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
     super::reload::tell_log(reloaded);
     let reload::Reply { entered, left, allowed, disallowed, unchanged, milliseconds, .. } = reloaded;
     if !is_waited_for {
-        info!(entered, left, allowed, disallowed, unchanged, milliseconds, "reload");
+        info!(entered, left, allowed, disallowed, unchanged, milliseconds, watch.verb = "reload", "reload");
     }
 }
 
