@@ -56,7 +56,15 @@ impl Browser {
         // What hangs is killed, which a story notices; and so is what it leaves behind.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "timeout", "--signal=KILL", "300"]);
-        command.args(["sh", "-c", WITH_PIPES, "sh", PROGRAM, "--remote-debugging-pipe", "--disable-dev-shm-usage"]);
+        command.args([
+            "sh",
+            "-c",
+            WITH_PIPES,
+            "sh",
+            PROGRAM,
+            "--remote-debugging-pipe",
+            "--disable-dev-shm-usage",
+        ]);
         command.arg(format!("--user-data-dir={}", home.path("browser").display()));
         command.env("HOME", home.path("browser")).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = namespace.entered(|| command.spawn()).expect("setpriv can be started");
@@ -118,7 +126,9 @@ impl Browser {
 
     fn note(&mut self, told: &Value) {
         match told["method"].as_str() {
-            Some("Runtime.exceptionThrown") => self.complaints.push(told["params"]["exceptionDetails"].to_string()),
+            Some("Runtime.exceptionThrown") => {
+                self.complaints.push(told["params"]["exceptionDetails"].to_string())
+            }
             Some("Log.entryAdded") => self.complaints.push(told["params"]["entry"].to_string()),
             _ => {}
         }
@@ -160,7 +170,8 @@ impl Tab<'_> {
 
     fn resize(&mut self, height: u64) {
         let Look { width, .. } = self.look;
-        let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500});
+        let metrics =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
     }
 

@@ -163,7 +163,9 @@ impl Test {
             Ok(tools) => tools,
             Err(missing) => return report.lack(ring.name(), &missing),
         };
-        if ring == Ring::Network && let Err(missing) = Tools::provide(&[BROWSER]) {
+        if ring == Ring::Network
+            && let Err(missing) = Tools::provide(&[BROWSER])
+        {
             report.lack("the page in a browser", &missing);
         }
         report.begin(ring.name());
