@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod exit;
 pub mod fetch;
 pub mod host;
+pub mod http;
 pub mod journal;
 pub mod kernel;
 pub mod lock;
