@@ -20,6 +20,7 @@ pub mod journal;
 pub mod kernel;
 pub mod lock;
 pub mod memory;
+pub mod metrics;
 pub mod source;
 pub mod state_directory;
 pub mod text;

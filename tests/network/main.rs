@@ -74,5 +74,6 @@ mod top;
 mod trouble;
 mod ttl;
 mod vlan;
+mod watch;
 mod widen;
 mod words;

@@ -165,7 +165,7 @@ impl Results {
     }
 }
 
-/// The table, and a last line with the sums.
+/// The table, whoever failed, and a last line with the sums.
 impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reports.iter().try_for_each(|report| report.fmt(f))?;
@@ -187,6 +187,7 @@ impl fmt::Display for Report {
             let word = if stage.is_good() { "SKIPPED" } else { "FAILED" };
             stage.lack.iter().try_for_each(|reason| writeln!(f, "    {word} {reason}"))?;
             stage.tally.skipped().iter().try_for_each(|reason| writeln!(f, "    {reason}"))?;
+            stage.tally.failures().iter().try_for_each(|failure| failure.fmt(f))?;
         }
         self.complaints.iter().try_for_each(|complaint| writeln!(f, "  FAILED: {complaint}"))
     }
@@ -206,6 +207,7 @@ mod tests {
     use super::*;
 
     const GOOD: &str = "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+    const NAMED: &str = "test packets::of_a_kind ... FAILED";
     const BAD: &str = "test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
 
     fn report(stages: &[(&str, &str, bool)]) -> Report {
@@ -228,6 +230,15 @@ mod tests {
     #[test]
     fn a_failed_test_is_not_forgotten_over_a_good_ring() {
         assert!(!report(&[("program", BAD, false), ("network", GOOD, true)]).is_good());
+    }
+
+    #[test]
+    fn whoever_failed_is_named_in_the_table() {
+        let mut report = Report::new("Linux 6.1".to_owned());
+        report.begin("program");
+        [NAMED, BAD].iter().for_each(|line| report.read(line));
+        report.end(false);
+        assert!(report.to_string().contains("\n    FAILED packets::of_a_kind\n"), "{report}");
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod stats;
 mod status;
 mod test;
 mod top;
+mod watch;
 
 use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
@@ -121,6 +122,10 @@ pub enum Verb {
     ///
     /// Where nothing is paused, nothing changes.
     Resume(With<resume::Resume>),
+    /// Tell what filterd does and is asked to do, as it happens
+    ///
+    /// One line an event: when, what, and who asked for it. Goes on until it is interrupted, or as long as it is told to.
+    Watch(With<watch::Watch>),
     /// Check a configuration and the lists it names; needs no daemon
     ///
     /// A filterd that runs is asked for the names of its live lists, which no list of the configuration can have.
@@ -162,6 +167,7 @@ macro_rules! whichever {
             Verb::Diff($with) => $what,
             Verb::Pause($with) => $what,
             Verb::Resume($with) => $what,
+            Verb::Watch($with) => $what,
             Verb::Check($with) => $what,
             Verb::Doctor($with) => $what,
             Verb::Ping($with) => $what,

@@ -228,7 +228,9 @@ impl Sum {
 
     fn write(&self, asker: &Asker) {
         let subject = self.subject();
-        let Deed { list, ttl, note, .. } = &self.deed;
+        let Deed { verb, first, list, ttl, note, .. } = &self.deed;
+        let (verb, target) = (*verb, first.map(|target| target.to_string()));
+        let target = target.as_deref();
         let (list, note, ttl) = (list.as_deref(), note.as_deref(), ttl.map(|ttl| ttl.as_secs()));
         let Counts { changed, entered, left, is_volatile } = self.counts;
         let requests = (self.requests > 1).then_some(self.requests);
@@ -251,13 +253,28 @@ impl Sum {
                     login,
                     process,
                     pid,
+                    watch.verb = verb,
+                    watch.target = target,
                     "{subject}"
                 );
             }
             None => {
                 info!(
                     list,
-                    ttl, note, requests, changed, entered, left, user, uid, login, process, pid, "{subject}"
+                    ttl,
+                    note,
+                    requests,
+                    changed,
+                    entered,
+                    left,
+                    user,
+                    uid,
+                    login,
+                    process,
+                    pid,
+                    watch.verb = verb,
+                    watch.target = target,
+                    "{subject}"
                 );
             }
             Some(failure) => {
@@ -277,6 +294,8 @@ impl Sum {
                     login,
                     process,
                     pid,
+                    watch.verb = verb,
+                    watch.target = target,
                     "{word}{subject}: {why}"
                 );
             }

@@ -2,7 +2,7 @@
 //!
 //! [`wire`] is what travels. The daemon's end: [`server`] lets clients in, `session` talks with each: `parse` makes
 //! messages of its lines, which go to the owner of state as [`Call`]s once they are checked, and `answer` makes lines
-//! of the replies; `audit` logs who had what changed. The command line's end is [`client`].
+//! of the replies; `audit` logs who had what changed; `watching` tells those who watch what the log is told. The command line's end is [`client`].
 
 mod admission;
 mod answer;
@@ -21,6 +21,7 @@ pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;
+mod watching;
 pub mod wire;
 
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 pub use server::{Handle, Limits, Server};
 pub use session::Patience;
 pub use socket::{SocketError, give_socket, told_by_whom};
+pub use watching::Watching;
 pub use wire::{Asked, Call};
 
 /// How a client learns what became of its request.

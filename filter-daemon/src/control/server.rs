@@ -20,6 +20,7 @@ use super::connections::Connections;
 use super::pins_note;
 use super::session::{self, Client, Context, Patience};
 use super::socket::{SocketError, SocketFile};
+use super::watching::Watching;
 use super::wire::{Call, Failure};
 use crate::lock::Lock;
 use crate::text::Explanation;
@@ -49,6 +50,7 @@ pub struct Server {
     starter: u32,
     successors: Option<mpsc::Sender<UnixStream>>,
     askers: Option<mpsc::Sender<String>>,
+    watching: Watching,
 }
 
 /// What another daemon needs to listen in this one's place.
@@ -69,6 +71,7 @@ impl Server {
             starter: geteuid().as_raw(),
             successors: None,
             askers: None,
+            watching: Watching::default(),
         })
     }
 
@@ -85,6 +88,7 @@ impl Server {
             starter: geteuid().as_raw(),
             successors: None,
             askers: None,
+            watching: Watching::default(),
         })
     }
 
@@ -103,6 +107,12 @@ impl Server {
     #[must_use]
     pub fn with_askers(self, askers: mpsc::Sender<String>) -> Self {
         Self { askers: Some(askers), ..self }
+    }
+
+    /// Those who watch are told what `watching` is told.
+    #[must_use]
+    pub fn with_watching(self, watching: Watching) -> Self {
+        Self { watching, ..self }
     }
 
     /// What another daemon needs to listen in this one's place.
@@ -124,7 +134,8 @@ impl Server {
         let (audit, mut book) = Book::new();
         let (complaints, successors) = (Complaints::new(), self.successors.clone());
         let (askers, patience) = (self.askers.clone(), self.limits.patience);
-        let context = Context { calls, successors, askers, patience, complaints, audit };
+        let watching = self.watching.clone();
+        let context = Context { calls, successors, askers, patience, complaints, audit, watching };
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {

@@ -6,8 +6,9 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::admission::Peer;
 use super::asker::Asker;
@@ -15,7 +16,9 @@ use super::audit::{Audit, Witness};
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Line, Message, Method};
+use super::watching::Watching;
+use super::wire::watch::{Reply, Request};
+use super::wire::{self, Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Line, Message, Method};
 use super::{answer, parse};
 use crate::text::Explanation;
 
@@ -52,6 +55,8 @@ pub struct Context {
     pub complaints: Complaints,
     /// Where the changes it asks for are noted.
     pub audit: Audit,
+    /// From where those who watch are told.
+    pub watching: Watching,
 }
 
 /// Who is at the other end, and who tells what they did.
@@ -102,6 +107,14 @@ impl Session {
                 Ok(Line { message: Message::GiveWay(_), .. }) if self.client.may_replace => {
                     return Ok(Some(lines.into_inner()));
                 }
+                Ok(Line { message: Message::Watch(watch), .. }) => match watch.check() {
+                    Ok(request) => {
+                        if !self.watch(&request, &mut lines).await? {
+                            return Ok(None);
+                        }
+                    }
+                    Err(failure) => self.refuse(&failure).await?,
+                },
                 Ok(Line { message, came_by }) => {
                     self.tell_came_by(came_by);
                     message.give(self).await?;
@@ -109,6 +122,48 @@ impl Session {
                 Err(failure) => self.refuse(&failure).await?,
             }
         }
+    }
+
+    /// Tells what happens until enough has, or the client leaves or says anything else: then it has had enough. Is it still there?
+    async fn watch(&mut self, request: &Request, lines: &mut Lines<OwnedReadHalf>) -> io::Result<bool> {
+        let mut events = match self.context.watching.watch() {
+            Ok(events) => events,
+            Err(failure) => return self.refuse(&failure).await.map(|()| true),
+        };
+        let line = |lost, event| Reply { version: wire::VERSION, lost, event };
+        self.tell(&line(0, None), true).await?;
+        let over = async {
+            match request.length {
+                Some(length) => sleep(length).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(over);
+        let (mut lost, mut told) = (0, 0);
+        while request.count.is_none_or(|count| told < count) {
+            tokio::select! {
+                event = events.recv() => match event {
+                    Ok(event) if request.wants(&event) => {
+                        self.tell(&line(std::mem::take(&mut lost), Some(event)), true).await?;
+                        told += 1;
+                    }
+                    Ok(_) => {}
+                    Err(RecvError::Lagged(more)) => lost += more,
+                    Err(RecvError::Closed) => break,
+                },
+                () = &mut over => break,
+                _ = lines.next() => return Ok(false),
+            }
+        }
+        self.tell(&line(lost, None), false).await.map(|()| true)
+    }
+
+    /// One who watches takes a line when it likes; meanwhile it may have to make room for others.
+    async fn tell(&mut self, reply: &Reply, continues: bool) -> io::Result<()> {
+        self.connection.waits();
+        let written = self.to.write_all(&answer::line(reply, continues)).await;
+        self.connection.works();
+        written
     }
 
     /// The owner of state talks with this client from here on.

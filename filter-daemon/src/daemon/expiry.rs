@@ -58,10 +58,10 @@ impl Untold {
     fn tell(&mut self, protection: &Protection, is_over: impl Fn(&Protection, Polarity) -> bool) {
         let [blocked, allowed] = &mut self.0;
         if *blocked > 0 && !is_over(protection, Polarity::Block) {
-            info!("{} expired", std::mem::take(blocked));
+            info!(watch.verb = "expire", "{} expired", std::mem::take(blocked));
         }
         if *allowed > 0 && !is_over(protection, Polarity::Allow) {
-            info!("{} allowed no longer: expired", std::mem::take(allowed));
+            info!(watch.verb = "expire", "{} allowed no longer: expired", std::mem::take(allowed));
         }
     }
 }

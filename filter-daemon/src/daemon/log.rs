@@ -15,6 +15,7 @@ use tracing_subscriber::EnvFilter;
 use super::error::DaemonError;
 use crate::cli::{Log, LogFormat};
 use crate::command::render::console::laid_out;
+use crate::control::Watching;
 use crate::text::{Explain, printable};
 use format::{Format, Lines};
 use sink::Sink;
@@ -27,6 +28,7 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Where the last words go.
 pub struct Told {
+    watching: Watching,
     sink: Arc<Sink>,
     format: Format,
 }
@@ -41,7 +43,8 @@ pub fn start(log: Log) -> Told {
     };
     let said = env::var(LEVEL).ok().filter(|said| !said.is_empty() && !log.quiet);
     let level = said.as_deref().and_then(level);
-    let lines = Lines { format, sink: sink.clone() };
+    let watching = Watching::default();
+    let lines = Lines { format, sink: sink.clone(), watching: watching.clone() };
     let writer = sink.clone();
     tracing_subscriber::fmt()
         .with_env_filter(level.unwrap_or_else(|| EnvFilter::new(if log.quiet { "warn" } else { "info" })))
@@ -55,7 +58,7 @@ pub fn start(log: Log) -> Told {
         tracing::warn!("{LEVEL} cannot be {}: it is one of {}", printable::word(&said), LEVELS.join(", "));
     }
     std::panic::set_hook(Box::new(|panic| error!("{}", fault(panic))));
-    Told { sink, format }
+    Told { watching, sink, format }
 }
 
 /// A panic, in words: they go where everything is told, and are one line of it.
@@ -68,6 +71,11 @@ fn fault(panic: &PanicHookInfo<'_>) -> String {
 }
 
 impl Told {
+    /// Those who watch are told the same.
+    pub fn watching(&self) -> Watching {
+        self.watching.clone()
+    }
+
     /// Why filterd ends. Whoever looks on sees it laid out, a log has it on one line.
     pub fn end(&self, error: &DaemonError) {
         if matches!(self.format, Format::Text { .. }) && stderr().is_terminal() {

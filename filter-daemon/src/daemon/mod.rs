@@ -21,6 +21,7 @@ mod flush;
 mod guard;
 mod interfaces;
 mod last_good;
+mod latencies;
 mod leftovers;
 mod lists;
 mod log;
@@ -58,6 +59,7 @@ use nix::sys::signal::{SigSet, Signal};
 
 use crate::cli::{Log, Run};
 use crate::command::render::console;
+use crate::control::Watching;
 use crate::exit::Exit;
 use crate::fetch;
 use crate::kernel::broker::process;
@@ -72,7 +74,7 @@ pub fn run(run: &Run) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = match runtime {
         Ok(runtime) => {
-            let ended = runtime.block_on(in_a_task(run.clone()));
+            let ended = runtime.block_on(in_a_task(run.clone(), log.watching()));
             // A list file that hangs keeps nobody from ending.
             runtime.shutdown_background();
             ended
@@ -92,8 +94,8 @@ pub fn run(run: &Run) -> ExitCode {
 }
 
 /// Waking what a runtime blocks on takes a system call, waking a task takes none.
-async fn in_a_task(run: Run) -> Result<(), DaemonError> {
-    match tokio::spawn(async move { start::run(&run).await }).await {
+async fn in_a_task(run: Run, watching: Watching) -> Result<(), DaemonError> {
+    match tokio::spawn(async move { start::run(&run, watching).await }).await {
         Ok(ended) => ended,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }

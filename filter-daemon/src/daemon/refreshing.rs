@@ -146,7 +146,17 @@ impl Owner {
                 super::reload::tell_log(reloaded);
                 let Reloaded { entered, left, allowed, disallowed, .. } = reloaded;
                 if entered + left + allowed + disallowed > 0 {
-                    info!(entered, left, allowed, disallowed, "refresh of {}", told(&lists));
+                    let names = told(&lists);
+                    let (verb, lists) = ("refresh", names.as_str());
+                    info!(
+                        entered,
+                        left,
+                        allowed,
+                        disallowed,
+                        watch.verb = verb,
+                        watch.lists = lists,
+                        "refresh of {names}"
+                    );
                 }
             }
             Err(error) => {

@@ -47,10 +47,12 @@ impl Owner {
 
     pub(super) fn tables(&self) -> Vec<status::Table> {
         let (filter, blocklist) = (self.protection.filter(), self.protection.blocklist());
+        let none = Occupancy::default();
         let networks = up_to(24, blocklist.block().lengths4());
-        let networks = Occupancy { entries: networks, capacity: 1 << 24, bytes: filter.networks_bytes() };
+        let networks =
+            Occupancy { entries: networks, capacity: 1 << 24, bytes: filter.networks_bytes(), ..none };
         let levels = up_to(32, blocklist.block().lengths6());
-        let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes() };
+        let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes(), ..none };
         let mut tables = vec![
             table("ipv4 addresses", filter.addresses(), "exact"),
             table("ipv4 prefixes", networks, "exact"),
@@ -59,7 +61,7 @@ impl Owner {
         ];
         if filter.allowed_bytes() > 0 {
             let ([addresses, six], [networks, levels]) = (filter.allowed(), filter.allowed_prefixes_bytes());
-            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes };
+            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes, ..none };
             let networks = prefixes(up_to(24, blocklist.allow().lengths4()), 1 << 24, networks);
             let levels = prefixes(up_to(32, blocklist.allow().lengths6()), 1 << 32, levels);
             let allowed = [
@@ -74,7 +76,7 @@ impl Owner {
         for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
             let (side, Some(clause)) = (blocklist.side(SetName::Clause(slot)), clause) else { continue };
             let ([addresses, six], [networks, levels]) = filter.on_ports(slot);
-            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes };
+            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes, ..none };
             let networks = prefixes(up_to(24, side.lengths4()), 1 << 24, networks);
             let levels = prefixes(up_to(32, side.lengths6()), 1 << 32, levels);
             let kinds = ["ipv4 addresses", "ipv4 prefixes", "ipv6", "ipv6 up to /32"];
@@ -83,7 +85,8 @@ impl Owner {
             tables.extend(in_use.map(|(kind, in_it)| table(&format!("{kind} {clause}"), in_it, "as above")));
         }
         if let Some((bytes, labels)) = filter.list_counters_bytes() {
-            let lists = Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes };
+            let lists =
+                Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes, ..none };
             tables.push(table("counters of lists", lists, "exact"));
         }
         tables
@@ -95,7 +98,7 @@ pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
     super::reload::tell_log(reloaded);
     let reload::Reply { entered, left, allowed, disallowed, unchanged, milliseconds, .. } = reloaded;
     if !is_waited_for {
-        info!(entered, left, allowed, disallowed, unchanged, milliseconds, "reload");
+        info!(entered, left, allowed, disallowed, unchanged, milliseconds, watch.verb = "reload", "reload");
     }
 }
 
@@ -105,6 +108,7 @@ fn up_to(longest: u8, lengths: impl Iterator<Item = (u8, u64)>) -> u64 {
 }
 
 fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {
-    let Occupancy { entries, capacity, bytes } = occupancy;
-    status::Table { name: name.to_owned(), entries, capacity, bytes, certainty: certainty.to_owned() }
+    let Occupancy { entries, capacity, bytes, growths, relocations } = occupancy;
+    let (name, certainty) = (name.to_owned(), certainty.to_owned());
+    status::Table { name, entries, capacity, bytes, certainty, growths, relocations }
 }

@@ -30,7 +30,7 @@ use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
-use crate::control::{Call, Handle, Server, SocketError, pins_note, told_by_whom};
+use crate::control::{Call, Handle, Server, SocketError, Watching, pins_note, told_by_whom};
 use crate::fetch::Fetcher;
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
@@ -73,7 +73,7 @@ enum End {
 }
 
 /// Runs the daemon until a signal ends it, or another one takes its place.
-pub async fn run(run: &Run) -> Result<(), DaemonError> {
+pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
     let children = signal(SignalKind::child())?;
@@ -99,7 +99,8 @@ pub async fn run(run: &Run) -> Result<(), DaemonError> {
     owner.guard.listen(came);
     owner.http.follow(&owner.config.metrics);
     let shown = owner.http.serve(calls.clone());
-    let serving = tokio::spawn(server.with_successors(tell).with_askers(come).serve(calls));
+    let serving =
+        tokio::spawn(server.with_successors(tell).with_askers(come).with_watching(watching).serve(calls));
     info!("ready: {}", owner.summary());
     let mut signals = Signals { calls: requests, hangup, interfaces, addresses, children, successors };
     let [terminate, interrupt] = &mut stop;

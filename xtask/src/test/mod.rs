@@ -1,6 +1,7 @@
 //! `test`: the units and the models, then the rings of stories as root, here and on another kernel, and one table of what
 //! became of them.
 
+mod failure;
 mod model;
 pub mod tally;
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::failure::Failure;
+
 /// What a story begins the line with that tells why it did not run.
 const SKIPPED: &str = "SKIPPED ";
 
@@ -13,6 +15,7 @@ pub struct Tally {
     ignored: usize,
     /// Why tests skipped themselves; libtest counts them among the passed.
     skipped: Vec<String>,
+    failures: Vec<Failure>,
     speech: Speech,
     failed_before: usize,
 }
@@ -27,19 +30,26 @@ enum Speech {
     Test,
     /// Those of a test that has told why it did not run.
     Skipped,
+    /// Those of a test that failed: the one with this number.
+    Failed(usize),
 }
 
 impl Tally {
     /// Takes in one line.
     pub fn read(&mut self, line: &str) {
-        if line.starts_with("---- ") && line.ends_with(" stdout ----") {
-            self.speech = Speech::Test;
+        if let Some(name) = speaker(line) {
+            let failed = self.failures.iter().rposition(|failure| failure.is_called(name));
+            self.speech = failed.map_or(Speech::Test, Speech::Failed);
         } else if line == "successes:" || line == "failures:" {
             self.speech = Speech::Libtest;
         } else if line.starts_with(SKIPPED) {
             self.skip(line);
         } else if let Some(sums) = line.strip_prefix("test result: ") {
             self.add(sums);
+        } else if let Speech::Failed(number) = self.speech {
+            self.failures[number].hear(line);
+        } else if self.speech == Speech::Libtest {
+            self.failures.extend(Failure::told(line));
         }
     }
 
@@ -82,11 +92,17 @@ impl Tally {
         self.failed += other.failed;
         self.ignored += other.ignored;
         self.skipped.extend_from_slice(&other.skipped);
+        self.failures.extend_from_slice(&other.failures);
     }
 
     /// Why tests skipped themselves.
     pub fn skipped(&self) -> &[String] {
         &self.skipped
+    }
+
+    /// Whoever failed, with what it said.
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
     }
 
     pub fn has_failed(&self) -> bool {
@@ -104,6 +120,11 @@ impl fmt::Display for Tally {
         let passed = self.passed.saturating_sub(self.skipped.len());
         write!(f, "{passed} passed, {} failed, {} skipped", self.failed, self.ignored + self.skipped.len())
     }
+}
+
+/// The test whose words follow.
+fn speaker(line: &str) -> Option<&str> {
+    line.strip_prefix("---- ")?.strip_suffix(" stdout ----")
 }
 
 /// The 12 of "ok. 12 passed; 0 failed; …".
@@ -149,6 +170,19 @@ mod tests {
         let text = "successes:\n\n---- results stdout ----\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n\n\
                     successes:\n    results\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured";
         assert_eq!(tally(text, true).to_string(), "1 passed, 0 failed, 0 skipped");
+    }
+
+    #[test]
+    fn whoever_failed_is_named_with_what_it_said_last() {
+        let text = "test a ... ok\ntest b::c ... FAILED\n\nsuccesses:\n\n---- a stdout ----\nhi\n\nsuccesses:\n    a\n\nfailures:\n\n\
+                    ---- b::c stdout ----\nhello\n\nthread 'b::c' (7) panicked at src/b.rs:1:2:\nwhat a day\nstack backtrace:\n\
+                    \x20  0: core\n\n\nfailures:\n    b::c\n\n\
+                    test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+        let told = tally(text, false).failures().iter().map(ToString::to_string).collect::<String>();
+        assert_eq!(
+            told,
+            "    FAILED b::c\n      thread 'b::c' (7) panicked at src/b.rs:1:2:\n      what a day\n"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod interrupt;
 pub mod left_at_work;
 pub mod messages;
 pub mod progress;
+pub mod reader;
 pub mod removal;
 pub mod target;
 pub mod trouble;

@@ -38,7 +38,9 @@ fn written(events: impl IntoIterator<Item = Event>) -> Vec<String> {
     });
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
-    text.lines().map(|line| line.trim().to_owned()).collect()
+    // What is for those who watch, the log leaves out (`daemon/log/format`).
+    let logged = |line: &str| line.split(" watch.").next().unwrap_or_default().trim().to_owned();
+    text.lines().map(logged).collect()
 }
 
 fn did(deed: Deed, came_of_it: Result<Counts, Failure>) -> Event {

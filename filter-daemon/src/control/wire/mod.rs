@@ -43,6 +43,7 @@ pub mod status;
 pub mod strings;
 pub mod take_over;
 pub mod test;
+pub mod watch;
 pub mod words;
 
 #[cfg(test)]
@@ -84,8 +85,9 @@ pub use stats::Stats;
 pub use status::Status;
 pub use take_over::TakeOver;
 pub use test::Test;
+pub use watch::Watch;
 
-message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Stats, Snapshot, Refresh, Reload, Confirm, Diff, Pause, Resume, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Stats, Snapshot, Refresh, Reload, Confirm, Diff, Pause, Resume, Watch, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

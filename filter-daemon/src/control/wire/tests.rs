@@ -127,7 +127,7 @@ fn requests_are_those_of_the_version_that_landed() {
         expiring: Some(3600),
         allow: false,
     };
-    let table: [(String, Message, &str); 15] = [
+    let table: [(String, Message, &str); 16] = [
         (
             written(&add(&["192.0.2.1"])),
             Message::Add(add(&["192.0.2.1"])),
@@ -182,6 +182,11 @@ fn requests_are_those_of_the_version_that_landed() {
             written(&Snapshot {}),
             Message::Snapshot(Snapshot {}),
             r#"{"method":"io.filterd.Snapshot","parameters":{}}"#,
+        ),
+        (
+            written(&Watch { list: Some("ssh".into()), seconds: Some(9), count: None }),
+            Message::Watch(Watch { list: Some("ssh".into()), seconds: Some(9), count: None }),
+            r#"{"method":"io.filterd.Watch","parameters":{"list":"ssh","seconds":9}}"#,
         ),
         (written(&Stats {}), Message::Stats(Stats {}), r#"{"method":"io.filterd.Stats","parameters":{}}"#),
         (
@@ -287,6 +292,7 @@ fn replies_are_those_of_the_version_that_landed() {
             capacity: 6,
             bytes: 7,
             certainty: "exact".into(),
+            ..Default::default()
         }],
         lists: vec![status::ListStatus {
             name: "drop".into(),

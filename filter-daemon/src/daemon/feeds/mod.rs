@@ -348,7 +348,13 @@ impl Fed {
         match outcome {
             Outcome::New(note) | Outcome::Unchanged(note) => {
                 if self.failed.take().is_some() || self.note.is_none() {
-                    info!("list {}: fetched from {}", self.name(), self.feed.url);
+                    let name = self.name();
+                    info!(
+                        watch.verb = "fetch",
+                        watch.lists = name.as_str(),
+                        "list {name}: fetched from {}",
+                        self.feed.url
+                    );
                 }
                 (self.note, self.heard, self.has_come) = (Some(note), Some(clock::now()), true);
                 self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
@@ -356,7 +362,13 @@ impl Fed {
             Outcome::Failed { told, wait } => {
                 let before = self.failed.take();
                 if before.as_ref().is_none_or(|before| before.told != told) {
-                    warn!("list {}: {} cannot be fetched: {told}", self.name(), self.feed.url);
+                    let name = self.name();
+                    let url = &self.feed.url;
+                    warn!(
+                        watch.verb = "fetch",
+                        watch.lists = name.as_str(),
+                        "list {name}: {url} cannot be fetched: {told}"
+                    );
                 }
                 let since = before.as_ref().map_or_else(clock::now, |before| before.since);
                 let times = before.map_or(0, |before| before.times).saturating_add(1);

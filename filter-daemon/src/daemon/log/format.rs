@@ -14,6 +14,8 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::sink::Sink;
 use crate::clock;
+use crate::control::Watching;
+use crate::control::wire::watch;
 use crate::text::printable;
 
 /// More characters than this of one message or value tell nobody anything, and a line is to be written whole: pipes take 4096
@@ -41,6 +43,8 @@ pub enum Format {
 pub struct Lines {
     pub format: Format,
     pub sink: Arc<Sink>,
+    /// Those who are told the same.
+    pub watching: Watching,
 }
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -61,13 +65,17 @@ where
         if lost > 0 {
             let what = Told {
                 message: format!("{lost} lines of this log could not be written and are lost"),
-                fields: vec![],
+                ..Told::default()
             };
             line(&mut writer, self.format, Level::WARN, now, &what)?;
         }
         let mut told = Told::default();
         event.record(&mut told);
-        line(&mut writer, self.format, *event.metadata().level(), now, &told)
+        let level = *event.metadata().level();
+        if level <= Level::INFO {
+            self.watching.tell(|| seen(level, now, &told));
+        }
+        line(&mut writer, self.format, level, now, &told)
     }
 }
 
@@ -76,7 +84,12 @@ where
 struct Told {
     message: String,
     fields: Vec<(&'static str, Value)>,
+    /// What the message says already, as fields for those who watch.
+    parts: Vec<(&'static str, Value)>,
 }
+
+/// What begins with this is no field of the log.
+const PART: &str = "watch.";
 
 impl Told {
     fn take(&mut self, field: &Field, value: Value) {
@@ -84,7 +97,10 @@ impl Told {
             "message" => self.message = value.as_str().map_or_else(|| value.to_string(), str::to_owned),
             // Where in a library it was said.
             name if name.starts_with("log.") => {}
-            name => self.fields.push((name, value)),
+            name => match name.strip_prefix(PART) {
+                Some(part) => self.parts.push((part, value)),
+                None => self.fields.push((name, value)),
+            },
         }
     }
 }
@@ -108,6 +124,27 @@ impl Visit for Told {
 
     fn record_bool(&mut self, field: &Field, value: bool) {
         self.take(field, value.into());
+    }
+}
+
+/// The same for those who watch.
+fn seen(level: Level, now: Timestamp, told: &Told) -> watch::Event {
+    let fields = told.fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+    let part = |sought: &str| {
+        let (_, value) = told.parts.iter().find(|(name, _)| *name == sought)?;
+        Some(value.as_str()?.to_owned())
+    };
+    let named = told.fields.iter().find(|(name, _)| *name == "list");
+    let named = named.and_then(|(_, value)| Some(value.as_str()?.to_owned()));
+    let lists = part("lists").or(named).unwrap_or_default();
+    watch::Event {
+        at: u64::try_from(now.as_millisecond()).unwrap_or_default(),
+        level: level.as_str().to_lowercase(),
+        verb: part("verb"),
+        target: part("target"),
+        lists: lists.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        what: told.message.clone(),
+        fields: fields.collect(),
     }
 }
 
@@ -194,7 +231,7 @@ mod tests {
     fn written(format: Format, tell: impl FnOnce()) -> String {
         let (mut reader, writer) = std::io::pipe().unwrap();
         let sink = Arc::new(Sink::of(writer.into()));
-        let lines = Lines { format, sink: sink.clone() };
+        let lines = Lines { format, sink: sink.clone(), watching: Watching::default() };
         let subscriber = tracing_subscriber::fmt().with_writer(move || SinkWriter(sink.clone()));
         let subscriber = subscriber.with_ansi(false).event_format(lines).finish();
         tracing::subscriber::with_default(subscriber, tell);

@@ -221,7 +221,12 @@ fn note(
         Found::Accepted { accepted, draft: bytes, read, remarks, .. } => {
             let read_as =
                 if read.format == "plain" { String::new() } else { format!(", read as {}", read.format) };
-            tracing::info!("list {name}: {}{read_as}", counted_as(entries, ["entry", "entries"]));
+            let entries = counted_as(entries, ["entry", "entries"]);
+            tracing::info!(
+                watch.verb = "read",
+                watch.lists = name.as_ref(),
+                "list {name}: {entries}{read_as}"
+            );
             warnings::of_rejected(&name, read.rejected, &mut reloaded.warnings);
             warnings::of_left_out(&name, &read.left_out, &mut reloaded.warnings);
             warnings::of_special(&name, read.special, &mut reloaded.warnings);

@@ -52,6 +52,10 @@ impl Owner {
             Call::GiveWay(Asked { reply, .. }) => {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
+            // Sessions tell those who watch, without a word to the owner.
+            Call::Watch(Asked { reply, .. }) => {
+                answer(reply, Err(Failure::Unavailable("it is not for this".into())))
+            }
             Call::HandOver(Asked { reply, .. }) => answer(reply, self.may_be_succeeded().map(|()| pong())),
             Call::Reload(Asked { request, reply }) => self.read(request, Some(reply)),
         }
