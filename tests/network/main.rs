@@ -46,6 +46,7 @@ mod list_and_status;
 mod list_files;
 mod list_names;
 mod log;
+mod metrics;
 mod mixed;
 mod other_blocklists;
 mod own_user;

@@ -9,14 +9,14 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::StatusCode;
 use hyper::body::{Bytes, Frame};
 use serde::Serialize;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::answer::{Answer, of, sentence};
+use super::owner;
 use crate::command::render::moment::Clock;
 use crate::command::render::protection::{Protection, Standing};
 use crate::control::Call;
-use crate::control::wire::Asked;
 use crate::control::wire::snapshot::Reply as Snapshot;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -50,17 +50,10 @@ pub fn answer(calls: &mpsc::Sender<Call>, streams: &Arc<Semaphore>) -> Answer {
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let events = unfold((seconds, calls.clone(), place), |(mut seconds, calls, place)| async {
         seconds.tick().await;
-        let event = Event::of(look(&calls).await?).told()?;
+        let event = Event::of(owner::look(&calls).await?).told()?;
         Some((Ok::<_, Infallible>(Frame::data(event)), (seconds, calls, place)))
     });
     of(StatusCode::OK, "text/event-stream", StreamBody::new(events).boxed_unsync())
-}
-
-/// Everything there is to see; nothing from a filterd that stops.
-async fn look(calls: &mpsc::Sender<Call>) -> Option<Snapshot> {
-    let (reply, answer) = oneshot::channel();
-    calls.send(Call::Snapshot(Asked { request: (), reply })).await.ok()?;
-    answer.await.ok()?.ok()
 }
 
 impl Event {

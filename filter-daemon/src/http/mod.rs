@@ -1,13 +1,17 @@
 //! Where a browser looks at filterd, over HTTP: nowhere unless `metrics.listen` says so, and nothing is changed here.
 //!
-//! `listener` lets callers in and keeps them within limits, `routes` has what there is for whom, `page` is the page at `/`, and
-//! `live` the stream that it draws itself from.
+//! `listener` lets callers in and keeps them within limits, `routes` has what there is for whom, `page` is the page at `/`,
+//! `live` the stream that it draws itself from, `scrape` what Prometheus reads, and `health` two words for supervisors. All of
+//! them ask `owner`.
 
 mod answer;
+mod health;
 mod listener;
 mod live;
+mod owner;
 mod page;
 mod routes;
+mod scrape;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;

@@ -9,7 +9,7 @@ use hyper::{Method, Request, StatusCode, header};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::answer::{Answer, sentence};
-use super::{live, page};
+use super::{health, live, page, scrape};
 use crate::control::Call;
 
 /// So many streams at once: each has filterd look at everything once a second.
@@ -44,7 +44,13 @@ impl Routes {
         match request.uri().path() {
             "/" => page::answer(),
             "/live" => live::answer(&self.calls, &self.streams),
-            _ => sentence(StatusCode::NOT_FOUND, "there is nothing here: try /"),
+            "/metrics" => scrape::answer(&self.calls).await,
+            "/healthz" => health::is_alive(&self.calls).await,
+            "/readyz" => health::is_ready(&self.calls).await,
+            _ => sentence(
+                StatusCode::NOT_FOUND,
+                "there is nothing here: / is a page to look at, and monitoring asks for /metrics, /healthz and /readyz",
+            ),
         }
     }
 

@@ -56,7 +56,7 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 11] = [
+pub const TOOLS: [Tool; 13] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -67,6 +67,8 @@ pub const TOOLS: [Tool; 11] = [
     asked("nginx", "nginx", "-v"),
     tool("ipset", "ipset"),
     tool("nft", "nftables"),
+    tool("promtool", "prometheus"),
+    tool("prometheus", "prometheus"),
     asked("python3", "python3", "-c __import__('json'),__import__('socket')"),
 ];
 
