@@ -28,7 +28,7 @@ const EVERYWHERE: [Stories; 18] = [
 
 /// Told on this machine only: what is read, kept and answered; the kernel has no part in it. A process starts some fifty times
 /// slower in a guest, and these start hundreds.
-const OURS_ALONE: [&str; 26] = [
+const OURS_ALONE: [&str; 25] = [
     "asked::",
     "bad_input::",
     "clocks::",
@@ -47,7 +47,6 @@ const OURS_ALONE: [&str; 26] = [
     "list_files::",
     "log::",
     "metrics::",
-    "page::",
     "places::",
     "refusals::",
     "since::",
