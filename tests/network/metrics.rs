@@ -28,8 +28,8 @@ struct Told {
 fn say(net: &Net, request: &str) -> Told {
     let all = net.host().inside(|| {
         let mut stream = TcpStream::connect(ADDRESS).expect("somebody listens");
-        stream.set_read_timeout(Some(SOON)).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(SOON)).expect("it is a socket");
+        stream.write_all(request.as_bytes()).expect("it listens");
         let mut all = String::new();
         stream.read_to_string(&mut all).expect("it answers and hangs up");
         all
