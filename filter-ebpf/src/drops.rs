@@ -5,7 +5,7 @@ use aya_ebpf::helpers::generated::bpf_xdp_get_buff_len;
 use filter_common::counters;
 
 use crate::frame::Context;
-use crate::maps;
+use crate::{maps, samples};
 
 /// Counts a packet under this number among drops. In line: where returns are guarded (retbleed, SRSO) a call takes as long as all
 /// the rest.
@@ -27,6 +27,9 @@ pub fn count(context: &Context, number: u32) {
     let length = unsafe { bpf_xdp_get_buff_len(context) };
     add(packets, 1);
     add(packets.wrapping_add(1), length);
+    if maps::read(&maps::SETTINGS.samples) != 0 {
+        samples::meet(context, row, number);
+    }
 }
 
 #[inline(always)]

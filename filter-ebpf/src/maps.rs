@@ -8,6 +8,8 @@
 //! place the loader writes the maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
+use core::ffi::c_void;
+
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
@@ -28,6 +30,7 @@ use filter_common::settings::{SetSettings, Settings};
 use crate::clauses;
 use crate::flow_map;
 use crate::frame::{Anywhere, Context};
+use crate::samples;
 
 /// The words of a map, as many as there are.
 pub type Map = [u64; 0];
@@ -59,6 +62,8 @@ unsafe extern "C" {
 
     /// For each processor a row: packets by what became of them.
     static COUNTERS: Map;
+    /// What is told in full of drops: here too the map itself, a ring.
+    static SAMPLES: Map;
 }
 
 #[unsafe(no_mangle)]
@@ -437,7 +442,16 @@ pub fn count(label: Label, counted: u32) -> u32 {
     let before = unsafe { counter.read_volatile() };
     // SAFETY: as above. It belongs to this processor, and no other program interrupts this one to change it.
     unsafe { counter.write_volatile(before + 1) }
+    if read(&SETTINGS.samples) != 0 {
+        samples::note_label(counters_here().0, label);
+    }
     0
+}
+
+/// The ring of samples.
+#[inline(always)]
+pub fn samples() -> *mut c_void {
+    (&raw const SAMPLES).cast_mut().cast()
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.
