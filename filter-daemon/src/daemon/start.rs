@@ -97,6 +97,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let socket = server.handle()?;
     let (come, came) = mpsc::channel(MOST_WAITING);
     owner.guard.listen(came);
+    owner.is_watched(watching.clone());
     let serving =
         tokio::spawn(server.with_successors(tell).with_askers(come).with_watching(watching).serve(calls));
     info!("ready: {}", owner.summary());
